@@ -1,0 +1,23 @@
+import type { Reward } from '../rewards/reward.js';
+import type { Prompt } from '../text/message.js';
+
+/** One problem: what the model is asked, the row it came from, and a demonstration for SFT where there is one. */
+export interface Problem<Row = Record<string, unknown>> {
+  prompt: Prompt;
+  row: Row;
+  /** A completion that SFT may imitate; without it the problem serves GRPO and evaluation only. */
+  demonstration?: string;
+}
+
+/** A task = data + prompt + rewards + evaluation. */
+export interface Task<Row = Record<string, unknown>> {
+  name: string;
+  train: Problem<Row>[];
+  /** Held out: never trained on. */
+  eval: Problem<Row>[];
+  rewards: Reward<Row>[];
+  /** Whether a completion answers its row: the accuracy that evaluation reports. */
+  isCorrect(completion: string, row: Row): boolean;
+  /** Strings at which a completion ends; they stay in the completion. */
+  stop: string[];
+}
