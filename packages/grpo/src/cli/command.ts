@@ -1,0 +1,42 @@
+import type { ConfigCommand } from '../config/index.js';
+
+/** A flag beside `--help`, which every command has. */
+export interface Flag {
+  type: 'boolean' | 'string';
+  /** What the value of a string flag is called in the help: `--config FILE`. */
+  value?: string;
+  /** Whether it may be given more than once; its value is then a list. */
+  multiple?: boolean;
+  help: string;
+}
+
+/** The command line of one command, read. */
+export interface CommandArguments {
+  /** Values of the flags that were given, by name. */
+  flags: Record<string, string | boolean | (string | boolean)[] | undefined>;
+  /** The `key=value` arguments, as they were written. */
+  settings: string[];
+}
+
+/** What a command does; returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
+export type Run = (args: CommandArguments) => Promise<number>;
+
+/** What help and the argument parser need of a command. */
+export interface CommandInfo {
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  /** The form of the command line, after `grpo`. */
+  usage: string;
+  flags: Record<string, Flag>;
+  /** Whose settings it takes as `key=value`; without it, none. */
+  keys?: ConfigCommand;
+}
+
+/** A command as the table lists it. */
+export interface Command extends CommandInfo {
+  run: Run;
+}
+
+/** Exit codes beside 0. */
+export const EXIT = { error: 1, usage: 2, interrupted: 130 } as const;

@@ -1,0 +1,42 @@
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
+import { readBuildRecord } from '@grpo/torch/setup';
+import { type CommandArguments, EXIT } from '../command.js';
+import { type EnvironmentReport, renderEnvironment } from '../environment.js';
+import { packageVersion } from '../version.js';
+
+/** `grpo env`: prints the environment; fails when there is no tensor engine in it. */
+export async function run({ flags }: CommandArguments): Promise<number> {
+  const report = await collectEnvironment();
+  process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : renderEnvironment(report));
+  return report.engine ? 0 : EXIT.error;
+}
+
+async function collectEnvironment(): Promise<EnvironmentReport> {
+  const about: EnvironmentReport = {
+    versions: { grpo: packageVersion(), node: process.version },
+    machine: {
+      system: `${type()} ${release()} ${process.arch}`,
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: availableParallelism(),
+      memoryGiB: totalmem() / 2 ** 30,
+    },
+  };
+  const record = readBuildRecord();
+  if (!record) return { ...about, problem: 'not built yet. ./setup finds libtorch and builds it.' };
+  const { libtorch, addon, compiler, node } = record;
+  const build = {
+    libtorch: libtorch.version,
+    source: libtorch.source,
+    root: libtorch.root,
+    addon,
+    compiler,
+    node: node.version,
+  };
+  try {
+    const { reportEngine } = await import('../engine-report.js');
+    return { ...about, build, engine: reportEngine() };
+  } catch (error) {
+    // The rest of the report is what helps to find out why the engine does not load.
+    return { ...about, build, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

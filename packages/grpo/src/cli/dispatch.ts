@@ -1,0 +1,76 @@
+import { UsageError, UserError } from '../config/index.js';
+import { nearest } from '../config/nearest.js';
+import { parseArguments } from './arguments.js';
+import { type Command, EXIT } from './command.js';
+import { commandHelp, overview } from './help.js';
+import { packageVersion } from './version.js';
+
+/** Where a command line comes from and goes to; replaced in tests. */
+export interface Surroundings {
+  commands: readonly Command[];
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+  /** Whether stacks are printed (GRPO_DEBUG=1). */
+  debug: boolean;
+}
+
+/** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
+export async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
+  try {
+    return await runCommand(argv, around);
+  } catch (error) {
+    around.stderr.write(`${describeError(error, around.debug)}\n`);
+    return error instanceof UsageError ? EXIT.usage : EXIT.error;
+  }
+}
+
+async function runCommand(
+  [name, ...rest]: readonly string[],
+  { commands, stdout, stderr }: Surroundings,
+): Promise<number> {
+  if (name === undefined) {
+    stderr.write(overview(commands));
+    return EXIT.usage;
+  }
+  if (name === '--version') {
+    stdout.write(`${packageVersion()}\n`);
+    return 0;
+  }
+  if (isHelp(name) || (name === 'help' && rest.length === 0)) {
+    stdout.write(overview(commands));
+    return 0;
+  }
+  const wanted = name === 'help' ? rest[0]! : name;
+  const command = commands.find((candidate) => candidate.name === wanted);
+  if (!command) {
+    const names = commands.map((candidate) => candidate.name);
+    throw new UsageError(
+      `Unknown command '${wanted}'. The nearest known command is ${nearest(wanted, names)}.`,
+      {
+        hint: 'grpo --help lists the commands.',
+      },
+    );
+  }
+  if (name === 'help' || rest.some(isHelp)) {
+    stdout.write(commandHelp(command));
+    return 0;
+  }
+  return command.run(parseArguments(command, rest));
+}
+
+function isHelp(word: string): boolean {
+  return word === '--help' || word === '-h';
+}
+
+function describeError(error: unknown, debug: boolean): string {
+  if (!(error instanceof Error)) return `grpo: ${String(error)}`;
+  const lines = [`grpo: ${error.message}`];
+  if (error instanceof UserError) {
+    if (error.hint !== undefined) lines.push(error.hint);
+  } else {
+    if (error.cause instanceof Error) lines.push(`Cause: ${error.cause.message}`);
+    if (!debug) lines.push('GRPO_DEBUG=1 shows where this happened.');
+  }
+  if (debug && error.stack !== undefined) lines.push(error.stack);
+  return lines.join('\n');
+}

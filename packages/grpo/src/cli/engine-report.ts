@@ -1,0 +1,55 @@
+import { performance } from 'node:perf_hooks';
+import {
+  buildConfiguration,
+  cudaDeviceCount,
+  type DType,
+  empty,
+  getThreads,
+  synchronize,
+  tidy,
+  torchVersion,
+} from '@grpo/torch';
+import type { EngineReport } from './environment.js';
+
+/** Asks the tensor engine about itself and measures its matrix product: about two seconds. */
+export function reportEngine(): EngineReport {
+  const built = buildConfiguration();
+  const device = cudaDeviceCount() > 0 ? 'cuda' : 'cpu';
+  const stated = (pattern: RegExp) => pattern.exec(built)?.[1] ?? 'not stated';
+  return {
+    libtorch: torchVersion(),
+    threads: getThreads(),
+    cudaDevices: cudaDeviceCount(),
+    blas: stated(/BLAS_INFO=([^,\s]+)/),
+    vector: stated(/CPU capability usage: (\S+)/),
+    gflops: {
+      device,
+      float32: measureGflops('float32', device),
+      bfloat16: measureGflops('bfloat16', device),
+    },
+  };
+}
+
+const SIDE = 1024;
+
+/** 10⁹ floating-point operations per second of a square matrix product: the median of repeated runs. */
+function measureGflops(dtype: DType, device: string): number {
+  return tidy(() => {
+    const a = empty([SIDE, SIDE], { device }).uniform_().to(dtype);
+    const once = () => {
+      const start = performance.now();
+      a.mm(a).dispose();
+      synchronize();
+      return (performance.now() - start) / 1000;
+    };
+    // The first runs pay for threads, memory and the choice of a kernel.
+    once();
+    once();
+    const seconds: number[] = [];
+    const end = performance.now() + 500;
+    do seconds.push(once());
+    while (performance.now() < end);
+    const median = seconds.sort((x, y) => x - y)[seconds.length >> 1]!;
+    return (2 * SIDE ** 3) / median / 1e9;
+  });
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { readsKey } from '../config/command-keys.js';
+import { keys } from '../config/keys.js';
+import type { CommandInfo } from './command.js';
+import { commandHelp, overview } from './help.js';
+import { commandInfos } from './table.js';
+
+const infos: readonly CommandInfo[] = commandInfos;
+
+function info(name: string): CommandInfo {
+  return infos.find((candidate) => candidate.name === name)!;
+}
+
+describe('help', () => {
+  it.each(infos.map((command) => [command.name, command] as const))(
+    'of %s has its flags and exactly its keys, and fits 100 columns',
+    (_, command) => {
+      const text = commandHelp(command);
+      expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+      for (const flag of ['help', ...Object.keys(command.flags)]) expect(text).toContain(`\n  --${flag}`);
+      const listed = [...text.matchAll(/^ {2}([\w.]+)(=\S*)?( |$)/gm)].map((match) => match[1]);
+      const expected = keys.filter((key) => command.keys && readsKey(command.keys, key.path));
+      expect(listed).toEqual(expected.map((key) => key.path));
+    },
+  );
+
+  it('leaves no key of the schema out', () => {
+    const all = infos.map(commandHelp).join('\n');
+    for (const key of keys)
+      expect(all, key.path).toMatch(new RegExp(`^ {2}${key.path.replace('.', '\\.')}[= ]`, 'm'));
+  });
+
+  it('shows defaults, help and types from the schema', () => {
+    const text = commandHelp(info('train'));
+    expect(text.slice(text.indexOf('\ncheckpoint\n'))).toMatchInlineSnapshot(`
+      "
+      checkpoint
+        checkpoint.every=0              Steps between checkpoints: less loses less when stopped, 0 = only
+                                        at the end [a whole number >= 0]
+        checkpoint.keep=2               Newest checkpoints kept on disk; older ones are deleted [a whole
+                                        number >= 1]
+      "
+    `);
+    expect(text).toContain('optimizer.learningRate=1e-6 ');
+    expect(text).toContain('eval.before=true ');
+    expect(text).toMatch(/ {2}task\.data {2,}JSON Lines/);
+  });
+
+  it('lists the commands', () => {
+    const text = overview(infos);
+    for (const { name, summary } of infos) expect(text).toContain(`  ${name.padEnd(12)}${summary}`);
+  });
+});

@@ -1,0 +1,81 @@
+import type { Command, CommandInfo, Flag, Run } from './command.js';
+
+const json: Flag = {
+  type: 'boolean',
+  help: 'JSON rows on standard output, everything else on standard error',
+};
+const config: Flag = { type: 'string', value: 'FILE.yaml', help: 'Read settings from a YAML file' };
+const resume: Flag = { type: 'string', value: 'DIR', help: 'Go on with the run in this folder' };
+
+/** Every command of `grpo`, in the order of the help. */
+export const commandInfos = [
+  {
+    name: 'train',
+    summary: 'Train a model with GRPO on a task and its rewards',
+    usage: 'train [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+    flags: { config, resume, json },
+    keys: 'train',
+  },
+  {
+    name: 'sft',
+    summary: 'Fine-tune a model on the demonstrations of a task',
+    usage: 'sft [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+    flags: { config, resume, json },
+    keys: 'sft',
+  },
+  {
+    name: 'eval',
+    summary: 'Measure the accuracy of a model on the held-out problems of a task',
+    usage: 'eval [--config FILE.yaml] [--json] [key=value ...]',
+    flags: { config, json },
+    keys: 'eval',
+  },
+  {
+    name: 'generate',
+    summary: 'Let a model complete a prompt',
+    usage: 'generate --prompt TEXT [--config FILE.yaml] [--json] [key=value ...]',
+    flags: {
+      prompt: {
+        type: 'string',
+        value: 'TEXT',
+        multiple: true,
+        help: 'What to complete; may be given several times',
+      },
+      config,
+      json,
+    },
+    keys: 'generate',
+  },
+  {
+    name: 'env',
+    summary: 'Show versions, paths, devices, threads and speed of the tensor engine',
+    usage: 'env [--json]',
+    flags: { json },
+  },
+  {
+    name: 'demo',
+    summary: 'Teach a tiny model arithmetic in two minutes, with nothing to download',
+    usage: 'demo [--controls] [--json] [key=value ...]',
+    flags: {
+      controls: {
+        type: 'boolean',
+        help: 'Also run two arms with the same compute: more SFT, and shuffled rewards',
+      },
+      json,
+    },
+    keys: 'demo',
+  },
+] as const satisfies readonly CommandInfo[];
+
+type Name = (typeof commandInfos)[number]['name'];
+
+// Imported when run: help and the wrong command line need no tensor engine.
+const modules: Partial<Record<Name, () => Promise<{ run: Run }>>> = {
+  env: () => import('./commands/env.js'),
+};
+
+/** The commands that can be run. */
+export const commands: readonly Command[] = commandInfos.flatMap((info) => {
+  const load = modules[info.name];
+  return load ? { ...info, run: async (args) => (await load()).run(args) } : [];
+});

@@ -1,0 +1,48 @@
+import { keys } from './keys.js';
+
+/** A command that takes settings. */
+export type ConfigCommand = 'train' | 'sft' | 'eval' | 'generate' | 'demo';
+
+const MODEL = ['model', 'seed', 'device', 'dtype', 'threads'];
+const DECODE = keys
+  .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
+  .map((key) => key.path);
+
+/** Keys, or whole sections, that each command reads; `!` takes one out again. */
+const READS: Record<ConfigCommand, readonly string[]> = {
+  train: [
+    ...MODEL,
+    'output',
+    'task',
+    'rewards',
+    'onRewardError',
+    'rollout',
+    'objective',
+    'optimizer',
+    'train',
+    'eval',
+    'checkpoint',
+  ],
+  sft: [
+    ...MODEL,
+    'output',
+    'task',
+    'sft',
+    'optimizer',
+    '!optimizer.learningRate',
+    'train.microBatchTokens',
+    ...DECODE,
+    'eval',
+    'checkpoint',
+  ],
+  eval: [...MODEL, 'task', ...DECODE, 'eval', '!eval.every', '!eval.before'],
+  generate: [...MODEL, 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
+  demo: ['seed', 'device', 'threads', 'output'],
+};
+
+/** Whether a command reads a key. Help lists these keys, and `key=value` accepts no others. */
+export function readsKey(command: ConfigCommand, path: string): boolean {
+  const reads = READS[command];
+  const section = path.split('.')[0]!;
+  return !reads.includes(`!${path}`) && (reads.includes(path) || reads.includes(section));
+}

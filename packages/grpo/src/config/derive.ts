@@ -1,0 +1,34 @@
+import type { ConfigCommand } from './command-keys.js';
+import type { Config, ParsedConfig } from './schema.js';
+
+/** Fills in the values that follow from others; `from` tells what each followed from. */
+export function derive(
+  parsed: ParsedConfig,
+  command: ConfigCommand,
+  now: Date,
+): { config: Config; from: Map<string, string> } {
+  const from = new Map<string, string>();
+  const fill = <T>(path: string, given: T | undefined, value: T, why: string): T => {
+    if (given !== undefined) return given;
+    from.set(path, `default (${why})`);
+    return value;
+  };
+  const { task, objective } = parsed;
+  const name = task.data === undefined ? task.name : fill('task.name', task.name, 'jsonl', 'task.data');
+  const folder = `runs/${name ?? command}-${timestamp(now)}`;
+  const clipHigh = fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow');
+  const config: Config = {
+    ...parsed,
+    output: fill('output', parsed.output, folder, 'task and time'),
+    task: { ...task, name },
+    objective: { ...objective, clipHigh },
+  };
+  return { config, from };
+}
+
+/** Local time as `20260131-235959`: sorts by time and is a valid folder name everywhere. */
+function timestamp(time: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`;
+  return `${day}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`;
+}

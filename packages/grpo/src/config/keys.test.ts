@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readsKey } from './command-keys.js';
+import { keys } from './keys.js';
+import { editDistance } from './nearest.js';
+import { resolveConfig } from './resolve.js';
+
+const COMMANDS = ['train', 'sft', 'eval', 'generate', 'demo'] as const;
+
+describe('keys', () => {
+  it('have help, a type and a command that reads them', () => {
+    expect(keys.length).toBeGreaterThan(50);
+    for (const key of keys) {
+      expect(key.help, key.path).toMatch(/^\S.{15,}[^.]$/);
+      expect(key.type, key.path).not.toBe('');
+      expect(
+        COMMANDS.some((command) => readsKey(command, key.path)),
+        key.path,
+      ).toBe(true);
+    }
+  });
+
+  it('have the defaults that the configuration gets', () => {
+    const { config } = resolveConfig({ command: 'train', settings: ['task.name=arithmetic'] });
+    for (const key of keys) {
+      if (key.default === undefined) continue;
+      const value = key.path
+        .split('.')
+        .reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], config);
+      expect(value, key.path).toEqual(key.default);
+    }
+  });
+});
+
+describe('editDistance', () => {
+  it('agrees with known distances', () => {
+    expect(editDistance('kitten', 'sitting')).toBe(3);
+    expect(editDistance('', 'abc')).toBe(3);
+    expect(editDistance('flaw', 'lawn')).toBe(2);
+  });
+
+  it('is a metric', () => {
+    const word = fc.string({ maxLength: 8 });
+    fc.assert(
+      fc.property(word, word, word, (a, b, c) => {
+        expect(editDistance(a, a)).toBe(0);
+        expect(editDistance(a, b)).toBe(editDistance(b, a));
+        expect(editDistance(a, c)).toBeLessThanOrEqual(editDistance(a, b) + editDistance(b, c));
+      }),
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import { parseDocument } from 'yaml';
+import { type ConfigCommand, readsKey } from './command-keys.js';
+import { UsageError } from './errors.js';
+import { findKey, type Key, keys } from './keys.js';
+import { type Layer, notAKey } from './layer.js';
+import { nearest } from './nearest.js';
+
+const SOURCE = 'command line';
+
+/** Whether an argument has the form `key=value`. */
+export function isSetting(argument: string): boolean {
+  return /^[A-Za-z_][\w.-]*=/.test(argument);
+}
+
+/**
+ * Reads `key=value` arguments; the last one of a key wins. Unlike in a file, which may serve several commands,
+ * a key that the command does not read is an error here.
+ */
+export function argumentsLayer(settings: readonly string[], command: ConfigCommand): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  for (const setting of settings) {
+    if (!isSetting(setting)) throw new UsageError(`Expected key=value, found '${setting}'.`);
+    const equals = setting.indexOf('=');
+    const path = setting.slice(0, equals);
+    const key = findKey(path);
+    if (!key) layer.problems.push(notAKey([path], SOURCE));
+    else if (!readsKey(command, path)) layer.problems.push(notRead(command, path));
+    else layer.entries.set(path, { value: parseValue(key, setting.slice(equals + 1)), source: SOURCE });
+  }
+  return layer;
+}
+
+function notRead(command: ConfigCommand, path: string): string {
+  const readable = keys.map((key) => key.path).filter((known) => readsKey(command, known));
+  return `grpo ${command} does not read ${path} (${SOURCE}). The nearest key that it reads is ${nearest(path, readable)}.`;
+}
+
+/** Text stays as it is; numbers, booleans and lists are read as YAML, so both places accept the same spellings. */
+function parseValue(key: Key, text: string): unknown {
+  const { type } = key.schema;
+  if (type === 'string') return text;
+  const document = parseDocument(text, { prettyErrors: false });
+  // What is not YAML, or empty, fails as text against the key's type, whose message shows it.
+  return document.errors.length > 0 || text.trim() === '' ? text : document.toJS();
+}

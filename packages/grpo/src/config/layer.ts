@@ -1,0 +1,52 @@
+import { findKey, keys, sections } from './keys.js';
+import { nearest } from './nearest.js';
+
+/** One value that somebody gave. */
+export interface Entry {
+  value: unknown;
+  /** Where it was given: `run.yaml:12`, `command line`, … */
+  source: string;
+  /** Where a part of the value stands, for lists: `rewards[0].weight` may have its own line. */
+  locate?(rest: readonly PropertyKey[]): string;
+}
+
+/** Values from one place, by dotted key. A later layer wins over an earlier one, leaf by leaf. */
+export interface Layer {
+  entries: Map<string, Entry>;
+  /** What could not be read, one message each. */
+  problems: string[];
+}
+
+/** The message for a path that is no key: names the nearest one, or the section's keys. */
+export function notAKey(path: readonly string[], source: string): string {
+  const written = path.join('.');
+  if (sections.includes(written)) {
+    const inside = keys.filter((key) => key.section === written).map((key) => key.path.split('.').at(-1));
+    return `${written} (${source}) is a section with the keys ${inside.join(', ')}; it takes no value of its own.`;
+  }
+  if (path.some((part) => part.includes('.')) && findKey(written)) {
+    return `${written} (${source}): a file nests its keys. Write ${written.replace('.', ': { ')}: … }.`;
+  }
+  const best = nearest(
+    written,
+    keys.map((key) => key.path),
+  );
+  return `Unknown key ${written} (${source}). The nearest known key is ${best}.`;
+}
+
+/** Reads a nested plain object, such as a preset: `{ rollout: { group: 4 } }`. */
+export function objectLayer(source: string, values: object): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  const visit = (value: object, path: string[]) => {
+    for (const [name, child] of Object.entries(value)) {
+      const here = [...path, name];
+      const written = here.join('.');
+      if (child === undefined) continue;
+      if (findKey(written) && !name.includes('.')) layer.entries.set(written, { value: child, source });
+      else if (sections.includes(written) && typeof child === 'object' && child !== null) visit(child, here);
+      else layer.problems.push(notAKey(here, source));
+    }
+  };
+  visit(values, []);
+  return layer;
+}

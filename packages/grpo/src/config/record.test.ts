@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from './errors.js';
+import { keys } from './keys.js';
+import { configRecord, recordLayer } from './record.js';
+import { resolveConfig } from './resolve.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'grpo-record-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const settings = ['task.data=a.jsonl', 'model=m', 'seed=7', 'objective.clipLow=0.1', 'eval.before=false'];
+
+describe('configRecord', () => {
+  it('holds every key with its value and source, the versions and the seed', () => {
+    const record = configRecord(resolveConfig({ command: 'train', settings }), {
+      grpo: '0.1.0',
+      libtorch: '2.13.0',
+    });
+    expect(Object.keys(record.values)).toEqual(keys.map((key) => key.path));
+    expect(record).toMatchObject({ seed: 7, versions: { grpo: '0.1.0', libtorch: '2.13.0' } });
+    expect(record.values['eval.before']).toEqual({ value: false, source: 'command line' });
+    expect(record.values['objective.clipHigh']).toEqual({
+      value: 0.1,
+      source: 'default (objective.clipLow)',
+    });
+  });
+
+  it('is read back to the same configuration, with the folder that it lies in', () => {
+    const first = resolveConfig({ command: 'train', settings });
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(configRecord(first, {})));
+    const again = resolveConfig({
+      command: 'train',
+      layers: [recordLayer(folder)],
+      settings: ['train.steps=500'],
+    });
+    const { output: _, train: __, ...rest } = first.config;
+    expect(again.config).toEqual({ ...rest, output: folder, train: { ...first.config.train, steps: 500 } });
+    expect(again.provenance['eval.before']).toBe(join(folder, 'config.json'));
+    const changed = resolveConfig({
+      command: 'train',
+      layers: [recordLayer(folder)],
+      settings: ['objective.clipLow=0.3'],
+    });
+    expect(changed.config.objective.clipHigh).toBe(0.3);
+  });
+
+  it('says what is wrong with a folder that is no run', () => {
+    const file = (text: string) => {
+      const run = join(folder, 'broken');
+      mkdirSync(run, { recursive: true });
+      writeFileSync(join(run, 'config.json'), text);
+      return run;
+    };
+    expect(() => recordLayer(join(folder, 'absent'))).toThrow(UserError);
+    expect(() => recordLayer(join(folder, 'absent'))).toThrow(/Cannot read .*absent.config\.json/);
+    expect(() => recordLayer(file('{'))).toThrow(/Cannot read .*config\.json/);
+    expect(() => recordLayer(file('{"model_type": "qwen2"}'))).toThrow(/is not a run's configuration/);
+    const stranger = file(
+      '{"versions":{},"seed":0,"values":{"rollout.gone":{"value":1,"source":"default"}}}',
+    );
+    expect(() => resolveConfig({ command: 'train', layers: [recordLayer(stranger)] })).toThrow(
+      /rollout\.gone, which this version does not know/,
+    );
+  });
+});

@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { type ConfigCommand, readsKey } from './command-keys.js';
+import { derive } from './derive.js';
+import { UsageError } from './errors.js';
+import { findKey, keys, schemaAt } from './keys.js';
+import type { Entry, Layer } from './layer.js';
+import { argumentsLayer } from './layer-arguments.js';
+import { fileLayer } from './layer-file.js';
+import { nearest } from './nearest.js';
+import { rules } from './rules.js';
+import { type Config, configSchema } from './schema.js';
+import { describeFound, describeType } from './value-type.js';
+
+/** Where a configuration comes from. Later ones win: defaults < `layers` in order < `file` < `settings`. */
+export interface ConfigSources {
+  command: ConfigCommand;
+  /** A preset (`objectLayer`) or the record of the run that is resumed (`recordLayer`). */
+  layers?: readonly Layer[];
+  /** Path of a YAML file. */
+  file?: string | undefined;
+  /** `key=value` arguments. */
+  settings?: readonly string[];
+  /** For the default name of the run folder. */
+  now?: Date;
+}
+
+/** A valid configuration that knows where each value came from. */
+export interface ResolvedConfig {
+  config: Config;
+  /** By dotted key: `default`, `default (objective.clipLow)`, `run.yaml:12`, `command line`, or a layer's source. */
+  provenance: Record<string, string>;
+}
+
+/** Reads, merges and checks a configuration. Throws one `UsageError` that lists every problem. */
+export function resolveConfig({
+  command,
+  layers = [],
+  file,
+  settings = [],
+  now,
+}: ConfigSources): ResolvedConfig {
+  const all = [
+    ...layers,
+    ...(file === undefined ? [] : [fileLayer(file)]),
+    argumentsLayer(settings, command),
+  ];
+  const entries = new Map(all.flatMap((layer) => [...layer.entries]));
+  const input = nest(entries);
+  const parsed = configSchema.safeParse(input);
+  const problems = [
+    ...all.flatMap((layer) => layer.problems),
+    ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, input, entries)),
+  ];
+  if (!parsed.success || problems.length > 0) throw invalid(problems, command);
+
+  const { config, from } = derive(parsed.data, command, now ?? new Date());
+  const sourceOf = (path: string) => entries.get(path)?.source ?? from.get(path) ?? 'default';
+  const given = (path: string) => entries.has(path) && entries.get(path)?.value !== findKey(path)?.default;
+  const broken = rules
+    .filter((rule) => rule.keys.every((path) => readsKey(command, path)))
+    .flatMap(({ keys: involved, check }) => {
+      const message = check(config, { command, given });
+      const where = involved.map((path) => `${path} (${sourceOf(path)})`).join(', ');
+      return message === undefined ? [] : `${where}: ${message}`;
+    });
+  if (broken.length > 0) throw invalid(broken, command);
+  return { config, provenance: Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)])) };
+}
+
+function invalid(problems: readonly string[], command: ConfigCommand): UsageError {
+  const hint = `grpo ${command} --help lists the keys.`;
+  if (problems.length === 1) return new UsageError(problems[0]!, { hint });
+  return new UsageError(`${problems.length} problems in the configuration:\n${problems.join('\n')}`, {
+    hint,
+  });
+}
+
+/** `{'rollout.group': 4}` → `{rollout: {group: 4}}`. Only known keys come in here. */
+function nest(entries: ReadonlyMap<string, Entry>): Record<string, unknown> {
+  const root: Record<string, unknown> = {};
+  for (const [path, { value }] of entries) {
+    const [first, second] = path.split('.') as [string, string?];
+    if (second === undefined) root[first] = value;
+    else root[first] = { ...(root[first] as object | undefined), [second]: value };
+  }
+  return root;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, input: unknown, entries: ReadonlyMap<string, Entry>): string {
+  const parts = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  // The issue may lie inside a list; the key is the part of its path that the schema knows as one.
+  const depth = parts.findIndex((_, i) => findKey(parts.slice(0, i + 1).join('.'))) + 1;
+  const path = parts.slice(0, depth).join('.');
+  const rest = parts.slice(depth);
+  const entry = entries.get(path);
+  const locate = (inside: readonly PropertyKey[]) => entry?.locate?.(inside) ?? entry?.source ?? 'default';
+  if (issue.code === 'unrecognized_keys') {
+    const known = Object.keys(schemaAt(parts)?.properties ?? {});
+    const [unknown] = issue.keys as [string];
+    const best = nearest(unknown, known);
+    return `Unknown key ${[...parts, unknown].join('.')} (${locate([...rest, unknown])}). The nearest known key is ${best}.`;
+  }
+  const found = parts.reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], input);
+  const schema = schemaAt(parts) ?? {};
+  const help = schema.description === undefined ? '' : `\n  ${schema.description}.`;
+  return `${parts.join('.')}: expected ${describeType(schema)}, found ${describeFound(found)} (${locate(rest)}).${help}`;
+}

@@ -1,0 +1,106 @@
+import { basename, extname } from 'node:path';
+import type { ConfigCommand } from './command-keys.js';
+import type { Config, RewardModule } from './schema.js';
+
+/** What a rule looks at beside the configuration. */
+export interface RuleContext {
+  command: ConfigCommand;
+  /** Whether somebody gave the key a value other than its default. */
+  given(path: string): boolean;
+}
+
+/** A rule between keys. It is checked for commands that read all of `keys`, and its message names them. */
+export interface Rule {
+  keys: readonly string[];
+  /** What is wrong and what to do, or undefined when all is well. */
+  check(config: Config, context: RuleContext): string | undefined;
+}
+
+/** The name of a reward in the metrics: its own, or that of its file. */
+export function rewardName(reward: RewardModule): string {
+  return reward.name ?? basename(reward.module, extname(reward.module));
+}
+
+/** Settings that have no effect on generated problems. */
+const JSONL_ONLY = ['data', 'evalData', 'prompt', 'system', 'questionKey', 'answerKey'].map(
+  (key) => `task.${key}`,
+);
+
+export const rules: readonly Rule[] = [
+  {
+    keys: ['task.name', 'task.data'],
+    check: ({ task }) => {
+      if (task.name === undefined) {
+        return 'no task. Give task.data=FILE.jsonl, or task.name=arithmetic for built-in problems.';
+      }
+      return task.name === 'jsonl' && task.data === undefined
+        ? 'the task jsonl needs a file of problems. Give task.data=FILE.jsonl.'
+        : undefined;
+    },
+  },
+  ...JSONL_ONLY.map(
+    (path): Rule => ({
+      keys: ['task.name', path],
+      check: ({ task }, { given }) =>
+        task.name === 'arithmetic' && given(path)
+          ? `the task arithmetic makes its own problems and prompts, so ${path} has no effect. Use task.name=jsonl, or take it out.`
+          : undefined,
+    }),
+  ),
+  {
+    keys: ['model'],
+    check: ({ model, task }, { command }) => {
+      const makesItsOwn = command === 'demo' || (task.name === 'arithmetic' && /^(train|sft)$/.test(command));
+      return model === undefined && !makesItsOwn
+        ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json).'
+        : undefined;
+    },
+  },
+  {
+    keys: ['rewards'],
+    check: ({ rewards }) => {
+      const names = rewards.map(rewardName);
+      const twice = names.find((name, i) => names.indexOf(name) !== i);
+      return twice === undefined
+        ? undefined
+        : `two rewards are named '${twice}'. Give one of them another name.`;
+    },
+  },
+  {
+    keys: ['rollout.minNewTokens', 'rollout.maxNewTokens'],
+    check: ({ rollout: { minNewTokens, maxNewTokens } }) =>
+      minNewTokens > maxNewTokens
+        ? `at least ${minNewTokens} tokens cannot fit into at most ${maxNewTokens}. Raise maxNewTokens or lower minNewTokens.`
+        : undefined,
+  },
+  {
+    keys: ['rollout.temperature', 'rollout.group'],
+    check: ({ rollout }) =>
+      rollout.temperature === 0
+        ? 'at temperature 0 all completions of a group are equal, so every advantage is 0. Use a temperature above 0.'
+        : undefined,
+  },
+  {
+    keys: ['objective.oldLogprobs', 'objective.iterations', 'objective.minibatches'],
+    check: ({ objective: { oldLogprobs, iterations, minibatches } }) =>
+      oldLogprobs === 'detach' && iterations * minibatches > 1
+        ? `${iterations * minibatches} updates from one rollout need old log-probs of their own: with detach the ratio would stay 1 and nothing would be clipped. Use objective.oldLogprobs=recompute or sampler.`
+        : undefined,
+  },
+  {
+    keys: ['rollout.prompts', 'objective.minibatches'],
+    check: ({ rollout: { prompts }, objective: { minibatches } }) =>
+      prompts % minibatches !== 0
+        ? `${prompts} prompts do not split into ${minibatches} minibatches of whole groups. Make prompts a multiple of minibatches.`
+        : undefined,
+  },
+  {
+    keys: ['optimizer.warmupSteps'],
+    check: ({ optimizer, train, sft }, { command }) => {
+      const [key, steps] = command === 'sft' ? ['sft.steps', sft.steps] : ['train.steps', train.steps];
+      return optimizer.warmupSteps > steps
+        ? `a warm-up of ${optimizer.warmupSteps} steps never ends within ${key}=${steps}. Lower it.`
+        : undefined;
+    },
+  },
+];

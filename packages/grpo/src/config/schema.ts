@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { rewardsList, taskSection } from './sections/data.js';
+import { count, positiveCount } from './sections/numbers.js';
+import { checkpointSection, evalSection } from './sections/progress.js';
+import { rolloutSection } from './sections/rollout.js';
+import { objectiveSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
+
+/**
+ * The configuration: types, defaults, help and validation in one place.
+ * Rules between keys are in `rules.ts`; values that follow from others are filled by `derive.ts`.
+ */
+export const configSchema = z.strictObject({
+  model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Hugging Face model folder. Needed, except for task.name=arithmetic, which makes a tiny one'),
+  output: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Run folder that is written. runs/<task>-<time> when not given'),
+  seed: count.default(0).describe('Whole number that all randomness follows from'),
+  device: z
+    .enum(['auto', 'cpu', 'cuda'])
+    .default('auto')
+    .describe('Where tensors live; auto is cuda when there is one'),
+  dtype: z
+    .enum(['float32', 'bfloat16'])
+    .default('float32')
+    .describe('Number type of the weights; bfloat16 halves memory, with float32 masters in the optimizer'),
+  threads: positiveCount
+    .optional()
+    .describe(
+      'CPU threads of the engine: more is faster up to the physical cores. All of them when not given',
+    ),
+  rewards: rewardsList,
+  onRewardError: z
+    .enum(['stop', 'drop'])
+    .default('stop')
+    .describe(
+      'When a reward function fails on a completion: stop the run, or drop the completion and say so',
+    ),
+  task: taskSection.prefault({}),
+  rollout: rolloutSection.prefault({}),
+  objective: objectiveSection.prefault({}),
+  optimizer: optimizerSection.prefault({}),
+  train: trainSection.prefault({}),
+  eval: evalSection.prefault({}),
+  checkpoint: checkpointSection.prefault({}),
+  sft: sftSection.prefault({}),
+});
+
+/** What a person may write: every key optional. */
+export type ConfigInput = z.input<typeof configSchema>;
+
+/** After the schema's defaults, before `derive`. */
+export type ParsedConfig = z.output<typeof configSchema>;
+
+/** The configuration that the product reads: every default filled in. */
+export interface Config extends Omit<ParsedConfig, 'output' | 'objective'> {
+  output: string;
+  objective: ParsedConfig['objective'] & { clipHigh: number };
+}
+
+/** One of `rewards`: a user's module with its place in the total. */
+export type RewardModule = Config['rewards'][number];

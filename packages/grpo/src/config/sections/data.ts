@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { count, positive } from './numbers.js';
+
+/** What is asked, and how answers are found. */
+export const taskSection = z.strictObject({
+  name: z
+    .enum(['arithmetic', 'jsonl'])
+    .optional()
+    .describe('Built-in problems (arithmetic) or your own (jsonl). jsonl when task.data is given'),
+  data: z
+    .string()
+    .optional()
+    .describe('JSON Lines file of problems, one object a line with a question and an answer'),
+  evalData: z
+    .string()
+    .optional()
+    .describe(
+      'JSON Lines file of held-out problems. Without it, task.evalSize rows of task.data are held out',
+    ),
+  evalSize: count
+    .default(200)
+    .describe('Problems held out for evaluation: more narrows its interval, less leaves more to train on'),
+  prompt: z
+    .string()
+    .optional()
+    .describe(
+      'Text file with {question} in it, used byte for byte in place of the built-in think/answer prompt',
+    ),
+  system: z.string().optional().describe('System message put before every question, for chat models'),
+  stop: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Strings that end a completion and stay in it, in place of the task's own"),
+  questionKey: z.string().min(1).default('question').describe('Field of a row that holds the question'),
+  answerKey: z.string().min(1).default('answer').describe('Field of a row that holds the answer'),
+});
+
+const reward = z.strictObject({
+  module: z.string().min(1).describe('TypeScript or JavaScript file whose default export scores completions'),
+  name: z.string().min(1).optional().describe('Name in the metrics. The file name when not given'),
+  weight: z
+    .number()
+    .default(1)
+    .describe('Factor in the weighted sum: 0 logs the reward without training on it'),
+  timeoutSeconds: positive
+    .optional()
+    .describe(
+      'Seconds that one batch may take, in a worker: more tolerates slow graders. No limit when not given',
+    ),
+});
+
+/** The user's own reward functions. */
+export const rewardsList = z
+  .array(reward)
+  .default([])
+  .describe("Your reward modules: [{module, name, weight, timeoutSeconds}]. Empty: the task's own rewards");

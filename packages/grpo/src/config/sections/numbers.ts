@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+/** 0, 1, 2, … */
+export const count = z.number().int().min(0);
+/** 1, 2, 3, … */
+export const positiveCount = z.number().int().min(1);
+/** A finite number that is 0 or more. */
+export const nonNegative = z.number().min(0);
+/** A finite number above 0. */
+export const positive = z.number().gt(0);
+/** A probability: 0 to 1, both included. */
+export const probability = z.number().min(0).max(1);

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { count, nonNegative, positive, positiveCount, probability } from './numbers.js';
+
+/** How completions are sampled. */
+export const rolloutSection = z.strictObject({
+  prompts: positiveCount
+    .default(8)
+    .describe('Prompts a step: more steadies the gradient and takes proportionally longer'),
+  group: z
+    .number()
+    .int()
+    .min(2)
+    .default(8)
+    .describe(
+      'Completions of each prompt, compared with one another, so at least 2: more sharpens the advantage, less is faster',
+    ),
+  maxNewTokens: positiveCount
+    .default(256)
+    .describe('Tokens at which a completion is cut: more lets it finish, less is faster'),
+  minNewTokens: count
+    .default(0)
+    .describe('Tokens before which a completion cannot end: more forbids short answers'),
+  temperature: nonNegative
+    .default(1)
+    .describe('Divides the logits: more explores, less repeats itself, 0 is greedy (not for training)'),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(1)
+    .describe('Keeps the likeliest tokens up to this probability: less is safer and narrower, 1 = off'),
+  topK: count.default(0).describe('Keeps this many of the likeliest tokens: less is narrower, 0 = off'),
+  minP: probability
+    .default(0)
+    .describe(
+      "Drops tokens below this fraction of the likeliest one's probability: more is narrower, 0 = off",
+    ),
+  repetitionPenalty: positive
+    .default(1)
+    .describe('Divides the positive logits of tokens generated before: more repeats less, 1 = off'),
+  presencePenalty: z
+    .number()
+    .default(0)
+    .describe('Taken once from the logit of each token generated before: more repeats less, 0 = off'),
+  frequencyPenalty: z
+    .number()
+    .default(0)
+    .describe('Taken from the logit for each time a token was generated: more repeats less, 0 = off'),
+  batchSize: positiveCount
+    .default(256)
+    .describe(
+      'Completions decoded at once: more is faster until memory is full; does not change the results',
+    ),
+});

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { count, nonNegative, positive, positiveCount } from './numbers.js';
+
+/** What is minimized. */
+export const objectiveSection = z.strictObject({
+  loss: z
+    .enum(['dapo', 'grpo'])
+    .default('dapo')
+    .describe('dapo weighs every token of the step equally, grpo every completion'),
+  beta: nonNegative
+    .default(0)
+    .describe(
+      'Weight of the KL to the starting model: more stays closer to it; 0 = off, saves a pass and its memory',
+    ),
+  clipLow: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.2)
+    .describe('The ratio is clipped at 1 - clipLow: less makes smaller updates from one rollout'),
+  clipHigh: nonNegative
+    .optional()
+    .describe(
+      'The ratio is clipped at 1 + clipHigh: more lets rare tokens grow. objective.clipLow when not given',
+    ),
+  scaleRewards: z
+    .enum(['group', 'batch', 'none'])
+    .default('group')
+    .describe('Standard deviation that divides the advantages: of the group, of the whole batch, or none'),
+  oldLogprobs: z
+    .enum(['detach', 'recompute', 'sampler'])
+    .default('detach')
+    .describe(
+      'Old log-probs of the ratio: detach (the current ones, one update only), recompute (one more pass), sampler (as sampled)',
+    ),
+  iterations: positiveCount
+    .default(1)
+    .describe('Passes over one rollout: more learns more from it and drifts further from the sampler'),
+  minibatches: positiveCount
+    .default(1)
+    .describe('Optimizer steps a pass: more takes more, noisier steps; divides rollout.prompts'),
+});
+
+/** AdamW and its schedule. */
+export const optimizerSection = z.strictObject({
+  learningRate: nonNegative
+    .default(1e-6)
+    .describe('Step size: more learns faster, too much destroys the model'),
+  beta1: z
+    .number()
+    .min(0)
+    .lt(1)
+    .default(0.9)
+    .describe('Memory of the gradient mean: more is smoother and slower to turn'),
+  beta2: z.number().min(0).lt(1).default(0.999).describe('Memory of the squared gradient: more is steadier'),
+  epsilon: positive
+    .default(1e-8)
+    .describe('Added to the denominator: more damps parameters with tiny gradients'),
+  weightDecay: nonNegative
+    .default(0)
+    .describe('Shrinks weights at each step, times the learning rate: 0 = off'),
+  maxGradNorm: nonNegative
+    .default(1)
+    .describe('Gradients are scaled down to this norm: less tames outliers and slows learning, 0 = off'),
+  schedule: z
+    .enum(['constant', 'linear', 'cosine'])
+    .default('constant')
+    .describe('Learning rate after the warm-up: constant, or falling to 0 at the last step'),
+  warmupSteps: count
+    .default(0)
+    .describe('Steps over which the learning rate rises from 0: more starts gentler'),
+});
+
+/** Length of the GRPO run, and its memory. */
+export const trainSection = z.strictObject({
+  steps: count.default(100).describe('GRPO steps: one rollout each'),
+  microBatchTokens: positiveCount
+    .default(8192)
+    .describe('Tokens in one forward and backward pass: more is faster and takes more memory; same gradient'),
+});
+
+/** Supervised fine-tuning on demonstrations. */
+export const sftSection = z.strictObject({
+  steps: count.default(100).describe('SFT steps: one optimizer step each'),
+  batchSize: positiveCount
+    .default(32)
+    .describe('Demonstrations a step: more steadies the gradient and is slower'),
+  learningRate: nonNegative.default(1e-5).describe('Step size of SFT, in place of optimizer.learningRate'),
+});

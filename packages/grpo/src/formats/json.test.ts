@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FormatError } from './format-error.js';
+import { parseJsonObject, shown } from './json.js';
+
+const parse = (text: string) => parseJsonObject('f.json', 'the header', Buffer.from(text));
+
+describe('parseJsonObject', () => {
+  it('agrees with JSON.parse on any object without duplicates', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()),
+        fc.nat(3),
+        (value, indent) => {
+          const text = JSON.stringify(value, null, indent);
+          expect(parse(text)).toEqual(JSON.parse(text));
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['at the top', '{"a":1,"b":2,"a":3}', '"a"'],
+    ['inside', '{"x":[{"k":1},{"k":2,\n"k" \t:3}]}', '"k"'],
+    ['escaped', '{"a":1,"\\u0061":2}', '"a"'],
+    ['with quotes in it', '{"\\"":1, "\\"":2}', '"\\""'],
+    ['of a prototype', '{"__proto__":1,"__proto__":2}', '"__proto__"'],
+  ])('finds a duplicate key %s', (_, text, key) => {
+    expect(() => parse(text)).toThrow(`f.json: the header names ${JSON.stringify(JSON.parse(key))} twice`);
+  });
+
+  it('is not misled by values that look like keys', () => {
+    expect(parse('{"a":"a","b":["a","{","\\"b\\":"],"c":{"a":1},"d":{"a":2}}')).toMatchObject({ a: 'a' });
+  });
+
+  it.each([
+    ['[1]', /must be a JSON object, found/],
+    ['null', /must be a JSON object/],
+    ['{"a":}', /not valid JSON.*it begins/],
+    ['', /not valid JSON/],
+  ])('refuses %j', (text, message) => {
+    expect(() => parse(text)).toThrow(FormatError);
+    expect(() => parse(text)).toThrow(message);
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    const bytes = Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d);
+    expect(() => parseJsonObject('f', 'the header', bytes)).toThrow('f: the header is not valid UTF-8');
+  });
+
+  it('puts no control character of the text into the message', () => {
+    expect(() => parse('{"a": \x1b[31m}')).toThrow(/^[^\p{Cc}]*$/u);
+  });
+});
+
+describe('shown', () => {
+  it('is short for any value, however deep', () => {
+    const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
+    expect(shown(deep)).toBe('a nested array');
+    expect(shown([1, 'a', null])).toBe('[1, "a", null]');
+    expect(shown(new Array(99).fill(0))).toBe('an array of 99 values');
+    expect(shown('x'.repeat(200))).toBe(`"${'x'.repeat(80)}"…`);
+    expect(shown(undefined)).toBe('nothing');
+  });
+});

@@ -1,0 +1,122 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { onFile } from '../file-error.js';
+import { excerpt, FormatError } from '../format-error.js';
+import { isObject, parseJsonObject } from '../json.js';
+import { SafetensorsFile } from './file.js';
+import type { TensorInfo } from './header.js';
+
+const SINGLE = 'model.safetensors';
+const INDEX = 'model.safetensors.index.json';
+const PICKLE = /\.(bin|pt|pth|ckpt|pkl)$/;
+
+/** The tensors of a model folder, in however many files they are. */
+export interface Checkpoint extends Disposable {
+  names(): string[];
+  /** @throws FormatError when there is no such tensor. */
+  info(name: string): TensorInfo;
+  /** Reads a tensor straight into `target`, which has exactly as many bytes. */
+  readInto(name: string, target: Uint8Array): void;
+  close(): void;
+}
+
+/**
+ * Opens `model.safetensors` in `dir`, or else the shards that `model.safetensors.index.json` names.
+ * @throws FormatError when a file is not valid, a shard or tensor is missing, or only pickle files are there.
+ */
+export function openCheckpoint(dir: string): Checkpoint {
+  const files = onFile('read', dir, () => readdirSync(dir));
+  if (files.includes(SINGLE)) return openSingle(join(dir, SINGLE));
+  if (files.includes(INDEX)) return openSharded(dir, join(dir, INDEX));
+  const pickles = files.filter((file) => PICKLE.test(file));
+  if (pickles.length > 0) {
+    throw new FormatError(
+      dir,
+      `the weights are pickle files (${excerpt(pickles.join(', '))}), which are not read: loading a pickle runs ` +
+        'whatever code it holds. Convert a model you trust with Python: ' +
+        'from transformers import AutoModelForCausalLM; ' +
+        'AutoModelForCausalLM.from_pretrained("FOLDER").save_pretrained("NEW_FOLDER")',
+    );
+  }
+  const found = files.length === 0 ? 'the folder is empty' : `found ${excerpt(files.sort().join(', '))}`;
+  throw new FormatError(dir, `no weights: neither ${SINGLE} nor ${INDEX} is there; ${found}`);
+}
+
+function openSingle(path: string): Checkpoint {
+  const file = SafetensorsFile.open(path);
+  const close = () => file.close();
+  return {
+    names: () => [...file.tensors.keys()],
+    info: (name) => file.info(name),
+    readInto: (name, target) => file.readInto(name, target),
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+function openSharded(dir: string, index: string): Checkpoint {
+  const shardOf = readIndex(dir, index);
+  const shards = new Map<string, SafetensorsFile>();
+  const close = () => {
+    for (const shard of shards.values()) shard.close();
+  };
+  try {
+    for (const [name, path] of shardOf) {
+      const shard = shards.get(path) ?? openShard(index, path);
+      shards.set(path, shard);
+      if (!shard.tensors.has(name)) {
+        throw new FormatError(path, `tensor ${excerpt(name)} is missing, though ${index} says it is here`);
+      }
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const fileOf = (name: string): SafetensorsFile => {
+    const shard = shards.get(shardOf.get(name) ?? '');
+    if (shard) return shard;
+    throw new FormatError(
+      index,
+      `no tensor ${excerpt(name)}; it lists ${excerpt([...shardOf.keys()].join(' '))}`,
+    );
+  };
+  return {
+    // What a shard holds beyond the index is not part of the model.
+    names: () => [...shardOf.keys()],
+    info: (name) => fileOf(name).info(name),
+    readInto: (name, target) => fileOf(name).readInto(name, target),
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+function openShard(index: string, path: string): SafetensorsFile {
+  if (!existsSync(path)) {
+    throw new FormatError(index, `the shard ${path} is missing; the download may not be complete`);
+  }
+  return SafetensorsFile.open(path);
+}
+
+/** The index's `weight_map`: the path of the shard of each tensor. */
+function readIndex(dir: string, index: string): Map<string, string> {
+  const bytes = onFile('read', index, () => readFileSync(index));
+  const { weight_map: weightMap } = parseJsonObject(index, 'the index', bytes);
+  if (!isObject(weightMap)) throw new FormatError(index, '"weight_map" must be an object of tensor: file');
+  return new Map(Object.entries(weightMap).map(([name, file]) => [name, shardPath(dir, index, name, file)]));
+}
+
+function shardPath(dir: string, index: string, name: string, file: unknown): string {
+  const fail = (problem: string): never => {
+    throw new FormatError(index, `tensor ${excerpt(name)}: ${problem}`);
+  };
+  if (typeof file !== 'string' || !file.endsWith('.safetensors') || file.includes('\0')) {
+    const found = file === undefined ? 'nothing' : excerpt(String(file));
+    return fail(`its file must be a .safetensors name, found ${found}`);
+  }
+  const path = resolve(dir, file);
+  const inside = relative(resolve(dir), path);
+  if (isAbsolute(file) || isAbsolute(inside) || inside.split(sep)[0] === '..') {
+    return fail(`its file ${excerpt(file)} lies outside the model's folder`);
+  }
+  return path;
+}

@@ -1,0 +1,125 @@
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { onFile } from '../file-error.js';
+import { readFully } from '../file-io.js';
+import { excerpt, FormatError } from '../format-error.js';
+import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';
+
+const LENGTH_BYTES = 8;
+const LFS_POINTER = 'version https://git-lfs';
+
+/** An open safetensors file. Opening reads the header only; each tensor is read when asked for. */
+export class SafetensorsFile implements Disposable {
+  /** By name, in the order of the data. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly #dataStart: number;
+  #fd: number | undefined;
+
+  private constructor(
+    readonly path: string,
+    fd: number,
+    header: Header,
+    dataStart: number,
+  ) {
+    this.tensors = header.tensors;
+    this.metadata = header.metadata;
+    this.#fd = fd;
+    this.#dataStart = dataStart;
+  }
+
+  /** @throws FormatError when the header is not valid, FileError when the system refuses. */
+  static open(path: string): SafetensorsFile {
+    return onFile('read', path, () => {
+      // Asked before opening, which would wait forever on a named pipe.
+      if (!statSync(path).isFile()) throw new FormatError(path, 'not a file; check the path');
+      const fd = openSync(path, 'r');
+      try {
+        const json = readHeader(path, fd);
+        const dataStart = LENGTH_BYTES + json.length;
+        const header = parseHeader(path, json, fstatSync(fd).size - dataStart);
+        return new SafetensorsFile(path, fd, header, dataStart);
+      } catch (error) {
+        closeSync(fd);
+        throw error;
+      }
+    });
+  }
+
+  /** @throws FormatError when the file has no tensor of that name. */
+  info(name: string): TensorInfo {
+    const info = this.tensors.get(name);
+    if (info) return info;
+    const names = excerpt([...this.tensors.keys()].join(' '));
+    throw new FormatError(this.path, `no tensor ${excerpt(name)}; the file has ${names}`);
+  }
+
+  /** A copy of the tensor's bytes, little-endian and row-major. */
+  read(name: string): Uint8Array {
+    const { begin, end } = this.info(name);
+    const bytes = new Uint8Array(end - begin);
+    this.readInto(name, bytes);
+    return bytes;
+  }
+
+  /**
+   * Reads the tensor straight into `target`'s memory, of any size.
+   * @param target exactly as many bytes as the tensor has.
+   */
+  readInto(name: string, target: Uint8Array): void {
+    const { begin, end } = this.info(name);
+    if (target.length !== end - begin) {
+      const sizes = `has ${end - begin} bytes, the target ${target.length}`;
+      throw new RangeError(`${this.path}: tensor ${excerpt(name)} ${sizes}`);
+    }
+    const fd = this.#fd;
+    if (fd === undefined) throw new Error(`${this.path} is closed; ${excerpt(name)} cannot be read`);
+    const count = onFile('read', this.path, () => readFully(fd, target, this.#dataStart + begin));
+    if (count !== target.length) {
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: the file was cut short after it was opened`);
+    }
+  }
+
+  /** A second call does nothing. */
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** The bytes of the header's JSON. */
+function readHeader(path: string, fd: number): Uint8Array {
+  const { size } = fstatSync(fd);
+  const start = Buffer.alloc(LFS_POINTER.length);
+  const count = readFully(fd, start, 0);
+  if (start.toString('latin1') === LFS_POINTER) {
+    throw new FormatError(path, 'this is a Git LFS pointer, not the weights; fetch them with `git lfs pull`');
+  }
+  if (count < LENGTH_BYTES) {
+    throw new FormatError(
+      path,
+      `${count} bytes are too few for a safetensors file; it is empty or was cut short`,
+    );
+  }
+  const length = start.readBigUInt64LE(0);
+  if (length > MAX_HEADER_BYTES) {
+    const limit = `more than the format's ${MAX_HEADER_BYTES}; this is not a safetensors file`;
+    throw new FormatError(path, `its first 8 bytes announce a header of ${length} bytes, ${limit}`);
+  }
+  if (Number(length) > size - LENGTH_BYTES) {
+    throw new FormatError(
+      path,
+      `the header should have ${length} bytes, but only ${size - LENGTH_BYTES} follow; the file is cut short`,
+    );
+  }
+  const json = new Uint8Array(Number(length));
+  if (readFully(fd, json, LENGTH_BYTES) !== json.length) {
+    throw new FormatError(path, 'the file was cut short while it was read');
+  }
+  // The format demands the bracket, and JSON.parse would let white space pass before it.
+  if (json[0] !== 0x7b) throw new FormatError(path, 'the header does not begin with "{"');
+  return json;
+}

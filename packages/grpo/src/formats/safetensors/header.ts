@@ -1,0 +1,101 @@
+/**
+ * The header of a safetensors file: 8 bytes of length (little-endian), then that many bytes of JSON,
+ * `{"__metadata__": {key: text}, name: {"dtype", "shape", "data_offsets": [begin, end]}}`, then the data.
+ * Offsets count from the start of the data; the tensors must cover it without gap or overlap.
+ */
+import { excerpt, FormatError } from '../format-error.js';
+import { isObject, parseJsonObject, shown } from '../json.js';
+import { byteLength, DTYPE_BYTES, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
+
+/** The format's own limit, in bytes. */
+export const MAX_HEADER_BYTES = 100_000_000;
+export const METADATA_KEY = '__metadata__';
+
+/** One tensor of a file. `begin` and `end` are byte offsets into the data that follows the header. */
+export interface TensorInfo {
+  readonly dtype: SafetensorsDtype;
+  readonly shape: readonly number[];
+  readonly begin: number;
+  readonly end: number;
+}
+
+export interface Header {
+  /** By name, in the order of the data. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Parses and validates the JSON of a header.
+ * @param dataBytes the size of the file's data, which the tensors must fill exactly.
+ * @throws FormatError naming the file and the tensor.
+ */
+export function parseHeader(file: string, json: Uint8Array, dataBytes: number): Header {
+  const { [METADATA_KEY]: metadata = {}, ...entries } = parseJsonObject(file, 'the header', json);
+  const tensors = Object.entries(entries).map(
+    ([name, entry]) => [name, parseTensor(file, name, entry)] as const,
+  );
+  tensors.sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
+  checkCoverage(file, tensors, dataBytes);
+  return { tensors: new Map(tensors), metadata: parseMetadata(file, metadata) };
+}
+
+function parseMetadata(file: string, metadata: unknown): Record<string, string> {
+  if (!isObject(metadata)) {
+    throw new FormatError(file, `${METADATA_KEY} must be an object of strings, found ${shown(metadata)}`);
+  }
+  const strings = Object.entries(metadata).map(([key, value]): [string, string] => {
+    if (typeof value === 'string') return [key, value];
+    throw new FormatError(file, `${METADATA_KEY}: ${excerpt(key)} must be a string, found ${shown(value)}`);
+  });
+  return Object.fromEntries(strings);
+}
+
+function parseTensor(file: string, name: string, entry: unknown): TensorInfo {
+  const fail = (problem: string): never => {
+    throw new FormatError(file, `tensor ${excerpt(name)}: ${problem}`);
+  };
+  if (!isObject(entry))
+    return fail(`must be an object with dtype, shape, data_offsets; found ${shown(entry)}`);
+  const { dtype, shape, data_offsets: offsets } = entry;
+  if (!isDtype(dtype)) {
+    return fail(`unknown dtype ${shown(dtype)}; known are ${Object.keys(DTYPE_BYTES).join(', ')}`);
+  }
+  if (!isShape(shape)) return fail(`shape must be an array of integers ≥ 0, found ${shown(shape)}`);
+  if (!isShape(offsets) || offsets.length !== 2) {
+    return fail(`data_offsets must be two integers ≥ 0, found ${shown(offsets)}`);
+  }
+  const [begin = 0, end = 0] = offsets;
+  const expected = byteLength(dtype, shape);
+  if (expected === undefined) return fail(`shape ${shown(shape)} has more elements than a file can hold`);
+  if (end - begin !== expected) {
+    return fail(
+      `${dtype} ${shown(shape)} takes ${expected} bytes, but data_offsets ${shown(offsets)} hold ${end - begin}`,
+    );
+  }
+  return { dtype, shape, begin, end };
+}
+
+/** @param tensors in the order of their offsets. */
+function checkCoverage(
+  file: string,
+  tensors: readonly (readonly [string, TensorInfo])[],
+  dataBytes: number,
+): void {
+  let covered = 0;
+  for (const [name, { begin, end }] of tensors) {
+    if (end > dataBytes) {
+      const problem = `its data ends at byte ${end}, but the file has only ${dataBytes} bytes of data; the file is cut short`;
+      throw new FormatError(file, `tensor ${excerpt(name)}: ${problem}`);
+    }
+    if (begin !== covered) {
+      const kind = begin < covered ? 'they overlap' : 'there is a gap';
+      const problem = `its data begins at byte ${begin}, but the data before it ends at ${covered}: ${kind}`;
+      throw new FormatError(file, `tensor ${excerpt(name)}: ${problem}`);
+    }
+    covered = end;
+  }
+  if (covered !== dataBytes) {
+    throw new FormatError(file, `${dataBytes - covered} bytes after the last tensor belong to none`);
+  }
+}

@@ -1,0 +1,102 @@
+import { writeAtomic } from '../atomic-file.js';
+import { excerpt, FormatError } from '../format-error.js';
+import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
+import { MAX_HEADER_BYTES, METADATA_KEY } from './header.js';
+
+/** A tensor to write. */
+export interface TensorEntry {
+  readonly name: string;
+  readonly dtype: SafetensorsDtype;
+  readonly shape: readonly number[];
+  /** The tensor's bytes, little-endian and row-major; called once, when its turn comes. */
+  readonly data: () => Uint8Array;
+}
+
+/**
+ * Writes a safetensors file, tensors in the given order, one at a time: only one tensor's bytes are held. The
+ * file is written under a temporary name and renamed, so `path` is never half a file.
+ * @throws FormatError for entries that make no valid file, FileError when the system refuses.
+ */
+export function writeSafetensors(
+  path: string,
+  entries: Iterable<TensorEntry>,
+  metadata: Readonly<Record<string, string>> = {},
+): void {
+  const tensors = [...entries];
+  const sizes = tensors.map((tensor) => checkedSize(path, tensor));
+  const header = encodeHeader(path, tensors, sizes, metadata);
+  writeAtomic(path, (write) => {
+    write(header);
+    for (const [index, { name, data }] of tensors.entries()) {
+      const bytes = data();
+      if (bytes.length !== sizes[index]) {
+        fail(path, name, `its dtype and shape take ${sizes[index]} bytes, data() gave ${bytes.length}`);
+      }
+      write(bytes);
+    }
+  });
+}
+
+function fail(path: string, name: string, problem: string): never {
+  throw new FormatError(path, `cannot write tensor ${excerpt(name)}: ${problem}`);
+}
+
+function checkedSize(path: string, { name, dtype, shape }: TensorEntry): number {
+  if (name === METADATA_KEY) fail(path, name, 'the name is reserved');
+  if (!isDtype(dtype)) fail(path, name, `unknown dtype ${dtype}`);
+  const size = isShape(shape) ? byteLength(dtype, shape) : undefined;
+  return size ?? fail(path, name, `[${shape}] is no shape`);
+}
+
+/** The length, the JSON, and spaces up to a multiple of 8, so that the data is aligned. */
+function encodeHeader(
+  path: string,
+  tensors: readonly TensorEntry[],
+  sizes: readonly number[],
+  metadata: Readonly<Record<string, string>>,
+): Uint8Array {
+  const names = new Set<string>();
+  // Text, not an object: an object would move names such as "0" to the front.
+  const fields: string[] = [];
+  if (Object.keys(metadata).length > 0)
+    fields.push(`${JSON.stringify(METADATA_KEY)}:${encodeMetadata(path, metadata)}`);
+  let begin = 0;
+  for (const [index, { name, dtype, shape }] of tensors.entries()) {
+    if (names.has(name)) fail(path, name, 'the name is given twice');
+    names.add(name);
+    const end = begin + (sizes[index] ?? 0);
+    fields.push(`${encodeText(path, name)}:${JSON.stringify({ dtype, shape, data_offsets: [begin, end] })}`);
+    begin = end;
+  }
+  const json = Buffer.from(`{${fields.join(',')}}`, 'utf8');
+  const length = Math.ceil(json.length / 8) * 8;
+  if (length > MAX_HEADER_BYTES) {
+    throw new FormatError(
+      path,
+      `the header would have ${length} bytes; the format allows ${MAX_HEADER_BYTES}`,
+    );
+  }
+  const header = Buffer.alloc(8 + length, ' ');
+  header.writeBigUInt64LE(BigInt(length), 0);
+  header.set(json, 8);
+  return header;
+}
+
+function encodeMetadata(path: string, metadata: Readonly<Record<string, string>>): string {
+  const fields = Object.entries(metadata).map(([key, value]) => {
+    if (typeof value !== 'string') throw new FormatError(path, `metadata ${excerpt(key)} must be a string`);
+    return `${encodeText(path, key)}:${encodeText(path, value)}`;
+  });
+  return `{${fields.join(',')}}`;
+}
+
+/** Half a surrogate pair has no UTF-8 form: other readers would refuse the file. */
+function encodeText(path: string, text: string): string {
+  if (Buffer.from(text, 'utf8').toString('utf8') !== text) {
+    throw new FormatError(
+      path,
+      `${excerpt(text)} holds half a surrogate pair and cannot be written as UTF-8`,
+    );
+  }
+  return JSON.stringify(text);
+}

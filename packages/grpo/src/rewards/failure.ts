@@ -1,0 +1,68 @@
+import { UserError } from '../config/errors.js';
+import { excerpt } from '../formats/format-error.js';
+import type { Prompt } from '../text/message.js';
+import type { RewardBatch } from './reward.js';
+
+/** A reward function that gave no usable value: for one completion, or for its whole batch. */
+export interface RewardFailure {
+  /** Name of the reward. */
+  reward: string;
+  /** Place of the completion in the batch; null when no single completion is to blame. */
+  index: number | null;
+  /** Completions that have no value from this reward because of it: 1, or the whole batch. */
+  affected: number;
+  /** Begin of the prompt, quoted; with index null that of the batch's first completion, as is `completion`. */
+  prompt: string;
+  completion: string;
+  /** What happened, in words: `threw TypeError: …`, `returned NaN`, `took longer than 5 s`. */
+  reason: string;
+}
+
+/** The failures of a batch where the run is to stop at the first one. */
+export class RewardError extends UserError {
+  constructor(readonly failures: RewardFailure[]) {
+    super(describeFailures(failures), {
+      hint: "Mend the reward function, or set onRewardError=drop to leave such completions out of the step's update.",
+    });
+  }
+}
+
+/** How many failures a message shows; the rest are counted. */
+const SHOWN = 3;
+
+/** All failures in words, the first three in full. */
+export function describeFailures(failures: readonly RewardFailure[]): string {
+  const shown = failures.slice(0, SHOWN).map(describeFailure);
+  const rest = failures.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n');
+}
+
+function describeFailure({ reward, index, affected, prompt, completion, reason }: RewardFailure): string {
+  const where = index === null ? `batch of ${affected}` : `completion ${index}`;
+  const lost = index !== null && affected > 1 ? `, so its batch of ${affected} has no value` : '';
+  return `reward ${reward}, ${where}: ${reason}${lost}\n  prompt${index === null ? ' of the first' : ''}: ${prompt}\n  completion: ${completion}`;
+}
+
+/** The failure of one completion, or of the whole batch when `index` is null. */
+export function failureOf(
+  reward: string,
+  batch: RewardBatch<unknown>,
+  index: number | null,
+  affected: number,
+  reason: string,
+): RewardFailure {
+  const at = index ?? 0;
+  return {
+    reward,
+    index,
+    affected,
+    prompt: excerpt(promptText(batch.prompts[at] ?? '')),
+    completion: excerpt(batch.completions[at] ?? ''),
+    reason,
+  };
+}
+
+/** What was asked: the text, or a conversation's last message. */
+function promptText(prompt: Prompt): string {
+  return typeof prompt === 'string' ? prompt : (prompt.at(-1)?.content ?? '');
+}

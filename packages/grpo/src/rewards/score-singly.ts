@@ -1,0 +1,37 @@
+import { describeError } from './describe-error.js';
+import { isPartialFailure } from './each.js';
+
+/** The search may take this many times as long as the batch did, plus a second. */
+const PATIENCE = 10;
+
+/**
+ * Scores completions one at a time, after the batch as a whole has failed, to learn which of them are to blame.
+ *
+ * @param score - the values for a batch of the i-th completion alone
+ * @param milliseconds - how long the batch took until it failed; bounds the search
+ * @param findAll - go on after the first failure; what is left when the time is up then counts as failed
+ * @returns the value of each completion reached, why the failed ones failed, and whether the time ran out
+ */
+export async function scoreSingly(
+  score: (index: number) => Promise<unknown[]>,
+  count: number,
+  { milliseconds, findAll }: { milliseconds: number; findAll: boolean },
+): Promise<{ values: unknown[]; reasons: Map<number, string>; cut: boolean }> {
+  const values: unknown[] = new Array(count).fill(null);
+  const reasons = new Map<number, string>();
+  const end = performance.now() + PATIENCE * milliseconds + 1000;
+  let cut = false;
+  for (let i = 0; i < count && (findAll || reasons.size === 0); i++) {
+    cut ||= performance.now() > end;
+    if (cut) {
+      if (reasons.size > 0) reasons.set(i, 'was not scored: the failures before it took too long');
+      continue;
+    }
+    try {
+      values[i] = (await score(i))[0];
+    } catch (error) {
+      reasons.set(i, isPartialFailure(error) ? error.failures[0]!.reason : describeError(error));
+    }
+  }
+  return { values, reasons, cut };
+}

@@ -1,0 +1,166 @@
+/**
+ * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
+ * stands for it, since a made-up reward is a made-up advantage for the whole group.
+ */
+import { inspect } from 'node:util';
+import { describeError, Reason } from './describe-error.js';
+import { isPartialFailure, isPerCompletion } from './each.js';
+import { failureOf, RewardError, type RewardFailure } from './failure.js';
+import type { Reward, RewardBatch } from './reward.js';
+import { scoreSingly } from './score-singly.js';
+
+/** The rewards of B completions. */
+export interface RewardTable {
+  names: string[];
+  weights: number[];
+  /** One array of length B a reward; NaN where it has no value: no opinion, or a failure. */
+  columns: Float64Array[];
+  /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
+  dropped: Uint8Array;
+  failures: RewardFailure[];
+}
+
+export interface ScoreOptions {
+  /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */
+  onError: 'stop' | 'drop';
+}
+
+/** What one reward function made of the batch. */
+interface Column {
+  values: Float64Array;
+  /** Completions that it failed on. */
+  failed: number[];
+  failures: RewardFailure[];
+}
+
+/**
+ * Runs all reward functions on the batch, concurrently.
+ *
+ * A function that fails as a whole (an exception, a wrong length, a time-out) is asked again with one completion
+ * at a time to find the one to blame. Its values from a part of the batch are used only when it was made by
+ * `each`; otherwise the whole batch has no value from it.
+ *
+ * @throws RewardError with every failure, if there is one and `onError` is `stop`
+ */
+export async function scoreCompletions<Row>(
+  rewards: readonly Reward<Row>[],
+  batch: RewardBatch<Row>,
+  { onError }: ScoreOptions,
+): Promise<RewardTable> {
+  const count = batch.completions.length;
+  if (batch.prompts.length !== count || batch.rows.length !== count) {
+    throw new RangeError(
+      `a batch needs one prompt and one row a completion, got ${batch.prompts.length} prompts, ${batch.rows.length} rows and ${count} completions`,
+    );
+  }
+  const columns = await Promise.all(rewards.map((reward) => scoreColumn(reward, batch)));
+  const failures = columns.flatMap((column) => column.failures);
+  if (onError === 'stop' && failures.length > 0) throw new RewardError(failures);
+  const dropped = new Uint8Array(count);
+  columns.forEach(({ failed }, r) => {
+    if (rewards[r]!.weight !== 0) for (const index of failed) dropped[index] = 1;
+  });
+  return {
+    names: rewards.map((reward) => reward.name),
+    weights: rewards.map((reward) => reward.weight),
+    columns: columns.map((column) => column.values),
+    dropped,
+    failures,
+  };
+}
+
+/** Weighted sums of the values, length B; NaN where no reward with a weight has one, or where one failed. */
+export function totals({ columns, weights, dropped }: RewardTable): Float64Array {
+  return Float64Array.from(dropped, (isDropped, i) => {
+    if (isDropped) return Number.NaN;
+    let total = Number.NaN;
+    columns.forEach((column, r) => {
+      const value = weights[r]! * column[i]!;
+      if (weights[r] !== 0 && !Number.isNaN(value)) total = Number.isNaN(total) ? value : total + value;
+    });
+    return total;
+  });
+}
+
+async function scoreColumn<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<Column> {
+  const started = performance.now();
+  try {
+    return checkValues(reward.name, batch, await call(reward, batch));
+  } catch (error) {
+    if (isPartialFailure(error)) {
+      const reasons = new Map(error.failures.map(({ index, reason }) => [index, reason]));
+      return checkValues(reward.name, batch, error.values, reasons);
+    }
+    return blame(reward, batch, error, performance.now() - started);
+  }
+}
+
+/** The values for a batch; a wrong number of them is an error like any other. */
+async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<unknown[]> {
+  const { prompts, completions, rows } = batch;
+  // Copies, so that a function which sorts or empties its input cannot disturb the others.
+  const values: unknown = await reward.score({
+    prompts: [...prompts],
+    completions: [...completions],
+    rows: [...rows],
+  });
+  if (!Array.isArray(values)) throw new Reason(`returned ${show(values)}, not an array of numbers`);
+  if (values.length !== completions.length) {
+    throw new Reason(`returned ${values.length} values for ${completions.length} completions`);
+  }
+  return values;
+}
+
+/** Turns values into a column; whatever is neither a finite number nor null is a failure of that completion. */
+function checkValues<Row>(
+  name: string,
+  batch: RewardBatch<Row>,
+  values: unknown[],
+  reasons = new Map<number, string>(),
+): Column {
+  const column = new Float64Array(values.length).fill(Number.NaN);
+  for (let i = 0; i < values.length; i++) {
+    if (reasons.has(i)) continue;
+    const value = values[i];
+    if (typeof value === 'number' && Number.isFinite(value)) column[i] = value;
+    else if (value !== null) reasons.set(i, `returned ${show(value)}, not a finite number`);
+  }
+  const failed = [...reasons.keys()].sort((a, b) => a - b);
+  const failures = failed.map((index) => failureOf(name, batch, index, 1, reasons.get(index)!));
+  return { values: column, failed, failures };
+}
+
+/** Finds the completion on which a function fails that has failed on the whole batch. */
+async function blame<Row>(
+  reward: Reward<Row>,
+  batch: RewardBatch<Row>,
+  error: unknown,
+  milliseconds: number,
+): Promise<Column> {
+  const count = batch.completions.length;
+  const independent = isPerCompletion(reward.score);
+  const single = (i: number) =>
+    call(reward, {
+      prompts: [batch.prompts[i]!],
+      completions: [batch.completions[i]!],
+      rows: [batch.rows[i]!],
+    });
+  const { values, reasons, cut } =
+    count === 1
+      ? { values: [null], reasons: new Map([[0, describeError(error)]]), cut: false }
+      : await scoreSingly(single, count, { milliseconds, findAll: independent });
+  if (independent && reasons.size > 0) return checkValues(reward.name, batch, values, reasons);
+  const [culprit] = reasons;
+  const search = cut ? 'finding the completion to blame took too long' : 'no completion alone does that';
+  const failure = culprit
+    ? failureOf(reward.name, batch, culprit[0], count, culprit[1])
+    : failureOf(reward.name, batch, null, count, `${describeError(error)}; ${search}`);
+  return {
+    values: new Float64Array(count).fill(Number.NaN),
+    failed: [...batch.completions.keys()],
+    failures: [failure],
+  };
+}
+
+/** A value of any kind in one short line. */
+const show = (value: unknown) => inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 });

@@ -1,0 +1,122 @@
+/**
+ * The files of a tiny model for `arithmetic`, apart from its weights: a tokenizer of single characters, and a Qwen 2
+ * configuration. Any loader of Hugging Face folders reads them.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../formats/atomic-file.js';
+
+/** Tokens that end or fill a sequence: no text of a completion. */
+const SPECIAL = ['<pad>', '<eos>'];
+/** Tags are one token each, but text like any other: they stay when completions are decoded. */
+const TAGS = ['<think>', '</think>', '<answer>', '</answer>'];
+const CHARACTERS = [...'0123456789+-=; '];
+const VOCABULARY = [...SPECIAL, ...TAGS, ...CHARACTERS];
+const PAD = VOCABULARY.indexOf('<pad>');
+const EOS = VOCABULARY.indexOf('<eos>');
+
+/** Size of the decoder. */
+export interface TinyModelSize {
+  hiddenSize: number;
+  layers: number;
+  /** Divides `hiddenSize`. */
+  heads: number;
+  /** Inner width of the feed-forward blocks. */
+  intermediateSize: number;
+  /** Longest prompt and completion together, in tokens. */
+  maxLength: number;
+}
+
+/** About 0.8 million parameters. */
+export const TINY_MODEL: TinyModelSize = {
+  hiddenSize: 128,
+  layers: 4,
+  heads: 4,
+  intermediateSize: 384,
+  maxLength: 256,
+};
+
+/** Writes `tokenizer.json`, `tokenizer_config.json`, `config.json` and `generation_config.json` into a folder. */
+export async function writeArithmeticModelFiles(
+  dir: string,
+  size: Partial<TinyModelSize> = {},
+): Promise<void> {
+  await mkdir(dir, { recursive: true });
+  const files = {
+    'tokenizer.json': tokenizer(),
+    'tokenizer_config.json': {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      eos_token: '<eos>',
+      pad_token: '<pad>',
+      clean_up_tokenization_spaces: false,
+    },
+    'config.json': decoderConfig({ ...TINY_MODEL, ...size }),
+    'generation_config.json': { eos_token_id: [EOS], pad_token_id: PAD },
+  };
+  for (const [name, content] of Object.entries(files)) {
+    writeFileAtomic(join(dir, name), `${JSON.stringify(content, null, 2)}\n`);
+  }
+}
+
+/** BPE without merges: every character is a token, and one outside the vocabulary is dropped. */
+function tokenizer(): object {
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: [...SPECIAL, ...TAGS].map((content, id) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: SPECIAL.includes(content),
+    })),
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    // Without it tokens are joined with spaces.
+    decoder: { type: 'Fuse' },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: false,
+      vocab: Object.fromEntries(VOCABULARY.map((token, id) => [token, id])),
+      merges: [],
+    },
+  };
+}
+
+function decoderConfig({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
+  if (hiddenSize % (2 * heads) !== 0) {
+    throw new RangeError(`hiddenSize ${hiddenSize} must be a multiple of 2 × heads (${heads}): rotary pairs`);
+  }
+  return {
+    architectures: ['Qwen2ForCausalLM'],
+    model_type: 'qwen2',
+    vocab_size: VOCABULARY.length,
+    hidden_size: hiddenSize,
+    intermediate_size: intermediateSize,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    num_key_value_heads: heads,
+    hidden_act: 'silu',
+    max_position_embeddings: maxLength,
+    rope_theta: 10_000,
+    rms_norm_eps: 1e-6,
+    initializer_range: 0.02,
+    attention_dropout: 0,
+    use_sliding_window: false,
+    tie_word_embeddings: true,
+    bos_token_id: null,
+    eos_token_id: EOS,
+    pad_token_id: PAD,
+    torch_dtype: 'float32',
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * A task from JSON Lines of questions and numeric answers, such as `{"question": "…", "answer": "… #### 72"}`.
+ * Completions are graded in think/answer format.
+ */
+import { permutation } from '../config/random.js';
+import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
+import { readRows } from '../formats/jsonl.js';
+import { goldAnswer, parseDecimal } from '../rewards/numeric.js';
+import { type PromptTemplate, promptTemplate } from './prompt.js';
+import type { Problem, Task } from './task.js';
+import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from './think-answer.js';
+
+export interface JsonlOptions {
+  /** Path of the problems. */
+  data: string;
+  /** Path of the held-out problems; all of its rows are used, in order. */
+  evalData?: string | undefined;
+  /** Rows of `data` that are held out when there is no `evalData`. */
+  evalSize: number;
+  /** Path of the user's prompt, see {@link promptTemplate}. */
+  prompt?: string | undefined;
+  system?: string | undefined;
+  questionKey: string;
+  answerKey: string;
+}
+
+interface Item {
+  question: string;
+  /** The answer's text as the file has it, worked solution included. */
+  solution: string;
+  row: Record<string, unknown>;
+}
+
+/** Not the run's seed: a row held out in one run must not be trained on in the next, which starts from its model. */
+const SPLIT_SEED = 0x5eed;
+
+/**
+ * Loads the task. Without `evalData`, `evalSize` rows are held out: chosen at random, and the same ones in every
+ * run with this file and size. No question that is held out is trained on.
+ *
+ * A row's demonstration, where its answer has a worked solution before `####`, is that solution as thinking.
+ *
+ * @throws FormatError naming file, line and key; FileError; UserError for the prompt file
+ */
+export async function jsonlTask(options: JsonlOptions): Promise<Task> {
+  const template = await promptTemplate({ file: options.prompt, system: options.system });
+  const items = await readItems(options.data, options);
+  const { train, held } =
+    options.evalData === undefined
+      ? holdOut(options.data, items, options.evalSize)
+      : { train: items, held: await readItems(options.evalData, options) };
+  if (options.evalData !== undefined) checkDisjoint(options.data, train, options.evalData, held);
+  return {
+    name: 'jsonl',
+    train: train.map((item) => problem(item, template)),
+    eval: held.map((item) => problem(item, template)),
+    ...thinkAnswerGrading({
+      thinkOpened: template.thinkOpened,
+      gold: (row) => String(row[options.answerKey]),
+    }),
+    stop: [THINK_ANSWER_STOP],
+  };
+}
+
+async function readItems(path: string, keys: { questionKey: string; answerKey: string }): Promise<Item[]> {
+  const rows = await readRows(path);
+  return rows.map(({ line, value: row }) => {
+    const question = text(path, line, row, keys.questionKey, 'questionKey');
+    const solution = text(path, line, row, keys.answerKey, 'answerKey');
+    if (question.trim() === '') throw new FormatError(path, `${keys.questionKey} is empty`, { line });
+    const gold = goldAnswer(solution);
+    if (parseDecimal(gold) === null) {
+      const where = solution.includes('####') ? 'what follows #### in ' : '';
+      throw new FormatError(path, `${where}${keys.answerKey} must be a number, found ${excerpt(gold)}`, {
+        line,
+      });
+    }
+    return { question, solution, row };
+  });
+}
+
+/** A row's text under a key; numbers count as text. */
+function text(
+  path: string,
+  line: number,
+  row: Record<string, unknown>,
+  key: string,
+  setting: string,
+): string {
+  const value = Object.hasOwn(row, key) ? row[key] : undefined;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  if (value !== undefined) {
+    const found = excerpt(JSON.stringify(value));
+    throw new FormatError(path, `${key} must be text or a number, found ${found}`, { line });
+  }
+  const found = Object.keys(row).join(', ') || 'no keys';
+  const advice = `set task.${setting} to the key that holds it`;
+  throw new FormatError(path, `no key ${excerpt(key)}; the row has ${found}; ${advice}`, { line });
+}
+
+/** Splits off `size` rows; copies of a held-out question leave the training rows too. */
+function holdOut(path: string, items: Item[], size: number): { train: Item[]; held: Item[] } {
+  const held = permutation(items.length, SPLIT_SEED)
+    .slice(0, size)
+    .map((i) => items[i]!);
+  const questions = new Set(held.map((item) => item.question));
+  const train = items.filter((item) => !questions.has(item.question));
+  if (train.length === 0) {
+    const problem = `holding out ${size} of ${items.length} rows leaves none to train on; lower task.evalSize`;
+    throw new EmptyFile(path, problem);
+  }
+  return { train, held };
+}
+
+function checkDisjoint(path: string, train: Item[], evalPath: string, held: Item[]): void {
+  const questions = new Set(held.map((item) => item.question));
+  const shared = train.filter((item) => questions.has(item.question));
+  if (shared.length === 0) return;
+  const first = excerpt(shared[0]!.question);
+  throw new FormatError(
+    evalPath,
+    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or accuracy would be measured on what was trained`,
+  );
+}
+
+function problem({ question, solution, row }: Item, template: PromptTemplate): Problem {
+  const made: Problem = { prompt: template.render(question), row };
+  const thinking = workedSolution(solution);
+  if (thinking) made.demonstration = thinkAnswer(thinking, goldAnswer(solution), template);
+  return made;
+}
+
+/** What stands before the last `####`, without GSM8K's `<<…>>` calculator marks; empty without a `####`. */
+function workedSolution(solution: string): string {
+  const end = solution.lastIndexOf('####');
+  return end < 0
+    ? ''
+    : solution
+        .slice(0, end)
+        .replace(/<<[^<>]*>>/g, '')
+        .trim();
+}

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ChatTemplate } from './chat-template.js';
+import { fixtureCases, fixtureFolder } from './fixtures.test.data.js';
+import type { Message } from './message.js';
+import { Tokenizer } from './tokenizer.js';
+
+const root = mkdtempSync(join(tmpdir(), 'grpo-template-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const hello: Message[] = [{ role: 'user', content: 'hello' }];
+
+function render(source: string, content = 'hello', variables: Record<string, unknown> = {}): string {
+  const template = new ChatTemplate(source);
+  return template.render([{ role: 'user', content }], { addGenerationPrompt: false, variables });
+}
+
+describe.each(['llama3', 'qwen2', 'qwen3'] as const)('the %s template against transformers', (family) => {
+  const { conversations } = fixtureCases(family);
+  const template = ChatTemplate.load(fixtureFolder(family))!;
+  const { namedTokens } = Tokenizer.load(fixtureFolder(family));
+
+  it.each(conversations.map((conversation, i) => [i, conversation] as const))(
+    'conversation %i',
+    (_i, one) => {
+      const options = { tools: one.tools, variables: one.variables, namedTokens };
+      expect(template.render(one.messages, { ...options, addGenerationPrompt: true })).toBe(one.open.text);
+      expect(template.render(one.messages, { ...options, addGenerationPrompt: false })).toBe(one.closed.text);
+    },
+  );
+});
+
+describe('ChatTemplate.load', () => {
+  function folder(config: unknown): string {
+    const dir = mkdtempSync(join(root, 'model'));
+    writeFileSync(join(dir, 'tokenizer_config.json'), JSON.stringify(config));
+    return dir;
+  }
+  const shown = (dir: string) => ChatTemplate.load(dir)?.render(hello, { addGenerationPrompt: true });
+
+  it('takes the file before the configuration', () => {
+    const dir = folder({ chat_template: 'from the configuration' });
+    expect(shown(dir)).toBe('from the configuration');
+    writeFileSync(join(dir, 'chat_template.jinja'), 'from the file\n');
+    expect(shown(dir)).toBe('from the file');
+  });
+
+  it('takes the default of a list', () => {
+    const named = (name: string) => ({ name, template: `the ${name}` });
+    expect(shown(folder({ chat_template: [named('tool_use'), named('default')] }))).toBe('the default');
+    const dir = folder({ chat_template: [named('tool_use')] });
+    expect(() => shown(dir)).toThrow(/tokenizer_config\.json: .*"default".*names found: tool_use/);
+  });
+
+  it('gives undefined where there is none', () => {
+    expect(ChatTemplate.load(folder({ chat_template: null }))).toBeUndefined();
+  });
+});
+
+// The expected texts are those of Python's Jinja with transformers' settings.
+describe('what the engine does differently from Python', () => {
+  it('trims blocks and reads CRLF as one line end', () => {
+    expect(render('{% if true %}\r\n  a\r\n  {% endif %}\r\nb\r\n')).toBe('  a\nb');
+  });
+
+  it('strips the given characters only', () => {
+    expect(render("[{{ messages[0].content.strip('\\n') }}]", '\n a \n')).toBe('[ a ]');
+    expect(render("[{{ messages[0].content.lstrip('ab') }}]", 'abcab')).toBe('[cab]');
+    expect(render("[{{ messages[0].content.rstrip('ab') }}]", 'abcab')).toBe('[abc]');
+  });
+
+  it("trims Python's white space", () => {
+    expect(render('[{{ messages[0].content | trim }}]', ' \u0085\ufeffa\u001c')).toBe('[\ufeffa]');
+    expect(render("[{{ messages[0].content | trim('x') }}]", 'x ax')).toBe('[ a]');
+    expect(render('[{{ nothing | trim }}]')).toBe('[]');
+    expect(
+      render(
+        '[{% if messages[0].content.strip() == "a" %}{{ messages[0].content.rstrip() }}{% endif %}]',
+        ' a ',
+      ),
+    ).toBe('[ a]');
+  });
+
+  it.each([
+    ['{{ none }}', 'none'],
+    ['{{ messages }}', 'a list'],
+    ['{% if true %}{{ add_generation_prompt }}{% endif %}', 'a boolean'],
+    ['{% for m in messages %}{{ none if m else 1 }}{% endfor %}', 'none'],
+  ])('refuses to print %s', (source, kind) => {
+    expect(() => render(source)).toThrow(`it prints ${kind}`);
+  });
+});
+
+describe('ChatTemplate.render', () => {
+  it('shows what raise_exception says', () => {
+    expect(() => render("{{ raise_exception('roles must take turns') }}")).toThrow(
+      /cannot render this conversation: roles must take turns/,
+    );
+  });
+
+  it('gives tools as none when there are none', () => {
+    const template = new ChatTemplate('{{ "none" if tools is none else tools | length }}');
+    const shown = (tools?: unknown[]) => template.render(hello, { addGenerationPrompt: true, tools });
+    expect([shown(), shown([]), shown([{}, {}])]).toEqual(['none', 'none', '2']);
+  });
+
+  it('passes variables, but not over its own', () => {
+    expect(render('{{ mood }}', 'hello', { mood: 'calm' })).toBe('calm');
+    expect(() => render('', 'hello', { messages: [] })).toThrow(/variable messages is set by the renderer/);
+  });
+
+  it('refuses what is not a conversation, and what is not a template', () => {
+    const template = new ChatTemplate('');
+    expect(() => template.render([], { addGenerationPrompt: true })).toThrow(/at least one message/);
+    const parts = [{ role: 'user', content: [{ type: 'text' }] }] as unknown as Message[];
+    expect(() => template.render(parts, { addGenerationPrompt: true })).toThrow(
+      /message 1 \(user\).*must be text/,
+    );
+    expect(() => new ChatTemplate('{% if %}', 'a.jinja')).toThrow(
+      /a\.jinja: the chat template cannot be parsed/,
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Template } from '@huggingface/jinja';
+import { UserError } from '../config/errors.js';
+import { onFile } from '../formats/file-error.js';
+import { FormatError } from '../formats/format-error.js';
+import { isObject, parseJsonObject } from '../formats/json.js';
+import { mendFunctions, mendTemplate } from './jinja-mend.js';
+import type { Message } from './message.js';
+
+/** What a template may see besides the messages. */
+export interface TemplateOptions {
+  /** Tools as JSON schemas; an empty list is the same as none. */
+  tools?: readonly unknown[];
+  /** Variables of the template itself, such as `enable_thinking` or `date_string`. */
+  variables?: Readonly<Record<string, unknown>>;
+}
+
+/** A model's chat template: Jinja, rendered as transformers renders it. */
+export class ChatTemplate {
+  readonly #template: Template;
+
+  /**
+   * @param source the Jinja text.
+   * @param origin the file it came from, for messages.
+   * @throws FormatError when it is not a valid template.
+   */
+  constructor(
+    source: string,
+    readonly origin = 'the chat template',
+  ) {
+    try {
+      // Jinja knows one kind of line end.
+      this.#template = new Template(source.replace(/\r\n?/g, '\n'));
+    } catch (cause) {
+      throw new FormatError(origin, `the chat template cannot be parsed: ${reason(cause)}`, { cause });
+    }
+    mendTemplate(this.#template);
+  }
+
+  /**
+   * The template of a model folder: `chat_template.jinja`, or else `chat_template` of `tokenizer_config.json`
+   * (of a list of named ones, `default`).
+   * @returns undefined when the folder has none, as base models do.
+   */
+  static load(dir: string): ChatTemplate | undefined {
+    const own = join(dir, 'chat_template.jinja');
+    if (existsSync(own))
+      return new ChatTemplate(
+        onFile('read', own, () => readFileSync(own, 'utf8')),
+        own,
+      );
+    const file = join(dir, 'tokenizer_config.json');
+    const bytes = onFile('read', file, () => readFileSync(file));
+    const found = parseJsonObject(file, 'the tokenizer configuration', bytes).chat_template ?? undefined;
+    if (found === undefined) return undefined;
+    return new ChatTemplate(typeof found === 'string' ? found : defaultOf(found, file), file);
+  }
+
+  /**
+   * The text of a conversation.
+   * @param options.addGenerationPrompt end with the header of an assistant's turn.
+   * @param options.namedTokens what the template knows as `bos_token`, `eos_token`, …
+   * @throws UserError when the template refuses the conversation (`raise_exception`) or fails.
+   */
+  render(
+    messages: readonly Message[],
+    options: TemplateOptions & {
+      addGenerationPrompt: boolean;
+      namedTokens?: Readonly<Record<string, string | undefined>>;
+    },
+  ): string {
+    if (messages.length === 0) throw new UserError('a conversation needs at least one message, found none');
+    for (const [i, { role, content }] of messages.entries()) {
+      if (typeof content === 'string') continue;
+      throw new UserError(
+        `message ${i + 1} (${role}): content must be text, found ${JSON.stringify(content)}`,
+      );
+    }
+    const own = {
+      messages,
+      // As in transformers: always defined, none when there are none.
+      tools: options.tools?.length ? options.tools : null,
+      documents: null,
+      add_generation_prompt: options.addGenerationPrompt,
+    };
+    const clash = Object.keys(options.variables ?? {}).find((name) => name in own && name !== 'documents');
+    if (clash !== undefined)
+      throw new UserError(`the template variable ${clash} is set by the renderer itself`);
+    try {
+      return this.#template.render({
+        ...own,
+        ...options.namedTokens,
+        ...options.variables,
+        ...mendFunctions,
+      });
+    } catch (cause) {
+      const roles = messages.map((message) => message.role).join(', ');
+      throw new UserError(
+        `the chat template of ${this.origin} cannot render this conversation: ${reason(cause)}`,
+        {
+          hint: `the roles of its messages: ${roles}`,
+          cause,
+        },
+      );
+    }
+  }
+}
+
+function defaultOf(found: unknown, file: string): string {
+  const named = Array.isArray(found) ? found.filter(isObject) : [];
+  const template = named.find((entry) => entry.name === 'default')?.template;
+  if (typeof template === 'string') return template;
+  const names = named.map((entry) => entry.name).join(', ') || 'none';
+  throw new FormatError(
+    file,
+    `chat_template must be text or a list of {name, template} with a "default"; names found: ${names}`,
+  );
+}
+
+function reason(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

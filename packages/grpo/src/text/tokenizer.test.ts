@@ -1,0 +1,172 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FAMILIES, type Family, fixtureCases, fixtureFolder } from './fixtures.test.data.js';
+import { Tokenizer } from './tokenizer.js';
+
+const root = mkdtempSync(join(tmpdir(), 'grpo-tokenizer-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+type Json = Record<string, unknown>;
+
+/** A copy of a family's folder in which `file` was edited. */
+function edited(family: Family, file: string, edit: (content: Json) => Json | string): string {
+  const dir = mkdtempSync(join(root, family));
+  cpSync(fixtureFolder(family), dir, { recursive: true });
+  const content = edit(JSON.parse(readFileSync(join(dir, file), 'utf8')) as Json);
+  writeFileSync(join(dir, file), typeof content === 'string' ? content : JSON.stringify(content));
+  return dir;
+}
+
+describe.each(FAMILIES)('the %s tokenizer against the Rust library', (family) => {
+  const cases = fixtureCases(family);
+  const tokenizer = Tokenizer.load(fixtureFolder(family));
+
+  it('encodes every string to the same ids', () => {
+    expect(cases.strings.length).toBeGreaterThan(140);
+    const ours = cases.strings.map(({ text }) => ({ text, ids: tokenizer.encode(text) }));
+    expect(ours).toEqual(cases.strings.map(({ text, ids }) => ({ text, ids })));
+  });
+
+  it('adds the same special tokens when asked', () => {
+    const ours = cases.strings.map(({ text }) => tokenizer.encode(text, { specialTokens: true }));
+    expect(ours).toEqual(cases.strings.map(({ ids, withSpecials }) => withSpecials ?? ids));
+  });
+
+  it('decodes to the same text, with and without special tokens', () => {
+    const ours = cases.strings.map(({ ids }) => [
+      tokenizer.decode(ids),
+      tokenizer.decode(ids, { skipSpecial: true }),
+    ]);
+    const theirs = cases.strings.map(({ text, decoded = text, skipped = decoded }) => [decoded, skipped]);
+    expect(ours).toEqual(theirs);
+  });
+
+  it('knows the same vocabulary and special tokens', () => {
+    const { vocabSize, bosId, eosId, padId } = tokenizer;
+    const ids = { vocabSize, bosId: bosId ?? null, eosId: eosId ?? null, padId: padId ?? null };
+    expect(ids).toEqual({
+      vocabSize: cases.vocabSize,
+      bosId: cases.bosId,
+      eosId: cases.eosId,
+      padId: cases.padId,
+    });
+    const all = Array.from({ length: vocabSize }, (_, id) => id);
+    expect(all.filter((id) => tokenizer.isSpecial(id))).toEqual(cases.specialIds);
+    expect(tokenizer.addsBos).toBe(family === 'llama3');
+  });
+
+  it('counts the bytes of every token', () => {
+    for (const { text, ids, decoded = text } of cases.strings) {
+      const bytes = ids.reduce((sum, id) => sum + tokenizer.byteLength(id), 0);
+      expect(bytes, JSON.stringify(text)).toBe(Buffer.byteLength(decoded));
+    }
+  });
+});
+
+describe('decodeCompletion', () => {
+  const tokenizer = Tokenizer.load(fixtureFolder('qwen3'));
+  const end = tokenizer.eosId!;
+
+  it('leaves out the end token and keeps other special tokens', () => {
+    const ids = tokenizer.encode('<think>7</think><|im_start|>42<|im_end|>');
+    const text = '<think>7</think><|im_start|>42';
+    expect(tokenizer.decodeCompletion(ids, { endIds: new Set([end]) })).toBe(text);
+    expect(tokenizer.decodeCompletion(Int32Array.from(ids), { endIds: new Set() })).toBe(`${text}<|im_end|>`);
+    expect(tokenizer.decodeCompletion([end], { endIds: new Set([end]) })).toBe('');
+    expect(tokenizer.decodeCompletion([], { endIds: new Set([end]) })).toBe('');
+  });
+
+  it('gives no text to an id beyond the vocabulary', () => {
+    const ids = [...tokenizer.encode('a'), tokenizer.vocabSize, ...tokenizer.encode('b')];
+    expect(tokenizer.decodeCompletion(ids, { endIds: new Set([end]) })).toBe('ab');
+  });
+});
+
+describe('Tokenizer.load', () => {
+  it('reads files of older versions: no model type, merges as text, tokens in the side files', () => {
+    const dir = edited('qwen3', 'tokenizer.json', (content) => {
+      const { type, merges, ...model } = content.model as { type: string; merges: [string, string][] };
+      const joined = merges.map((pair) => pair.join(' '));
+      const added = content.added_tokens as { content: string }[];
+      const kept = added.filter((token) => !token.content.includes('think'));
+      return { ...content, model: { ...model, merges: joined }, added_tokens: kept };
+    });
+    const normal = Tokenizer.load(fixtureFolder('qwen3'));
+    const text = '<think>The miller</think><|im_end|>';
+    expect(Tokenizer.load(dir).encode(text)).not.toEqual(normal.encode(text));
+    const [open, close] = normal.encode('<think></think>');
+    writeFileSync(join(dir, 'added_tokens.json'), JSON.stringify({ '<think>': open, '</think>': close }));
+    writeFileSync(
+      join(dir, 'special_tokens_map.json'),
+      JSON.stringify({ unk_token: { content: '</think>' }, eos_token: 'ignored: the configuration has one' }),
+    );
+    const old = Tokenizer.load(dir);
+    expect(old.encode(text)).toEqual(normal.encode(text));
+    expect([old.isSpecial(open!), old.isSpecial(close!)]).toEqual([false, true]);
+    expect(old.eosId).toBe(normal.eosId);
+  });
+
+  it.each<[string, string, (content: Json) => Json | string, RegExp]>([
+    ['broken JSON', 'tokenizer.json', () => '{"model": ', /tokenizer\.json.*not valid JSON/],
+    [
+      'another model',
+      'tokenizer.json',
+      (content) => ({ ...content, model: { type: 'Unigram', vocab: [] } }),
+      /tokenizer\.json: .*model Unigram.*byte-level BPE/,
+    ],
+    [
+      'another decoder',
+      'tokenizer.json',
+      (content) => ({ ...content, decoder: { type: 'Metaspace' } }),
+      /decoder Metaspace/,
+    ],
+    [
+      'a part the engine does not know',
+      'tokenizer.json',
+      (content) => ({ ...content, pre_tokenizer: { type: 'Guess' } }),
+      /tokenizer\.json: .*cannot be built.*Guess/,
+    ],
+    [
+      'a malformed vocabulary',
+      'tokenizer.json',
+      (content) => ({ ...content, model: { ...(content.model as Json), vocab: { a: 'b' } } }),
+      /tokenizer\.json: model\.vocab\.a: /,
+    ],
+    [
+      'missing bytes',
+      'tokenizer.json',
+      (content) => {
+        const model = content.model as { vocab: Json };
+        const { Ċ: _, ...vocab } = model.vocab;
+        return { ...content, model: { ...model, vocab } };
+      },
+      /lacks 1 bytes \(0x0a\)/,
+    ],
+    [
+      'a special token outside the vocabulary',
+      'tokenizer_config.json',
+      (content) => ({ ...content, pad_token: '<pad>' }),
+      /tokenizer_config\.json: .*"<pad>"/,
+    ],
+  ])('refuses %s', (_name, file, edit, message) => {
+    const dir = edited('gpt2', file, edit);
+    expect(() => Tokenizer.load(dir)).toThrow(message);
+  });
+
+  it('names a missing file', () => {
+    const dir = edited('gpt2', 'tokenizer.json', (content) => content);
+    rmSync(join(dir, 'tokenizer_config.json'));
+    expect(() => Tokenizer.load(dir)).toThrow(/tokenizer_config\.json.*no such file/);
+    rmSync(join(dir, 'tokenizer.json'));
+    expect(() => Tokenizer.load(dir)).toThrow(/tokenizer\.json.*no such file/);
+    writeFileSync(join(dir, 'vocab.json'), '{}');
+    expect(() => Tokenizer.load(dir)).toThrow(/save_pretrained/);
+  });
+
+  it('refuses a post-processor that puts something other than the BOS in front', () => {
+    const dir = edited('llama3', 'tokenizer_config.json', (content) => ({ ...content, bos_token: null }));
+    expect(() => Tokenizer.load(dir)).toThrow(/puts "<\|begin_of_text\|>" in front.*bos_token is null/);
+  });
+});

@@ -1,0 +1,93 @@
+// What autograd needs beyond the dispatcher: reading .grad, the backward pass, and the modes of the calling thread.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <memory>
+#include <vector>
+
+#include "handle.h"
+
+namespace grpo {
+namespace {
+
+std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array) {
+  uint32_t n;
+  check(env, napi_get_array_length(env, array, &n));
+  std::vector<at::Tensor> tensors;
+  for (uint32_t i = 0; i < n; ++i) {
+    napi_value element;
+    check(env, napi_get_element(env, array, i, &element));
+    tensors.push_back(isNullish(env, element) ? at::Tensor() : tensorOf(env, element));
+  }
+  return tensors;
+}
+
+// backward(tensors, gradients, retainGraph)
+napi_value backward(napi_env env, const Arguments& args) {
+  torch::autograd::backward(tensorsOf(env, args[0]), tensorsOf(env, args[1]), boolOf(env, args[2]));
+  return undefined(env);
+}
+
+// grad(outputs, inputs, gradients, retainGraph, createGraph) → one gradient an input, null where it is unused
+napi_value grad(napi_env env, const Arguments& args) {
+  auto gradients = torch::autograd::grad(tensorsOf(env, args[0]), tensorsOf(env, args[1]), tensorsOf(env, args[2]),
+                                         boolOf(env, args[3]), boolOf(env, args[4]), /*allow_unused=*/true);
+  napi_value array = arrayOf(env, gradients.size());
+  for (size_t i = 0; i < gradients.size(); ++i) check(env, napi_set_element(env, array, i, wrap(env, gradients[i])));
+  return array;
+}
+
+napi_value getGrad(napi_env env, const Arguments& args) { return wrap(env, tensorOf(env, args[0]).grad()); }
+
+napi_value setGrad(napi_env env, const Arguments& args) {
+  tensorOf(env, args[0]).mutable_grad() = isNullish(env, args[1]) ? at::Tensor() : tensorOf(env, args[1]);
+  return undefined(env);
+}
+
+napi_value requiresGrad(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).requires_grad()); }
+
+napi_value setRequiresGrad(napi_env env, const Arguments& args) {
+  tensorOf(env, args[0]).requires_grad_(boolOf(env, args[1]));
+  return undefined(env);
+}
+
+// setGradMode(enabled) → the mode before
+napi_value setGradMode(napi_env env, const Arguments& args) {
+  const bool before = at::GradMode::is_enabled();
+  at::GradMode::set_enabled(boolOf(env, args[0]));
+  return toJs(env, before);
+}
+
+std::vector<std::unique_ptr<c10::InferenceMode>>& inferenceGuards() {
+  static thread_local std::vector<std::unique_ptr<c10::InferenceMode>> guards;
+  return guards;
+}
+
+napi_value enterInference(napi_env env, const Arguments&) {
+  inferenceGuards().push_back(std::make_unique<c10::InferenceMode>(true));
+  return undefined(env);
+}
+
+napi_value leaveInference(napi_env env, const Arguments&) {
+  if (inferenceGuards().empty()) throw std::logic_error("not in inference mode");
+  inferenceGuards().pop_back();
+  return undefined(env);
+}
+
+}  // namespace
+
+void registerAutograd(napi_env env, napi_value exports) {
+  define<backward>(env, exports, "backward");
+  define<grad>(env, exports, "grad");
+  define<getGrad>(env, exports, "getGrad");
+  define<setGrad>(env, exports, "setGrad");
+  define<requiresGrad>(env, exports, "requiresGrad");
+  define<setRequiresGrad>(env, exports, "setRequiresGrad");
+  define<setGradMode>(env, exports, "setGradMode");
+  define<enterInference>(env, exports, "enterInference");
+  define<leaveInference>(env, exports, "leaveInference");
+}
+
+}  // namespace grpo

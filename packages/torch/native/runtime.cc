@@ -1,0 +1,108 @@
+// The process around the tensors: threads, random numbers, determinism, devices, and the C allocator.
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/cuda.h>
+#include <torch/version.h>
+
+#include <climits>
+#include <cstring>
+#include <mutex>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include "handle.h"
+
+namespace grpo {
+namespace {
+
+napi_value setThreads(napi_env env, const Arguments& args) {
+  at::set_num_threads(int(intOf(env, args[0])));
+  return undefined(env);
+}
+
+napi_value getThreads(napi_env env, const Arguments&) { return toJs(env, int64_t(at::get_num_threads())); }
+
+napi_value manualSeed(napi_env env, const Arguments& args) {
+  at::manual_seed(uint64_t(intOf(env, args[0])));
+  return undefined(env);
+}
+
+// createGenerator(seed) → a generator of its own, on the CPU
+napi_value createGenerator(napi_env env, const Arguments& args) {
+  return wrap(env, at::detail::createCPUGenerator(uint64_t(intOf(env, args[0]))));
+}
+
+at::Generator generatorOrDefault(napi_env env, napi_value value) {
+  return isNullish(env, value) ? at::detail::getDefaultCPUGenerator() : generatorOf(env, value);
+}
+
+// getGeneratorState(generator | null) → uint8 tensor; null means the process-wide CPU generator
+napi_value getGeneratorState(napi_env env, const Arguments& args) {
+  at::Generator generator = generatorOrDefault(env, args[0]);
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  return wrap(env, generator.get_state());
+}
+
+napi_value setGeneratorState(napi_env env, const Arguments& args) {
+  at::Generator generator = generatorOrDefault(env, args[0]);
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(tensorOf(env, args[1]));
+  return undefined(env);
+}
+
+napi_value setDeterministic(napi_env env, const Arguments& args) {
+  at::globalContext().setDeterministicAlgorithms(boolOf(env, args[0]), /*warn_only=*/false);
+  return undefined(env);
+}
+
+napi_value cudaDeviceCount(napi_env env, const Arguments&) {
+  return toJs(env, torch::cuda::is_available() ? int64_t(torch::cuda::device_count()) : int64_t(0));
+}
+
+napi_value cudaSynchronize(napi_env env, const Arguments&) {
+  torch::cuda::synchronize();
+  return undefined(env);
+}
+
+napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
+napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
+
+// Gives freed memory back to the system; between stages, not inside them.
+napi_value trimMemory(napi_env env, const Arguments&) {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+  return undefined(env);
+}
+
+void tuneAllocator() {
+#if defined(__GLIBC__)
+  // Without this glibc returns every large block at once and each operator faults its pages in again.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
+}  // namespace
+
+void registerRuntime(napi_env env, napi_value exports) {
+  tuneAllocator();
+  define<setThreads>(env, exports, "setThreads");
+  define<getThreads>(env, exports, "getThreads");
+  define<manualSeed>(env, exports, "manualSeed");
+  define<createGenerator>(env, exports, "createGenerator");
+  define<getGeneratorState>(env, exports, "getGeneratorState");
+  define<setGeneratorState>(env, exports, "setGeneratorState");
+  define<setDeterministic>(env, exports, "setDeterministic");
+  define<cudaDeviceCount>(env, exports, "cudaDeviceCount");
+  define<cudaSynchronize>(env, exports, "cudaSynchronize");
+  define<version>(env, exports, "version");
+  define<buildConfiguration>(env, exports, "buildConfiguration");
+  define<trimMemory>(env, exports, "trimMemory");
+}
+
+}  // namespace grpo

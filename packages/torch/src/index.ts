@@ -1,0 +1,17 @@
+/**
+ * libtorch for Node: tensors, autograd and every ATen operator through one call.
+ * @module
+ */
+import './composites.js';
+import { assertOperators } from './dispatch.js';
+
+assertOperators();
+
+export { grad, inferenceMode, noGrad } from './autograd.js';
+export { OperatorError, unsafe } from './dispatch.js';
+export { type DType, dtypeSize } from './dtype.js';
+export * from './generated/ops.js';
+export { Generator, getRngState, manualSeed, setRngState } from './generator.js';
+export * from './runtime.js';
+export { keep, tidy } from './scope.js';
+export { fromBytes, type Scalar, Tensor, type TypedArray, tensor } from './tensor.js';

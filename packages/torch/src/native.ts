@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { readBuildRecord } from './setup/record.js';
+
+declare const tensorBrand: unique symbol;
+declare const generatorBrand: unique symbol;
+
+/** A tensor as the addon hands it out: opaque, kept private by `Tensor`. */
+export interface TensorHandle {
+  readonly [tensorBrand]: true;
+}
+
+/** A random number generator as the addon hands it out. */
+export interface GeneratorHandle {
+  readonly [generatorBrand]: true;
+}
+
+/** One formal argument of an operator's schema. */
+export interface OperatorArgument {
+  name: string;
+  /** The schema's type, such as `Tensor?[]` or `ScalarType`. */
+  type: string;
+  keywordOnly: boolean;
+  /** Has a default. */
+  optional: boolean;
+  /** The operator writes into it. */
+  written: boolean;
+}
+
+export interface ResolvedOperator {
+  id: number;
+  schema: string;
+  arguments: OperatorArgument[];
+  returns: string[];
+}
+
+interface NativeAddon {
+  fromBytes(data: ArrayBufferView, shape: readonly number[], dtype: number): TensorHandle;
+  toBytes(tensor: TensorHandle): ArrayBuffer;
+  shape(tensor: TensorHandle): number[];
+  dtype(tensor: TensorHandle): number;
+  device(tensor: TensorHandle): string;
+  isLive(tensor: TensorHandle): boolean;
+  dispose(tensor: TensorHandle): void;
+  charge(tensor: TensorHandle): void;
+  memory(): { tensors: number; bytes: number };
+  resolve(name: string, overload: string): ResolvedOperator | null;
+  call(id: number, ...args: unknown[]): unknown;
+  backward(tensors: TensorHandle[], gradients: (TensorHandle | null)[], retainGraph: boolean): void;
+  grad(
+    outputs: TensorHandle[],
+    inputs: TensorHandle[],
+    gradients: (TensorHandle | null)[],
+    retainGraph: boolean,
+    createGraph: boolean,
+  ): (TensorHandle | null)[];
+  getGrad(tensor: TensorHandle): TensorHandle | null;
+  setGrad(tensor: TensorHandle, gradient: TensorHandle | null): void;
+  requiresGrad(tensor: TensorHandle): boolean;
+  setRequiresGrad(tensor: TensorHandle, value: boolean): void;
+  setGradMode(enabled: boolean): boolean;
+  enterInference(): void;
+  leaveInference(): void;
+  setThreads(count: number): void;
+  getThreads(): number;
+  manualSeed(seed: number): void;
+  createGenerator(seed: number): GeneratorHandle;
+  getGeneratorState(generator: GeneratorHandle | null): TensorHandle;
+  setGeneratorState(generator: GeneratorHandle | null, state: TensorHandle): void;
+  setDeterministic(enabled: boolean): void;
+  cudaDeviceCount(): number;
+  cudaSynchronize(): void;
+  version(): string;
+  buildConfiguration(): string;
+  trimMemory(): void;
+}
+
+function load(): NativeAddon {
+  const record = readBuildRecord();
+  if (!record) {
+    throw new Error(
+      'libtorch is not set up yet. In a clone run ./setup; for an installed package run: npx grpo setup',
+    );
+  }
+  let addon: NativeAddon;
+  try {
+    addon = createRequire(import.meta.url)(record.addon) as NativeAddon;
+  } catch (cause) {
+    throw new Error(
+      `the libtorch addon does not load (${(cause as Error).message.split('\n')[0]}). It was built for libtorch ` +
+        `${record.libtorch.version} in ${record.libtorch.root}; run the set-up again`,
+      { cause },
+    );
+  }
+  // Debian's libtorch starts with one thread whatever the machine has.
+  addon.setThreads(Number(process.env.GRPO_THREADS) || availableParallelism());
+  return addon;
+}
+
+/** The addon: the one place where JavaScript meets libtorch. */
+export const native: NativeAddon = load();

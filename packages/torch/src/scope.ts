@@ -1,0 +1,63 @@
+interface Disposable {
+  dispose(): void;
+  /** @internal The garbage collector alone frees it from now on. */
+  charge(): void;
+}
+
+/** Tensors made inside the running `tidy` calls, innermost last. */
+const scopes: Disposable[][] = [];
+
+/** @internal Called for every new tensor. */
+export function adopt(tensor: Disposable): void {
+  const scope = scopes.at(-1);
+  if (scope) scope.push(tensor);
+  else tensor.charge();
+}
+
+/**
+ * Runs `body` and disposes every tensor made in it, save those in its result (a tensor, or arrays and plain objects
+ * of them) and those given to `keep`. What is returned belongs to the scope outside.
+ *
+ * Refuses a promise: tensors made after an `await` would belong to whatever scope runs then.
+ */
+export function tidy<T>(body: () => T): T {
+  const scope: Disposable[] = [];
+  scopes.push(scope);
+  let result: T | undefined;
+  let done = false;
+  try {
+    result = body();
+    done = true;
+  } finally {
+    scopes.pop();
+    const survivors = new Set<unknown>();
+    if (done) collect(result, survivors);
+    for (const tensor of scope) {
+      if (survivors.has(tensor)) adopt(tensor);
+      else tensor.dispose();
+    }
+  }
+  if (result instanceof Promise) {
+    throw new TypeError('tidy() was given an async function: its tensors cannot be tracked across an await');
+  }
+  return result as T;
+}
+
+/** Takes a tensor out of the running scopes: it lives until it is disposed. */
+export function keep<T extends Disposable>(tensor: T): T {
+  for (const scope of scopes) {
+    const index = scope.lastIndexOf(tensor);
+    if (index >= 0) scope.splice(index, 1);
+  }
+  tensor.charge();
+  return tensor;
+}
+
+function collect(value: unknown, into: Set<unknown>): void {
+  if (typeof value !== 'object' || value === null || into.has(value)) return;
+  into.add(value);
+  if (Array.isArray(value)) for (const element of value) collect(element, into);
+  else if (value instanceof Map) for (const element of value.values()) collect(element, into);
+  else if (Object.getPrototypeOf(value) === Object.prototype)
+    for (const element of Object.values(value)) collect(element, into);
+}

@@ -1,0 +1,106 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type BuildInput, buildAddon, buildKey } from './build.js';
+import { findCompiler, linkFlags } from './compiler.js';
+import { inspectLayout, type Layout } from './layout.js';
+import { temporaryFolder, writeLibtorch } from './testing.js';
+
+let input: BuildInput;
+
+beforeEach(() => {
+  const native = temporaryFolder();
+  writeFileSync(join(native, 'a.cc'), 'int a;');
+  writeFileSync(join(native, 'a.h'), '');
+  const libtorch = inspectLayout(writeLibtorch(temporaryFolder())) as Layout;
+  input = { native, build: temporaryFolder(), libtorch, compiler: { command: ['c++'], version: 'c++ 12' } };
+});
+afterEach(() => vi.unstubAllEnvs());
+
+function withSource(input: BuildInput, name: string, text: string): BuildInput {
+  writeFileSync(join(input.native, name), text);
+  return input;
+}
+
+describe('buildKey', () => {
+  it('stays the same while nothing changes', () => {
+    const key = buildKey(input);
+    writeFileSync(join(input.native, 'a.cc'), 'int a;');
+    writeFileSync(join(input.native, 'notes.txt'), '');
+    expect(key).toMatch(/^[0-9a-f]{16}$/);
+    expect(buildKey({ ...input, build: '/elsewhere' })).toBe(key);
+  });
+
+  it.each<[string, (input: BuildInput) => BuildInput]>([
+    ['a source', (i) => withSource(i, 'a.cc', 'int b;')],
+    ['a header', (i) => withSource(i, 'a.h', '//')],
+    ['a new source', (i) => withSource(i, 'b.cc', '')],
+    ['the compiler', (i) => ({ ...i, compiler: { ...i.compiler, version: 'c++ 13' } })],
+    ['the place of libtorch', (i) => ({ ...i, libtorch: { ...i.libtorch, root: '/elsewhere' } })],
+    ['its version', (i) => ({ ...i, libtorch: { ...i.libtorch, version: '2.13.1' } })],
+    ['its ABI', (i) => ({ ...i, libtorch: { ...i.libtorch, cxx11Abi: !i.libtorch.cxx11Abi } })],
+    ['its CUDA half', (i) => ({ ...i, libtorch: { ...i.libtorch, cuda: true } })],
+  ])('changes with %s', (_, change) => {
+    const key = buildKey(input);
+    expect(buildKey(change(input))).not.toBe(key);
+  });
+});
+
+describe('linkFlags', () => {
+  it('keep the CUDA libraries, which no symbol asks for', () => {
+    const flags = linkFlags({ ...input.libtorch, cuda: true });
+    expect(flags.indexOf('-Wl,--no-as-needed')).toBe(flags.indexOf('-ltorch_cuda') - 1);
+    expect(linkFlags(input.libtorch)).not.toContain('-ltorch_cuda');
+  });
+});
+
+describe('buildAddon', () => {
+  // Stands for a compiler that fails with 60 lines.
+  const failing = () => {
+    const script = join(temporaryFolder(), 'cxx');
+    writeFileSync(script, '#!/bin/sh\nfor i in $(seq 60); do echo "error $i"; done\nexit 1\n');
+    chmodSync(script, 0o755);
+    return { command: [script], version: '1' };
+  };
+
+  it('shows the command and the first lines of a compiler that fails, and leaves nothing', async () => {
+    const broken = { ...input, compiler: failing() };
+    const key = buildKey(broken);
+    const error = await buildAddon(broken, key, () => {}, temporaryFolder()).catch((e: Error) => e);
+    const text = (error as Error).message;
+    expect(text).toContain(`-c '${join(input.native, 'a.cc')}'`);
+    expect(text).toContain('error 40');
+    expect(text).not.toContain('error 41');
+    expect(readdirSync(input.build)).toEqual([]);
+  });
+
+  it('takes what another clone has built', async () => {
+    const cache = temporaryFolder();
+    const key = buildKey(input);
+    mkdirSync(join(cache, 'addon'));
+    writeFileSync(join(cache, 'addon', `${key}.node`), 'built');
+    const addon = await buildAddon({ ...input, compiler: failing() }, key, () => {}, cache);
+    expect(readFileSync(addon, 'utf8')).toBe('built');
+    rmSync(cache, { recursive: true });
+    // The second time it is at its place and the cache is not asked.
+    expect(await buildAddon(input, key, () => {}, cache)).toBe(addon);
+  });
+});
+
+describe('findCompiler', () => {
+  it('takes CXX with its arguments', () => {
+    vi.stubEnv('CXX', 'env c++');
+    expect(findCompiler()).toMatchObject({ command: ['env', 'c++'] });
+  });
+
+  it('says that CXX does not run', () => {
+    vi.stubEnv('CXX', 'no-such-compiler');
+    expect(() => findCompiler()).toThrow('CXX=no-such-compiler does not run');
+  });
+
+  it('says how to get a compiler when there is none', () => {
+    vi.stubEnv('CXX', '');
+    vi.stubEnv('PATH', temporaryFolder());
+    expect(() => findCompiler()).toThrow('apt-get install g++');
+  });
+});

@@ -1,0 +1,125 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { type Compiler, compileFlags, linkFlags } from './compiler.js';
+import type { Layout } from './layout.js';
+import { cacheDir, shortHash } from './paths.js';
+import { addonPath } from './record.js';
+import { run, type Say, SetupError } from './run.js';
+
+/** What an addon is built from and where it goes. */
+export interface BuildInput {
+  /** Folder of the C++ sources. */
+  native: string;
+  /** Folder that gets `<key>/torch.node`. */
+  build: string;
+  libtorch: Layout;
+  compiler: Compiler;
+}
+
+// A compilation against libtorch takes 1.5 GB of memory.
+const jobs = 2;
+
+/** Hash of everything that the addon depends on: sources, flags, libtorch, Node, compiler. */
+export function buildKey({ native, libtorch, compiler }: BuildInput): string {
+  const files = sources(native, ['.cc', '.h']);
+  const parts = [
+    files.map((name) => [name, shortHash(readFileSync(join(native, name)))]),
+    [compileFlags(libtorch), linkFlags(libtorch)],
+    [libtorch.root, libtorch.version, libtorch.stamp.size, libtorch.stamp.mtimeMs],
+    [process.versions.modules, process.platform, process.arch],
+    [compiler.command, compiler.version],
+  ];
+  return shortHash(JSON.stringify(parts));
+}
+
+/**
+ * Makes `<build>/<key>/torch.node` unless it is there (`key` is its {@link buildKey}): copied from the user's cache folder if another clone
+ * has built the same, else compiled.
+ * @throws SetupError with the command and the compiler's first lines.
+ */
+export async function buildAddon(
+  input: BuildInput,
+  key: string,
+  say: Say,
+  cache = cacheDir(),
+): Promise<string> {
+  const addon = addonPath(key, input.build);
+  if (existsSync(addon)) return addon;
+  const shared = join(cache, 'addon', `${key}.node`);
+  if (existsSync(shared)) {
+    place(shared, addon);
+    return addon;
+  }
+  const { version, root } = input.libtorch;
+  say(`Building the addon against libtorch ${version} (${root}); this takes about half a minute.`);
+  const work = join(input.build, `making-${key}-${process.pid}`);
+  mkdirSync(work, { recursive: true });
+  try {
+    const made = await compile(input, work);
+    await checkLoads(made, input.libtorch);
+    place(made, addon);
+    share(addon, shared, say);
+    return addon;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function compile({ native, libtorch, compiler }: BuildInput, work: string): Promise<string> {
+  const queue = sources(native, ['.cc']);
+  if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
+  const objects = queue.map((name) => join(work, `${name}.o`));
+  const flags = compileFlags(libtorch);
+  const worker = async () => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', join(work, `${name}.o`)]);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+  const made = join(work, 'torch.node');
+  await runCompiler(compiler, ['-o', made, ...objects, ...linkFlags(libtorch)]);
+  return made;
+}
+
+async function runCompiler({ command }: Compiler, args: string[]): Promise<void> {
+  const [program, ...first] = command;
+  const { code, output } = await run(program!, [...first, ...args]);
+  if (code === 0) return;
+  const shown = output.trimEnd().split('\n').slice(0, 40).join('\n');
+  const line = [...command, ...args].map((word) => (/[\s'"]/.test(word) ? `'${word}'` : word)).join(' ');
+  throw new SetupError(`The addon does not compile. The command was:\n${line}\nIt said:\n${shown}`);
+}
+
+// In a process of its own: an addon that does not fit may take the process down.
+async function checkLoads(addon: string, libtorch: Layout): Promise<void> {
+  const load = 'process.dlopen({ exports: {} }, process.argv[1])';
+  const { code, output } = await run(process.execPath, ['-e', load, addon]);
+  if (code === 0) return;
+  const reason = output.match(/^Error: .*$/m)?.[0] ?? output.trim();
+  throw new SetupError(
+    `The addon was built against libtorch ${libtorch.version} in ${libtorch.root} but Node cannot load it.\n${reason}`,
+  );
+}
+
+// Copied beside its place and renamed, so that nobody ever loads half a file.
+function place(from: string, to: string): void {
+  const temporary = `${to}.${process.pid}`;
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, temporary);
+  renameSync(temporary, to);
+}
+
+function share(addon: string, shared: string, say: Say): void {
+  try {
+    place(addon, shared);
+  } catch (error) {
+    // Other clones then build for themselves; this one has what it needs.
+    say(`The addon could not be kept for other clones: ${(error as Error).message}`);
+  }
+}
+
+function sources(native: string, endings: string[]): string[] {
+  return readdirSync(native)
+    .filter((name) => endings.includes(extname(name)))
+    .sort();
+}

@@ -1,0 +1,59 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Layout } from './layout.js';
+import { firstLine, SetupError } from './run.js';
+
+/** A C++ compiler that runs. */
+export interface Compiler {
+  /** Program and leading arguments: `CXX` may be `ccache g++`. */
+  command: string[];
+  /** First line of `--version`. */
+  version: string;
+}
+
+/**
+ * `CXX` if it is set, else the first of c++, g++ and clang++ that runs.
+ * @throws SetupError that says how to get one.
+ */
+export function findCompiler(): Compiler {
+  const wanted = process.env.CXX?.trim();
+  const commands = wanted ? [wanted.split(/\s+/)] : [['c++'], ['g++'], ['clang++']];
+  for (const command of commands) {
+    const version = firstLine(command[0]!, [...command.slice(1), '--version']);
+    if (version !== undefined) return { command, version };
+  }
+  throw new SetupError(
+    wanted
+      ? `CXX=${wanted} does not run. Unset it or name a C++17 compiler.`
+      : 'No C++ compiler was found (c++, g++, clang++). On Debian or Ubuntu: apt-get install g++; ' +
+          'on macOS: xcode-select --install; elsewhere set CXX to a C++17 compiler.',
+  );
+}
+
+/** Arguments that compile one source to an object, without the names of the two. */
+export function compileFlags(libtorch: Layout): string[] {
+  const flags = ['-std=c++17', '-O2', '-fPIC', '-pthread'];
+  // Basic finalizers, which run during garbage collection, are behind this switch.
+  flags.push('-DNAPI_EXPERIMENTAL');
+  if (libtorch.cxx11Abi !== undefined) flags.push(`-D_GLIBCXX_USE_CXX11_ABI=${libtorch.cxx11Abi ? 1 : 0}`);
+  // The system's own folder is searched anyway; named, it would come before the C++ library's headers.
+  const includes = libtorch.includes.filter((folder) => folder !== '/usr/include');
+  flags.push(...[nodeHeaders(), ...includes].map((folder) => `-I${folder}`));
+  return flags;
+}
+
+/** Arguments that link the objects to an addon; they come after the objects. */
+export function linkFlags(libtorch: Layout): string[] {
+  const form = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
+  // -Xlinker, because a comma in the path would end an argument of -Wl.
+  const flags = [...form, '-pthread', `-L${libtorch.lib}`, '-Xlinker', '-rpath', '-Xlinker', libtorch.lib];
+  flags.push('-ltorch', '-ltorch_cpu', '-lc10');
+  // No symbol of the CUDA half is used directly: it registers itself when it is loaded, so it must stay.
+  if (libtorch.cuda) flags.push('-Wl,--no-as-needed', '-ltorch_cuda', '-lc10_cuda');
+  return flags;
+}
+
+function nodeHeaders(): string {
+  const require = createRequire(import.meta.url);
+  return join(dirname(require.resolve('node-api-headers/package.json')), 'include');
+}

@@ -1,0 +1,32 @@
+import { inspectLayout, type Layout, type Missing } from './layout.js';
+import { firstLine, lastLine, run, type Say } from './run.js';
+
+const packages = ['libtorch-dev', 'libopenblas0'];
+
+/** Debian's libtorch, installed by apt when it is not there. */
+export async function findDebianTorch(say: Say): Promise<Layout | Missing> {
+  const present = inspectLayout('/usr');
+  if (!('why' in present)) return present;
+  if (!firstLine('apt-get', ['--version'])) return { why: 'there is no apt-get' };
+  const root = process.getuid?.() === 0;
+  if (!root && !firstLine('sudo', ['--version'])) return { why: 'apt-get needs root, and there is no sudo' };
+  // A plan that apt cannot make is not worth a question for a password.
+  if (!root && !(await isOffered())) return { why: `apt does not offer ${packages.join(' and ')}` };
+
+  say(`Installing Debian's ${packages.join(' and ')} with ${root ? '' : 'sudo '}apt-get.`);
+  // Fresh images come without package lists.
+  if (!(await isOffered())) await apt(root, ['update']);
+  const { code, output } = await apt(root, ['install', '-y', '--no-install-recommends', ...packages]);
+  return code === 0 ? inspectLayout('/usr') : { why: `apt-get failed: ${lastLine(output)}` };
+}
+
+async function isOffered(): Promise<boolean> {
+  return (await run('apt-cache', ['show', ...packages])).code === 0;
+}
+
+function apt(root: boolean, args: string[]) {
+  const command = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
+  // Without a terminal nobody can type a password, so sudo must not wait for one.
+  const [program, ...rest] = root ? command : ['sudo', ...(process.stdin.isTTY ? [] : ['-n']), ...command];
+  return run(program!, rest);
+}

@@ -1,0 +1,32 @@
+import { inspectLayout, isAtLeast, type Layout, type Missing } from './layout.js';
+import { lastLine, run } from './run.js';
+
+/** Older wheels than this are not taken unasked; `LIBTORCH` may still name one. */
+export const oldestWheel = '2.4';
+
+const question =
+  'import json, os, torch; print(json.dumps([torch.__version__, os.path.dirname(torch.__file__)]))';
+
+/** The PyTorch that `python3` imports. Importing it takes seconds, so the answer is kept in the build record. */
+export async function findPythonTorch(): Promise<Layout | Missing> {
+  // From the root folder: Python would take a folder named torch in the current one for the module.
+  const { code, output } = await run('python3', ['-c', question], { cwd: '/' });
+  if (code === null) return { why: 'there is no python3' };
+  if (code !== 0) return { why: `python3 imports no torch (${lastLine(output)})` };
+  const [version, root] = JSON.parse(lastLine(output)) as [string, string];
+  if (!isAtLeast(version, oldestWheel))
+    return { why: `python3 has torch ${version}, older than ${oldestWheel}` };
+  return inspectLayout(root);
+}
+
+/**
+ * A command that runs pip. Debian's python3 comes without pip; where it has venv, `aside` gets one with pip.
+ */
+export async function findPip(aside: string): Promise<string[] | Missing> {
+  const own = await run('python3', ['-m', 'pip', '--version']);
+  if (own.code === null) return { why: 'there is no python3' };
+  if (own.code === 0) return ['python3', '-m', 'pip'];
+  const venv = await run('python3', ['-m', 'venv', aside]);
+  if (venv.code !== 0) return { why: 'python3 has neither pip nor venv' };
+  return [`${aside}/bin/python`, '-m', 'pip'];
+}

@@ -1,0 +1,184 @@
+"""Makes tiny random checkpoints with transformers, and what transformers computes with them.
+
+Writes fixtures/models/<name>/: a Hugging Face folder, expected.safetensors and expected.json (see README.md).
+"""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+
+import torch
+import transformers
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel
+
+from model_cases import CASES, LLAMA3_ROPE, VOCAB, Case
+from tiny_tokenizer import ENDOFTEXT, PAD, tiny_tokenizer
+
+MODELS = Path(__file__).parent / "fixtures" / "models"
+PROMPT_LENGTHS = [1, 5, 17, 40]
+NEW_TOKENS = 64
+
+# A greedy token counts as decided only if rounding cannot change it.
+LEAST_GAP = 2e-3
+# Loops of a few tokens would hide errors of position.
+LEAST_DISTINCT = 12
+# Fixtures are cloned by everyone.
+MOST_BYTES = 400_000
+
+
+def randomize(model: PreTrainedModel, generator: torch.Generator) -> None:
+    """Far from the default initialisation, in which biases are 0, norms 1 and attention all but uniform."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if parameter.ndim >= 2:
+                parameter.copy_(0.25 * noise)
+            elif name.endswith(".bias"):
+                parameter.copy_(0.3 * noise)
+            else:
+                parameter.copy_(1 + 0.3 * noise.clamp(-2, 2))
+
+
+def logits_of(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
+    """[L, V] in float32, one sequence without padding."""
+    with torch.no_grad():
+        return model(input_ids=torch.tensor([ids]), use_cache=False).logits[0].float()
+
+
+def greedy(model: PreTrainedModel, prompt: list[int]) -> tuple[list[int], float]:
+    """64 greedy tokens, end ids ignored, and the least distance between the best two logits on the way."""
+    model.generation_config = GenerationConfig(pad_token_id=PAD)
+    out = model.generate(
+        torch.tensor([prompt]),
+        attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+        do_sample=False,
+        max_new_tokens=NEW_TOKENS,
+    )
+    new = out[0, len(prompt) :].tolist()
+    assert len(new) == NEW_TOKENS
+    # Again without a cache: the two paths of transformers have to agree.
+    logits = logits_of(model, out[0].tolist())[len(prompt) - 1 : -1]
+    if logits.argmax(-1).tolist() != new:
+        return new, 0.0
+    best = logits.topk(2, dim=-1).values
+    return new, (best[:, 0] - best[:, 1]).min().item()
+
+
+def loss_and_gradients(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[float, int, dict[str, torch.Tensor]]:
+    """Mean negative log-likelihood of every token but the first of each prompt."""
+    count = sum(len(ids) - 1 for ids in prompts)
+    total = torch.zeros(())
+    for ids in prompts:
+        logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, :-1]
+        total = total + torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:], dtype=torch.long), reduction="sum")
+    loss = total / count
+    model.zero_grad()
+    loss.backward()
+    return loss.item(), count, {name: p.grad.clone() for name, p in model.named_parameters()}
+
+
+def build(case: Case, seed: int, dtype: torch.dtype) -> tuple[PreTrainedModel, list[list[int]]]:
+    """A float32 model with weights that `dtype` can hold, and its prompts."""
+    generator = torch.Generator().manual_seed(seed)
+    config = copy.deepcopy(case.config)
+    config._attn_implementation = "eager"
+    model = case.architecture(config).eval()
+    randomize(model, generator)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.to(dtype))
+    prompts = [torch.randint(VOCAB, (length,), generator=generator).tolist() for length in PROMPT_LENGTHS]
+    return model, prompts
+
+
+def load(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager").eval()
+
+
+def usable(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[list[list[int]], float] | None:
+    """The greedy tokens, or nothing if they are undecided or too uniform with this seed."""
+    found = [greedy(model, prompt) for prompt in prompts]
+    gap = min(gap for _, gap in found)
+    distinct = min(len(set(tokens)) for tokens, _ in found)
+    return ([tokens for tokens, _ in found], gap) if gap >= LEAST_GAP and distinct >= LEAST_DISTINCT else None
+
+
+def save_folder(model: PreTrainedModel, case: Case, folder: Path, **options) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+    model.generation_config = GenerationConfig(bos_token_id=ENDOFTEXT, eos_token_id=case.end_ids, pad_token_id=PAD)
+    model.save_pretrained(folder, **options)
+    tiny_tokenizer(case.chat).save_pretrained(folder)
+
+
+def save_expected(folder: Path, tensors: dict[str, torch.Tensor], facts: dict) -> None:
+    versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
+    if tensors:
+        save_file({name: t.contiguous() for name, t in tensors.items()}, folder / "expected.safetensors")
+    (folder / "expected.json").write_text(json.dumps({**versions, **facts}) + "\n")
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    assert size < MOST_BYTES, f"{folder.name} has {size} bytes"
+    print(folder.name, size, {k: v for k, v in facts.items() if k not in ("prompts", "greedy")})
+
+
+def make(name: str, case: Case, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+    """Writes one folder with the first usable seed; what is expected comes from the folder as transformers reads it."""
+    for seed in range(1, 500):
+        model, prompts = build(case, seed, dtype)
+        # In float32 for bf16 weights too: bf16 logits tie.
+        found = usable(model, prompts)
+        if found:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed gives greedy tokens that are decided")
+    tokens, gap = found
+    folder = MODELS / name
+    save_folder(model.to(dtype), case, folder)
+
+    facts = {"seed": seed, "prompts": prompts, "greedy": tokens, "leastGreedyGap": gap}
+    loaded = load(folder, torch.float32)
+    logits = {f".{i}": logits_of(loaded, ids) for i, ids in enumerate(prompts)}
+    if dtype == torch.float32:
+        loss, count, gradients = loss_and_gradients(loaded, prompts)
+        facts |= {"loss": loss, "predictedTokens": count}
+        tensors = {"logits" + i: value for i, value in logits.items()}
+        tensors |= {f"grad.{key}": gradient for key, gradient in gradients.items()}
+    else:
+        # The same rounded weights computed in float32 allow a tight comparison, bf16 arithmetic a loose one.
+        narrow = load(folder, dtype)
+        tensors = {"logitsFloat32" + i: value for i, value in logits.items()}
+        tensors |= {f"logits.{i}": logits_of(narrow, ids) for i, ids in enumerate(prompts)}
+    save_expected(folder, tensors, facts)
+    return model
+
+
+def make_legacy_config() -> None:
+    """The config.json of `llama3` in the spelling of transformers 4."""
+    folder = MODELS / "llama3-legacy-config"
+    config = json.loads((MODELS / "llama3" / "config.json").read_text())
+    config.pop("rope_parameters")
+    config["torch_dtype"] = config.pop("dtype")
+    config["rope_theta"] = LLAMA3_ROPE["rope_theta"]
+    config["rope_scaling"] = {key: value for key, value in LLAMA3_ROPE.items() if key != "rope_theta"}
+    config["transformers_version"] = "4.43.0"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(dict(sorted(config.items())), indent=2) + "\n")
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    for name, case in CASES.items():
+        model = make(name, case)
+        if name == "llama3":
+            save_folder(model, case, MODELS / "llama3-sharded", max_shard_size="40KB")
+            save_expected(MODELS / "llama3-sharded", {}, {"expectedOf": "llama3"})
+    make("qwen3-bf16", CASES["qwen3"], torch.bfloat16)
+    make_legacy_config()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The inputs of the objective's golden vectors: reward tables, and batches for the losses `grpo` and `dapo`."""
+
+import random
+
+# rewards [B, number of reward functions]; None is a reward that a function did not give.
+REWARD_TABLES = [
+    {
+        "name": "two functions, two groups, one without variance",
+        "weights": [1.0, 0.5],
+        "groupSize": 4,
+        "rewards": [[1.0, 0.2], [0.0, 0.4], [0.0, 0.1], [1.0, 0.9], *[[1.0, 0.5]] * 4],
+    },
+    {"name": "one of four", "weights": [1.0], "groupSize": 4, "rewards": [[1.0], [0.0], [0.0], [0.0]]},
+    {"name": "group of two", "weights": [1.0], "groupSize": 2, "rewards": [[1.0], [0.0]]},
+    {
+        "name": "missing rewards, one row with none at all",
+        "weights": [1.0, 1.0],
+        "groupSize": 4,
+        "rewards": [[1.0, None], [None, None], [0.0, None], [1.0, 2.0]],
+    },
+    {
+        "name": "one row of a group scored, the other group whole",
+        "weights": [1.0],
+        "groupSize": 3,
+        "rewards": [[None], [2.0], [None], [0.5], [1.5], [-3.0]],
+    },
+]
+
+# B=2, C=4. The last position of row 1 is padding with values that would show if they entered.
+SMALL = {
+    "logps": [[-0.5, -1.0, -0.2, -0.7], [-1.5, -0.3, -0.9, -9.0]],
+    "oldLogps": [[-0.6, -0.7, -0.2, -1.2], [-1.2, -0.35, -1.6, -9.0]],
+    "refLogps": [[-0.4, -1.1, -0.3, -0.9], [-1.0, -0.5, -0.8, -3.0]],
+    "entropies": [[0.9, 1.3, 0.2, 0.6], [1.8, 0.4, 1.1, 5.0]],
+    "mask": [[1, 1, 1, 1], [1, 1, 1, 0]],
+    "advantages": [1.0, -0.5],
+    "windowTokens": 7,
+}
+
+
+def ragged(seed: int) -> dict:
+    """B=6, C=9: completions of 9 … 0 tokens, ratios on both sides of the clip range, one advantage of 0."""
+    rng = random.Random(seed)
+    lengths = [9, 4, 7, 1, 5, 0]
+    logps = [[round(-rng.expovariate(1), 6) for _ in range(9)] for _ in lengths]
+
+    def drifted(width: float) -> list[list[float]]:
+        return [[round(x + rng.gauss(0, width), 6) for x in row] for row in logps]
+
+    return {
+        "logps": logps,
+        "oldLogps": drifted(0.4),
+        "refLogps": drifted(0.5),
+        "entropies": [[round(rng.uniform(0, 3), 6) for _ in range(9)] for _ in lengths],
+        "mask": [[int(t < length) for t in range(9)] for length in lengths],
+        "advantages": [1.2, -0.7, 0.0, -1.4, 0.9, 0.4],
+        "windowTokens": sum(lengths),
+    }
+
+
+def case(name: str, loss: str, batch: dict, *, old: bool = True, beta: float = 0.0, **changes) -> dict:
+    return {
+        "name": f"{loss}, {name}",
+        "loss": loss,
+        "beta": beta,
+        "epsilonLow": 0.2,
+        "epsilonHigh": 0.28,
+        "accumulationSteps": 1,
+        **batch,
+        "oldLogps": batch["oldLogps"] if old else None,
+        **changes,
+    }
+
+
+EMPTY = {**SMALL, "mask": [[0] * 4] * 2, "windowTokens": 0}
+
+# windowTokens counts the loss mask over a whole accumulation window: the batch here, more where it says so.
+LOSS_CASES = [
+    variant
+    for loss in ("grpo", "dapo")
+    for variant in (
+        case("stored old log-probs", loss, SMALL),
+        case("on policy", loss, SMALL, old=False),
+        case("stored old log-probs, beta", loss, SMALL, beta=0.04),
+        case("on policy, beta", loss, SMALL, old=False, beta=0.04),
+        case("one of four micro-batches", loss, SMALL, accumulationSteps=4, windowTokens=30),
+        case("ragged", loss, ragged(1)),
+        case("ragged, beta", loss, ragged(2), beta=0.04),
+        case("ragged, on policy, beta", loss, ragged(3), old=False, beta=0.04),
+        case("ragged, narrow clip", loss, ragged(4), beta=0.04, epsilonLow=0.05, epsilonHigh=0.1),
+        case("nothing to train on", loss, EMPTY, beta=0.04),
+    )
+] + [case("twice as many tokens in the window", "dapo", SMALL, windowTokens=14)]
