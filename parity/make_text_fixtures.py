@@ -27,7 +27,7 @@ def trained(pre_tokenizer, size: int, whole_words: list[str] = (), **model) -> T
     tokenizer.pre_tokenizer = pre_tokenizer
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     tokenizer.train_from_iterator(
-        CORPUS.splitlines(keepends=True),
+        [f"{line}\n" for line in CORPUS.split("\n")],
         trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False),
     )
     content = json.loads(tokenizer.to_str())

@@ -25,6 +25,8 @@ Emoji: 🙂🙂 🚀 👍 and a family 👨‍👩‍👧, a flag 🇳🇴.
 the the the of of and and in in to to a a is is that that answer answer question question
 1 2 3 4 5 10 20 50 100 200 500 1000 1999 2024 3.14 2.718 0.001
 """.strip("\n")
+# Merges across what one side may take for white space and the other not: without them a wrong split shows no trace.
+CORPUS += "\n" + "\ufeff!!\t\u0085\t\u0085.\u0085 \ufeff?\n" * 12
 
 PLAIN = [
     "a", " ", "  ", "\n", "\n\n", "\t", "\r\n", "0", "The miller", " the", "the  the   the    the",
@@ -41,7 +43,7 @@ PLAIN = [
     "Мельник считал мешки", "Ёлка и ещё", "Καλημέρα κόσμε", "שלום עולם", "مرحبا بالعالم", "नमस्ते दुनिया", "สวัสดีชาวโลก", "안녕하세요 세계", "각",
     "磨坊主数着大麦", "今天,天气。很好!", "粉屋は大麦の袋", "ｆｕｌｌ　ｗｉｄｔｈ", "中文English混合123", "𝒳𝒴 𝕫", "𠮷野家",
     "🙂", "🙂🙂🙂", "hi🙂there", " 🙂 ", "👨‍👩‍👧", "🇳🇴🇸🇪", "👍🏽", "❤️", "1️⃣", "🚀🚀 to the moon",
-    "\u00a0nbsp\u00a0", "thin\u2009space", "ideographic\u3000space", "zero\u200bwidth\u200djoin", "\ufeffbom first", "bom \ufeff inside\ufeff", "next\u0085line \u0085 end",
+    "\u00a0nbsp\u00a0", "thin\u2009space", "ideographic\u3000space", "zero\u200bwidth\u200djoin", "\ufeffbom first", "bom \ufeff inside\ufeff", "next\u0085line \u0085 end", "\ufeff!! \ufeff?", "a\t\u0085\t\u0085.\u0085",
     "soft\u00adhyphen", "line\u2028sep\u2029para", "\u180emongolian", "\x00nul\x01\x1f\x7f", "vertical\x0btab\x0cfeed", "\x1c\x1d file", "\ue000private",
     "\u0301alone", "e\u0301\u0301\u0301", "a\u0327\u0301 a\u0301\u0327", "\u1100\u1161\u11a8", "\u0958 \u0344", "\U00011099\U000110ba",
     "Zanzibar zanzibar Zanzibar", " quokka quokkaquokka", "THE MILLER COUNTED", "tHe MiLLeR", "camelCaseAndSNAKE_CASE",

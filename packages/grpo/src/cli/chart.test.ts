@@ -3,7 +3,7 @@ import { isUtf8, lineChart } from './chart.js';
 
 describe('lineChart', () => {
   it('draws a rising line in ASCII', () => {
-    const chart = lineChart([0, 1, 2, 3], { width: 12, height: 5, unicode: false });
+    const chart = lineChart([0, 1, 2, 3], { width: 14, height: 5, unicode: false });
     expect(chart).toBe(['3.00|   *', '    |  *', '    | *', '0.00|*', '     step 1 4'].join('\n'));
   });
 
@@ -11,7 +11,7 @@ describe('lineChart', () => {
     // Two columns and four rows of dots a character: dots 7 and 6, then 5 and 4 (in Unicode’s numbering 7, 6, 2, 4).
     const chart = lineChart([0, 1, 2, 3], { width: 12, height: 2, unicode: true });
     expect(chart.split('\n')[0]).toBe(
-      ` 3.00│${String.fromCharCode(0x2800 + 0x40 + 0x20, 0x2800 + 0x02 + 0x08)}`,
+      `3.00│${String.fromCharCode(0x2800 + 0x40 + 0x20, 0x2800 + 0x02 + 0x08)}`,
     );
   });
 
@@ -21,7 +21,7 @@ describe('lineChart', () => {
       const lines = lineChart(series, { width: 40, height: 6, unicode }).split('\n');
       expect(lines).toHaveLength(6);
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(40);
-      expect(lines[0]).toMatch(/^9[89]\d/);
+      expect(lines[0]).toMatch(/^ 9[89]\d/);
     }
   });
 
@@ -32,11 +32,23 @@ describe('lineChart', () => {
     }
   });
 
+  it('draws a short series wider', () => {
+    const lines = lineChart([0, 4], { width: 15, height: 6, unicode: false }).split('\n');
+    expect(lines.slice(0, 5).map((row) => row.slice(5))).toEqual(['    *', '   *', '  *', ' *', '*']);
+  });
+
   it('leaves gaps for what is no number', () => {
-    const [line] = lineChart([1, Number.NaN, 1], { width: 12, height: 2, unicode: false }).split('\n');
+    const [line] = lineChart([1, Number.NaN, 1], { width: 13, height: 2, unicode: false }).split('\n');
     expect(line).toBe('1.00|* *');
     expect(lineChart([Number.NaN])).toBe('(nothing to draw yet)');
     expect(lineChart([])).toBe('(nothing to draw yet)');
+  });
+
+  it('puts a constant series in the middle', () => {
+    for (const unicode of [true, false]) {
+      const lines = lineChart([2, 2], { width: 20, height: 4, unicode }).split('\n');
+      expect(lines.map((line) => /^2\.00.\S+$/.test(line))).toEqual([false, true, false, false]);
+    }
   });
 
   it('joins steep steps', () => {

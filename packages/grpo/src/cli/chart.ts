@@ -32,7 +32,7 @@ function label(value: number): string {
 
 /**
  * A number series as a line chart, with the smallest and largest shown value on the axis and the first and last
- * index below. More values than columns are averaged; a value that is no finite number leaves a gap.
+ * index below. A long series is averaged, a short one drawn wider; what is no finite number leaves a gap.
  */
 export function lineChart(series: readonly number[], options: ChartOptions = {}): string {
   const { width = 72, height = 10, unicode = isUtf8(process.env), unit = 'step' } = options;
@@ -47,14 +47,15 @@ export function lineChart(series: readonly number[], options: ChartOptions = {})
 
   const dots = plot(points, low, high, rows * grain.rows);
   const cell = unicode ? brailleCell : asciiCell;
+  const plotted = Math.ceil(points.length / grain.columns);
+  const rowOfHigh = low < high ? 0 : rows >> 1;
   const lines = Array.from({ length: rows }, (_, row) => {
-    const text = row === 0 ? label(high) : row === rows - 1 && rows > 1 ? label(low) : '';
-    const cells = Array.from({ length: Math.ceil(points.length / grain.columns) }, (_, column) =>
+    const text = row === rowOfHigh ? label(high) : row === rows - 1 && low < high ? label(low) : '';
+    const cells = Array.from({ length: plotted }, (_, column) =>
       cell(dots, row * grain.rows, column * grain.columns),
     );
     return `${text.padStart(axis)}${unicode ? '│' : '|'}${cells.join('')}`.trimEnd();
   });
-  const plotted = Math.ceil(points.length / grain.columns);
   const last = String(series.length);
   const below = `${unit} 1`.padEnd(Math.max(plotted - last.length, unit.length + 3));
   return [...lines, `${' '.repeat(axis + 1)}${below}${series.length > 1 ? last : ''}`.trimEnd()].join('\n');
@@ -66,14 +67,27 @@ export function isUtf8(env: Record<string, string | undefined>): boolean {
   return /utf-?8/i.test(locale);
 }
 
-/** Means of equal stretches of the series where it has more values than there are columns. */
+/** The series at no more than `columns` equally spaced places: averaged where it is longer, a line where shorter. */
 function resample(series: readonly number[], columns: number): number[] {
-  if (series.length <= columns) return [...series];
+  return series.length > columns ? average(series, columns) : interpolate(series, columns);
+}
+
+function average(series: readonly number[], columns: number): number[] {
   return Array.from({ length: columns }, (_, i) => {
     const from = Math.floor((i * series.length) / columns);
     const to = Math.floor(((i + 1) * series.length) / columns);
     const values = series.slice(from, to).filter(Number.isFinite);
     return values.reduce((sum, value) => sum + value, 0) / values.length;
+  });
+}
+
+function interpolate(series: readonly number[], columns: number): number[] {
+  if (series.length < 2) return [...series];
+  const factor = Math.floor((columns - 1) / (series.length - 1));
+  return Array.from({ length: (series.length - 1) * factor + 1 }, (_, column) => {
+    const i = Math.floor(column / factor);
+    const part = (column % factor) / factor;
+    return part === 0 ? series[i]! : series[i]! * (1 - part) + series[i + 1]! * part;
   });
 }
 

@@ -36,8 +36,8 @@ describe('help', () => {
       "
       checkpoint
         checkpoint.every=0              Steps between checkpoints: less loses less when stopped, 0 = only
-                                        at the end [a whole number >= 0]
-        checkpoint.keep=2               Newest checkpoints kept on disk; older ones are deleted [a whole
+                                        at the end [whole number >= 0]
+        checkpoint.keep=2               Newest checkpoints kept on disk; older ones are deleted [whole
                                         number >= 1]
       "
     `);

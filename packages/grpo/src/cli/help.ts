@@ -52,7 +52,9 @@ export function commandHelp(command: CommandInfo): string {
 
 function keyRow(key: Key): [string, string] {
   const preset = key.default === undefined ? '' : `=${formatDefault(key.default)}`;
-  return [`  ${key.path}${preset}`, `${key.help} [${key.type}]`];
+  // That a path or a name is text goes without saying.
+  const type = key.schema.type === 'string' && !key.schema.enum ? '' : ` [${key.type.replace(/^a /, '')}]`;
+  return [`  ${key.path}${preset}`, key.help + type];
 }
 
 function formatDefault(value: unknown): string {

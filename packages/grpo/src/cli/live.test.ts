@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { formatDuration } from './duration.js';
 import { createReporter, formatStep, type Output, type StepRow } from './live.js';
 
@@ -35,6 +35,9 @@ function screen(text: string): { lines: string[]; cursor: boolean } {
 }
 
 describe('on a terminal', () => {
+  beforeAll(() => void vi.stubEnv('TERM', 'xterm'));
+  afterAll(() => void vi.unstubAllEnvs());
+
   it('redraws one line in place and keeps notes above it', () => {
     const stream = sink({ columns: 60 });
     const reporter = createReporter({ stream });
@@ -64,6 +67,14 @@ describe('on a terminal', () => {
     expect(process.listenerCount('exit')).toBe(before);
   });
 
+  it('takes an unknown width for 80 columns', () => {
+    const stream = sink({ columns: 0 });
+    const reporter = createReporter({ stream });
+    reporter.step(ROW);
+    reporter.close();
+    expect(stream.text).toContain('1234');
+  });
+
   it('never fills the width', () => {
     for (let columns = 1; columns < 140; columns++) {
       const stream = sink({ columns });
@@ -76,6 +87,15 @@ describe('on a terminal', () => {
 });
 
 describe('without a terminal', () => {
+  it('treats a dumb terminal like none', () => {
+    vi.stubEnv('TERM', 'dumb');
+    const stream = sink({ columns: 80 });
+    createReporter({ stream }).step(ROW);
+    vi.unstubAllEnvs();
+    expect(stream.text).not.toContain('\x1b');
+    expect(stream.text).toMatch(/^step 3.*\n$/);
+  });
+
   it('prints one plain line a step', () => {
     const stream = sink();
     const reporter = createReporter({ stream });

@@ -86,8 +86,8 @@ function plainReporter(stream: Output): Reporter {
 function liveReporter(stream: Output): Reporter {
   let row: StepRow | undefined;
   const { dim } = createColors(process.env.NO_COLOR === undefined);
-  // One column stays free: a full line would wrap on some terminals and could not be redrawn.
-  const draw = () => row && stream.write(CLEAR_LINE + formatStep(row, (stream.columns ?? 80) - 1, dim));
+  // One column stays free: a full line would wrap on some terminals and could not be redrawn. Some say 0 for unknown.
+  const draw = () => row && stream.write(CLEAR_LINE + formatStep(row, (stream.columns || 80) - 1, dim));
   const restore = () => {
     if (row) stream.write(CLEAR_LINE + SHOW_CURSOR);
     row = undefined;

@@ -52,7 +52,7 @@ function absorb(key: number): void {
 /**
  * A number in [0, 1), multiple of 2^-53, that depends on nothing but its arguments.
  *
- * @param seed - safe integer, as are the keys; `uniform(seed)` is the first output of splitmix64
+ * @param seed - safe integer, as are the keys; `uniform(seed)` is the top 53 bits of splitmix64's first output
  * @param keys - which draw: for example step, prompt, completion, token; their order counts
  * @throws RangeError for a key that is not a safe integer
  */
@@ -61,7 +61,7 @@ export function uniform(seed: number, ...keys: number[]): number {
   lo = 0;
   absorb(seed);
   for (const key of keys) absorb(key);
-  return ((hi >>> 5) * 0x4000000 + (lo >>> 6)) / 0x20_0000_0000_0000;
+  return (hi * 0x20_0000 + (lo >>> 11)) / 0x20_0000_0000_0000;
 }
 
 /** The numbers 0 … length − 1 in an order that depends on nothing but the arguments (Fisher–Yates). */

@@ -1,7 +1,15 @@
 import { inspect } from 'node:util';
 
 /** A reason that is already in words, such as a time-out or what a worker reported: shown as it is. */
-export class Reason extends Error {}
+export class Reason extends Error {
+  constructor(
+    message: string,
+    /** False when it happened before the batch was looked at, so that no completion of it is to blame. */
+    readonly fromBatch = true,
+  ) {
+    super(message);
+  }
+}
 
 /** What a reward function threw, in one line, with the place in the user's file where it was thrown. */
 export function describeError(error: unknown): string {

@@ -72,7 +72,7 @@ export async function loadRewardFunction(path: string): Promise<RewardFunction> 
   }
   const score = exported.default ?? exported.reward;
   if (typeof score !== 'function') {
-    const names = Object.keys(exported);
+    const names = Object.keys(exported).sort();
     const found =
       names.length === 0 ? 'nothing' : names.map((key) => `${key} (${typeof exported[key]})`).join(', ');
     throw new UserError(`reward module ${path} exports no reward function; it exports ${found}`, {

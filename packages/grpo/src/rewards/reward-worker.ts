@@ -125,7 +125,7 @@ class Thread {
         if (outcome instanceof Reason) reject(outcome);
         else resolve(outcome);
       };
-      if (this.#death !== undefined) this.#settle(new Reason(`${this.#death} after an earlier batch`));
+      if (this.#death !== undefined) this.#settle(new Reason(`${this.#death} after an earlier batch`, false));
     });
   }
 

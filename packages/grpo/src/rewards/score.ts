@@ -138,28 +138,27 @@ async function blame<Row>(
   milliseconds: number,
 ): Promise<Column> {
   const count = batch.completions.length;
-  const independent = isPerCompletion(reward.score);
+  const lost = (index: number | null, reason: string): Column => ({
+    values: new Float64Array(count).fill(Number.NaN),
+    failed: [...batch.completions.keys()],
+    failures: [failureOf(reward.name, batch, index, count, reason)],
+  });
+  const reason = describeError(error);
+  if (error instanceof Reason && !error.fromBatch) return lost(null, reason);
+  if (count === 1) return lost(0, reason);
+  const findAll = isPerCompletion(reward.score);
   const single = (i: number) =>
     call(reward, {
       prompts: [batch.prompts[i]!],
       completions: [batch.completions[i]!],
       rows: [batch.rows[i]!],
     });
-  const { values, reasons, cut } =
-    count === 1
-      ? { values: [null], reasons: new Map([[0, describeError(error)]]), cut: false }
-      : await scoreSingly(single, count, { milliseconds, findAll: independent });
-  if (independent && reasons.size > 0) return checkValues(reward.name, batch, values, reasons);
+  const { values, reasons, cut } = await scoreSingly(single, count, { milliseconds, findAll });
+  if (findAll && reasons.size > 0) return checkValues(reward.name, batch, values, reasons);
   const [culprit] = reasons;
+  if (culprit) return lost(...culprit);
   const search = cut ? 'finding the completion to blame took too long' : 'no completion alone does that';
-  const failure = culprit
-    ? failureOf(reward.name, batch, culprit[0], count, culprit[1])
-    : failureOf(reward.name, batch, null, count, `${describeError(error)}; ${search}`);
-  return {
-    values: new Float64Array(count).fill(Number.NaN),
-    failed: [...batch.completions.keys()],
-    failures: [failure],
-  };
+  return lost(null, `${reason}; ${search}`);
 }
 
 /** A value of any kind in one short line. */

@@ -83,6 +83,12 @@ describe('what the engine does differently from Python', () => {
     ).toBe('[ a]');
   });
 
+  it('compares across types', () => {
+    const both =
+      '{{ "equal" if messages[0].content == false else "not" }} {{ "not" if 1 != true else "equal" }}';
+    expect(render(both, '')).toBe('not equal');
+  });
+
   it.each([
     ['{{ none }}', 'none'],
     ['{{ messages }}', 'a list'],

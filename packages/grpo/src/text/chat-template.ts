@@ -27,7 +27,7 @@ export class ChatTemplate {
    */
   constructor(
     source: string,
-    readonly origin = 'the chat template',
+    readonly origin = 'the model',
   ) {
     try {
       // Jinja knows one kind of line end.

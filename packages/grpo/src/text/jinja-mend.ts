@@ -16,12 +16,14 @@ export const mendFunctions: Readonly<Record<string, unknown>> = {
   '@strip': (text: unknown, chars: unknown) => strip(text, chars, true, true),
   '@lstrip': (text: unknown, chars: unknown) => strip(text, chars, true, false),
   '@rstrip': (text: unknown, chars: unknown) => strip(text, chars, false, true),
+  '@equal': equal,
+  '@unequal': (left: unknown, right: unknown) => !equal(left, right),
   '@print': print,
 };
 
 /**
  * Makes the engine render a template as Python's Jinja does where it is known to differ silently: `strip` with an
- * argument, and the white space that `strip` and `trim` take. A value whose printed form differs (a list, None, a
+ * argument, the white space that `strip` and `trim` take, and equality across types. A value whose printed form differs (a list, None, a
  * boolean) is refused when it is printed.
  */
 export function mendTemplate(template: Template): void {
@@ -34,6 +36,7 @@ function visit(node: Node): void {
     if (STATEMENT_LISTS.has(key) && Array.isArray(child)) node[key] = child.map(printed);
   }
   mendStrip(node);
+  mendEquality(node);
 }
 
 function isNode(value: unknown): value is Node {
@@ -50,6 +53,13 @@ function mendStrip(node: Node): void {
     const name = filter.type === 'CallExpression' ? (filter.callee as Node).value : filter.value;
     if (name === 'trim') toCall(node, '@strip', [node.operand, ...((filter.args as unknown[]) ?? [])]);
   }
+}
+
+function mendEquality(node: Node): void {
+  const operator =
+    node.type === 'BinaryExpression' && isNode(node.operator) ? node.operator.value : undefined;
+  if (operator === '==') toCall(node, '@equal', [node.left, node.right]);
+  if (operator === '!=') toCall(node, '@unequal', [node.left, node.right]);
 }
 
 /** The tree's classes are not exported; the interpreter looks at `type` only. */
@@ -81,6 +91,12 @@ function print(value: unknown, isNone?: unknown): unknown {
   }
   const kind = isNone === true ? 'none' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
   throw new Error(`it prints ${kind}, which Python would write in its own way; print text, or use tojson`);
+}
+
+/** In Python false equals 0 but no text; JavaScript's `==` makes it equal to empty text too. */
+function equal(left: unknown, right: unknown): boolean {
+  const number = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value);
+  return number(left) === number(right);
 }
 
 function strip(text: unknown, chars: unknown, left: boolean, right: boolean): string {

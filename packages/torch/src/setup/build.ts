@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
-import { type Compiler, compileFlags, linkFlags } from './compiler.js';
+import { type Compiler, compileFlags, findNodeHeaders, linkFlags } from './compiler.js';
 import type { Layout } from './layout.js';
 import { cacheDir, shortHash } from './paths.js';
 import { addonPath } from './record.js';
@@ -26,7 +26,8 @@ export function buildKey({ native, libtorch, compiler }: BuildInput): string {
     files.map((name) => [name, shortHash(readFileSync(join(native, name)))]),
     [compileFlags(libtorch), linkFlags(libtorch)],
     [libtorch.root, libtorch.version, libtorch.stamp.size, libtorch.stamp.mtimeMs],
-    [process.versions.modules, process.platform, process.arch],
+    // Not the headers' path: it lies in the clone, and clones share addons.
+    [findNodeHeaders().version, process.versions.modules, process.platform, process.arch],
     [compiler.command, compiler.version],
   ];
   return shortHash(JSON.stringify(parts));
@@ -69,7 +70,7 @@ async function compile({ native, libtorch, compiler }: BuildInput, work: string)
   const queue = sources(native, ['.cc']);
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
   const objects = queue.map((name) => join(work, `${name}.o`));
-  const flags = compileFlags(libtorch);
+  const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch)];
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', join(work, `${name}.o`)]);

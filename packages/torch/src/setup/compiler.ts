@@ -30,7 +30,21 @@ export function findCompiler(): Compiler {
   );
 }
 
-/** Arguments that compile one source to an object, without the names of the two. */
+/** Node's C headers, from npm: no Node installation has to carry them. */
+export interface NodeHeaders {
+  include: string;
+  version: string;
+}
+
+/** The headers of the `node-api-headers` package. */
+export function findNodeHeaders(): NodeHeaders {
+  const require = createRequire(import.meta.url);
+  const file = require.resolve('node-api-headers/package.json');
+  const { version } = require(file) as { version: string };
+  return { include: join(dirname(file), 'include'), version };
+}
+
+/** Arguments that compile one source to an object, without the names of the two and Node's headers. */
 export function compileFlags(libtorch: Layout): string[] {
   const flags = ['-std=c++17', '-O2', '-fPIC', '-pthread'];
   // Basic finalizers, which run during garbage collection, are behind this switch.
@@ -38,7 +52,7 @@ export function compileFlags(libtorch: Layout): string[] {
   if (libtorch.cxx11Abi !== undefined) flags.push(`-D_GLIBCXX_USE_CXX11_ABI=${libtorch.cxx11Abi ? 1 : 0}`);
   // The system's own folder is searched anyway; named, it would come before the C++ library's headers.
   const includes = libtorch.includes.filter((folder) => folder !== '/usr/include');
-  flags.push(...[nodeHeaders(), ...includes].map((folder) => `-I${folder}`));
+  flags.push(...includes.map((folder) => `-I${folder}`));
   return flags;
 }
 
@@ -51,9 +65,4 @@ export function linkFlags(libtorch: Layout): string[] {
   // No symbol of the CUDA half is used directly: it registers itself when it is loaded, so it must stay.
   if (libtorch.cuda) flags.push('-Wl,--no-as-needed', '-ltorch_cuda', '-lc10_cuda');
   return flags;
-}
-
-function nodeHeaders(): string {
-  const require = createRequire(import.meta.url);
-  return join(dirname(require.resolve('node-api-headers/package.json')), 'include');
 }

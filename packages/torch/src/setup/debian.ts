@@ -10,18 +10,15 @@ export async function findDebianTorch(say: Say): Promise<Layout | Missing> {
   if (!firstLine('apt-get', ['--version'])) return { why: 'there is no apt-get' };
   const root = process.getuid?.() === 0;
   if (!root && !firstLine('sudo', ['--version'])) return { why: 'apt-get needs root, and there is no sudo' };
-  // A plan that apt cannot make is not worth a question for a password.
-  if (!root && !(await isOffered())) return { why: `apt does not offer ${packages.join(' and ')}` };
-
   say(`Installing Debian's ${packages.join(' and ')} with ${root ? '' : 'sudo '}apt-get.`);
-  // Fresh images come without package lists.
-  if (!(await isOffered())) await apt(root, ['update']);
-  const { code, output } = await apt(root, ['install', '-y', '--no-install-recommends', ...packages]);
+  const install = ['install', '-y', '--no-install-recommends', ...packages];
+  let { code, output } = await apt(root, install);
+  if (code !== 0) {
+    // Fresh images come without package lists, and old lists name files that are gone.
+    await apt(root, ['update']);
+    ({ code, output } = await apt(root, install));
+  }
   return code === 0 ? inspectLayout('/usr') : { why: `apt-get failed: ${lastLine(output)}` };
-}
-
-async function isOffered(): Promise<boolean> {
-  return (await run('apt-cache', ['show', ...packages])).code === 0;
 }
 
 function apt(root: boolean, args: string[]) {

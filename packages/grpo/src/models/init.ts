@@ -1,0 +1,37 @@
+import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } from '@grpo/torch';
+import type { DecoderConfig } from './config.js';
+import { Decoder } from './decoder.js';
+import { namesOf, parameterSpecs } from './parameters.js';
+
+/**
+ * A decoder with random weights: normal with standard deviation 0.02, projections into the residual stream divided by
+ * √(2 × layers) as in GPT-2, norms one, biases zero. One seed gives one model.
+ */
+export function initDecoder(
+  config: DecoderConfig,
+  options: { seed: number; dtype?: DType; device?: string; std?: number },
+): Decoder {
+  const { dtype = 'float32', device = 'cpu', std = 0.02 } = options;
+  const generator = new Generator(options.seed);
+  const names = namesOf(config);
+  const residual = new Set(
+    Array.from({ length: config.layers }, (_, i) => names.layer(i)).flatMap((l) => [
+      `${l.output}.weight`,
+      `${l.down}.weight`,
+    ]),
+  );
+  const parameters = new Map<string, Tensor>();
+  for (const [name, { shape, role, transposed }] of parameterSpecs(config)) {
+    const size = transposed ? [...shape].reverse() : shape;
+    const scale = residual.has(name) ? std / Math.sqrt(2 * config.layers) : std;
+    const parameter = noGrad(() =>
+      tidy(() => {
+        if (role === 'norm') return keep(ones(size, { dtype, device }));
+        if (role === 'bias') return keep(zeros(size, { dtype, device }));
+        return keep(zeros(size).normal_(0, scale, { generator }).to(dtype).toDevice(device));
+      }),
+    );
+    parameters.set(name, parameter);
+  }
+  return new Decoder(config, parameters);
+}

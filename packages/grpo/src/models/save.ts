@@ -1,0 +1,39 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DType, type Tensor, tidy } from '@grpo/torch';
+import { writeFileAtomic } from '../formats/atomic-file.js';
+import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import type { Model } from './model.js';
+import { parameterSpecs } from './parameters.js';
+
+const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
+  float64: 'F64',
+  float32: 'F32',
+  float16: 'F16',
+  bfloat16: 'BF16',
+};
+
+/** Writes a model as a Hugging Face folder that transformers and `loadModel` read. Each file appears whole or not at all. */
+export function saveModel(model: Model, dir: string): void {
+  mkdirSync(dir, { recursive: true });
+  const { decoder } = model;
+  for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
+  const { torch_dtype: _, ...config } = model.configJson;
+  writeFileAtomic(
+    join(dir, 'config.json'),
+    `${JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2)}\n`,
+  );
+  writeSafetensors(join(dir, 'model.safetensors'), entries(model), { format: 'pt' });
+}
+
+function* entries({ decoder }: Model): Iterable<TensorEntry> {
+  for (const [name, spec] of parameterSpecs(decoder.config)) {
+    const parameter = decoder.parameters.get(name) as Tensor;
+    yield {
+      name,
+      dtype: dtypes[parameter.dtype]!,
+      shape: spec.shape,
+      data: () => tidy(() => (spec.transposed ? parameter.detach().t() : parameter).toBytes()),
+    };
+  }
+}

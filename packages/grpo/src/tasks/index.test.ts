@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema } from '../config/schema.js';
+import { loadTask } from './index.js';
+
+let dir = '';
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'grpo-task-'));
+  writeFileSync(join(dir, 'data.jsonl'), '{"q": "1+1", "a": 2}\n{"q": "1+2", "a": 3}\n');
+  writeFileSync(join(dir, 'short.ts'), 'export default (b: { rows: unknown[] }) => b.rows.map(() => 1);');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const load = (config: object) => loadTask(configSchema.parse(config));
+
+describe('loadTask', () => {
+  it('makes arithmetic from the seed', async () => {
+    using a = await load({ task: { name: 'arithmetic', evalSize: 30 }, seed: 1 });
+    using b = await load({ task: { name: 'arithmetic', evalSize: 30, stop: ['!'] }, seed: 2 });
+    expect(a.eval).toHaveLength(30);
+    expect(a.train).not.toEqual(b.train);
+    expect(a.stop).toEqual(['</answer>']);
+    expect(b.stop).toEqual(['!']);
+  });
+
+  it("makes jsonl from the data, and adds the user's rewards to its own", async () => {
+    const task = { data: join(dir, 'data.jsonl'), evalSize: 1, questionKey: 'q', answerKey: 'a' };
+    const module = join(dir, 'short.ts');
+    using loaded = await load({
+      task,
+      rewards: [
+        { module, weight: 0.2 },
+        { module, name: 'b', timeoutSeconds: 9 },
+      ],
+    });
+    expect(loaded.name).toBe('jsonl');
+    expect(loaded.rewards.map(({ name, weight }) => [name, weight])).toEqual([
+      ['answer', 1],
+      ['format', 0.1],
+      ['short', 0.2],
+      ['b', 1],
+    ]);
+    await expect(load({ task, rewards: [{ module, name: 'format' }] })).rejects.toThrow(
+      'two rewards are named format',
+    );
+  });
+
+  it('says what is missing', async () => {
+    await expect(load({})).rejects.toThrow('no task is set');
+    await expect(load({ task: { name: 'jsonl' } })).rejects.toThrow('task.name=jsonl needs task.data');
+  });
+});
