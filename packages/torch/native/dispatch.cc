@@ -9,17 +9,26 @@
 namespace grpo {
 namespace {
 
-std::vector<c10::OperatorHandle>& operators() {
-  static std::vector<c10::OperatorHandle> all;
+struct Operator {
+  c10::OperatorHandle handle;
+  // Writes into its first argument and returns just that: JavaScript has a handle to it already.
+  bool inPlace;
+};
+
+std::vector<Operator>& operators() {
+  static std::vector<Operator> all;
   return all;
 }
+
+bool writes(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
 
 // resolve(name, overload) → { id, schema, arguments: [{ name, type, keywordOnly, optional }], returns: [type] } or null
 napi_value resolve(napi_env env, const Arguments& args) {
   auto handle = c10::Dispatcher::singleton().findSchema({stringOf(env, args[0]), stringOf(env, args[1])});
   if (!handle) return null(env);
-  operators().push_back(*handle);
   const auto& schema = handle->schema();
+  const bool inPlace = !schema.arguments().empty() && writes(schema.arguments()[0]) && schema.returns().size() == 1;
+  operators().push_back({*handle, inPlace});
   std::ostringstream text;
   text << schema;
   napi_value result;
@@ -35,7 +44,7 @@ napi_value resolve(napi_env env, const Arguments& args) {
     set(env, entry, "type", toJs(env, a.real_type()->str()));
     set(env, entry, "keywordOnly", toJs(env, a.kwarg_only()));
     set(env, entry, "optional", toJs(env, a.default_value().has_value()));
-    set(env, entry, "written", toJs(env, a.alias_info() != nullptr && a.alias_info()->isWrite()));
+    set(env, entry, "written", toJs(env, writes(a)));
     check(env, napi_set_element(env, arguments, i, entry));
   }
   set(env, result, "arguments", arguments);
@@ -43,12 +52,13 @@ napi_value resolve(napi_env env, const Arguments& args) {
   for (size_t i = 0; i < schema.returns().size(); ++i)
     check(env, napi_set_element(env, returns, i, toJs(env, schema.returns()[i].real_type()->str())));
   set(env, result, "returns", returns);
+  set(env, result, "inPlace", toJs(env, inPlace));
   return result;
 }
 
-// call(id, ...arguments): an undefined argument takes the schema's default.
+// call(id, ...arguments): an undefined argument takes the schema's default. An in-place operator returns nothing.
 napi_value call(napi_env env, const Arguments& args) {
-  const auto& handle = operators().at(size_t(intOf(env, args[0])));
+  const auto& [handle, inPlace] = operators().at(size_t(intOf(env, args[0])));
   const auto& formal = handle.schema().arguments();
   if (args.count - 1 > formal.size()) throw std::invalid_argument("at most " + std::to_string(formal.size()) + " arguments are taken");
   torch::jit::Stack stack;
@@ -63,7 +73,7 @@ napi_value call(napi_env env, const Arguments& args) {
       throw std::invalid_argument("argument '" + formal[i].name() + "' is missing");
   }
   handle.callBoxed(stack);
-  if (stack.empty()) return undefined(env);
+  if (inPlace || stack.empty()) return undefined(env);
   if (stack.size() == 1) return fromIValue(env, stack[0]);
   napi_value results = arrayOf(env, stack.size());
   for (size_t i = 0; i < stack.size(); ++i) check(env, napi_set_element(env, results, i, fromIValue(env, stack[i])));

@@ -71,8 +71,6 @@ function resolve(name: string): ResolvedOperator | null {
 function caller(op: ResolvedOperator): Call {
   const places = new Map(op.arguments.map((a, i) => [a.name, i]));
   const isDType = op.arguments.map((a) => a.type.startsWith('ScalarType'));
-  // In-place operators give back the tensor they were called on: nobody is left with a second handle to free.
-  const inPlace = op.arguments[0]?.written === true && op.returns.length === 1;
   return (...args: unknown[]) => {
     const raw: unknown[] = [];
     const positional = isKeywords(args.at(-1)) ? args.length - 1 : args.length;
@@ -87,7 +85,8 @@ function caller(op: ResolvedOperator): Call {
         }
       }
       const result = native.call(op.id, ...raw);
-      return inPlace ? args[0] : fromNative(result);
+      // An in-place operator gives back the tensor it was called on: nobody is left with a second handle to free.
+      return op.inPlace ? args[0] : fromNative(result);
     } catch (error) {
       throw refused(op, args, error as Error);
     }

@@ -32,6 +32,8 @@ export interface ResolvedOperator {
   schema: string;
   arguments: OperatorArgument[];
   returns: string[];
+  /** Writes into its first argument and returns just that; the addon's call then gives back nothing. */
+  inPlace: boolean;
 }
 
 interface NativeAddon {

@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { ConfigFields } from './config-fields.js';
 
 /** How rotary frequencies are stretched beyond the length a model was trained on. */
 export type RopeScaling =
@@ -42,63 +42,14 @@ export interface DecoderConfig {
   tied: boolean;
 }
 
-type Json = Record<string, unknown>;
+const activations = new Map<string, DecoderConfig['activation']>([
+  ['gelu', 'gelu'],
+  ['gelu_new', 'gelu_tanh'],
+  ['gelu_pytorch_tanh', 'gelu_tanh'],
+  ['silu', 'silu'],
+]);
 
-/** Reads one Hugging Face `config.json` object; `file` names it in errors. */
-class Fields {
-  constructor(
-    private readonly json: Json,
-    private readonly file: string,
-  ) {}
-
-  fail(problem: string, hint?: string): never {
-    throw new UserError(`${this.file}: ${problem}`, { hint });
-  }
-
-  number(key: string, fallback?: number): number {
-    const value = this.json[key] ?? fallback;
-    if (typeof value !== 'number' || !Number.isFinite(value))
-      this.fail(`${key} must be a number, found ${JSON.stringify(value)}`);
-    return value;
-  }
-
-  size(key: string, fallback?: number): number {
-    const value = this.number(key, fallback);
-    if (!Number.isInteger(value) || value < 1)
-      this.fail(`${key} must be a whole number of at least 1, found ${value}`);
-    return value;
-  }
-
-  flag(key: string, fallback: boolean): boolean {
-    return (this.json[key] ?? fallback) === true;
-  }
-
-  object(key: string): Json | undefined {
-    const value = this.json[key];
-    return typeof value === 'object' && value !== null ? (value as Json) : undefined;
-  }
-
-  value(key: string): unknown {
-    return this.json[key];
-  }
-}
-
-const activations: Record<string, DecoderConfig['activation']> = {
-  gelu: 'gelu',
-  gelu_new: 'gelu_tanh',
-  gelu_pytorch_tanh: 'gelu_tanh',
-  silu: 'silu',
-};
-
-function activation(fields: Fields, key: string, fallback: string): DecoderConfig['activation'] {
-  const name = fields.value(key) ?? fallback;
-  const known = activations[String(name)];
-  if (!known)
-    fields.fail(`${key} '${name}' is not supported; supported: ${Object.keys(activations).join(', ')}`);
-  return known;
-}
-
-function gpt2(fields: Fields): DecoderConfig {
+function gpt2(fields: ConfigFields): DecoderConfig {
   for (const key of ['scale_attn_by_inverse_layer_idx', 'add_cross_attention']) {
     if (fields.flag(key, false)) fields.fail(`${key} is not supported`);
   }
@@ -113,10 +64,10 @@ function gpt2(fields: Fields): DecoderConfig {
     layers: fields.size('n_layer'),
     heads,
     kvHeads: heads,
-    headDim: hiddenSize / heads,
+    headDim: divided(fields, 'n_embd', 'n_head'),
     maxPositions: fields.size('n_positions', 1024),
-    normEps: fields.number('layer_norm_epsilon', 1e-5),
-    activation: activation(fields, 'activation_function', 'gelu_new'),
+    normEps: fields.positive('layer_norm_epsilon', 1e-5),
+    activation: fields.choice('activation_function', activations, 'gelu_new'),
     qkvBias: true,
     outputBias: true,
     mlpBias: true,
@@ -126,23 +77,22 @@ function gpt2(fields: Fields): DecoderConfig {
 }
 
 function rotary(family: 'llama' | 'qwen2' | 'qwen3') {
-  return (fields: Fields): DecoderConfig => {
-    if (fields.flag('use_sliding_window', false)) fields.fail('use_sliding_window is not supported');
-    const hiddenSize = fields.size('hidden_size');
+  return (fields: ConfigFields): DecoderConfig => {
+    refuseSlidingWindow(fields);
     const heads = fields.size('num_attention_heads');
     const attentionBias = fields.flag('attention_bias', false);
     return {
       family,
       vocabSize: fields.size('vocab_size'),
-      hiddenSize,
+      hiddenSize: fields.size('hidden_size'),
       intermediateSize: fields.size('intermediate_size'),
       layers: fields.size('num_hidden_layers'),
       heads,
-      kvHeads: fields.size('num_key_value_heads', heads),
-      headDim: fields.size('head_dim', family === 'qwen3' ? 128 : hiddenSize / heads),
+      kvHeads: kvHeads(fields, heads),
+      headDim: rotaryHeadDim(fields, family),
       maxPositions: fields.size('max_position_embeddings', 2048),
-      normEps: fields.number('rms_norm_eps', 1e-6),
-      activation: activation(fields, 'hidden_act', 'silu'),
+      normEps: fields.positive('rms_norm_eps', 1e-6),
+      activation: fields.choice('hidden_act', activations, 'silu'),
       ...rope(fields),
       // Qwen 2 has these biases whatever its configuration says, and never one on the output.
       qkvBias: family === 'qwen2' || attentionBias,
@@ -154,40 +104,70 @@ function rotary(family: 'llama' | 'qwen2' | 'qwen3') {
   };
 }
 
-/** transformers 5 writes `rope_parameters`; before, `rope_theta` stood beside `rope_scaling`. */
-function rope(fields: Fields): { ropeTheta: number; ropeScaling?: RopeScaling } {
-  const parameters = fields.object('rope_parameters') ?? fields.object('rope_scaling') ?? {};
-  const inside = new Fields(parameters, 'config.json, rope parameters');
-  const ropeTheta =
-    parameters.rope_theta === undefined ? fields.number('rope_theta', 10000) : inside.number('rope_theta');
-  const type = String(parameters.rope_type ?? parameters.type ?? 'default');
-  switch (type) {
-    case 'default':
-      return { ropeTheta };
-    case 'linear':
-      return { ropeTheta, ropeScaling: { type, factor: inside.number('factor') } };
-    case 'llama3':
-      return {
-        ropeTheta,
-        ropeScaling: {
-          type,
-          factor: inside.number('factor'),
-          lowFreqFactor: inside.number('low_freq_factor'),
-          highFreqFactor: inside.number('high_freq_factor'),
-          originalPositions: inside.size('original_max_position_embeddings'),
-        },
-      };
-    default:
-      return fields.fail(`rope scaling '${type}' is not supported; supported: default, linear, llama3`);
+function refuseSlidingWindow(fields: ConfigFields): void {
+  const layerTypes = fields.value('layer_types');
+  const windowed = Array.isArray(layerTypes) && layerTypes.some((type) => type !== 'full_attention');
+  if (windowed || fields.flag('use_sliding_window', false)) {
+    const key = windowed ? 'layer_types' : 'use_sliding_window';
+    fields.fail(`${key}: sliding-window attention is not supported; every layer must have full attention`);
   }
 }
 
-const families: Record<string, (fields: Fields) => DecoderConfig> = {
-  gpt2,
-  llama: rotary('llama'),
-  qwen2: rotary('qwen2'),
-  qwen3: rotary('qwen3'),
-};
+/** The quotient of two sizes that must divide. */
+function divided(fields: ConfigFields, whole: string, parts: string): number {
+  const [size, count] = [fields.size(whole), fields.size(parts)];
+  if (size % count !== 0) fields.fail(`${whole} ${size} does not divide into ${parts} ${count}`);
+  return size / count;
+}
+
+function kvHeads(fields: ConfigFields, heads: number): number {
+  const count = fields.size('num_key_value_heads', heads);
+  if (heads % count !== 0)
+    fields.fail(`num_attention_heads ${heads} does not divide into num_key_value_heads ${count}`);
+  return count;
+}
+
+function rotaryHeadDim(fields: ConfigFields, family: DecoderConfig['family']): number {
+  const given = fields.value('head_dim') !== undefined || family === 'qwen3';
+  const size = given ? fields.size('head_dim', 128) : divided(fields, 'hidden_size', 'num_attention_heads');
+  if (size % 2 !== 0)
+    fields.fail(`a head of ${size} dimensions cannot be rotated in pairs; head_dim must be even`);
+  return size;
+}
+
+const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefined>([
+  ['default', () => undefined],
+  ['linear', (inside) => ({ type: 'linear', factor: inside.positive('factor') })],
+  [
+    'llama3',
+    (inside) => ({
+      type: 'llama3',
+      factor: inside.positive('factor'),
+      lowFreqFactor: inside.positive('low_freq_factor'),
+      highFreqFactor: inside.positive('high_freq_factor'),
+      originalPositions: inside.size('original_max_position_embeddings'),
+    }),
+  ],
+]);
+
+/** transformers 5 writes `rope_parameters`; before, `rope_theta` stood beside `rope_scaling`. */
+function rope(fields: ConfigFields): { ropeTheta: number; ropeScaling?: RopeScaling } {
+  const inside = fields.object('rope_parameters') ?? fields.object('rope_scaling');
+  if (!inside) return { ropeTheta: fields.positive('rope_theta', 10000) };
+  const holder = inside.value('rope_theta') === undefined ? fields : inside;
+  const ropeTheta = holder.positive('rope_theta', 10000);
+  // Before transformers 4.43 the key was `type`.
+  const key = inside.value('rope_type') === undefined ? 'type' : 'rope_type';
+  const ropeScaling = inside.choice(key, ropeTypes, 'default')(inside);
+  return ropeScaling ? { ropeTheta, ropeScaling } : { ropeTheta };
+}
+
+const families = new Map<string, (fields: ConfigFields) => DecoderConfig>([
+  ['gpt2', gpt2],
+  ['llama', rotary('llama')],
+  ['qwen2', rotary('qwen2')],
+  ['qwen3', rotary('qwen3')],
+]);
 
 /**
  * The decoder that a Hugging Face `config.json` describes.
@@ -195,17 +175,14 @@ const families: Record<string, (fields: Fields) => DecoderConfig> = {
  * @param file - names the file in errors
  * @throws UserError: an unknown `model_type`, a missing or impossible value, an option that is not supported.
  */
-export function parseConfig(json: Record<string, unknown>, file: string): DecoderConfig {
-  const fields = new Fields(json, file);
-  const type = String(json.model_type);
-  const parse = families[type];
-  if (!parse)
-    fields.fail(`model_type '${type}' is not supported`, `Supported: ${Object.keys(families).join(', ')}`);
-  const config = parse(fields);
-  if (!Number.isInteger(config.headDim))
-    fields.fail(`${config.hiddenSize} hidden units do not divide into ${config.heads} heads`);
-  if (config.heads % config.kvHeads !== 0) {
-    fields.fail(`${config.heads} heads do not divide into ${config.kvHeads} key and value heads`);
+export function parseConfig(json: Readonly<Record<string, unknown>>, file: string): DecoderConfig {
+  const fields = new ConfigFields(json, file);
+  const parse = fields.choice('model_type', families);
+  if (fields.object('quantization_config')) {
+    fields.fail(
+      'quantization_config: quantised weights cannot be trained',
+      'take the checkpoint with float weights',
+    );
   }
-  return config;
+  return parse(fields);
 }

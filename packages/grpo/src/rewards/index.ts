@@ -1,7 +1,7 @@
 /** Rewards: what a user's reward module may import, and what the product scores with. No tensor engine in here. */
 export { type CompletionFailure, each, PartialFailure } from './each.js';
 export { describeFailures, RewardError, type RewardFailure } from './failure.js';
-export { type LoadedReward, loadReward, type RewardModule } from './load.js';
+export { type LoadedReward, loadReward } from './load.js';
 export { goldAnswer, gradeNumeric, type NumericGrade, parseDecimal } from './numeric.js';
 export type { Reward, RewardBatch, RewardFunction } from './reward.js';
 export { type RewardTable, type ScoreOptions, scoreCompletions, totals } from './score.js';

@@ -1,24 +1,15 @@
 /** A user's reward: a TypeScript or JavaScript module, loaded at run time without a build. */
 import { stat } from 'node:fs/promises';
-import { basename, extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createJiti } from 'jiti';
 import { UserError } from '../config/errors.js';
+import { rewardName } from '../config/rules.js';
+import type { RewardModule } from '../config/schema.js';
 import { fileError } from '../formats/file-error.js';
 import { describeError } from './describe-error.js';
 import type { Reward, RewardFunction } from './reward.js';
 import { RewardWorker } from './reward-worker.js';
-
-/** Where a user's reward is, and its place in the total. */
-export interface RewardModule {
-  /** Path of the module, absolute or from the working directory. */
-  module: string;
-  /** The file's name without extension when not given. */
-  name?: string | undefined;
-  weight: number;
-  /** Seconds that scoring one batch may take; the module then runs in a worker thread. */
-  timeoutSeconds?: number | undefined;
-}
 
 /** A reward that may own a worker thread, which disposing ends. */
 export interface LoadedReward extends Reward, Disposable {}
@@ -32,16 +23,13 @@ const EXAMPLE = `The module's default export (or an export named "reward") score
  * and returns one number or null a completion. `each` makes one of a function of a single completion.
  * With `timeoutSeconds` the module is loaded in a worker thread, and only there.
  *
+ * @param config - its module is a path, absolute or from the working directory
  * @throws UserError when the module cannot be loaded or exports no function
  */
-export async function loadReward({
-  module,
-  name,
-  weight,
-  timeoutSeconds,
-}: RewardModule): Promise<LoadedReward> {
-  const path = resolve(module);
-  const named = { name: name ?? basename(path, extname(path)), weight };
+export async function loadReward(config: RewardModule): Promise<LoadedReward> {
+  const path = resolve(config.module);
+  const { weight, timeoutSeconds } = config;
+  const named = { name: rewardName(config), weight };
   if (timeoutSeconds === undefined) {
     return { ...named, score: await loadRewardFunction(path), [Symbol.dispose]: () => undefined };
   }

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Tokenizer } from '@huggingface/tokenizers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Tokenizer } from '../text/tokenizer.js';
 import { arithmeticTask } from './arithmetic.js';
 import { writeArithmeticModelFiles } from './arithmetic-model.js';
 
@@ -15,34 +15,29 @@ beforeAll(async () => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('writeArithmeticModelFiles', () => {
-  it('writes a tokenizer of single characters and whole tags', () => {
-    const tokenizer = new Tokenizer(json('tokenizer.json'), json('tokenizer_config.json'));
-    expect(tokenizer.tokenize('<think>7+5=12; 1</think> <answer>-2</answer><eos>')).toEqual([
-      '<think>',
-      ...'7+5=12; 1',
-      '</think>',
-      ' ',
-      '<answer>',
-      '-',
-      '2',
-      '</answer>',
-      '<eos>',
-    ]);
+  it('writes a tokenizer of whole tags and single bytes', () => {
+    const tokenizer = Tokenizer.load(dir);
+    const tags = ['<think>', '</think>', '<answer>', '</answer>', '<eos>'].map((tag) =>
+      tokenizer.encode(tag),
+    );
+    expect(tags).toEqual([[2], [3], [4], [5], [1]]);
+    expect([tokenizer.eosId, tokenizer.padId, tokenizer.bosId]).toEqual([1, 0, undefined]);
+    expect(tokenizer.encode('7+5= é')).toHaveLength(7);
     const { train } = arithmeticTask({ operands: 3, operators: ['+', '-'], trainSize: 200 });
     for (const { prompt, demonstration } of train) {
       const text = prompt + demonstration!;
-      const { ids } = tokenizer.encode(text, { add_special_tokens: true });
+      const ids = tokenizer.encode(text);
+      expect(ids).toHaveLength(text.replace(/<.*?>/g, '#').length);
       // Tags survive decoding without special tokens: rewards need them.
-      expect(tokenizer.decode(ids, { skip_special_tokens: true })).toBe(text);
-      expect(ids.every((id: number) => id >= 2 && id < json('config.json').vocab_size)).toBe(true);
+      expect(tokenizer.decode(ids, { skipSpecial: true })).toBe(text);
     }
   });
 
   it('writes a configuration that agrees with the tokenizer and the asked size', () => {
     const config = json('config.json');
     const { vocab } = json('tokenizer.json').model;
+    expect(config.vocab_size).toBe(Tokenizer.load(dir).vocabSize);
     expect(config).toMatchObject({ model_type: 'qwen2', num_hidden_layers: 2, hidden_size: 128 });
-    expect(config.vocab_size).toBe(Object.keys(vocab).length);
     expect(json('generation_config.json')).toEqual({
       eos_token_id: [vocab['<eos>']],
       pad_token_id: vocab['<pad>'],

@@ -1,5 +1,5 @@
 /**
- * The files of a tiny model for `arithmetic`, apart from its weights: a tokenizer of single characters, and a Qwen 2
+ * The files of a tiny model for `arithmetic`, apart from its weights: a tokenizer of single bytes, and a Qwen 2
  * configuration. Any loader of Hugging Face folders reads them.
  */
 import { mkdir } from 'node:fs/promises';
@@ -10,8 +10,7 @@ import { writeFileAtomic } from '../formats/atomic-file.js';
 const SPECIAL = ['<pad>', '<eos>'];
 /** Tags are one token each, but text like any other: they stay when completions are decoded. */
 const TAGS = ['<think>', '</think>', '<answer>', '</answer>'];
-const CHARACTERS = [...'0123456789+-=; '];
-const VOCABULARY = [...SPECIAL, ...TAGS, ...CHARACTERS];
+const VOCABULARY = [...SPECIAL, ...TAGS, ...byteAlphabet()];
 const PAD = VOCABULARY.indexOf('<pad>');
 const EOS = VOCABULARY.indexOf('<eos>');
 
@@ -27,7 +26,7 @@ export interface TinyModelSize {
   maxLength: number;
 }
 
-/** About 0.8 million parameters. */
+/** About 0.9 million parameters. */
 export const TINY_MODEL: TinyModelSize = {
   hiddenSize: 128,
   layers: 4,
@@ -48,6 +47,8 @@ export async function writeArithmeticModelFiles(
       tokenizer_class: 'PreTrainedTokenizerFast',
       eos_token: '<eos>',
       pad_token: '<pad>',
+      // Never used, but transformers would add one of its own beyond the vocabulary.
+      unk_token: '<pad>',
       clean_up_tokenization_spaces: false,
     },
     'config.json': decoderConfig({ ...TINY_MODEL, ...size }),
@@ -58,8 +59,18 @@ export async function writeArithmeticModelFiles(
   }
 }
 
-/** BPE without merges: every character is a token, and one outside the vocabulary is dropped. */
+/** The 256 bytes as byte-level BPE writes them: printable Latin-1 as itself, the others from U+0100 on. */
+function byteAlphabet(): string[] {
+  let moved = 0;
+  return Array.from({ length: 256 }, (_, byte) => {
+    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
+    return String.fromCharCode(printable ? byte : 256 + moved++);
+  });
+}
+
+/** Byte-level BPE without merges: every byte of text is a token. */
 function tokenizer(): object {
+  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
   return {
     version: '1.0',
     truncation: null,
@@ -74,10 +85,9 @@ function tokenizer(): object {
       special: SPECIAL.includes(content),
     })),
     normalizer: null,
-    pre_tokenizer: null,
+    pre_tokenizer: byteLevel,
     post_processor: null,
-    // Without it tokens are joined with spaces.
-    decoder: { type: 'Fuse' },
+    decoder: byteLevel,
     model: {
       type: 'BPE',
       dropout: null,

@@ -1,0 +1,72 @@
+import { UserError } from '../config/errors.js';
+import { isObject, shown } from '../formats/json.js';
+
+/** Typed reads from a Hugging Face `config.json` or an object inside it; each error names the file and the key. */
+export class ConfigFields {
+  /** @param prefix - what stands before a key in errors, such as `rope_parameters.` */
+  constructor(
+    private readonly json: Readonly<Record<string, unknown>>,
+    private readonly file: string,
+    private readonly prefix = '',
+  ) {}
+
+  fail(problem: string, hint?: string): never {
+    throw new UserError(`${this.file}: ${problem}`, { hint });
+  }
+
+  /** The value as it stands; transformers writes null for what is not set. */
+  value(key: string): unknown {
+    return this.json[key] ?? undefined;
+  }
+
+  number(key: string, fallback?: number): number {
+    const value = this.value(key) ?? fallback;
+    if (value === undefined) this.#wrong(key, 'is missing');
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      this.#wrong(key, `must be a number, found ${shown(value)}`);
+    return value;
+  }
+
+  /** A number above 0. */
+  positive(key: string, fallback?: number): number {
+    const value = this.number(key, fallback);
+    if (value <= 0) this.#wrong(key, `must be above 0, found ${value}`);
+    return value;
+  }
+
+  /** A whole number of at least 1. */
+  size(key: string, fallback?: number): number {
+    const value = this.number(key, fallback);
+    if (!Number.isInteger(value) || value < 1)
+      this.#wrong(key, `must be a whole number of at least 1, found ${value}`);
+    return value;
+  }
+
+  flag(key: string, fallback: boolean): boolean {
+    const value = this.value(key) ?? fallback;
+    if (typeof value !== 'boolean') this.#wrong(key, `must be true or false, found ${shown(value)}`);
+    return value;
+  }
+
+  object(key: string): ConfigFields | undefined {
+    const value = this.value(key);
+    if (value === undefined) return undefined;
+    if (!isObject(value)) this.#wrong(key, `must be an object, found ${shown(value)}`);
+    return new ConfigFields(value, this.file, `${this.prefix}${key}.`);
+  }
+
+  /** The entry of `choices` that the key names. */
+  choice<T>(key: string, choices: ReadonlyMap<string, T>, fallback?: string): T {
+    const name = this.value(key) ?? fallback;
+    if (name === undefined) this.#wrong(key, 'is missing');
+    const found = typeof name === 'string' ? choices.get(name) : undefined;
+    if (found === undefined) {
+      this.#wrong(key, `${shown(name)} is not supported; supported: ${[...choices.keys()].join(', ')}`);
+    }
+    return found;
+  }
+
+  #wrong(key: string, problem: string): never {
+    return this.fail(`${this.prefix}${key} ${problem}`);
+  }
+}

@@ -1,0 +1,86 @@
+import { type DType, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
+import { UserError } from '../config/errors.js';
+import { excerpt } from '../formats/format-error.js';
+import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../formats/safetensors.js';
+import type { DecoderConfig } from './config.js';
+import { type ParameterSpec, parameterSpecs } from './parameters.js';
+
+const dtypes: Partial<Record<SafetensorsDtype, DType>> = {
+  F64: 'float64',
+  F32: 'float32',
+  F16: 'float16',
+  BF16: 'bfloat16',
+};
+
+/** What older files hold beside the weights: constants, and a head that is only the embedding again. */
+const surplus = [/\.attn\.(masked_)?bias$/, /\.rotary_emb\.inv_freq$/, /^lm_head\.weight$/];
+
+const mismatch = { hint: 'config.json describes another model than the weights' };
+
+/**
+ * The tensors of the checkpoint in `dir` by name, projections as [out, in]; they live until disposed.
+ *
+ * @param options.dtype - what the weights are converted to; as stored when left out
+ * @throws FormatError: no safetensors, or broken ones. UserError: a tensor is missing, is one too many, or has another
+ * shape or kind of number than `config` asks for.
+ */
+export function loadParameters(
+  dir: string,
+  config: DecoderConfig,
+  { dtype, device = 'cpu' }: { dtype?: DType; device?: string },
+): Map<string, Tensor> {
+  using checkpoint = openCheckpoint(dir);
+  const sources = match(dir, checkpoint, parameterSpecs(config));
+  const read = ({ source, spec, from }: Source) =>
+    tidy(() => {
+      const { shape, begin, end } = checkpoint.info(source);
+      const bytes = new Uint8Array(end - begin);
+      checkpoint.readInto(source, bytes);
+      const raw = fromBytes(bytes, shape, from);
+      return keep((spec.transposed ? raw.t().contiguous() : raw).to(dtype ?? from).toDevice(device));
+    });
+  return new Map(sources.map((source) => [source.name, read(source)]));
+}
+
+/** Where a parameter lies in the checkpoint, and as what. */
+interface Source {
+  name: string;
+  source: string;
+  spec: ParameterSpec;
+  from: DType;
+}
+
+/** Pairs every parameter with its tensor, before anything is read. */
+function match(dir: string, checkpoint: Checkpoint, specs: Map<string, ParameterSpec>): Source[] {
+  const unused = new Set(checkpoint.names());
+  const sources = [...specs].map(([name, spec]): Source => {
+    // GPT-2's older checkpoints leave out the `transformer.` in front.
+    const source = [name, name.replace(/^transformer\./, '')].find((candidate) => unused.has(candidate));
+    if (source === undefined) throw new UserError(`${dir}: the checkpoint has no tensor '${name}'`, mismatch);
+    unused.delete(source);
+    const info = checkpoint.info(source);
+    const from = dtypes[info.dtype];
+    if (!from) {
+      throw new UserError(
+        `${dir}: tensor '${source}' holds ${info.dtype}; weights must be ${Object.keys(dtypes).join(', ')}`,
+        { hint: 'quantised checkpoints are not supported: take the one with float weights' },
+      );
+    }
+    if (info.shape.join() !== spec.shape.join()) {
+      throw new UserError(
+        `${dir}: tensor '${source}' has shape [${info.shape.join(', ')}], config.json asks for [${spec.shape.join(', ')}]`,
+        mismatch,
+      );
+    }
+    return { name, source, spec, from };
+  });
+  // transformers only warns here; what is left out would change every logit.
+  const left = [...unused].filter((name) => !surplus.some((pattern) => pattern.test(name)));
+  if (left.length > 0) {
+    throw new UserError(
+      `${dir}: the checkpoint has ${left.length} tensors that config.json does not ask for: ${excerpt(left.join(', '))}`,
+      mismatch,
+    );
+  }
+  return sources;
+}

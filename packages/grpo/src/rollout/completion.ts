@@ -1,0 +1,56 @@
+/** Why a completion ended: at an end token or stop string, or because it may not grow longer. */
+export type FinishReason = 'stop' | 'length';
+
+/** One sampled answer to a prompt. */
+export interface Completion {
+  /** Token ids as sampled; the end token, when one came, is the last. */
+  ids: number[];
+  /** The ids as text, stop string included, end token left out. */
+  text: string;
+  finishReason: FinishReason;
+  /** log π(token) under softmax(logits / temperature), before any truncation or penalty: what training scores. */
+  logprobs: Float32Array;
+  /** log-probability of each token under the distribution that it was drawn from. */
+  sampledLogprobs: Float32Array;
+}
+
+/** How the next token is chosen. */
+export interface SamplingOptions {
+  /** Longest completion, in tokens. */
+  maxNewTokens: number;
+  /** End tokens and stop strings have no effect before this many tokens. */
+  minNewTokens: number;
+  /** Divides the logits; 0 takes the likeliest token. */
+  temperature: number;
+  /** Keeps the likeliest tokens that together hold this much probability; 1 is off. */
+  topP: number;
+  /** Keeps the k likeliest tokens; 0 is off. */
+  topK: number;
+  /** Keeps tokens at least this likely relative to the likeliest; 0 is off. */
+  minP: number;
+  /** Divides positive and multiplies negative logits of tokens generated before; 1 is off. */
+  repetitionPenalty: number;
+  /** Subtracted from the logits of tokens generated before; 0 is off. */
+  presencePenalty: number;
+  /** Subtracted once for each time a token was generated before; 0 is off. */
+  frequencyPenalty: number;
+  /** Strings that end a completion; they stay in it. */
+  stop: readonly string[];
+  /** Completions decoded at once. */
+  batchSize: number;
+}
+
+/** Plain sampling: the model's own distribution. */
+export const plainSampling: SamplingOptions = {
+  maxNewTokens: 256,
+  minNewTokens: 0,
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  stop: [],
+  batchSize: 256,
+};

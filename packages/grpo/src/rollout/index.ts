@@ -1,0 +1,2 @@
+export { type Completion, type FinishReason, plainSampling, type SamplingOptions } from './completion.js';
+export { type GroupRequest, sample } from './sampler.js';

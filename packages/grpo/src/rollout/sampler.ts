@@ -1,0 +1,218 @@
+import { setImmediate } from 'node:timers/promises';
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { UserError } from '../config/errors.js';
+import { uniform } from '../config/random.js';
+import { type Attend, type Model, pack } from '../models/index.js';
+import type { Completion, FinishReason, SamplingOptions } from './completion.js';
+import { draw } from './distribution.js';
+import { KvCache } from './kv-cache.js';
+import { hasPenalties, penalize } from './penalties.js';
+import { StopStrings } from './stop.js';
+
+/** A prompt and how many completions of it are wanted. */
+export interface GroupRequest {
+  /** The rendered prompt. */
+  ids: readonly number[];
+  count: number;
+  /** Names the group's random streams, such as [step, prompt]: with the seed they fix every draw. */
+  keys: readonly number[];
+}
+
+/** A completion in the making; its place in the cache is its place among the active ones. */
+interface Row {
+  group: number;
+  index: number;
+  prompt: readonly number[];
+  keys: readonly number[];
+  ids: number[];
+  logprobs: number[];
+  sampledLogprobs: number[];
+}
+
+/**
+ * Samples completions, a group a request. A group's prompt is computed once; a finished completion leaves the batch at
+ * once. Each completion draws from a stream of its own, a function of seed, keys and its index in the group: given
+ * equal logits it does not depend on what else is sampled.
+ *
+ * @throws UserError for a prompt that leaves no room in the model's context.
+ */
+export async function sample(
+  model: Model,
+  requests: readonly GroupRequest[],
+  options: SamplingOptions,
+  seed: number,
+): Promise<Completion[][]> {
+  const groups: Completion[][] = requests.map(() => []);
+  for (const wave of waves(model, requests, options.batchSize)) {
+    const decoding = new Decoding(model, wave, options, seed);
+    try {
+      decoding.prefill();
+      for (let yielded = Date.now(); decoding.active > 0; ) {
+        decoding.step();
+        // Lets signals and timers through, about ten times a second.
+        if (Date.now() - yielded > 100) {
+          await setImmediate();
+          yielded = Date.now();
+        }
+      }
+    } finally {
+      decoding.dispose();
+    }
+    for (const { row, completion } of decoding.finished) groups[row.group]![row.index] = completion;
+  }
+  return groups;
+}
+
+/** Rows in lots of at most `size`, a prompt's rows side by side. */
+function waves(model: Model, requests: readonly GroupRequest[], size: number): Row[][] {
+  const { maxPositions } = model.decoder.config;
+  const rows = requests.flatMap(({ ids, count, keys }, group) => {
+    if (ids.length >= maxPositions) {
+      throw new UserError(
+        `prompt ${group + 1} has ${ids.length} tokens, the model's context holds ${maxPositions}: no room for a completion`,
+        { hint: 'shorten or leave out the longest prompts' },
+      );
+    }
+    return Array.from({ length: count }, (_, index): Row => {
+      return { group, index, prompt: ids, keys, ids: [], logprobs: [], sampledLogprobs: [] };
+    });
+  });
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) => rows.slice(i * size, (i + 1) * size));
+}
+
+/** One lot of rows, from their prompts to their ends. */
+class Decoding {
+  readonly finished: { row: Row; completion: Completion }[] = [];
+  readonly #rows: Row[];
+  readonly #cache: KvCache;
+  readonly #stop: StopStrings;
+
+  constructor(
+    private readonly model: Model,
+    rows: readonly Row[],
+    private readonly options: SamplingOptions,
+    private readonly seed: number,
+  ) {
+    const { decoder, tokenizer } = model;
+    const { config, dtype, device } = decoder;
+    const prompts = rows.map((row) => row.prompt.length);
+    const newTokens = Math.min(options.maxNewTokens, config.maxPositions - Math.min(...prompts));
+    this.#rows = [...rows];
+    this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
+    this.#stop = new StopStrings(options.stop, tokenizer);
+  }
+
+  get active(): number {
+    return this.#rows.length;
+  }
+
+  /** Computes each distinct prompt once and draws every row's first token. */
+  prefill(): void {
+    noGrad(() =>
+      tidy(() => {
+        const { decoder } = this.model;
+        const shared = this.#prompts();
+        const packed = pack(shared.map(({ prompt }) => ({ ids: prompt })), decoder.config, decoder.device);
+        const attend: Attend = (layer, q, k, v) => {
+          for (const [i, { prompt, row, count }] of shared.entries()) {
+            const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, prompt.length);
+            this.#cache.storePrompt(layer, row, count, own(k), own(v));
+          }
+          return packed.attend(layer, q, k, v);
+        };
+        const hidden = decoder.hidden(packed, attend);
+        const lasts = shared.flatMap(({ prompt, count }, i) => Array(count).fill(packed.starts[i]! + prompt.length - 1));
+        const index = tensor(lasts, undefined, { dtype: 'int64', device: decoder.device });
+        this.#draw(decoder.logits(hidden.indexSelect(0, index)));
+      }),
+    );
+  }
+
+  /** Draws one more token for every active row. */
+  step(): void {
+    noGrad(() =>
+      tidy(() => {
+        const { decoder } = this.model;
+        const on = { dtype: 'int64', device: decoder.device } as const;
+        const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
+        const tokens = {
+          ids_N: tensor(this.#rows.map((row) => row.ids.at(-1)!), undefined, on),
+          positions_N: tensor(positions, undefined, on),
+          end: 1 + Math.max(...positions),
+        };
+        const logits = decoder.logits(decoder.hidden(tokens, this.#cache.attend));
+        this.#cache.advance();
+        this.#draw(logits);
+      }),
+    );
+  }
+
+  dispose(): void {
+    this.#cache.dispose();
+  }
+
+  /** Neighbouring rows of one prompt, which share its computation. */
+  #prompts(): { prompt: readonly number[]; row: number; count: number }[] {
+    const shared: { prompt: readonly number[]; row: number; count: number }[] = [];
+    for (const [row, { prompt }] of this.#rows.entries()) {
+      const last = shared.at(-1);
+      if (last?.prompt === prompt) last.count++;
+      else shared.push({ prompt, row, count: 1 });
+    }
+    return shared;
+  }
+
+  #draw(logits: Tensor): void {
+    const { options, seed } = this;
+    const uniforms = options.temperature === 0 ? [] : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
+    const { tokens, logprobs, sampledLogprobs } = draw(logits, this.#adjust(logits), uniforms, options);
+    for (const [i, row] of this.#rows.entries()) {
+      row.ids.push(tokens[i]!);
+      row.logprobs.push(logprobs[i]!);
+      row.sampledLogprobs.push(sampledLogprobs[i]!);
+    }
+    // From the back, so that a row that moves into a freed place was looked at already.
+    for (let i = this.#rows.length - 1; i >= 0; i--) {
+      const reason = this.#ending(this.#rows[i]!);
+      if (reason) this.#finish(i, reason);
+    }
+  }
+
+  /** The logits with penalties, and without end tokens where a completion may not end yet. */
+  #adjust(logits: Tensor): Tensor {
+    const { options, model } = this;
+    const generated = this.#rows.map((row) => row.ids);
+    const penalized = hasPenalties(options) ? penalize(logits, generated, options) : logits;
+    const early = this.#rows.map((row) => row.ids.length < options.minNewTokens);
+    if (!early.includes(true)) return penalized;
+    const ends = [...model.endIds];
+    const forbidden = new Uint8Array(logits.numel);
+    for (const [row, isEarly] of early.entries()) if (isEarly) for (const id of ends) forbidden[row * logits.size(1) + id] = 1;
+    const mask = tensor(forbidden, [...logits.shape], { dtype: 'bool', device: logits.device });
+    return penalized.maskedFill(mask, Number.NEGATIVE_INFINITY);
+  }
+
+  #ending(row: Row): FinishReason | undefined {
+    const { options, model } = this;
+    const length = row.ids.length;
+    if (length >= options.minNewTokens && (model.endIds.has(row.ids.at(-1)!) || this.#stop.endsAt(row.ids))) return 'stop';
+    const room = model.decoder.config.maxPositions - row.prompt.length;
+    return length >= Math.min(options.maxNewTokens, room) ? 'length' : undefined;
+  }
+
+  #finish(place: number, finishReason: FinishReason): void {
+    const { tokenizer, endIds } = this.model;
+    const row = this.#rows[place]!;
+    const completion: Completion = {
+      ids: row.ids,
+      text: tokenizer.decodeCompletion(row.ids, { endIds }),
+      finishReason,
+      logprobs: Float32Array.from(row.logprobs),
+      sampledLogprobs: Float32Array.from(row.sampledLogprobs),
+    };
+    this.finished.push({ row, completion });
+    this.#cache.drop(place);
+    const last = this.#rows.pop()!;
+    if (place < this.#rows.length) this.#rows[place] = last;
+  }
+}
