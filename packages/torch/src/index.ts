@@ -7,6 +7,7 @@ import { assertOperators } from './dispatch.js';
 
 assertOperators();
 
+export { AdamW, type AdamWOptions, type AdamWState } from './adamw.js';
 export { grad, inferenceMode, noGrad } from './autograd.js';
 export { OperatorError, unsafe } from './dispatch.js';
 export { type DType, dtypeSize } from './dtype.js';

@@ -129,6 +129,10 @@ export class Decoder {
     this.#rope?.dispose();
   }
 
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
   /** Queries `[N, heads, headDim]`, keys and values `[N, kvHeads, headDim]`. */
   #project(layer: Layer, x: Tensor): [Tensor, Tensor, Tensor] {
     const { heads, kvHeads, headDim, normEps } = this.config;

@@ -1,6 +1,6 @@
 export { type DecoderConfig, parseConfig } from './config.js';
 export { type Attend, Decoder, type PackedTokens } from './decoder.js';
-export { initDecoder } from './init.js';
+export { initDecoder, writeRandomWeights } from './init.js';
 export { loadModel } from './load.js';
 export type { Model } from './model.js';
 export { type Packed, pack, type Segment } from './packed.js';

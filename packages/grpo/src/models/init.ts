@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } from '@grpo/torch';
-import type { DecoderConfig } from './config.js';
+import { onFile } from '../formats/file-error.js';
+import { parseJsonObject } from '../formats/json.js';
+import { type DecoderConfig, parseConfig } from './config.js';
 import { Decoder } from './decoder.js';
 import { namesOf, parameterSpecs } from './parameters.js';
+import { saveWeights } from './save.js';
 
 /**
  * A decoder with random weights: normal with standard deviation 0.02, projections into the residual stream divided by
@@ -34,4 +39,19 @@ export function initDecoder(
     parameters.set(name, parameter);
   }
   return new Decoder(config, parameters);
+}
+
+/** Writes random weights into a folder that holds a model's other files. One seed gives one model. */
+export function writeRandomWeights(dir: string, seed: number): void {
+  const file = join(dir, 'config.json');
+  const config = parseConfig(
+    parseJsonObject(
+      file,
+      'the file',
+      onFile('read', file, () => readFileSync(file)),
+    ),
+    file,
+  );
+  using decoder = initDecoder(config, { seed });
+  saveWeights(decoder, dir);
 }

@@ -164,7 +164,7 @@ describe('model folders', () => {
     }
   });
 
-  it.each(['gpt2', 'qwen2-untied'])('saves %s so that it loads to the same weights', (name) => {
+  it.each(['gpt2', 'qwen2-untied', 'qwen3-bf16'])('saves %s so that it loads to the same weights', (name) => {
     const dir = mkdtempSync(join(tmpdir(), 'grpo-model-'));
     const model = loadModel(fixture(name));
     saveModel(model, dir);
@@ -173,6 +173,7 @@ describe('model folders', () => {
     for (const [parameter, value] of model.decoder.parameters) {
       expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
     }
+    expect(again.decoder.dtype).toBe(model.decoder.dtype);
     expect(again.endIds).toEqual(model.endIds);
     expect(again.decoder.config).toEqual(model.decoder.config);
   });

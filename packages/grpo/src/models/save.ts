@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type DType, type Tensor, tidy } from '@grpo/torch';
 import { writeFileAtomic } from '../formats/atomic-file.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import type { Decoder } from './decoder.js';
 import type { Model } from './model.js';
 import { parameterSpecs } from './parameters.js';
 
@@ -23,10 +24,15 @@ export function saveModel(model: Model, dir: string): void {
     join(dir, 'config.json'),
     `${JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2)}\n`,
   );
-  writeSafetensors(join(dir, 'model.safetensors'), entries(model), { format: 'pt' });
+  saveWeights(decoder, dir);
 }
 
-function* entries({ decoder }: Model): Iterable<TensorEntry> {
+/** Writes `model.safetensors`. */
+export function saveWeights(decoder: Decoder, dir: string): void {
+  writeSafetensors(join(dir, 'model.safetensors'), entries(decoder), { format: 'pt' });
+}
+
+function* entries(decoder: Decoder): Iterable<TensorEntry> {
   for (const [name, spec] of parameterSpecs(decoder.config)) {
     const parameter = decoder.parameters.get(name) as Tensor;
     yield {

@@ -8,9 +8,12 @@ export interface Completion {
   /** The ids as text, stop string included, end token left out. */
   text: string;
   finishReason: FinishReason;
-  /** log π(token) under softmax(logits / temperature), before any truncation or penalty: what training scores. */
+  /**
+   * log π(token) under softmax(logits / temperature), before any truncation or penalty: what training scores.
+   * At temperature 0 under softmax(logits).
+   */
   logprobs: Float32Array;
-  /** log-probability of each token under the distribution that it was drawn from. */
+  /** log-probability of each token under the distribution that it was drawn from; 0 at temperature 0. */
   sampledLogprobs: Float32Array;
 }
 
@@ -18,13 +21,16 @@ export interface Completion {
 export interface SamplingOptions {
   /** Longest completion, in tokens. */
   maxNewTokens: number;
-  /** End tokens and stop strings have no effect before this many tokens. */
+  /**
+   * Before this many tokens no end token is drawn, and a stop string that is completed has no effect, then or later:
+   * only one that a later token completes ends the completion.
+   */
   minNewTokens: number;
   /** Divides the logits; 0 takes the likeliest token. */
   temperature: number;
-  /** Keeps the likeliest tokens that together hold this much probability; 1 is off. */
+  /** Keeps the likeliest tokens that together hold this much probability, above 0; 1 is off. */
   topP: number;
-  /** Keeps the k likeliest tokens; 0 is off. */
+  /** Keeps the k likeliest tokens, and all that are as likely as the last of them; 0 is off. */
   topK: number;
   /** Keeps tokens at least this likely relative to the likeliest; 0 is off. */
   minP: number;

@@ -10,67 +10,83 @@ export interface Draw {
   sampledLogprobs: Float32Array;
 }
 
-// Rows are cut to this many candidates before a nucleus is looked for; sorting a whole vocabulary is slow.
+// A nucleus is looked for among this many tokens first; sorting a whole vocabulary is slow.
 const CANDIDATES = 1024;
-const BELOW_ONE = 1 - 2 ** -24;
 
 /**
- * Draws one token a row by inverting the cumulative distribution.
+ * Draws one token a row by inverting the cumulative distribution. Log-probabilities are NaN where a row has no
+ * distribution, because its logits are NaN or all are forbidden.
  *
  * @param logits - `[n, V]` float32, of the model
  * @param adjusted - `[n, V]`, the logits after penalties and forbidden tokens; the same tensor when there are none
  * @param uniforms - one number in [0, 1) a row; not read at temperature 0
  */
-export function draw(logits: Tensor, adjusted: Tensor, uniforms: readonly number[], options: SamplingOptions): Draw {
+export function draw(
+  logits: Tensor,
+  adjusted: Tensor,
+  uniforms: readonly number[],
+  options: SamplingOptions,
+): Draw {
   const { temperature } = options;
   if (temperature === 0) {
     const tokens = adjusted.argmax(-1, true);
-    return read(tokens, logits.logSoftmax(-1).gather(1, tokens), undefined);
+    const certain = new Float32Array(tokens.numel);
+    return { ...read(tokens, logits.logSoftmax(-1)), sampledLogprobs: certain };
   }
   const plain = scaled(logits, temperature).logSoftmax(-1);
   const wide = adjusted === logits ? plain : scaled(adjusted, temperature).logSoftmax(-1);
-  const { logprobs, indices } = truncate(wide, options);
-  const cumulative = logprobs.exp().cumsum(-1);
-  const total = cumulative.narrow(-1, cumulative.size(-1) - 1, 1);
-  const u = tensor(uniforms.map((x) => Math.min(x, BELOW_ONE)), [uniforms.length, 1], { device: logits.device });
-  const places = searchsorted(cumulative, u.mul(total), { right: true });
-  const tokens = indices ? indices.gather(1, places) : places;
-  const sampled = wide === plain && !indices && options.minP === 0 ? undefined : logprobs.gather(1, places).sub(total.log());
-  return read(tokens, plain.gather(1, tokens), sampled);
+  const kept = truncate(wide, options);
+  // In float64 the sums never fall, whatever the order of a parallel scan: a token of probability 0 is not drawn.
+  const cumulative = kept.exp().cumsum(-1, { dtype: 'float64' });
+  const last = cumulative.size(-1) - 1;
+  const total = cumulative.narrow(-1, last, 1);
+  const u = tensor(uniforms, [uniforms.length, 1], { dtype: 'float64', device: logits.device });
+  const tokens = searchsorted(cumulative, u.mul(total), { right: true }).clamp(null, last);
+  const drawn = read(tokens, plain);
+  if (kept === plain) return { ...drawn, sampledLogprobs: drawn.logprobs };
+  const sampled = kept.gather(1, tokens).sub(total.log()).to('float32');
+  return { ...drawn, sampledLogprobs: sampled.toTypedArray() as Float32Array };
 }
 
-const scaled = (logits: Tensor, temperature: number) => (temperature === 1 ? logits : logits.div(temperature));
+const scaled = (logits: Tensor, temperature: number) =>
+  temperature === 1 ? logits : logits.div(temperature);
 
-function read(tokens: Tensor, logprobs: Tensor, sampled: Tensor | undefined): Draw {
-  const plain = logprobs.toTypedArray() as Float32Array;
-  return {
-    tokens: tokens.toNumbers(),
-    logprobs: plain,
-    sampledLogprobs: sampled ? (sampled.toTypedArray() as Float32Array) : plain,
-  };
-}
+const read = (tokens: Tensor, plain: Tensor) => ({
+  tokens: tokens.toNumbers(),
+  logprobs: plain.gather(1, tokens).toTypedArray() as Float32Array,
+});
 
-/** Top-k, then top-p, then min-p; what falls out has log-probability −∞. `indices` when the columns were reordered. */
-function truncate(logprobs: Tensor, { topK, topP, minP }: SamplingOptions): { logprobs: Tensor; indices?: Tensor } {
+/**
+ * Top-k, then top-p of what that left, then min-p, as transformers orders them; what falls out has log-probability −∞.
+ * A bound decides, not a place in an order, so equally likely tokens stay or go together.
+ */
+function truncate(logprobs: Tensor, { topK, topP, minP }: SamplingOptions): Tensor {
   let kept = logprobs;
-  let indices: Tensor | undefined;
-  if (topK > 0 && topK < logprobs.size(-1)) [kept, indices] = logprobs.topk(topK);
+  const keep = (x: Tensor, bound: Tensor) => {
+    kept = kept.maskedFill(x.lt(bound), Number.NEGATIVE_INFINITY);
+  };
+  if (topK > 0 && topK < kept.size(-1)) keep(kept, kept.topk(topK)[0].narrow(-1, topK - 1, 1));
   if (topP < 1) {
-    if (!indices) [kept, indices] = sorted(kept, topP);
     const p = kept.softmax(-1);
-    // A token stays when the likelier ones before it do not reach the mass yet.
-    const before = p.cumsum(-1).sub(p);
-    kept = kept.maskedFill(before.ge(topP), Number.NEGATIVE_INFINITY);
+    keep(p, leastInNucleus(p, topP));
   }
-  if (minP > 0) kept = kept.maskedFill(kept.lt(kept.amax([-1], true).add(Math.log(minP))), Number.NEGATIVE_INFINITY);
-  return { logprobs: kept, indices };
+  if (minP > 0) keep(kept, kept.amax([-1], true).add(Math.log(minP)));
+  return kept;
 }
 
-/** Columns by falling probability: as many as hold `mass` in every row, or all of them. */
-function sorted(logprobs: Tensor, mass: number): [Tensor, Tensor] {
-  if (logprobs.size(-1) > 2 * CANDIDATES) {
-    const [top, indices] = logprobs.topk(CANDIDATES);
-    if (top.exp().sumDim([-1]).amin([]).item() >= mass) return [top, indices];
+/** The smallest probability in each row's nucleus of `mass`: `[n, V]` → `[n, 1]`. */
+function leastInNucleus(p: Tensor, mass: number): Tensor {
+  const falling = likeliest(p, mass);
+  // A token belongs to the nucleus when the likelier ones before it do not reach the mass yet.
+  const before = falling.cumsum(-1, { dtype: 'float64' }).sub(falling);
+  return falling.maskedFill(before.ge(mass), Number.POSITIVE_INFINITY).amin([-1], true);
+}
+
+/** Each row's probabilities, falling: as many as hold `mass` in every row, or all of them. */
+function likeliest(p: Tensor, mass: number): Tensor {
+  if (p.size(-1) > 2 * CANDIDATES) {
+    const [top] = p.topk(CANDIDATES);
+    if (top.sumDim([-1], false, { dtype: 'float64' }).amin([]).item() >= mass) return top;
   }
-  return logprobs.sort(-1, true);
+  return p.sort(-1, true)[0];
 }

@@ -21,18 +21,29 @@ export class KvCache {
    * @param prompts - length of each row's prompt, in tokens
    * @param newTokens - columns to leave room for after the longest prompt
    */
-  constructor(config: DecoderConfig, like: { dtype: DType; device: string }, prompts: readonly number[], newTokens: number) {
+  constructor(
+    config: DecoderConfig,
+    like: { dtype: DType; device: string },
+    prompts: readonly number[],
+    newTokens: number,
+  ) {
     const longest = Math.max(...prompts);
     const shape = [prompts.length, config.kvHeads, longest + newTokens, config.headDim];
     this.#config = config;
     this.#column = longest;
     this.#rows = prompts.length;
-    this.#layers = Array.from({ length: config.layers }, () => ({ k: zeros(shape, like), v: zeros(shape, like) }));
+    // A scope, so that nothing stays when memory runs out half-way.
+    this.#layers = tidy(() =>
+      Array.from({ length: config.layers }, () => ({ k: zeros(shape, like), v: zeros(shape, like) })),
+    );
     if (prompts.some((length) => length < longest)) {
       this.#mask = tidy(() => {
         const mask = full([prompts.length, 1, 1, longest + newTokens], 0, like);
         for (const [row, length] of prompts.entries()) {
-          mask.select(0, row).narrow(-1, 0, longest - length).fill_(Number.NEGATIVE_INFINITY);
+          mask
+            .select(0, row)
+            .narrow(-1, 0, longest - length)
+            .fill_(Number.NEGATIVE_INFINITY);
         }
         return mask;
       });
@@ -45,7 +56,10 @@ export class KvCache {
   storePrompt(layer: number, row: number, count: number, k_PKD: Tensor, v_PKD: Tensor): void {
     const length = k_PKD.size(0);
     const { k, v } = this.#layers[layer]!;
-    for (const [cache, value] of [[k, k_PKD], [v, v_PKD]] as const) {
+    for (const [cache, value] of [
+      [k, k_PKD],
+      [v, v_PKD],
+    ] as const) {
       const place = cache.narrow(0, row, count).narrow(2, this.#column - length, length);
       place.copy_(value.transpose(0, 1).unsqueeze(0).expand([count, -1, -1, -1]));
     }

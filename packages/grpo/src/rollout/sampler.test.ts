@@ -6,9 +6,13 @@ import { loadModel } from '../models/index.js';
 import { plainSampling } from './completion.js';
 import { sample } from './sampler.js';
 
-const fixture = (name: string) => fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
+const fixture = (name: string) =>
+  fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
 const expectedOf = (name: string) =>
-  JSON.parse(readFileSync(`${fixture(name)}/expected.json`, 'utf8')) as { prompts: number[][]; greedy: number[][] };
+  JSON.parse(readFileSync(`${fixture(name)}/expected.json`, 'utf8')) as {
+    prompts: number[][];
+    greedy: number[][];
+  };
 
 const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
 

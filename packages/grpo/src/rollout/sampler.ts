@@ -34,7 +34,7 @@ interface Row {
  * once. Each completion draws from a stream of its own, a function of seed, keys and its index in the group: given
  * equal logits it does not depend on what else is sampled.
  *
- * @throws UserError for a prompt that leaves no room in the model's context.
+ * @throws UserError for an empty prompt, one that leaves no room in the model's context, and logits that are not finite.
  */
 export async function sample(
   model: Model,
@@ -63,10 +63,24 @@ export async function sample(
   return groups;
 }
 
+function failOn({ group, index, ids }: Row): never {
+  throw new UserError(
+    `prompt ${group + 1}, completion ${index + 1}, token ${ids.length + 1}: the logits hold NaN or infinity, or every token is forbidden: there is nothing to draw from`,
+    {
+      hint: 'the weights have diverged or overflow their dtype; look at the losses and gradient norms before',
+    },
+  );
+}
+
 /** Rows in lots of at most `size`, a prompt's rows side by side. */
 function waves(model: Model, requests: readonly GroupRequest[], size: number): Row[][] {
   const { maxPositions } = model.decoder.config;
   const rows = requests.flatMap(({ ids, count, keys }, group) => {
+    if (ids.length === 0) {
+      throw new UserError(`prompt ${group + 1} has no tokens: there is nothing to continue`, {
+        hint: 'leave out empty prompts, or begin them with the BOS token',
+      });
+    }
     if (ids.length >= maxPositions) {
       throw new UserError(
         `prompt ${group + 1} has ${ids.length} tokens, the model's context holds ${maxPositions}: no room for a completion`,
@@ -77,7 +91,9 @@ function waves(model: Model, requests: readonly GroupRequest[], size: number): R
       return { group, index, prompt: ids, keys, ids: [], logprobs: [], sampledLogprobs: [] };
     });
   });
-  return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) => rows.slice(i * size, (i + 1) * size));
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) =>
+    rows.slice(i * size, (i + 1) * size),
+  );
 }
 
 /** One lot of rows, from their prompts to their ends. */
@@ -98,8 +114,8 @@ class Decoding {
     const prompts = rows.map((row) => row.prompt.length);
     const newTokens = Math.min(options.maxNewTokens, config.maxPositions - Math.min(...prompts));
     this.#rows = [...rows];
-    this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
     this.#stop = new StopStrings(options.stop, tokenizer);
+    this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
   }
 
   get active(): number {
@@ -112,7 +128,11 @@ class Decoding {
       tidy(() => {
         const { decoder } = this.model;
         const shared = this.#prompts();
-        const packed = pack(shared.map(({ prompt }) => ({ ids: prompt })), decoder.config, decoder.device);
+        const packed = pack(
+          shared.map(({ prompt }) => ({ ids: prompt })),
+          decoder.config,
+          decoder.device,
+        );
         const attend: Attend = (layer, q, k, v) => {
           for (const [i, { prompt, row, count }] of shared.entries()) {
             const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, prompt.length);
@@ -121,7 +141,9 @@ class Decoding {
           return packed.attend(layer, q, k, v);
         };
         const hidden = decoder.hidden(packed, attend);
-        const lasts = shared.flatMap(({ prompt, count }, i) => Array(count).fill(packed.starts[i]! + prompt.length - 1));
+        const lasts = shared.flatMap(({ prompt, count }, i) =>
+          Array(count).fill(packed.starts[i]! + prompt.length - 1),
+        );
         const index = tensor(lasts, undefined, { dtype: 'int64', device: decoder.device });
         this.#draw(decoder.logits(hidden.indexSelect(0, index)));
       }),
@@ -136,7 +158,11 @@ class Decoding {
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
         const tokens = {
-          ids_N: tensor(this.#rows.map((row) => row.ids.at(-1)!), undefined, on),
+          ids_N: tensor(
+            this.#rows.map((row) => row.ids.at(-1)!),
+            undefined,
+            on,
+          ),
           positions_N: tensor(positions, undefined, on),
           end: 1 + Math.max(...positions),
         };
@@ -164,9 +190,13 @@ class Decoding {
 
   #draw(logits: Tensor): void {
     const { options, seed } = this;
-    const uniforms = options.temperature === 0 ? [] : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
+    const uniforms =
+      options.temperature === 0
+        ? []
+        : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
     const { tokens, logprobs, sampledLogprobs } = draw(logits, this.#adjust(logits), uniforms, options);
     for (const [i, row] of this.#rows.entries()) {
+      if (!Number.isFinite(logprobs[i]) || !Number.isFinite(sampledLogprobs[i])) failOn(row);
       row.ids.push(tokens[i]!);
       row.logprobs.push(logprobs[i]!);
       row.sampledLogprobs.push(sampledLogprobs[i]!);
@@ -183,19 +213,19 @@ class Decoding {
     const { options, model } = this;
     const generated = this.#rows.map((row) => row.ids);
     const penalized = hasPenalties(options) ? penalize(logits, generated, options) : logits;
-    const early = this.#rows.map((row) => row.ids.length < options.minNewTokens);
-    if (!early.includes(true)) return penalized;
-    const ends = [...model.endIds];
-    const forbidden = new Uint8Array(logits.numel);
-    for (const [row, isEarly] of early.entries()) if (isEarly) for (const id of ends) forbidden[row * logits.size(1) + id] = 1;
-    const mask = tensor(forbidden, [...logits.shape], { dtype: 'bool', device: logits.device });
+    // Rows of a lot begin together, so all hold the same number of tokens.
+    if (this.#rows[0]!.ids.length >= options.minNewTokens) return penalized;
+    const forbidden = new Uint8Array(logits.size(-1));
+    for (const id of model.endIds) forbidden[id] = 1;
+    const mask = tensor(forbidden, undefined, { dtype: 'bool', device: logits.device });
     return penalized.maskedFill(mask, Number.NEGATIVE_INFINITY);
   }
 
   #ending(row: Row): FinishReason | undefined {
     const { options, model } = this;
     const length = row.ids.length;
-    if (length >= options.minNewTokens && (model.endIds.has(row.ids.at(-1)!) || this.#stop.endsAt(row.ids))) return 'stop';
+    if (length >= options.minNewTokens && (model.endIds.has(row.ids.at(-1)!) || this.#stop.endsAt(row.ids)))
+      return 'stop';
     const room = model.decoder.config.maxPositions - row.prompt.length;
     return length >= Math.min(options.maxNewTokens, room) ? 'length' : undefined;
   }

@@ -11,13 +11,26 @@ export class StopStrings {
     this.#bytes = Math.max(0, ...strings.map((s) => Buffer.byteLength(s)));
   }
 
-  /** Whether the last token of `ids` completed a stop string. */
+  /** Whether the last token of `ids` completed a stop string; one that was complete before does not count. */
   endsAt(ids: readonly number[]): boolean {
     if (this.strings.length === 0) return false;
     // The string ends inside the last token: so many bytes before it can belong to the string.
     let first = ids.length - 1;
-    for (let bytes = 0; first > 0 && bytes < this.#bytes; bytes += this.tokenizer.byteLength(ids[first]!)) first--;
+    for (let bytes = 0; first > 0 && bytes < this.#bytes; ) {
+      first--;
+      bytes += this.tokenizer.byteLength(ids[first]!);
+    }
     const tail = this.tokenizer.decode(ids.slice(first));
-    return this.strings.some((s) => tail.includes(s));
+    const found = this.strings.filter((s) => tail.includes(s));
+    if (found.length === 0) return false;
+    const known = commonPrefix(this.tokenizer.decode(ids.slice(first, -1)), tail);
+    return found.some((s) => tail.lastIndexOf(s) + s.length > known);
   }
+}
+
+/** How far two texts agree: a character whose last bytes came with the last token is not yet in the shorter one. */
+function commonPrefix(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }

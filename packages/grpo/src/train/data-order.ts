@@ -1,0 +1,31 @@
+import { permutation } from '../config/random.js';
+
+/**
+ * Which problems each step takes: every epoch in a new order, a function of the seed alone, so that a step's problems
+ * are known without the steps before it.
+ */
+export class DataOrder {
+  #epoch = -1;
+  #order: number[] = [];
+
+  constructor(
+    private readonly size: number,
+    private readonly seed: number,
+  ) {}
+
+  /** Indices of the `count` problems of a step, counted from 0. */
+  at(step: number, count: number): number[] {
+    return Array.from({ length: count }, (_, i) => {
+      const place = step * count + i;
+      return this.#of(Math.floor(place / this.size))[place % this.size]!;
+    });
+  }
+
+  #of(epoch: number): number[] {
+    if (epoch !== this.#epoch) {
+      this.#order = permutation(this.size, this.seed, epoch);
+      this.#epoch = epoch;
+    }
+    return this.#order;
+  }
+}

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { AdamW, setThreads, torchVersion } from '@grpo/torch';
+import { configRecord, type ResolvedConfig } from '../config/index.js';
+import type { Config } from '../config/schema.js';
+import { loadModel, type Model } from '../models/index.js';
+import type { SamplingOptions } from '../rollout/index.js';
+import { type LoadedTask, loadTask } from '../tasks/index.js';
+import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
+import { type EvalResult, evaluate } from './evaluate.js';
+import { openModel, resolveDevice } from './model-source.js';
+import { RunFolder } from './run-folder.js';
+
+/** What a run tells whoever watches it. */
+export interface Watcher {
+  /** A step is done; the row is the one of `metrics.jsonl`. */
+  step?(row: Record<string, number | null>): void;
+  evaluated?(result: EvalResult, step: number): void;
+  note?(text: string): void;
+}
+
+/** What a run carries from one checkpoint to the next, beside weights and optimizer. */
+export interface Progress {
+  /** Steps done. */
+  step: number;
+  /** Prompt and completion tokens seen. */
+  tokens: number;
+}
+
+/** An open run: its model, task and optimizer, and the folder that it leaves. */
+export interface Session extends AsyncDisposable {
+  config: Config;
+  model: Model;
+  task: LoadedTask;
+  optimizer: AdamW;
+  sampling: SamplingOptions;
+  folder: RunFolder;
+  progress: Progress;
+  watcher: Watcher;
+  /** Ends the run after the step in progress. */
+  signal: AbortSignal | undefined;
+}
+
+/** Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint. */
+export async function openSession(
+  resolved: ResolvedConfig,
+  options: { resume: boolean; version: string; watcher?: Watcher; signal?: AbortSignal },
+): Promise<Session> {
+  const { config } = resolved;
+  if (config.threads !== undefined) setThreads(config.threads);
+  const task = await loadTask(config);
+  const versions = { grpo: options.version, node: process.versions.node, libtorch: torchVersion() };
+  const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
+  const folder = options.resume
+    ? RunFolder.resume(config.output, checkpoint?.step ?? 0)
+    : RunFolder.create(config.output, configRecord(resolved, versions));
+  const model = checkpoint
+    ? loadModel(checkpoint.dir, { dtype: config.dtype, device: resolveDevice(config.device) })
+    : await openModel(config);
+  for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
+  const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
+  if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
+  const { temperature, maxNewTokens, minNewTokens, topP, topK, minP, ...rest } = config.rollout;
+  const { repetitionPenalty, presencePenalty, frequencyPenalty, batchSize } = rest;
+  return {
+    config,
+    model,
+    task,
+    optimizer,
+    sampling: {
+      temperature,
+      maxNewTokens,
+      minNewTokens,
+      topP,
+      topK,
+      minP,
+      repetitionPenalty,
+      presencePenalty,
+      frequencyPenalty,
+      batchSize,
+      stop: task.stop,
+    },
+    folder,
+    progress: checkpoint ? (readTrainerState(checkpoint.dir) as Progress) : { step: 0, tokens: 0 },
+    watcher: options.watcher ?? {},
+    signal: options.signal,
+    async [Symbol.asyncDispose]() {
+      folder.close();
+      task[Symbol.dispose]();
+      optimizer.dispose();
+      model.decoder.dispose();
+    },
+  };
+}
+
+/** Saves the run as it stands after its last step. */
+export function checkpointSession({ folder, model, optimizer, progress, config }: Session): void {
+  saveCheckpoint(
+    folder.checkpoints,
+    { step: progress.step, model, optimizer, state: progress },
+    config.checkpoint.keep,
+  );
+}
+
+/** Evaluates the run's model on the held-out problems and writes it down. */
+export async function evaluateSession({
+  model,
+  task,
+  config,
+  sampling,
+  folder,
+  progress,
+  watcher,
+}: Session): Promise<EvalResult> {
+  const { limit, samples, temperature } = config.eval;
+  const result = await evaluate(model, task, { limit, samples, temperature, sampling }, config.seed);
+  const { examples: _, ...scores } = result;
+  folder.evaluation({ step: progress.step, ...scores });
+  watcher.evaluated?.(result, progress.step);
+  return result;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  interrupted: boolean;
+  /** Evaluation before the first and after the last step; absent where it was not asked for or not reached. */
+  before: EvalResult | undefined;
+  after: EvalResult | undefined;
+}
+
+/**
+ * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing.
+ *
+ * @param step - does one step and returns its metrics row
+ */
+export async function runSteps(
+  session: Session,
+  steps: number,
+  step: (index: number) => Promise<Record<string, number | null>>,
+): Promise<RunEnd> {
+  const { config, progress, folder, watcher, signal } = session;
+  let before: EvalResult | undefined;
+  let after: EvalResult | undefined;
+  let saved = progress.step;
+  if (progress.step === 0 && config.eval.before) before = await evaluateSession(session);
+  while (progress.step < steps && !signal?.aborted) {
+    const row = await step(progress.step);
+    progress.step++;
+    folder.metrics(row);
+    watcher.step?.(row);
+    const last = progress.step === steps;
+    if (due(progress.step, config.eval.every) || last) after = await evaluateSession(session);
+    if (due(progress.step, config.checkpoint.every) || last) {
+      checkpointSession(session);
+      saved = progress.step;
+    }
+  }
+  const interrupted = progress.step < steps;
+  if (interrupted && progress.step > saved) checkpointSession(session);
+  return { interrupted, before, after };
+}
+
+const due = (step: number, every: number) => every > 0 && step % every === 0;

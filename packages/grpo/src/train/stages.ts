@@ -1,0 +1,67 @@
+import type { AdamW } from '@grpo/torch';
+import type { Decoder, Model } from '../models/index.js';
+import {
+  type Advantages,
+  groupAdvantages,
+  type Loss,
+  type LossName,
+  losses,
+  type RewardScale,
+  type ScoredGroup,
+  scoreTokens,
+  type TokenScores,
+} from '../objective/index.js';
+import { type RewardTable, scoreCompletions } from '../rewards/index.js';
+import { type Completion, type GroupRequest, type SamplingOptions, sample } from '../rollout/index.js';
+import type { Problem, Task } from '../tasks/task.js';
+import { type RenderedPrompt, renderPrompt } from '../text/render.js';
+
+/**
+ * The stages of a GRPO step, in order. Each is one function with typed input and output: a stage of your own takes the
+ * place of one of these, and a fault is one that does its work wrongly.
+ */
+export interface Stages {
+  /** Problems → text and ids, by the model's own template. */
+  render(model: Model, problems: readonly Problem[]): RenderedPrompt[];
+  /** Prompts → groups of completions. */
+  sample(
+    model: Model,
+    requests: readonly GroupRequest[],
+    options: SamplingOptions,
+    seed: number,
+  ): Promise<Completion[][]>;
+  /** Completions → one column of rewards a function; failures marked. */
+  score(
+    task: Task,
+    problems: readonly Problem[],
+    groups: readonly Completion[][],
+    onError: 'stop' | 'drop',
+  ): Promise<RewardTable>;
+  /** Rewards → advantages. */
+  advantage(rewards: Float64Array, groupSize: number, scale: RewardScale): Advantages;
+  /** Token log-probs and entropies under a decoder: the policy, or the reference. */
+  logprob(decoder: Decoder, groups: readonly ScoredGroup[], temperature: number): TokenScores;
+  /** Log-probs and advantages → the loss. */
+  objective(name: LossName): Loss;
+  /** Accumulated gradients → new weights. */
+  update(optimizer: AdamW, learningRate: number, maxGradNorm: number): { gradNorm: number };
+}
+
+export const stages: Stages = {
+  render: (model, problems) =>
+    problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),
+  sample,
+  score: (task, problems, groups, onError) => {
+    const rows = problems.flatMap((problem, p) => groups[p]!.map((completion) => ({ problem, completion })));
+    const batch = {
+      prompts: rows.map(({ problem }) => problem.prompt),
+      completions: rows.map(({ completion }) => completion.text),
+      rows: rows.map(({ problem }) => problem.row),
+    };
+    return scoreCompletions(task.rewards, batch, { onError });
+  },
+  advantage: groupAdvantages,
+  logprob: scoreTokens,
+  objective: (name) => losses[name],
+  update: (optimizer, learningRate, maxGradNorm) => optimizer.step(learningRate, maxGradNorm),
+};
