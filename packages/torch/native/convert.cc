@@ -3,18 +3,16 @@
 #include <ATen/ATen.h>
 #include <ATen/ScalarOps.h>
 
-#include <cmath>
-
 #include "handle.h"
 
 namespace grpo {
 namespace {
 
-constexpr double kMaxSafeInteger = 9007199254740991.0;
-
 [[noreturn]] void mismatch(napi_env env, napi_value value, const c10::Argument& argument, const std::string& expected) {
-  static const char* names[] = {"undefined", "null", "a boolean", "a number", "a string", "a symbol", "an object", "a function", "a disposed tensor", "a bigint"};
-  throw std::invalid_argument("argument '" + argument.name() + "' must be " + expected + ", found " + names[typeOf(env, value)]);
+  static const char* names[] = {"undefined", "null", "a boolean", "a number", "a string", "a symbol", "an object", "a function", "", "a bigint"};
+  std::string found = names[typeOf(env, value)];
+  if (found.empty()) found = tensorIn(env, value) ? "a tensor" : isDisposed(env, value) ? "a disposed tensor" : "a generator";
+  throw std::invalid_argument("argument '" + argument.name() + "' must be " + expected + ", found " + found);
 }
 
 // JavaScript has one number type: whole numbers become integers, as in Python, so that integer tensors stay integer.
@@ -149,7 +147,8 @@ c10::IValue toIValue(napi_env env, napi_value value, const c10::TypePtr& type, c
       if (typeOf(env, value) != napi_string) mismatch(env, value, argument, "a device name such as 'cpu' or 'cuda:0'");
       return c10::Device(stringOf(env, value));
     case c10::TypeKind::GeneratorType:
-      return generatorOf(env, value);
+      if (at::Generator* generator = generatorIn(env, value)) return *generator;
+      mismatch(env, value, argument, "a Generator");
     default:
       throw std::invalid_argument("argument '" + argument.name() + "': type " + type->str() + " is not supported");
   }

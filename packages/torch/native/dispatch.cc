@@ -1,8 +1,8 @@
 // Every ATen operator through one boxed call: an operator is resolved once and then called by its number.
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <deque>
 #include <sstream>
-#include <vector>
 
 #include "convert.h"
 
@@ -15,8 +15,9 @@ struct Operator {
   bool inPlace;
 };
 
-std::vector<Operator>& operators() {
-  static std::vector<Operator> all;
+// One table a thread, as every worker loads the addon for itself; a deque, so that references outlive its growth.
+std::deque<Operator>& operators() {
+  static thread_local std::deque<Operator> all;
   return all;
 }
 
@@ -44,7 +45,6 @@ napi_value resolve(napi_env env, const Arguments& args) {
     set(env, entry, "type", toJs(env, a.real_type()->str()));
     set(env, entry, "keywordOnly", toJs(env, a.kwarg_only()));
     set(env, entry, "optional", toJs(env, a.default_value().has_value()));
-    set(env, entry, "written", toJs(env, writes(a)));
     check(env, napi_set_element(env, arguments, i, entry));
   }
   set(env, result, "arguments", arguments);

@@ -1,6 +1,5 @@
 #include "handle.h"
 
-#include <algorithm>
 #include <atomic>
 
 namespace grpo {
@@ -22,10 +21,6 @@ struct GeneratorBox {
 
 std::atomic<int64_t> tensors{0}, bytes{0};
 
-// Bytes that only the collector frees, and their number after it last ran to the end on our behalf.
-int64_t charged = 0, settled = 0;
-constexpr int64_t kSlack = 64 << 20, kSpike = int64_t(1) << 40;
-
 void adjust(node_api_basic_env env, int64_t change) {
   int64_t total;
   napi_adjust_external_memory(env, change, &total);
@@ -36,10 +31,7 @@ void drop(node_api_basic_env env, TensorBox* box) {
   box->tensor.reset();
   tensors -= 1;
   bytes -= box->bytes;
-  if (!box->charged) return;
-  charged -= box->bytes;
-  settled = std::min(settled, charged);
-  adjust(env, -box->bytes);
+  if (box->charged) adjust(env, -box->bytes);
 }
 
 // A basic finalizer: runs inside the collection, so memory comes back in loops that never yield.
@@ -90,16 +82,20 @@ at::Tensor* tensorIn(napi_env env, napi_value value) {
   return box && box->tensor.defined() ? &box->tensor : nullptr;
 }
 
+bool isDisposed(napi_env env, napi_value value) {
+  auto* box = boxIn<TensorBox>(env, value, kTensor);
+  return box && !box->tensor.defined();
+}
+
 at::Tensor& tensorOf(napi_env env, napi_value value) {
   at::Tensor* t = tensorIn(env, value);
-  if (!t) throw std::invalid_argument("expected a live tensor");
+  if (!t) throw std::invalid_argument("the tensor is disposed");
   return *t;
 }
 
-at::Generator& generatorOf(napi_env env, napi_value value) {
+at::Generator* generatorIn(napi_env env, napi_value value) {
   auto* box = boxIn<GeneratorBox>(env, value, kGenerator);
-  if (!box) throw std::invalid_argument("expected a generator");
-  return box->generator;
+  return box ? &box->generator : nullptr;
 }
 
 void release(napi_env env, napi_value value) {
@@ -110,14 +106,7 @@ void charge(napi_env env, napi_value value) {
   auto* box = boxIn<TensorBox>(env, value, kTensor);
   if (!box || !box->tensor.defined() || box->charged || box->bytes == 0) return;
   box->charged = true;
-  charged += box->bytes;
   adjust(env, box->bytes);
-  if (charged <= settled + std::max(kSlack, settled / 2)) return;
-  // V8 leaves finalizers to a later task unless external memory passes its hard limit. In a loop that never yields
-  // that task never runs, so pass the limit for a moment: one full collection, finalizers included.
-  adjust(env, kSpike);
-  adjust(env, -kSpike);
-  settled = charged;
 }
 
 int64_t liveTensors() { return tensors; }

@@ -8,10 +8,11 @@ namespace grpo {
 
 napi_value wrap(napi_env env, at::Tensor tensor);
 napi_value wrap(napi_env env, at::Generator generator);
-// Null for a value that is not a live tensor handle.
+// Null for a value that is not a live handle of the kind.
 at::Tensor* tensorIn(napi_env env, napi_value value);
+bool isDisposed(napi_env env, napi_value value);
 at::Tensor& tensorOf(napi_env env, napi_value value);
-at::Generator& generatorOf(napi_env env, napi_value value);
+at::Generator* generatorIn(napi_env env, napi_value value);
 // Lets go of the tensor now; the empty box goes with the garbage collector.
 void release(napi_env env, napi_value value);
 // Tells the collector of memory that it alone will free: for tensors that no scope owns.

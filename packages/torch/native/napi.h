@@ -7,11 +7,15 @@
 #define NAPI_VERSION 2147483647
 #include <node_api.h>
 
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 
 namespace grpo {
+
+// The largest integer up to which a JavaScript number holds every one.
+constexpr double kMaxSafeInteger = 9007199254740991.0;
 
 // A pending JavaScript exception: unwinds to the entry point, which returns to JavaScript as is.
 struct PendingException {};
@@ -81,9 +85,10 @@ inline std::string stringOf(napi_env env, napi_value v) {
 }
 
 inline int64_t intOf(napi_env env, napi_value v) {
-  int64_t i = 0;
-  if (napi_get_value_int64(env, v, &i) != napi_ok) throw std::invalid_argument("expected a number");
-  return i;
+  double d = 0;
+  if (napi_get_value_double(env, v, &d) != napi_ok || std::trunc(d) != d || std::abs(d) > kMaxSafeInteger)
+    throw std::invalid_argument("expected a whole number");
+  return int64_t(d);
 }
 
 inline bool boolOf(napi_env env, napi_value v) {

@@ -36,7 +36,8 @@ napi_value createGenerator(napi_env env, const Arguments& args) {
 }
 
 at::Generator generatorOrDefault(napi_env env, napi_value value) {
-  return isNullish(env, value) ? at::detail::getDefaultCPUGenerator() : generatorOf(env, value);
+  at::Generator* own = generatorIn(env, value);
+  return own ? *own : at::detail::getDefaultCPUGenerator();
 }
 
 // getGeneratorState(generator | null) → uint8 tensor; null means the process-wide CPU generator

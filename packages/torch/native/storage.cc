@@ -1,6 +1,7 @@
 // Tensors from and to JavaScript's typed arrays, and what a tensor says of itself.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "handle.h"
@@ -39,16 +40,30 @@ napi_value fromBytes(napi_env env, const Arguments& args) {
   at::Tensor t = at::empty(shape, at::TensorOptions().dtype(at::ScalarType(intOf(env, args[2]))));
   if (t.nbytes() != source.size)
     throw std::invalid_argument("the shape needs " + std::to_string(t.nbytes()) + " bytes, the array has " + std::to_string(source.size));
-  if (source.size) std::memcpy(t.data_ptr(), source.data, source.size);
+  const auto* bytes = static_cast<const uint8_t*>(source.data);
+  if (t.scalar_type() == at::kBool)  // a bool of any other byte than 0 and 1 is undefined behaviour
+    std::transform(bytes, bytes + source.size, static_cast<bool*>(t.data_ptr()), [](uint8_t byte) { return byte != 0; });
+  else if (source.size)
+    std::memcpy(t.data_ptr(), bytes, source.size);
   return wrap(env, t);
+}
+
+// By JavaScript's constructor, which throws where the C call ends the process when memory is short.
+napi_value arrayBufferOf(napi_env env, size_t size) {
+  napi_value global, constructor, buffer, length = toJs(env, int64_t(size));
+  check(env, napi_get_global(env, &global));
+  check(env, napi_get_named_property(env, global, "ArrayBuffer", &constructor));
+  check(env, napi_new_instance(env, constructor, 1, &length, &buffer));
+  return buffer;
 }
 
 // toBytes(tensor) → an ArrayBuffer with a copy of its elements in row-major order
 napi_value toBytes(napi_env env, const Arguments& args) {
-  at::Tensor t = tensorOf(env, args[0]).detach().cpu().contiguous();
+  at::Tensor t = tensorOf(env, args[0]).detach().cpu();
+  t = (t.layout() == at::kStrided ? t : t.to_dense()).contiguous();
+  napi_value buffer = arrayBufferOf(env, t.nbytes());
   void* data;
-  napi_value buffer;
-  check(env, napi_create_arraybuffer(env, t.nbytes(), &data, &buffer));
+  check(env, napi_get_arraybuffer_info(env, buffer, &data, nullptr));
   if (t.nbytes()) std::memcpy(data, t.data_ptr(), t.nbytes());
   return buffer;
 }

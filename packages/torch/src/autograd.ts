@@ -1,11 +1,15 @@
 import { native } from './native.js';
-import { handleOf, Tensor } from './tensor.js';
+import { refusePromise } from './promise.js';
+import { liveHandle, Tensor } from './tensor.js';
+
+// The mode belongs to the thread.
+const modeEnds = 'the mode ends at its first await';
 
 /** Runs `body` without recording operations for the backward pass. */
 export function noGrad<T>(body: () => T): T {
   const before = native.setGradMode(false);
   try {
-    return refusePromise('noGrad', body());
+    return refusePromise('noGrad', body(), modeEnds);
   } finally {
     native.setGradMode(before);
   }
@@ -15,17 +19,10 @@ export function noGrad<T>(body: () => T): T {
 export function inferenceMode<T>(body: () => T): T {
   native.enterInference();
   try {
-    return refusePromise('inferenceMode', body());
+    return refusePromise('inferenceMode', body(), modeEnds);
   } finally {
     native.leaveInference();
   }
-}
-
-// The mode belongs to the thread: after an await it would have ended already.
-function refusePromise<T>(name: string, result: T): T {
-  if (result instanceof Promise)
-    throw new TypeError(`${name}() was given an async function: the mode ends at its first await`);
-  return result;
 }
 
 /**
@@ -38,11 +35,14 @@ export function grad(
   gradients?: readonly Tensor[],
   options: { retainGraph?: boolean; createGraph?: boolean } = {},
 ): (Tensor | null)[] {
+  if (outputs.length === 0 || inputs.length === 0) throw new RangeError('grad() needs outputs and inputs');
+  if (gradients && gradients.length !== outputs.length)
+    throw new RangeError(`grad() got ${outputs.length} outputs and ${gradients.length} gradients`);
   return native
     .grad(
-      outputs.map(handleOf),
-      inputs.map(handleOf),
-      gradients ? gradients.map(handleOf) : outputs.map(() => null),
+      outputs.map((t, i) => liveHandle(t, `outputs[${i}]`)),
+      inputs.map((t, i) => liveHandle(t, `inputs[${i}]`)),
+      gradients ? gradients.map((t, i) => liveHandle(t, `gradients[${i}]`)) : outputs.map(() => null),
       options.retainGraph ?? options.createGraph ?? false,
       options.createGraph ?? false,
     )

@@ -3,9 +3,21 @@ import { provideComposite } from './dispatch.js';
 import * as ops from './generated/ops.js';
 import type { Tensor } from './tensor.js';
 
+interface AdamWNumbers {
+  lr: number;
+  beta1: number;
+  beta2: number;
+  weight_decay: number;
+  eps: number;
+  amsgrad: boolean;
+  maximize: boolean;
+  grad_scale?: Tensor | null;
+  found_inf?: Tensor | null;
+}
+
 /**
  * Operators that libtorch 1.13 lacks, composed of ones that it has. One table: what is not here is not replaced.
- * Each takes the arguments as the typed operator does.
+ * Each takes the arguments as the typed operator does, and refuses those that it does not follow.
  */
 const composites: Record<string, (...args: never[]) => unknown> = {
   'aten::rms_norm': (
@@ -15,17 +27,10 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     eps?: number | null,
   ) => {
     const dims = shape.map((_, i) => i - shape.length);
-    const wide = input.to('float32');
-    const normed = wide
-      .mul(
-        wide
-          .mul(wide)
-          .meanDim(dims, true)
-          .add(eps ?? 1.1920929e-7)
-          .rsqrt(),
-      )
-      .to(input.dtype);
-    return weight ? normed.mul(weight) : normed;
+    const wide = widened(input);
+    const meanSquare = wide.mul(wide).meanDim(dims, true);
+    const normed = wide.mul(meanSquare.add(eps ?? epsilon(wide)).rsqrt());
+    return (weight ? normed.mul(weight) : normed).to(input.dtype);
   },
 
   'aten::scaled_dot_product_attention': (
@@ -33,14 +38,20 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     key: Tensor,
     value: Tensor,
     mask?: Tensor | null,
-    _dropout?: number,
+    dropout?: number,
     causal?: boolean,
-    options?: { scale?: number | null },
+    options?: { scale?: number | null; enable_gqa?: boolean },
   ) => {
-    const scores = query.matmul(key.transpose(-2, -1)).mul(options?.scale ?? 1 / Math.sqrt(query.size(-1)));
-    return masked(scores, mask, causal ?? false)
-      .softmax(-1)
-      .matmul(value);
+    if (dropout) throw new RangeError('dropout is not in this stand-in');
+    if (causal && mask) throw new TypeError('a mask and causal exclude each other');
+    const groups = options?.enable_gqa ? query.size(-3) / key.size(-3) : 1;
+    const heads = (t: Tensor) => (groups === 1 ? t : t.repeatInterleave(groups, -3));
+    const scale = options?.scale ?? 1 / Math.sqrt(query.size(-1));
+    const scores = widened(query)
+      .mul(scale)
+      .matmul(widened(heads(key)).transpose(-2, -1));
+    const weights = mask ? maskedSoftmax(scores, mask) : (causal ? hideFuture(scores) : scores).softmax(-1);
+    return weights.matmul(widened(heads(value))).to(query.dtype);
   },
 
   'aten::_fused_adamw_': (
@@ -50,9 +61,11 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     expAvgSqs: Tensor[],
     _maxExpAvgSqs: Tensor[],
     steps: Tensor[],
-    o: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number },
+    o: AdamWNumbers,
   ) =>
     noGrad(() => {
+      if (o.amsgrad || o.maximize || o.grad_scale || o.found_inf)
+        throw new RangeError('amsgrad, maximize, grad_scale and found_inf are not in this stand-in');
       for (const [i, parameter] of self.entries()) {
         const step = steps[i]!.item();
         const gradient = grads[i]!;
@@ -69,16 +82,24 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     }),
 };
 
-function masked(scores: Tensor, mask: Tensor | null | undefined, causal: boolean): Tensor {
-  if (causal) {
-    const [rows, columns] = [scores.size(-2), scores.size(-1)];
-    const allowed = ops.ones([rows, columns], { dtype: 'bool', device: scores.device }).tril();
-    return scores.maskedFill(allowed.logicalNot(), Number.NEGATIVE_INFINITY);
-  }
-  if (!mask) return scores;
-  return mask.dtype === 'bool'
-    ? scores.maskedFill(mask.logicalNot(), Number.NEGATIVE_INFINITY)
-    : scores.add(mask);
+/** Half precision is summed in float32, as libtorch's own kernels do. */
+const widened = (t: Tensor) => (t.dtype === 'bfloat16' || t.dtype === 'float16' ? t.to('float32') : t);
+
+const epsilon = (t: Tensor) => (t.dtype === 'float64' ? Number.EPSILON : 2 ** -23);
+
+/** A query attends to the keys up to its own index. */
+function hideFuture(scores: Tensor): Tensor {
+  const size = [scores.size(-2), scores.size(-1)];
+  const past = ops.ones(size, { dtype: 'bool', device: scores.device }).tril();
+  return scores.maskedFill(past.logicalNot(), Number.NEGATIVE_INFINITY);
+}
+
+/** A query that may attend to nothing gets zeros, not NaN. */
+function maskedSoftmax(scores: Tensor, mask: Tensor): Tensor {
+  const hidden =
+    mask.dtype === 'bool' ? scores.maskedFill(mask.logicalNot(), Number.NEGATIVE_INFINITY) : scores.add(mask);
+  const alone = hidden.detach().amax([-1], true).eq(Number.NEGATIVE_INFINITY);
+  return hidden.maskedFill(alone, 0).softmax(-1).maskedFill(alone, 0);
 }
 
 for (const [name, composite] of Object.entries(composites)) provideComposite(name, composite);

@@ -1,6 +1,10 @@
+import { describe, isRecord } from './describe.js';
 import { dtypeCode } from './dtype.js';
 import { Generator, generatorHandle } from './generator.js';
-import { native, type ResolvedOperator } from './native.js';
+import { guards } from './guards.js';
+import { native, type ResolvedOperator, type TensorHandle } from './native.js';
+import { schemaProblems } from './schema.js';
+import { tidy } from './scope.js';
 import { handleOf, Tensor } from './tensor.js';
 
 /** A call that libtorch or the argument check refused. `cause` holds libtorch's own text. */
@@ -20,13 +24,17 @@ export function provideComposite(name: string, call: Call): void {
 
 /** @internal The function for one operator of the typed table; `schema` is the one its types were generated from. */
 export function bind(name: string, schema: string): Call {
-  const found = resolve(name);
+  const found = resolveOperator(name);
   expected.push({ name, schema, found });
-  if (found) return caller(found);
+  if (found) return caller(found, guards[name]);
   return (...args) => {
     const composite = composites.get(name);
     if (!composite) throw new OperatorError(`${name} is not in libtorch ${native.version()}`);
-    return composite(...args);
+    try {
+      return tidy(() => composite(...args));
+    } catch (error) {
+      throw refused(schema, args, error as Error);
+    }
   };
 }
 
@@ -34,16 +42,7 @@ export function bind(name: string, schema: string): Call {
 export function assertOperators(): void {
   const problems = expected.flatMap(({ name, schema, found }) => {
     if (!found) return composites.has(name) ? [] : [`${name} is missing`];
-    const names = argumentNames(schema);
-    const actual = new Set(found.arguments.map((a) => a.name));
-    const gone = names.filter((n) => !actual.has(n));
-    const required = found.arguments.filter(
-      (a) => !a.optional && !a.type.endsWith('?') && !names.includes(a.name),
-    );
-    return [
-      ...gone.map((n) => `${name} has no argument '${n}'`),
-      ...required.map((a) => `${name} needs an argument '${a.name}' that is not known here`),
-    ];
+    return schemaProblems(schema, found).map((problem) => `${name} ${problem}`);
   });
   if (problems.length > 0) {
     throw new Error(
@@ -52,29 +51,21 @@ export function assertOperators(): void {
   }
 }
 
-/** Names of the arguments in the text of a schema. */
-function argumentNames(schema: string): string[] {
-  const inside = schema.slice(schema.indexOf('(') + 1, schema.lastIndexOf(') ->'));
-  return inside
-    .replaceAll(/\([a-z]!?(?: -> \*)?\)/g, '') // alias annotations such as (a!)
-    .split(',')
-    .map((part) => part.trim().split(/[ =]/)[1] ?? '')
-    .filter((name) => /^\w+$/.test(name));
-}
-
-function resolve(name: string): ResolvedOperator | null {
+/** @internal An operator by its full name with the overload, such as `aten::add.Tensor`. */
+export function resolveOperator(name: string): ResolvedOperator | null {
   const dot = name.indexOf('.', name.indexOf('::'));
   return dot < 0 ? native.resolve(name, '') : native.resolve(name.slice(0, dot), name.slice(dot + 1));
 }
 
 /** The call by schema: trailing keywords to their places, tensors to handles, results to tensors. */
-function caller(op: ResolvedOperator): Call {
+function caller(op: ResolvedOperator, guard?: (args: readonly unknown[]) => void): Call {
   const places = new Map(op.arguments.map((a, i) => [a.name, i]));
   const isDType = op.arguments.map((a) => a.type.startsWith('ScalarType'));
   return (...args: unknown[]) => {
     const raw: unknown[] = [];
-    const positional = isKeywords(args.at(-1)) ? args.length - 1 : args.length;
+    const positional = isRecord(args.at(-1)) ? args.length - 1 : args.length;
     try {
+      guard?.(args);
       for (let i = 0; i < positional; i++) raw.push(toNative(args[i], isDType[i]));
       if (positional < args.length) {
         for (const [key, value] of Object.entries(args[positional] as object)) {
@@ -88,13 +79,9 @@ function caller(op: ResolvedOperator): Call {
       // An in-place operator gives back the tensor it was called on: nobody is left with a second handle to free.
       return op.inPlace ? args[0] : fromNative(result);
     } catch (error) {
-      throw refused(op, args, error as Error);
+      throw refused(op.schema, args, error as Error);
     }
   };
-}
-
-function isKeywords(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function toNative(value: unknown, isDType: boolean | undefined): unknown {
@@ -102,39 +89,24 @@ function toNative(value: unknown, isDType: boolean | undefined): unknown {
   if (Array.isArray(value))
     return value.map((element) => (element instanceof Tensor ? handleOf(element) : element));
   if (value instanceof Generator) return generatorHandle(value);
-  if (isDType && typeof value === 'string') return dtypeCode(value);
+  if (isDType && value !== undefined && value !== null) return dtypeCode(value);
   return value;
 }
 
 function fromNative(result: unknown): unknown {
   if (typeof result !== 'object' || result === null) return result;
-  // biome-ignore lint/suspicious/noExplicitAny: handles are externals, which no type guard can tell apart.
-  return Array.isArray(result) ? result.map(fromNative) : new Tensor(result as any);
+  return Array.isArray(result) ? result.map(fromNative) : new Tensor(result as TensorHandle);
 }
 
-function refused(op: ResolvedOperator, args: unknown[], cause: Error): OperatorError {
-  const reason = cause.message.split('\n')[0];
+function refused(schema: string, args: unknown[], cause: Error): OperatorError {
+  const line = cause.message.split('\n')[0]!;
+  // Some of libtorch's lines list every backend that there is; the whole text is in the cause.
+  const reason = line.length > 300 ? `${line.slice(0, 299)}…` : line;
+  const called = args.map((argument) => describe(argument)).join(', ');
   return new OperatorError(
-    `${op.schema.split('(')[0]}: ${reason}; called with (${args.map(describe).join(', ')}); schema ${op.schema}`,
-    {
-      cause,
-    },
+    `${schema.slice(0, schema.indexOf('('))}: ${reason}; called with (${called}); schema ${schema}`,
+    { cause },
   );
-}
-
-function describe(value: unknown): string {
-  if (value instanceof Tensor) return value.toString();
-  if (Array.isArray(value))
-    return `[${value.slice(0, 8).map(describe).join(', ')}${value.length > 8 ? ', …' : ''}]`;
-  if (isKeywords(value))
-    return `{ ${Object.entries(value)
-      .map(([k, v]) => `${k}: ${describe(v)}`)
-      .join(', ')} }`;
-  return typeof value === 'string'
-    ? `'${value}'`
-    : typeof value === 'function'
-      ? 'a function'
-      : String(value);
 }
 
 const unsafeCalls = new Map<string, Call>();
@@ -145,7 +117,7 @@ export const unsafe = {
   call(name: string, ...args: unknown[]): unknown {
     let call = unsafeCalls.get(name);
     if (!call) {
-      const op = resolve(name);
+      const op = resolveOperator(name);
       if (!op)
         throw new OperatorError(
           `libtorch ${native.version()} has no operator ${name}; overloads are part of the name, as in aten::add.Tensor`,

@@ -1,3 +1,5 @@
+import { describe } from './describe.js';
+
 /** Element types by their PyTorch names. */
 export type DType =
   | 'uint8'
@@ -28,19 +30,24 @@ const codes: Record<DType, number> = {
 const names = new Map(Object.entries(codes).map(([name, code]) => [code, name as DType]));
 
 /** The number that libtorch knows a dtype by; throws for an unknown name. */
-export function dtypeCode(dtype: string): number {
-  const code = codes[dtype as DType];
-  if (code === undefined)
-    throw new TypeError(`unknown dtype '${dtype}'; known: ${Object.keys(codes).join(', ')}`);
-  return code;
+export function dtypeCode(dtype: unknown): number {
+  if (typeof dtype !== 'string' || !Object.hasOwn(codes, dtype))
+    throw new TypeError(`unknown dtype ${describe(dtype)}; known: ${Object.keys(codes).join(', ')}`);
+  return codes[dtype as DType];
 }
 
 /** The name of libtorch's dtype number. */
 export function dtypeName(code: number): DType {
   const name = names.get(code);
-  if (name === undefined) throw new TypeError(`tensors of libtorch's scalar type ${code} are not supported`);
+  if (name === undefined) throw new TypeError(`tensors of ${dtypeLabel(code)} are not supported`);
   return name;
 }
+
+/** Whether libtorch's dtype number has a name here; the complex and quantised ones have none. */
+export const isSupported = (code: number): boolean => names.has(code);
+
+/** How a dtype number is shown, also one without a name here. */
+export const dtypeLabel = (code: number): string => names.get(code) ?? `scalar type ${code}`;
 
 const widths: Record<DType, number> = {
   uint8: 1,
@@ -57,3 +64,11 @@ const widths: Record<DType, number> = {
 
 /** Bytes an element. */
 export const dtypeSize = (dtype: DType): number => widths[dtype];
+
+/** The whole numbers that a dtype holds and JavaScript can tell apart, or null when it is no integer type. */
+export function integerRange(dtype: DType): [min: number, max: number] | null {
+  if (dtype === 'int64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  const bits = 8 * widths[dtype];
+  if (dtype === 'uint8') return [0, 2 ** bits - 1];
+  return dtype.startsWith('int') ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : null;
+}

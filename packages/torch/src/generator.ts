@@ -1,5 +1,6 @@
+import { describe } from './describe.js';
 import { type GeneratorHandle, native } from './native.js';
-import { handleOf, Tensor } from './tensor.js';
+import { liveHandle, Tensor } from './tensor.js';
 
 let read: (generator: Generator) => GeneratorHandle;
 
@@ -12,7 +13,7 @@ export class Generator {
   }
 
   constructor(seed: number) {
-    this.#handle = native.createGenerator(seed);
+    this.#handle = native.createGenerator(wholeSeed(seed));
   }
 
   /** The whole state, as a uint8 tensor that `state =` takes back. */
@@ -21,7 +22,7 @@ export class Generator {
   }
 
   set state(value: Tensor) {
-    native.setGeneratorState(this.#handle, handleOf(value));
+    native.setGeneratorState(this.#handle, liveHandle(value, 'the state'));
   }
 }
 
@@ -30,7 +31,12 @@ export const generatorHandle = (generator: Generator): GeneratorHandle => read(g
 
 /** Seeds the process-wide generators of all devices. */
 export function manualSeed(seed: number): void {
-  native.manualSeed(seed);
+  native.manualSeed(wholeSeed(seed));
+}
+
+function wholeSeed(seed: number): number {
+  if (!Number.isSafeInteger(seed)) throw new RangeError(`a seed is a whole number, found ${describe(seed)}`);
+  return seed;
 }
 
 /** State of the process-wide CPU generator. */
@@ -39,5 +45,5 @@ export function getRngState(): Tensor {
 }
 
 export function setRngState(state: Tensor): void {
-  native.setGeneratorState(null, handleOf(state));
+  native.setGeneratorState(null, liveHandle(state, 'the state'));
 }

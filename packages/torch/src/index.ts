@@ -9,10 +9,11 @@ assertOperators();
 
 export { AdamW, type AdamWOptions, type AdamWState } from './adamw.js';
 export { grad, inferenceMode, noGrad } from './autograd.js';
+export { fromBytes, tensor } from './create.js';
 export { OperatorError, unsafe } from './dispatch.js';
 export { type DType, dtypeSize } from './dtype.js';
 export * from './generated/ops.js';
 export { Generator, getRngState, manualSeed, setRngState } from './generator.js';
 export * from './runtime.js';
 export { keep, tidy } from './scope.js';
-export { fromBytes, type Scalar, Tensor, type TypedArray, tensor } from './tensor.js';
+export { type Scalar, Tensor, type TypedArray } from './tensor.js';

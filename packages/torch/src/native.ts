@@ -23,8 +23,6 @@ export interface OperatorArgument {
   keywordOnly: boolean;
   /** Has a default. */
   optional: boolean;
-  /** The operator writes into it. */
-  written: boolean;
 }
 
 export interface ResolvedOperator {

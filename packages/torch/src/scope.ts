@@ -1,3 +1,5 @@
+import { refusePromise } from './promise.js';
+
 interface Disposable {
   dispose(): void;
   /** @internal The garbage collector alone frees it from now on. */
@@ -15,8 +17,8 @@ export function adopt(tensor: Disposable): void {
 }
 
 /**
- * Runs `body` and disposes every tensor made in it, save those in its result (a tensor, or arrays and plain objects
- * of them) and those given to `keep`. What is returned belongs to the scope outside.
+ * Runs `body` and disposes every tensor made in it, save those in its result (a tensor, or arrays, plain objects
+ * and maps of them) and those given to `keep`. What is returned belongs to the scope outside.
  *
  * Refuses a promise: tensors made after an `await` would belong to whatever scope runs then.
  */
@@ -37,10 +39,7 @@ export function tidy<T>(body: () => T): T {
       else tensor.dispose();
     }
   }
-  if (result instanceof Promise) {
-    throw new TypeError('tidy() was given an async function: its tensors cannot be tracked across an await');
-  }
-  return result as T;
+  return refusePromise('tidy', result as T, 'its tensors cannot be tracked across an await');
 }
 
 /** Takes a tensor out of the running scopes: it lives until it is disposed. */

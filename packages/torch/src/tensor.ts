@@ -1,4 +1,6 @@
-import { type DType, dtypeCode, dtypeName } from './dtype.js';
+import { inspect } from 'node:util';
+import { describe } from './describe.js';
+import { type DType, dtypeLabel, dtypeName, isSupported } from './dtype.js';
 import { native, type TensorHandle } from './native.js';
 import { adopt } from './scope.js';
 
@@ -12,8 +14,7 @@ export type TypedArray =
   | Int32Array
   | Int16Array
   | Int8Array
-  | Uint8Array
-  | Uint16Array;
+  | Uint8Array;
 
 let read: (tensor: Tensor) => TensorHandle;
 
@@ -83,12 +84,17 @@ export class Tensor {
   }
 
   set grad(value: Tensor | null) {
-    native.setGrad(this.#handle, value && read(value));
+    const handle = value && liveHandle(value, 'the gradient');
+    // libtorch takes any tensor here and later reads beyond the end of a smaller one.
+    if (handle && `${value}` !== `${this}`)
+      throw new TypeError(`the gradient is ${value}, its tensor ${this}`);
+    native.setGrad(this.#handle, handle);
   }
 
   /** Accumulates gradients into the leaves that this tensor depends on; a tensor that is no scalar needs `gradient`. */
   backward(gradient?: Tensor, options: { retainGraph?: boolean } = {}): void {
-    native.backward([this.#handle], [gradient ? read(gradient) : null], options.retainGraph ?? false);
+    const weight = gradient ? liveHandle(gradient, 'the gradient') : null;
+    native.backward([this.#handle], [weight], options.retainGraph ?? false);
   }
 
   /**
@@ -158,55 +164,30 @@ export class Tensor {
     this.dispose();
   }
 
+  /** Dtype, shape and, unless it is the CPU, device: `float32[2,3] on cuda:0`. */
   toString(): string {
-    return this.disposed
-      ? 'disposed tensor'
-      : `${this.dtype}[${this.shape}]${this.device === 'cpu' ? '' : ` on ${this.device}`}`;
+    if (this.disposed) return 'disposed tensor';
+    const where = this.device === 'cpu' ? '' : ` on ${this.device}`;
+    return `${dtypeLabel(native.dtype(this.#handle))}[${this.shape}]${where}`;
+  }
+
+  /** What `console.log` shows: the values too when there are at most 8 and they lie on the CPU. */
+  [inspect.custom](): string {
+    if (this.disposed) return 'Tensor (disposed)';
+    const shown = this.numel <= 8 && this.device === 'cpu' && isSupported(native.dtype(this.#handle));
+    return `Tensor ${this}${shown ? ` [${this.toNumbers().join(', ')}]` : ''}`;
   }
 }
 
 /** @internal */
 export const handleOf = (tensor: Tensor): TensorHandle => read(tensor);
 
-const arrayTypes: [DType, (data: unknown) => boolean][] = [
-  ['float32', (d) => d instanceof Float32Array],
-  ['float64', (d) => d instanceof Float64Array],
-  ['int64', (d) => d instanceof BigInt64Array],
-  ['int32', (d) => d instanceof Int32Array],
-  ['int16', (d) => d instanceof Int16Array],
-  ['int8', (d) => d instanceof Int8Array],
-  ['uint8', (d) => d instanceof Uint8Array],
-];
-
 /**
- * A tensor of the given elements, copied. Plain numbers become float32 unless `dtype` says otherwise.
- *
- * @example tensor([1, 2, 3, 4], [2, 2])
+ * @internal
+ * @throws TypeError with `name` when the value is no tensor or a disposed one
  */
-export function tensor(
-  data: number | readonly number[] | TypedArray,
-  shape?: readonly number[],
-  options: { dtype?: DType; device?: string } = {},
-): Tensor {
-  const array =
-    typeof data === 'number'
-      ? Float64Array.of(data)
-      : Array.isArray(data)
-        ? Float64Array.from(data)
-        : (data as TypedArray);
-  const source = arrayTypes.find(([, matches]) => matches(array))?.[0];
-  if (!source) throw new TypeError('tensor() takes a number, an array of numbers or a typed array');
-  const sizes = shape ?? (typeof data === 'number' ? [] : [array.length]);
-  const made = new Tensor(native.fromBytes(array, sizes, dtypeCode(source)));
-  const dtype = options.dtype ?? (array === data ? source : 'float32');
-  const cast = dtype === source ? made : made.to(dtype);
-  if (cast !== made) made.dispose();
-  const placed = options.device ? cast.toDevice(options.device) : cast;
-  if (placed !== cast) cast.dispose();
-  return placed;
-}
-
-/** A CPU tensor from raw little-endian bytes, copied; throws when their number does not fit the shape. */
-export function fromBytes(data: Uint8Array, shape: readonly number[], dtype: DType): Tensor {
-  return new Tensor(native.fromBytes(data, shape, dtypeCode(dtype)));
+export function liveHandle(value: unknown, name: string): TensorHandle {
+  if (!(value instanceof Tensor)) throw new TypeError(`${name} must be a tensor, found ${describe(value)}`);
+  if (value.disposed) throw new TypeError(`${name} is a disposed tensor`);
+  return read(value);
 }

@@ -5,19 +5,19 @@ import { formatDuration } from './duration.js';
 export interface StepRow {
   step: number;
   steps: number;
-  /** Mean and standard deviation over the step's completions. */
-  reward: number;
-  rewardStd: number;
+  /** Mean and standard deviation over the step's completions; SFT has no rewards. */
+  reward?: number | undefined;
+  rewardStd?: number | undefined;
   /** Mean completion length in tokens. */
   length: number;
   /** Share of completions cut at the token limit, 0 to 1. */
-  clippedRatio: number;
+  clippedRatio?: number | undefined;
   tokensPerSecond: number;
   secondsLeft: number;
   loss: number;
   gradNorm: number;
   /** KL to the reference, where there is one. */
-  kl?: number;
+  kl?: number | undefined;
 }
 
 /** The end of a run: words for people, one object for programs. */
@@ -120,17 +120,21 @@ export function formatStep(
   width: number,
   label: (text: string) => string = (text) => text,
 ): string {
-  const parts: [name: string, value: string][] = [
+  const all: [name: string, value: string | undefined][] = [
     ['step', `${row.step}/${row.steps}`],
-    ['reward', `${row.reward.toFixed(3)} (sd ${row.rewardStd.toFixed(3)})`],
+    [
+      'reward',
+      row.reward === undefined ? undefined : `${row.reward.toFixed(3)} (sd ${row.rewardStd?.toFixed(3)})`,
+    ],
     ['length', row.length.toFixed(1)],
     ['tokens/s', row.tokensPerSecond.toFixed(0)],
     ['left', formatDuration(row.secondsLeft)],
-    ['cut', `${(100 * row.clippedRatio).toFixed(0)}%`],
-    ...(row.kl === undefined ? [] : [['kl', row.kl.toPrecision(3)] satisfies [string, string]]),
+    ['cut', row.clippedRatio === undefined ? undefined : `${(100 * row.clippedRatio).toFixed(0)}%`],
+    ['kl', row.kl?.toPrecision(3)],
     ['grad', row.gradNorm.toPrecision(3)],
     ['loss', row.loss.toPrecision(3)],
   ];
+  const parts = all.filter((part): part is [string, string] => part[1] !== undefined);
   let line = '';
   let used = 0;
   for (const [name, value] of parts) {

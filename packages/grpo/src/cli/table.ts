@@ -70,12 +70,17 @@ export const commandInfos = [
 type Name = (typeof commandInfos)[number]['name'];
 
 // Imported when run: help and the wrong command line need no tensor engine.
-const modules: Partial<Record<Name, () => Promise<{ run: Run }>>> = {
+const modules: Record<Name, () => Promise<{ run: Run }>> = {
+  train: () => import('./commands/train.js'),
+  sft: () => import('./commands/sft.js'),
+  eval: () => import('./commands/eval.js'),
+  generate: () => import('./commands/generate.js'),
   env: () => import('./commands/env.js'),
+  demo: () => import('./commands/demo.js'),
 };
 
 /** The commands that can be run. */
-export const commands: readonly Command[] = commandInfos.flatMap((info) => {
-  const load = modules[info.name];
-  return load ? { ...info, run: async (args) => (await load()).run(args) } : [];
-});
+export const commands: readonly Command[] = commandInfos.map((info) => ({
+  ...info,
+  run: async (args) => (await modules[info.name]()).run(args),
+}));

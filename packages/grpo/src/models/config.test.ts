@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { UserError } from '../config/errors.js';
 import { parseConfig } from './config.js';
 
 const json = (name: string) =>
@@ -38,5 +39,101 @@ describe('parseConfig', () => {
       qkvBias: true,
       outputBias: false,
     });
+  });
+});
+
+type Case = [name: string, fixture: string, changes: object, message: RegExp];
+
+const refused: Case[] = [
+  [
+    'a model_type that every object has',
+    'llama3',
+    { model_type: 'constructor' },
+    /model_type "constructor" is not supported/,
+  ],
+  ['no model_type', 'llama3', { model_type: undefined }, /model_type is missing/],
+  ['no hidden_size', 'llama3', { hidden_size: null }, /json: hidden_size is missing/],
+  [
+    'a number in quotes',
+    'llama3',
+    { num_hidden_layers: '2' },
+    /num_hidden_layers must be a number, found "2"/,
+  ],
+  [
+    'half a layer',
+    'llama3',
+    { num_hidden_layers: 2.5 },
+    /num_hidden_layers must be a whole number of at least 1, found 2\.5/,
+  ],
+  [
+    'a flag in quotes',
+    'llama3',
+    { tie_word_embeddings: 'false' },
+    /tie_word_embeddings must be true or false, found "false"/,
+  ],
+  [
+    'heads that do not divide the width',
+    'llama3-tied',
+    { num_attention_heads: 5, num_key_value_heads: 5, head_dim: undefined },
+    /hidden_size 32 does not divide into num_attention_heads 5/,
+  ],
+  ['the same in GPT-2', 'gpt2', { n_head: 3 }, /n_embd 32 does not divide into n_head 3/],
+  [
+    'key heads that do not divide the heads',
+    'llama3',
+    { num_key_value_heads: 3 },
+    /num_attention_heads 4 does not divide into num_key_value_heads 3/,
+  ],
+  ['an odd head', 'llama3', { head_dim: 15 }, /15 dimensions cannot be rotated in pairs/],
+  [
+    'an unknown activation',
+    'llama3',
+    { hidden_act: 'relu' },
+    /hidden_act "relu" is not supported; supported: gelu, /,
+  ],
+  [
+    'a sliding window',
+    'qwen2',
+    { use_sliding_window: true },
+    /use_sliding_window: sliding-window attention is not supported/,
+  ],
+  [
+    'layers with a sliding window',
+    'qwen3',
+    { layer_types: ['full_attention', 'sliding_attention'] },
+    /layer_types: sliding-window attention is not supported/,
+  ],
+  [
+    'yarn',
+    'qwen3',
+    { rope_parameters: { rope_type: 'yarn', rope_theta: 1e6, factor: 4 } },
+    /rope_parameters\.rope_type "yarn" is not supported; supported: default, linear, llama3/,
+  ],
+  [
+    'a scaling without its factor',
+    'llama3',
+    { rope_parameters: { rope_type: 'llama3', rope_theta: 5e5 } },
+    /rope_parameters\.factor is missing/,
+  ],
+  [
+    'a scaling by 0',
+    'llama3',
+    { rope_parameters: { rope_type: 'linear', factor: 0 } },
+    /rope_parameters\.factor must be above 0, found 0/,
+  ],
+  [
+    'quantised weights',
+    'llama3',
+    { quantization_config: { quant_method: 'gptq' } },
+    /quantization_config: quantised weights/,
+  ],
+];
+
+describe('parseConfig refuses', () => {
+  it.each(refused)('%s', (_, name, changes, message) => {
+    const parse = () => parseConfig({ ...json(name), ...changes }, 'here/config.json');
+    expect(parse).toThrow(UserError);
+    expect(parse).toThrow(message);
+    expect(parse).toThrow(/^here\/config\.json: /);
   });
 });

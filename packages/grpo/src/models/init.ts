@@ -9,8 +9,11 @@ import { namesOf, parameterSpecs } from './parameters.js';
 import { saveWeights } from './save.js';
 
 /**
- * A decoder with random weights: normal with standard deviation 0.02, projections into the residual stream divided by
- * √(2 × layers) as in GPT-2, norms one, biases zero. One seed gives one model.
+ * A decoder with random weights: normal with standard deviation `std`, projections into the residual stream divided by
+ * √(2 × layers) as in GPT-2, norms one, biases zero. One seed gives one model: the draws are made in float32 on the CPU
+ * and then converted, whatever `dtype` and `device` are.
+ *
+ * @param options.std - 0.02 when left out
  */
 export function initDecoder(
   config: DecoderConfig,

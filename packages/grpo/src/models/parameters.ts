@@ -9,7 +9,7 @@ export interface ParameterSpec {
   role: 'embedding' | 'projection' | 'bias' | 'norm';
 }
 
-/** Names under which a family keeps its tensors. */
+/** Where a family keeps the tensors of one layer, without the `.weight` or `.bias` at the end. */
 export interface LayerNames {
   attentionNorm: string;
   /** One fused projection, or query, key and value. */
@@ -23,6 +23,7 @@ export interface LayerNames {
   down: string;
 }
 
+/** Where a family keeps its tensors; the learned positions only where it has such. */
 export interface ModelNames {
   embedding: string;
   positions?: string;
@@ -69,6 +70,7 @@ const rotaryNames: ModelNames = {
   head: 'lm_head',
 };
 
+/** The names of the checkpoints of a configuration's family. */
 export const namesOf = (config: DecoderConfig): ModelNames =>
   config.family === 'gpt2' ? gpt2Names : rotaryNames;
 

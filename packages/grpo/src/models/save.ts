@@ -14,7 +14,12 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
   bfloat16: 'BF16',
 };
 
-/** Writes a model as a Hugging Face folder that transformers and `loadModel` read. Each file appears whole or not at all. */
+/**
+ * Writes a model as a Hugging Face folder that transformers and `loadModel` read, weights in the decoder's dtype. Each
+ * file appears whole or not at all.
+ *
+ * @throws FileError: the system refuses to write.
+ */
 export function saveModel(model: Model, dir: string): void {
   mkdirSync(dir, { recursive: true });
   const { decoder } = model;

@@ -36,7 +36,7 @@ export function draw(
   const plain = scaled(logits, temperature).logSoftmax(-1);
   const wide = adjusted === logits ? plain : scaled(adjusted, temperature).logSoftmax(-1);
   const kept = truncate(wide, options);
-  // In float64 the sums never fall, whatever the order of a parallel scan: a token of probability 0 is not drawn.
+  // Float64: in float32 the rounding of a parallel scan can leave room for a token of probability 0.
   const cumulative = kept.exp().cumsum(-1, { dtype: 'float64' });
   const last = cumulative.size(-1) - 1;
   const total = cumulative.narrow(-1, last, 1);

@@ -1,10 +1,10 @@
 /**
- * Generated arithmetic: `27+45=` asks, `<think>7+5=12;2+4+1=7</think> <answer>72</answer>` answers. Nothing is
+ * Generated arithmetic: `27+45=` asks, `<think>7+5+0=12;2+4+1=07</think> <answer>72</answer>` answers. Nothing is
  * downloaded, every answer is graded exactly, and the difficulty is a handful of numbers.
  */
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
-import { workColumns } from './columns.js';
+import { type Forgets, workColumns } from './columns.js';
 import type { Problem, Task } from './task.js';
 import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from './think-answer.js';
 
@@ -13,7 +13,7 @@ export type Operator = '+' | '-';
 
 /** Which problems are made: `operands` whole numbers from `min` to `max`, joined by any of `operators`. */
 export interface ArithmeticOptions {
-  /** Draws the training problems and the wrong demonstrations; the held-out problems are the same for every seed. */
+  /** Draws the training problems and the slips; the held-out problems are the same for every seed. */
   seed: number;
   trainSize: number;
   evalSize: number;
@@ -21,8 +21,8 @@ export interface ArithmeticOptions {
   operators: readonly Operator[];
   min: number;
   max: number;
-  /** Fraction of demonstrations whose answer is wrong by one digit, for a weak start: 0 to 1. */
-  noise: number;
+  /** Fraction of the carries that demonstrations forget, for a careless teacher: 0 to 1. */
+  slips: number;
 }
 
 /** Two numbers of up to two digits. */
@@ -34,7 +34,7 @@ export const ARITHMETIC_DEFAULTS: ArithmeticOptions = {
   operators: ['+'],
   min: 0,
   max: 99,
-  noise: 0,
+  slips: 0,
 };
 
 /** The columns of a problem's row. */
@@ -45,10 +45,10 @@ export type ArithmeticRow = {
   answer: string;
 };
 
-/** Keys of the random streams: of the held-out problems, the training problems and the noise. */
+/** Keys of the random streams: of the held-out problems, the training problems and the slips. */
 const EVAL = 0;
 const TRAIN = 1;
-const NOISE = 2;
+const SLIP = 2;
 
 /** The held-out problems do not follow the seed, or one run's could be trained on in another with its model. */
 const EVAL_SEED = 0x5eed;
@@ -68,21 +68,19 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task {
   const format = { thinkOpened: false };
   return {
     name: 'arithmetic',
-    train: trained.map((expression, i) => problem(expression, noisy(family, i))),
+    train: trained.map((expression, i) =>
+      problem(expression, (step, column) => uniform(family.seed, SLIP, i, step, column) < family.slips),
+    ),
     eval: held.map((expression) => problem(expression)),
     ...thinkAnswerGrading({ ...format, gold: (row) => String(row.answer) }),
     stop: [THINK_ANSWER_STOP],
   };
 
-  function problem({ question, terms }: Expression, wrong?: (answer: string) => string): Problem {
-    const { work, result } = workColumns(terms);
-    const answer = String(result);
+  function problem({ question, terms }: Expression, forgets?: Forgets): Problem {
+    const answer = String(terms.reduce((sum, term) => sum + term, 0));
     const row: ArithmeticRow = { question, answer };
-    return {
-      prompt: `${question}=`,
-      row,
-      demonstration: thinkAnswer(work, wrong?.(answer) ?? answer, format),
-    };
+    const { work, result } = workColumns(terms, forgets);
+    return { prompt: `${question}=`, row, demonstration: thinkAnswer(work, String(result), format) };
   }
 }
 
@@ -113,17 +111,6 @@ function draw(family: ArithmeticOptions, count: number, seed: number, stream: nu
   return drawn;
 }
 
-/** For the share of training problems that `noise` asks for, a function that makes an answer wrong. */
-function noisy({ seed, noise }: ArithmeticOptions, index: number): ((answer: string) => string) | undefined {
-  if (uniform(seed, NOISE, index, 0) >= noise) return undefined;
-  return (answer) => {
-    const first = answer.startsWith('-') ? 1 : 0;
-    const at = first + Math.floor(uniform(seed, NOISE, index, 1) * (answer.length - first));
-    const shift = 1 + Math.floor(uniform(seed, NOISE, index, 2) * 9);
-    return answer.slice(0, at) + ((Number(answer[at]) + shift) % 10) + answer.slice(at + 1);
-  };
-}
-
 function checkOptions({
   trainSize,
   evalSize,
@@ -131,7 +118,7 @@ function checkOptions({
   operators,
   min,
   max,
-  noise,
+  slips,
 }: ArithmeticOptions): void {
   const whole = { trainSize, evalSize, operands, min, max };
   for (const [name, value] of Object.entries(whole)) {
@@ -142,8 +129,9 @@ function checkOptions({
   if (operands < 2) throw new UserError(`arithmetic operands must be at least 2, found ${operands}`);
   if (operators.length === 0) throw new UserError('arithmetic operators must name at least one of + and -');
   if (max < min) throw new UserError(`arithmetic max (${max}) must not be below min (${min})`);
-  if (!(noise >= 0 && noise <= 1))
-    throw new UserError(`arithmetic noise must be between 0 and 1, found ${noise}`);
+  if (!(slips >= 0 && slips <= 1)) {
+    throw new UserError(`arithmetic slips must be between 0 and 1, found ${slips}`);
+  }
   const size = (max - min + 1) ** operands * new Set(operators).size ** (operands - 1);
   if (trainSize + evalSize > size) {
     throw new UserError(

@@ -4,16 +4,24 @@ import { workColumns } from './columns.js';
 
 describe('workColumns', () => {
   it.each([
-    [[27, 45], '7+5=12;2+4+1=7', 72],
-    [[5, 99], '5+9=14;0+9+1=10', 104],
+    [[27, 45], '7+5+0=12;2+4+1=07', 72],
+    [[5, 99], '5+9+0=14;0+9+1=10', 104],
     [[52, -27], '12-7=5;4-2=2', 25],
     [[27, -52], '12-7=5;4-2=2', -25],
     [[100, -1], '10-1=9;9-0=9;0-0=0', 99],
     [[3, -5, 9], '5-3=2 9-2=7', 7],
-    [[3, -5, -9], '5-3=2 2+9=11', -11],
-    [[0, -5], '0+5=5', -5],
+    [[3, -5, -9], '5-3=2 2+9+0=11', -11],
+    [[0, -5], '0+5+0=05', -5],
   ])('works %j as %s', (terms, work, result) => {
     expect(workColumns(terms)).toEqual({ work, result });
+  });
+
+  it.each([
+    [[27, 45], '7+5+0=12;2+4+0=06', 62],
+    [[77, 45], '7+5+0=12;7+4+0=11', 12],
+    [[52, -27], '12-7=5;5-2=3', 35],
+  ])('forgets the carries of %j on request', (terms, work, result) => {
+    expect(workColumns(terms, () => true)).toEqual({ work, result });
   });
 
   it('writes only true columns, and the result is read off the last step', () => {
@@ -23,8 +31,8 @@ describe('workColumns', () => {
         const { work, result } = workColumns(terms);
         expect(result).toBe(terms.reduce((a, b) => a + b, 0));
         for (const column of work.split(/[; ]/)) {
-          const [, a, sign, b, carry, value] = /^(\d+)([+-])(\d+)(\+1)?=(\d+)$/.exec(column)!;
-          const right = sign === '+' ? Number(a) + Number(b) + (carry ? 1 : 0) : Number(a) - Number(b);
+          const [, a, sign, b, carry, value] = /^(\d+)([+-])(\d+)(?:\+([01]))?=(\d+)$/.exec(column)!;
+          const right = sign === '+' ? Number(a) + Number(b) + Number(carry) : Number(a) - Number(b);
           expect(Number(value)).toBe(right);
         }
         const columns = work.split(' ').at(-1)!.split(';');

@@ -3,6 +3,7 @@ import { type Decoder, loadModel } from '../models/index.js';
 import { DataOrder } from './data-order.js';
 import { metricsOf } from './metrics.js';
 import { resolveDevice } from './model-source.js';
+import type { StepRow } from './run-folder.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
 import { type Stages, stages as standardStages } from './stages.js';
@@ -24,9 +25,15 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
       const problems = order.at(step, config.rollout.prompts).map((i) => task.train[i]!);
       const rate = learningRateAt(config.optimizer, step, config.train.steps);
       const result = await grpoStep(trainer, problems, step, rate);
-      progress.tokens += tokensOf(result);
+      const stepTokens = tokensOf(result);
+      progress.tokens += stepTokens;
       folder.completions(completionRows(result, step + 1, config.rollout.group));
-      return metricsOf(result, step + 1, progress.tokens, (performance.now() - start) / 1000);
+      return metricsOf(
+        result,
+        step + 1,
+        { tokens: progress.tokens, stepTokens },
+        (performance.now() - start) / 1000,
+      );
     });
   } finally {
     reference?.dispose();
@@ -51,7 +58,7 @@ function tokensOf({ rollout: { prompts, completions_B } }: StepResult): number {
 }
 
 /** Rows of `completions.jsonl`. */
-function completionRows({ rollout }: StepResult, step: number, group: number): object[] {
+function completionRows({ rollout }: StepResult, step: number, group: number): StepRow[] {
   const { completions_B, prompts, rewardTable, rewards_B, advantages } = rollout;
   return completions_B.map((completion, b) => ({
     step,

@@ -1,7 +1,7 @@
 export { type EvalResult, evaluate } from './evaluate.js';
 export { trainGrpo } from './grpo.js';
 export { openModel, resolveDevice } from './model-source.js';
-export { openSession, type RunEnd, type Session, type Watcher } from './session.js';
+export { openSession, type RunEnd, type Session, samplingOf, type Watcher } from './session.js';
 export { trainSft } from './sft-run.js';
 export { type Stages, stages } from './stages.js';
 export { grpoStep, type Rollout, type StepResult, type Trainer } from './step.js';

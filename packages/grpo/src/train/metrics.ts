@@ -3,14 +3,20 @@ import { statistics } from '../objective/index.js';
 import type { StepResult } from './step.js';
 
 /** A row of `metrics.jsonl`. Names are TRL's where TRL has the quantity. */
-export type MetricsRow = Record<string, number | null>;
+export type MetricsRow = { step: number; [name: string]: number };
 
 /**
  * The metrics of a step.
  *
- * @param tokens - prompt and completion tokens of the run so far
+ * @param tokens - prompt and completion tokens of the run so far, and of this step
+ * @param seconds - of the whole step
  */
-export function metricsOf(result: StepResult, step: number, tokens: number, seconds: number): MetricsRow {
+export function metricsOf(
+  result: StepResult,
+  step: number,
+  { tokens, stepTokens }: { tokens: number; stepTokens: number },
+  seconds: number,
+): MetricsRow {
   const { rollout, means } = result;
   const { rewardTable, advantages, completions_B } = rollout;
   const lengths = completions_B.map((c) => c.ids.length);
@@ -35,6 +41,7 @@ export function metricsOf(result: StepResult, step: number, tokens: number, seco
     'sampling/sampling_logp_difference/mean': means.samplerGapMean,
     'sampling/sampling_logp_difference/max': means.samplerGapMax,
     num_tokens: tokens,
+    step_tokens: stepTokens,
     step_time: seconds,
     reward_failures: rewardTable.failures.length,
     live_tensors: memory().tensors,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AdamW, setThreads, torchVersion } from '@grpo/torch';
+import { z } from 'zod';
 import { configRecord, type ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { loadModel, type Model } from '../models/index.js';
@@ -7,24 +8,22 @@ import type { SamplingOptions } from '../rollout/index.js';
 import { type LoadedTask, loadTask } from '../tasks/index.js';
 import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
 import { type EvalResult, evaluate } from './evaluate.js';
+import type { MetricsRow } from './metrics.js';
 import { openModel, resolveDevice } from './model-source.js';
 import { RunFolder } from './run-folder.js';
 
 /** What a run tells whoever watches it. */
 export interface Watcher {
   /** A step is done; the row is the one of `metrics.jsonl`. */
-  step?(row: Record<string, number | null>): void;
+  step?(row: MetricsRow): void;
   evaluated?(result: EvalResult, step: number): void;
   note?(text: string): void;
 }
 
-/** What a run carries from one checkpoint to the next, beside weights and optimizer. */
-export interface Progress {
-  /** Steps done. */
-  step: number;
-  /** Prompt and completion tokens seen. */
-  tokens: number;
-}
+/** What a run carries from one checkpoint to the next, beside weights and optimizer: steps done and tokens seen. */
+const progressSchema = z.object({ step: z.number(), tokens: z.number() });
+
+export type Progress = z.infer<typeof progressSchema>;
 
 /** An open run: its model, task and optimizer, and the folder that it leaves. */
 export interface Session extends AsyncDisposable {
@@ -51,7 +50,7 @@ export async function openSession(
   const versions = { grpo: options.version, node: process.versions.node, libtorch: torchVersion() };
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const folder = options.resume
-    ? RunFolder.resume(config.output, checkpoint?.step ?? 0)
+    ? await RunFolder.resume(config.output, checkpoint?.step ?? -1)
     : RunFolder.create(config.output, configRecord(resolved, versions));
   const model = checkpoint
     ? loadModel(checkpoint.dir, { dtype: config.dtype, device: resolveDevice(config.device) })
@@ -59,28 +58,14 @@ export async function openSession(
   for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
   const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
   if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
-  const { temperature, maxNewTokens, minNewTokens, topP, topK, minP, ...rest } = config.rollout;
-  const { repetitionPenalty, presencePenalty, frequencyPenalty, batchSize } = rest;
   return {
     config,
     model,
     task,
     optimizer,
-    sampling: {
-      temperature,
-      maxNewTokens,
-      minNewTokens,
-      topP,
-      topK,
-      minP,
-      repetitionPenalty,
-      presencePenalty,
-      frequencyPenalty,
-      batchSize,
-      stop: task.stop,
-    },
+    sampling: samplingOf(config, task.stop),
     folder,
-    progress: checkpoint ? (readTrainerState(checkpoint.dir) as Progress) : { step: 0, tokens: 0 },
+    progress: checkpoint ? readTrainerState(checkpoint.dir, progressSchema) : { step: 0, tokens: 0 },
     watcher: options.watcher ?? {},
     signal: options.signal,
     async [Symbol.asyncDispose]() {
@@ -90,6 +75,14 @@ export async function openSession(
       model.decoder.dispose();
     },
   };
+}
+
+/** How completions are sampled; `stop` are the task's stop strings. */
+export function samplingOf(
+  { rollout: { prompts: _, group: __, ...options } }: Config,
+  stop: readonly string[],
+): SamplingOptions {
+  return { ...options, stop };
 }
 
 /** Saves the run as it stands after its last step. */
@@ -135,7 +128,7 @@ export interface RunEnd {
 export async function runSteps(
   session: Session,
   steps: number,
-  step: (index: number) => Promise<Record<string, number | null>>,
+  step: (index: number) => Promise<MetricsRow>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = session;
   let before: EvalResult | undefined;

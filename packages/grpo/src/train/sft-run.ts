@@ -18,10 +18,11 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       maxGradNorm: config.optimizer.maxGradNorm,
       microBatchTokens: config.train.microBatchTokens,
     });
-    progress.tokens += batch.reduce(
+    const stepTokens = batch.reduce(
       (sum, { prompt, completion }) => sum + prompt.length + completion.length,
       0,
     );
+    progress.tokens += stepTokens;
     return {
       step: step + 1,
       loss: result.loss,
@@ -29,6 +30,7 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       learning_rate: rate,
       'completions/mean_length': result.tokens / batch.length,
       num_tokens: progress.tokens,
+      step_tokens: stepTokens,
       step_time: (performance.now() - start) / 1000,
     };
   });

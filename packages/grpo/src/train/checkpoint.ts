@@ -1,0 +1,170 @@
+/**
+ * What a run resumes from: `step-N/` is a Hugging Face model folder plus `trainer/`, the optimizer's tensors and the
+ * trainer's state. A folder of that name is always whole: it is made, and deleted, under a temporary name.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AdamW, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { z } from 'zod';
+import { UserError } from '../config/errors.js';
+import { writeFileAtomic } from '../formats/atomic-file.js';
+import { onFile } from '../formats/file-error.js';
+import { parseJsonObject } from '../formats/json.js';
+import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import { type Model, saveModel } from '../models/index.js';
+
+const OPTIMIZER = join('trainer', 'optimizer.safetensors');
+const STATE = join('trainer', 'state.json');
+const TEMPORARY = '.tmp-';
+
+/** A checkpoint on disk. */
+export interface CheckpointFolder {
+  dir: string;
+  /** Optimizer steps taken when it was made. */
+  step: number;
+}
+
+/**
+ * Writes `root/step-N/`, replacing one of the same step, and then deletes all but the newest `keep`; the one just
+ * written stays in any case. What a killed run left half-written is removed first.
+ *
+ * @param content.state - what `readTrainerState` shall give back: anything that JSON can hold
+ * @throws FileError when the system refuses, TypeError for a state that JSON cannot hold; older checkpoints are untouched then
+ */
+export function saveCheckpoint(
+  root: string,
+  content: { step: number; model: Model; optimizer: AdamW; state: object },
+  keep: number,
+): CheckpointFolder {
+  const { step, model, optimizer, state } = content;
+  const json = `${JSON.stringify(state, jsonNumber, 2)}\n`;
+  onFile('write', root, () => mkdirSync(root, { recursive: true }));
+  sweep(root);
+  const dir = join(root, `step-${step}`);
+  const temporary = temporaryPath(root);
+  try {
+    onFile('write', dir, () => mkdirSync(join(temporary, 'trainer'), { recursive: true }));
+    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer));
+    writeFileAtomic(join(temporary, STATE), json);
+    // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.
+    saveModel(model, temporary);
+    if (existsSync(dir)) setAside(root, dir);
+    onFile('write', dir, () => renameSync(temporary, dir));
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  }
+  const others = checkpointsIn(root).filter((other) => other.step !== step);
+  for (const old of others.slice(keep - 1)) setAside(root, old.dir);
+  sweep(root);
+  return { dir, step };
+}
+
+/** The newest checkpoint in `root`, or undefined when there is none. */
+export function latestCheckpoint(root: string): CheckpointFolder | undefined {
+  return checkpointsIn(root)[0];
+}
+
+/** Deletes the checkpoints of later steps: those of a course that is run again from `step`. */
+export function dropCheckpointsAfter(root: string, step: number): void {
+  const later = checkpointsIn(root).filter((checkpoint) => checkpoint.step > step);
+  for (const { dir } of later) setAside(root, dir);
+  if (later.length > 0) sweep(root);
+}
+
+/**
+ * Copies the checkpoint's tensors into the optimizer, which must be one of the same parameters.
+ *
+ * @throws UserError when a tensor is missing, one too many, or of another shape; FormatError or FileError for the file
+ */
+export function restoreOptimizer(dir: string, optimizer: AdamW): void {
+  using file = SafetensorsFile.open(join(dir, OPTIMIZER));
+  const state = optimizer.state();
+  const wrong = (problem: string) =>
+    new UserError(`${file.path}: ${problem}`, {
+      hint: "The checkpoint is of another model or dtype. Resume with the settings in the run's config.json.",
+    });
+  const surplus = [...file.tensors.keys()].find((name) => !state.has(name));
+  if (surplus !== undefined) throw wrong(`holds '${surplus}', which the optimizer does not have`);
+  // All are looked at before any is changed.
+  for (const [name, { shape }] of state) {
+    const info = file.tensors.get(name);
+    if (!info) throw wrong(`no tensor '${name}', which the optimizer has`);
+    if (info.dtype !== 'F32' || info.shape.join() !== shape.join()) {
+      throw wrong(
+        `'${name}' is ${info.dtype} [${info.shape.join(', ')}], the optimizer's is F32 [${shape.join(', ')}]`,
+      );
+    }
+  }
+  for (const [name, tensor] of state) copyInto(tensor, file.read(name));
+}
+
+/**
+ * The state that `saveCheckpoint` was given.
+ *
+ * @throws UserError when it does not have the shape of `schema`; FormatError or FileError for the file
+ */
+export function readTrainerState<T>(dir: string, schema: z.ZodType<T>): T {
+  const path = join(dir, STATE);
+  const json = parseJsonObject(
+    path,
+    'the file',
+    onFile('read', path, () => readFileSync(path)),
+  );
+  const state = schema.safeParse(json);
+  if (state.success) return state.data;
+  throw new UserError(`${path} is not the state of a trainer.\n${z.prettifyError(state.error)}`, {
+    hint: 'It was changed by hand, or written by another version.',
+  });
+}
+
+/** Newest first. */
+function checkpointsIn(root: string): CheckpointFolder[] {
+  if (!existsSync(root)) return [];
+  return onFile('read', root, () => readdirSync(root))
+    .flatMap((name) => {
+      const step = /^step-(\d+)$/.exec(name)?.[1];
+      return step === undefined ? [] : [{ dir: join(root, name), step: Number(step) }];
+    })
+    .sort((a, b) => b.step - a.step);
+}
+
+/** Takes a checkpoint's name away, for `sweep` to delete: interrupted deleting leaves nothing that looks like one. */
+function setAside(root: string, dir: string): void {
+  onFile('write', dir, () => renameSync(dir, temporaryPath(root)));
+}
+
+/** Deletes what was set aside, and what a killed run left half-written. */
+function sweep(root: string): void {
+  onFile('write', root, () => {
+    for (const name of readdirSync(root)) {
+      if (name.startsWith(TEMPORARY)) rmSync(join(root, name), { recursive: true, force: true });
+    }
+  });
+}
+
+const temporaryPath = (root: string) => join(root, `${TEMPORARY}${randomBytes(6).toString('hex')}`);
+
+/** AdamW keeps all of its state in float32. */
+function* entries(optimizer: AdamW): Iterable<TensorEntry> {
+  for (const [name, tensor] of optimizer.state()) {
+    yield { name, dtype: 'F32', shape: tensor.shape, data: () => tensor.toBytes() };
+  }
+}
+
+function copyInto(tensor: Tensor, bytes: Uint8Array): void {
+  noGrad(() =>
+    tidy(() => {
+      tensor.copy_(fromBytes(bytes, tensor.shape, 'float32'));
+    }),
+  );
+}
+
+/** JSON.stringify would write null for these without a word. */
+function jsonNumber(key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new TypeError(`the trainer's state has ${key} = ${value}, which JSON cannot hold`);
+  }
+  return value;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../config/errors.js';
+import { plainSampling, sample } from '../rollout/index.js';
+import type { Task } from '../tasks/task.js';
+import { type EvalOptions, evaluate } from './evaluate.js';
+import { wilson } from './interval.js';
+import { tinyModel } from './tiny-model.test.helper.js';
+
+const SEED = 7;
+const options: EvalOptions = {
+  limit: 10,
+  samples: 3,
+  temperature: 1,
+  // Not evaluation's temperature, which must be ignored.
+  sampling: { ...plainSampling, temperature: 5, maxNewTokens: 6 },
+};
+
+/** Twelve problems; which are solved is written in their rows. */
+function stubTask(changes: Partial<Task> = {}): Task {
+  return {
+    name: 'stub',
+    train: [],
+    eval: Array.from({ length: 12 }, (_, i) => ({ prompt: `${i}+1=`, row: { solved: i < 8, i } })),
+    rewards: [],
+    isCorrect: (_, row) => row.solved === true,
+    stop: [],
+    ...changes,
+  };
+}
+
+describe('evaluate', () => {
+  it('counts what is correct, with an interval over problems', async () => {
+    const result = await evaluate(await tinyModel(), stubTask(), options, SEED);
+    expect(result.problems).toBe(10);
+    expect(result.greedy).toMatchObject({ accuracy: 0.8, ...wilson(8, 10), correct: 8, total: 10 });
+    // All completions of a problem agree here: thirty of them tell no more than ten.
+    expect(result.sampled).toMatchObject({ accuracy: 0.8, ...wilson(8, 10), correct: 24, total: 30 });
+    expect(result.examples.map(({ prompt, correct }) => [prompt, correct])).toEqual([
+      ['0+1=', true],
+      ['1+1=', true],
+      ['2+1=', true],
+    ]);
+  });
+
+  it('decodes as training does: greedily, and at its own temperature in streams of its own', async () => {
+    const model = await tinyModel();
+    const seen: string[] = [];
+    const lengths = {
+      name: 'length',
+      weight: 1,
+      score: ({ completions }: { completions: string[] }) => completions.map((c) => c.length),
+    };
+    const task = stubTask({ rewards: [lengths], isCorrect: (text) => seen.push(text) < 0 });
+    const result = await evaluate(model, task, options, SEED);
+
+    const requests = (count: number) =>
+      task.eval
+        .slice(0, 10)
+        .map(({ prompt }, i) => ({ ids: model.tokenizer.encode(prompt as string), count, keys: [-1, i] }));
+    const greedy = (await sample(model, requests(1), { ...options.sampling, temperature: 0 }, 0)).flat();
+    const sampled = (await sample(model, requests(3), { ...options.sampling, temperature: 1 }, SEED)).flat();
+    expect(seen).toEqual([...greedy, ...sampled].map(({ text }) => text));
+    expect(result.examples[0]!.completion).toBe(greedy[0]!.text);
+    for (const [score, completions] of [
+      [result.greedy, greedy],
+      [result.sampled!, sampled],
+    ] as const) {
+      const mean = (of: (c: (typeof greedy)[number]) => number) =>
+        completions.reduce((sum, c) => sum + of(c), 0) / completions.length;
+      expect(score.meanLength).toBeCloseTo(
+        mean((c) => c.ids.length),
+        12,
+      );
+      expect(score.truncated).toBeCloseTo(
+        mean((c) => Number(c.finishReason === 'length')),
+        12,
+      );
+      expect(score.rewards.length).toBeCloseTo(
+        mean((c) => c.text.length),
+        12,
+      );
+    }
+    expect(await evaluate(model, task, options, SEED)).toEqual(result);
+    expect(new Set(sampled.map(({ text }) => text)).size).toBeGreaterThan(20);
+  });
+
+  it('counts failures of rewards and makes no number of them', async () => {
+    const rewards: Task['rewards'] = [
+      {
+        name: 'odd',
+        weight: 1,
+        score: ({ rows }) => rows.map(({ i }) => (Number(i) % 2 ? Number(i) : Number.NaN)),
+      },
+      {
+        name: 'broken',
+        weight: 1,
+        score: () => {
+          throw new Error('no grader today');
+        },
+      },
+      { name: 'silent', weight: 0, score: ({ rows }) => rows.map(() => null) },
+    ];
+    const { greedy, sampled, failures } = await evaluate(
+      await tinyModel(),
+      stubTask({ rewards }),
+      { ...options, samples: 0 },
+      SEED,
+    );
+    expect(sampled).toBeUndefined();
+    expect(greedy.rewards).toEqual({ odd: 5, broken: null, silent: null });
+    expect(greedy.failed).toBe(5 + 10);
+    expect(failures.map(({ reason }) => reason)).toContain('returned NaN, not a finite number');
+    expect(failures.some(({ reason }) => reason.includes('no grader today'))).toBe(true);
+    // It goes into a JSON file.
+    expect(JSON.parse(JSON.stringify(greedy))).toEqual(greedy);
+  });
+
+  it('says so when there is nothing to evaluate on', async () => {
+    const evaluation = evaluate(await tinyModel(), stubTask({ eval: [] }), options, SEED);
+    await expect(evaluation).rejects.toThrow(UserError);
+    await expect(evaluation).rejects.toThrow('stub has no held-out problems');
+  });
+});

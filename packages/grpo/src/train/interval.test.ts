@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { clusteredWilson, type Interval, wilson } from './interval.js';
+
+const rounded = ({ low, high }: Interval) => [low.toFixed(4), high.toFixed(4)];
+
+describe('wilson', () => {
+  // The first four are of Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+  it.each([
+    [81, 263, '0.2553', '0.3662'],
+    [15, 148, '0.0624', '0.1605'],
+    [0, 20, '0.0000', '0.1611'],
+    [1, 29, '0.0061', '0.1718'],
+    [8, 10, '0.4902', '0.9433'],
+    [0, 10, '0.0000', '0.2775'],
+  ])('of %i in %i', (correct, total, low, high) => {
+    expect(rounded(wilson(correct, total))).toEqual([low, high]);
+  });
+
+  it('ends at 0 and 1 exactly, and is symmetric', () => {
+    for (const n of [1, 3, 10, 200]) {
+      expect([wilson(0, n).low, wilson(n, n).high]).toEqual([0, 1]);
+      expect(wilson(n, n).low).toBeCloseTo(1 - wilson(0, n).high, 12);
+    }
+  });
+
+  it('refuses what is no proportion', () => {
+    for (const [correct, total] of [
+      [0, 0],
+      [3, 2],
+      [-1, 2],
+      [Number.NaN, 2],
+    ] as const) {
+      expect(() => wilson(correct, total)).toThrow(RangeError);
+    }
+  });
+});
+
+describe('clusteredWilson', () => {
+  it('is plain Wilson with one completion a problem', () => {
+    expect(clusteredWilson([1, 1, 0, 1, 1, 1, 0, 1, 1, 1], 1)).toEqual(wilson(8, 10));
+    expect(clusteredWilson([1], 1)).toEqual(wilson(1, 1));
+  });
+
+  it('counts problems when the completions of each agree', () => {
+    expect(clusteredWilson([4, 4, 0, 0], 4)).toEqual(wilson(2, 4));
+    expect(clusteredWilson([0, 0, 0], 8)).toEqual(wilson(0, 3));
+    expect(clusteredWilson([5, 5, 5], 5)).toEqual(wilson(3, 3));
+    expect(clusteredWilson([3], 4)).toEqual(wilson(0.75, 1));
+  });
+
+  it('counts completions when problems do not differ', () => {
+    expect(clusteredWilson([2, 2, 2, 2], 4)).toEqual(wilson(8, 16));
+  });
+
+  it('lies between for what lies between', () => {
+    // Means 0.75, 0.5, 0.25 and 1: variance of the mean (0.3125 / 3) / 4, so 0.234375 / 0.0260417 = 9 observations.
+    const { low, high } = clusteredWilson([3, 2, 1, 4], 4);
+    const by9 = wilson(0.625 * 9, 9);
+    expect([low, high]).toEqual([expect.closeTo(by9.low, 12), expect.closeTo(by9.high, 12)]);
+  });
+});

@@ -1,0 +1,45 @@
+/** Ends of a 95 % confidence interval. */
+export interface Interval {
+  low: number;
+  high: number;
+}
+
+/** 97.5 % quantile of the standard normal distribution. */
+const Z = 1.959963984540054;
+
+/**
+ * Wilson's 95 % score interval of a proportion; unlike p ± 1.96 s it holds at 0 and 1 and for few observations.
+ *
+ * @param correct - need not be whole: {@link clusteredWilson} passes effective counts
+ * @throws RangeError unless 0 ≤ correct ≤ total and total > 0
+ */
+export function wilson(correct: number, total: number): Interval {
+  if (!(total > 0 && correct >= 0 && correct <= total)) {
+    throw new RangeError(`wilson() needs 0 <= correct <= total and total > 0, got ${correct} of ${total}`);
+  }
+  const p = correct / total;
+  const shrink = 1 + Z ** 2 / total;
+  const centre = (p + Z ** 2 / (2 * total)) / shrink;
+  const half = (Z / shrink) * Math.sqrt((p * (1 - p)) / total + Z ** 2 / (4 * total ** 2));
+  // The exact ends at 0 and 1 are 0 and 1; rounding would leave 1e-17.
+  return { low: correct === 0 ? 0 : centre - half, high: correct === total ? 1 : centre + half };
+}
+
+/**
+ * The same for several completions a problem. Completions of one problem resemble each other, so the variance of the
+ * accuracy is that of the per-problem means, and the interval is Wilson's for as many independent observations as
+ * would have that variance: no fewer than there are problems, no more than completions.
+ *
+ * @param correct - correct completions of each problem
+ * @param samples - completions a problem
+ */
+export function clusteredWilson(correct: readonly number[], samples: number): Interval {
+  const problems = correct.length;
+  const accuracy = correct.reduce((sum, count) => sum + count, 0) / (problems * samples);
+  const squares = correct.reduce((sum, count) => sum + (count / samples - accuracy) ** 2, 0);
+  const variance = squares / (problems - 1) / problems;
+  // 0 / 0 when every completion is right or wrong, or with one problem: then only the problems count.
+  const independent = (accuracy * (1 - accuracy)) / variance || problems;
+  const effective = Math.min(Math.max(independent, problems), problems * samples);
+  return wilson(accuracy * effective, effective);
+}

@@ -1,0 +1,158 @@
+/** The folder of plain files that a run leaves. */
+import { closeSync, existsSync, mkdirSync, openSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConfigRecord, UserError } from '../config/index.js';
+import { writeFileAtomic } from '../formats/atomic-file.js';
+import { onFile } from '../formats/file-error.js';
+import { readFully } from '../formats/file-io.js';
+import { FormatError } from '../formats/format-error.js';
+import { isObject, shown } from '../formats/json.js';
+import { readJsonLines } from '../formats/jsonl.js';
+import { JsonLinesWriter } from '../formats/jsonl-writer.js';
+import { dropCheckpointsAfter } from './checkpoint.js';
+import { RunLock } from './run-lock.js';
+
+const CONFIG = 'config.json';
+const CHECKPOINTS = 'checkpoints';
+const NEWLINE = 0x0a;
+/** Files of rows, one or several a step, in the order of the steps. */
+const ROWS = ['metrics.jsonl', 'completions.jsonl', 'eval.jsonl'] as const;
+
+/** A row of a run's files: any fields, and the step that it belongs to. */
+export interface StepRow {
+  readonly step: number;
+  readonly [field: string]: unknown;
+}
+
+/** A run's folder, open for writing. One at a time has it. */
+export class RunFolder implements Disposable {
+  readonly #lock: RunLock;
+  readonly #files: JsonLinesWriter[] = [];
+
+  private constructor(
+    readonly path: string,
+    prepare: () => void,
+  ) {
+    this.#lock = new RunLock(path);
+    try {
+      prepare();
+      for (const name of ROWS) this.#files.push(new JsonLinesWriter(join(path, name)));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Begins a run. The folder is made where there is none.
+   *
+   * @throws UserError when it holds a run already; FileError when the system refuses
+   */
+  static create(path: string, record: ConfigRecord): RunFolder {
+    onFile('write', path, () => mkdirSync(path, { recursive: true }));
+    return new RunFolder(path, () => {
+      const present = [CONFIG, ...ROWS, CHECKPOINTS].filter((name) => existsSync(join(path, name)));
+      if (present.length > 0) {
+        throw new UserError(`${path} holds a run already: ${present.join(', ')}`, {
+          hint: 'Continue that run with --resume, or give another folder as output.',
+        });
+      }
+      writeFileAtomic(join(path, CONFIG), `${JSON.stringify(record, null, 2)}\n`);
+    });
+  }
+
+  /**
+   * Goes on with a run from a step: rows and checkpoints of later steps are dropped, since these steps are done again.
+   *
+   * @throws UserError when there is no run, FormatError for a row that cannot be read, FileError
+   */
+  static async resume(path: string, step: number): Promise<RunFolder> {
+    if (!existsSync(join(path, CONFIG))) {
+      throw new UserError(`${path} holds no run to resume: it has no ${CONFIG}`, {
+        hint: 'Give the run folder that a training command wrote.',
+      });
+    }
+    const folder = new RunFolder(path, () => {});
+    try {
+      for (const { path: file } of folder.#files) await dropRowsAfter(file, step);
+      folder.flush();
+      dropCheckpointsAfter(folder.checkpoints, step);
+      return folder;
+    } catch (error) {
+      folder.close();
+      throw error;
+    }
+  }
+
+  /** Where checkpoints go; `saveCheckpoint` makes it. */
+  get checkpoints(): string {
+    return join(this.path, CHECKPOINTS);
+  }
+
+  /** Adds the row of a step to `metrics.jsonl`. */
+  metrics(row: StepRow): void {
+    this.#files[0]!.append(row);
+  }
+
+  /** Adds a step's completions to `completions.jsonl`. */
+  completions(rows: readonly StepRow[]): void {
+    for (const row of rows) this.#files[1]!.append(row);
+  }
+
+  /** Adds an evaluation to `eval.jsonl`. */
+  evaluation(row: StepRow): void {
+    this.#files[2]!.append(row);
+  }
+
+  /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
+  flush(): void {
+    for (const file of this.#files) file.flush();
+  }
+
+  /** Flushes, closes and lets others have the folder; a second call does nothing. */
+  close(): void {
+    try {
+      for (const file of this.#files) file.close();
+    } finally {
+      this.#lock[Symbol.dispose]();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Cuts the file off before the first row of a later step: one system call, which happens or does not. */
+async function dropRowsAfter(file: string, step: number): Promise<void> {
+  for await (const { line, value } of readJsonLines(file)) {
+    const at = isObject(value) ? value.step : undefined;
+    if (typeof at !== 'number') {
+      throw new FormatError(file, `a row must have the number of its step, found step ${shown(at)}`, {
+        line,
+      });
+    }
+    if (at <= step) continue;
+    onFile('write', file, () => truncateSync(file, startOfLine(file, line)));
+    return;
+  }
+}
+
+/** The byte at which a line begins; lines count from 1. */
+function startOfLine(file: string, line: number): number {
+  const fd = openSync(file, 'r');
+  try {
+    const chunk = new Uint8Array(2 ** 16);
+    let current = 1;
+    for (let position = 0, count = -1; count !== 0; position += count) {
+      count = readFully(fd, chunk, position);
+      for (let at = 0; at < count; at++) {
+        if (current === line) return position + at;
+        if (chunk[at] === NEWLINE) current++;
+      }
+    }
+    throw new FormatError(file, 'the file was cut short while it was read', { line });
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import type { DType } from '@grpo/torch';
+import { onTestFinished } from 'vitest';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
+import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+
+/** A model of random weights and a byte tokenizer, freed when the current test ends. */
+export async function tinyModel(options: { seed?: number; dtype?: DType } = {}): Promise<Model> {
+  const dir = join(tempFolder(), 'model');
+  await writeArithmeticModelFiles(dir, { hiddenSize: 16, heads: 2, layers: 1, intermediateSize: 32 });
+  writeRandomWeights(dir, options.seed ?? 1);
+  const model = loadModel(dir, { dtype: options.dtype ?? 'float32' });
+  for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
+  onTestFinished(() => model.decoder.dispose());
+  return model;
+}
