@@ -28,7 +28,6 @@ Bytes bytesOf(napi_env env, napi_value view) {
 
 // fromBytes(typed array, shape, dtype) → a CPU tensor that owns a copy
 napi_value fromBytes(napi_env env, const Arguments& args) {
-  Bytes source = bytesOf(env, args[0]);
   uint32_t dims;
   check(env, napi_get_array_length(env, args[1], &dims));
   std::vector<int64_t> shape(dims);
@@ -37,6 +36,7 @@ napi_value fromBytes(napi_env env, const Arguments& args) {
     check(env, napi_get_element(env, args[1], i, &size));
     shape[i] = intOf(env, size);
   }
+  Bytes source = bytesOf(env, args[0]);  // last: a getter in the shape could have detached the buffer
   at::Tensor t = at::empty(shape, at::TensorOptions().dtype(at::ScalarType(intOf(env, args[2]))));
   if (t.nbytes() != source.size)
     throw std::invalid_argument("the shape needs " + std::to_string(t.nbytes()) + " bytes, the array has " + std::to_string(source.size));

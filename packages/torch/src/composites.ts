@@ -26,6 +26,9 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     weight?: Tensor | null,
     eps?: number | null,
   ) => {
+    const own = `${input.shape.slice(-shape.length)}`;
+    if (own !== `${shape}` || (weight && own !== `${weight.shape}`))
+      throw new RangeError(`the last dimensions are [${own}], not those of the shape and the weight`);
     const dims = shape.map((_, i) => i - shape.length);
     const wide = widened(input);
     const meanSquare = wide.mul(wide).meanDim(dims, true);
@@ -43,14 +46,14 @@ const composites: Record<string, (...args: never[]) => unknown> = {
     options?: { scale?: number | null; enable_gqa?: boolean },
   ) => {
     if (dropout) throw new RangeError('dropout is not in this stand-in');
-    if (causal && mask) throw new TypeError('a mask and causal exclude each other');
     const groups = options?.enable_gqa ? query.size(-3) / key.size(-3) : 1;
     const heads = (t: Tensor) => (groups === 1 ? t : t.repeatInterleave(groups, -3));
     const scale = options?.scale ?? 1 / Math.sqrt(query.size(-1));
     const scores = widened(query)
       .mul(scale)
       .matmul(widened(heads(key)).transpose(-2, -1));
-    const weights = mask ? maskedSoftmax(scores, mask) : (causal ? hideFuture(scores) : scores).softmax(-1);
+    const past = causal ? hideFuture(scores) : scores;
+    const weights = mask ? maskedSoftmax(past, mask) : past.softmax(-1);
     return weights.matmul(widened(heads(value))).to(query.dtype);
   },
 

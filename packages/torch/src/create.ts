@@ -33,7 +33,7 @@ export function tensor(
     throw new TypeError(`tensor() takes a number, an array of numbers or a typed array, found ${found}`);
   }
   const sizes = shape ?? (typeof data === 'number' ? [] : [array.length]);
-  const made = new Tensor(native.fromBytes(array, sizes, dtypeCode(source)));
+  const made = new Tensor(native.fromBytes(array, checkShape(sizes), dtypeCode(source)));
   const cast = dtype === undefined || dtype === source ? made : made.to(dtype);
   if (cast !== made) made.dispose();
   const placed = options.device ? cast.toDevice(options.device) : cast;
@@ -66,5 +66,11 @@ function numbers(data: readonly unknown[], dtype: DType): Float64Array {
 export function fromBytes(data: Uint8Array, shape: readonly number[], dtype: DType): Tensor {
   if (!(data instanceof Uint8Array))
     throw new TypeError(`fromBytes() takes a Uint8Array, found ${describe(data).slice(0, 60)}`);
-  return new Tensor(native.fromBytes(data, shape, dtypeCode(dtype)));
+  return new Tensor(native.fromBytes(data, checkShape(shape), dtypeCode(dtype)));
+}
+
+function checkShape(shape: readonly number[]): readonly number[] {
+  if (!Array.isArray(shape) || !Array.from(shape).every((size) => Number.isSafeInteger(size) && size >= 0))
+    throw new TypeError(`a shape is an array of whole numbers, found ${describe(shape)}`);
+  return shape;
 }

@@ -5,7 +5,7 @@ import { guards } from './guards.js';
 import { native, type ResolvedOperator, type TensorHandle } from './native.js';
 import { schemaProblems } from './schema.js';
 import { tidy } from './scope.js';
-import { handleOf, Tensor } from './tensor.js';
+import { forgetShape, handleOf, Tensor } from './tensor.js';
 
 /** A call that libtorch or the argument check refused. `cause` holds libtorch's own text. */
 export class OperatorError extends Error {
@@ -31,6 +31,7 @@ export function bind(name: string, schema: string): Call {
     const composite = composites.get(name);
     if (!composite) throw new OperatorError(`${name} is not in libtorch ${native.version()}`);
     try {
+      guards[name]?.(args);
       return tidy(() => composite(...args));
     } catch (error) {
       throw refused(schema, args, error as Error);
@@ -77,7 +78,9 @@ function caller(op: ResolvedOperator, guard?: (args: readonly unknown[]) => void
       }
       const result = native.call(op.id, ...raw);
       // An in-place operator gives back the tensor it was called on: nobody is left with a second handle to free.
-      return op.inPlace ? args[0] : fromNative(result);
+      if (!op.inPlace) return fromNative(result);
+      if (args[0] instanceof Tensor) forgetShape(args[0]);
+      return args[0];
     } catch (error) {
       throw refused(op.schema, args, error as Error);
     }

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { describe } from './describe.js';
 import { type DType, dtypeLabel, dtypeName, isSupported } from './dtype.js';
 import { native, type TensorHandle } from './native.js';
@@ -16,7 +15,11 @@ export type TypedArray =
   | Int8Array
   | Uint8Array;
 
+/** The name under which `console.log` looks for a method. */
+const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom');
+
 let read: (tensor: Tensor) => TensorHandle;
+let forget: (tensor: Tensor) => void;
 
 /**
  * A libtorch tensor. Operators are methods (see the generated list) and free functions.
@@ -30,6 +33,9 @@ export class Tensor {
 
   static {
     read = (tensor) => tensor.#handle;
+    forget = (tensor) => {
+      tensor.#shape = undefined;
+    };
   }
 
   /** @internal Tensors come from operators, `tensor()` and `fromBytes()`. */
@@ -172,7 +178,7 @@ export class Tensor {
   }
 
   /** What `console.log` shows: the values too when there are at most 8 and they lie on the CPU. */
-  [inspect.custom](): string {
+  [nodeInspect](): string {
     if (this.disposed) return 'Tensor (disposed)';
     const shown = this.numel <= 8 && this.device === 'cpu' && isSupported(native.dtype(this.#handle));
     return `Tensor ${this}${shown ? ` [${this.toNumbers().join(', ')}]` : ''}`;
@@ -181,6 +187,9 @@ export class Tensor {
 
 /** @internal */
 export const handleOf = (tensor: Tensor): TensorHandle => read(tensor);
+
+/** @internal To be called after an in-place operator: a few, such as `squeeze_`, change the shape. */
+export const forgetShape = (tensor: Tensor): void => forget(tensor);
 
 /**
  * @internal

@@ -21,7 +21,7 @@ export function rewardName(reward: RewardModule): string {
   return reward.name ?? basename(reward.module, extname(reward.module));
 }
 
-/** Settings that have no effect on generated problems. */
+/** Settings that have no effect on generated problems, or on a user's own. */
 const JSONL_ONLY = ['data', 'evalData', 'prompt', 'system', 'questionKey', 'answerKey'].map(
   (key) => `task.${key}`,
 );
@@ -37,6 +37,13 @@ export const rules: readonly Rule[] = [
         ? 'the task jsonl needs a file of problems. Give task.data=FILE.jsonl.'
         : undefined;
     },
+  },
+  {
+    keys: ['task.name', 'task.slips'],
+    check: ({ task }, { given }) =>
+      task.name !== 'arithmetic' && given('task.slips')
+        ? 'your own demonstrations are used as they are. task.slips is for task.name=arithmetic; take it out.'
+        : undefined,
   },
   ...JSONL_ONLY.map(
     (path): Rule => ({

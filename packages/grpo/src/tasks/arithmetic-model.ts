@@ -26,13 +26,13 @@ export interface TinyModelSize {
   maxLength: number;
 }
 
-/** About 0.9 million parameters. */
+/** About 0.4 million parameters. */
 export const TINY_MODEL: TinyModelSize = {
-  hiddenSize: 128,
-  layers: 4,
+  hiddenSize: 96,
+  layers: 3,
   heads: 4,
-  intermediateSize: 384,
-  maxLength: 256,
+  intermediateSize: 256,
+  maxLength: 128,
 };
 
 /** Writes `tokenizer.json`, `tokenizer_config.json`, `config.json` and `generation_config.json` into a folder. */

@@ -31,7 +31,7 @@ describe('arithmeticTask', () => {
   });
 
   it('draws operands evenly from the whole range', () => {
-    const { train } = arithmeticTask({ trainSize: 3000, max: 99 });
+    const { train } = arithmeticTask({ trainSize: 3000, min: 0, max: 99 });
     const firsts = train.map((p) => Number.parseInt(String(p.prompt), 10));
     expect(Math.min(...firsts)).toBe(0);
     expect(Math.max(...firsts)).toBe(99);
@@ -48,7 +48,7 @@ describe('arithmeticTask', () => {
   });
 
   it('can use up the family', () => {
-    const task = arithmeticTask({ max: 9, trainSize: 80, evalSize: 20 });
+    const task = arithmeticTask({ min: 0, max: 9, trainSize: 80, evalSize: 20 });
     expect(new Set([...task.train, ...task.eval].map((p) => p.prompt)).size).toBe(100);
   });
 
@@ -88,7 +88,7 @@ describe('arithmeticTask', () => {
   });
 
   it.each([
-    [{ max: 3 }, 'only 16 different problems from 0 to 3, 4000 to train on and 200 held out'],
+    [{ min: 0, max: 3 }, 'only 16 different problems from 0 to 3, 6000 to train on and 200 held out'],
     [{ operands: 1 }, 'operands must be at least 2'],
     [{ min: 5, max: 4 }, 'max (4) must not be below min (5)'],
     [{ slips: 1.5 }, 'slips must be between 0 and 1, found 1.5'],

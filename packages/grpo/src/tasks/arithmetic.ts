@@ -25,14 +25,14 @@ export interface ArithmeticOptions {
   slips: number;
 }
 
-/** Two numbers of up to two digits. */
+/** Two numbers of two digits, shown by a careful teacher. */
 export const ARITHMETIC_DEFAULTS: ArithmeticOptions = {
   seed: 0,
-  trainSize: 4000,
+  trainSize: 6000,
   evalSize: 200,
   operands: 2,
   operators: ['+'],
-  min: 0,
+  min: 10,
   max: 99,
   slips: 0,
 };

@@ -35,7 +35,7 @@ export async function loadTask(config: Pick<Config, 'task' | 'rewards' | 'seed'>
 
 async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<Task> {
   const name = task.name ?? (task.data === undefined ? undefined : 'jsonl');
-  if (name === 'arithmetic') return arithmeticTask({ seed, evalSize: task.evalSize });
+  if (name === 'arithmetic') return arithmeticTask({ seed, evalSize: task.evalSize, slips: task.slips });
   if (name === undefined || task.data === undefined) {
     throw new UserError(name === undefined ? 'no task is set' : 'task.name=jsonl needs task.data', {
       hint: 'Set task.data to a JSON Lines file of questions and answers, or task.name=arithmetic.',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, positive } from './numbers.js';
+import { count, positive, probability } from './numbers.js';
 
 /** What is asked, and how answers are found. */
 export const taskSection = z.strictObject({
@@ -31,6 +31,11 @@ export const taskSection = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe("Strings that end a completion and stay in it, in place of the task's own"),
+  slips: probability
+    .default(0.85)
+    .describe(
+      'arithmetic: share of the carries that its demonstrations forget: more makes SFT a worse teacher, 0 = none',
+    ),
   questionKey: z.string().min(1).default('question').describe('Field of a row that holds the question'),
   answerKey: z.string().min(1).default('answer').describe('Field of a row that holds the answer'),
 });

@@ -1,0 +1,211 @@
+import { type Tensor, tensor, tidy } from '@grpo/torch';
+import { describe, expect, it } from 'vitest';
+import { uniform } from '../config/random.js';
+import { plainSampling, type SamplingOptions } from './completion.js';
+import { type Draw, draw } from './distribution.js';
+import { logSoftmax, truncated } from './reference.test.helper.js';
+import { range } from './rollout.test.helper.js';
+
+const ALMOST_ONE = 1 - 2 ** -53;
+
+type Change = Partial<SamplingOptions>;
+
+/** One draw a uniform, all from the same logits; `adjusted` stands in for them where given. */
+function draws(logits: number[], uniforms: number[], change: Change = {}, adjusted?: number[]): Draw {
+  return tidy(() => {
+    const wide = (row: number[]): Tensor =>
+      tensor(row, [1, row.length]).expand([uniforms.length, -1]).contiguous();
+    const own = wide(logits);
+    return draw(own, adjusted ? wide(adjusted) : own, uniforms, { ...plainSampling, ...change });
+  });
+}
+
+/** n numbers that cut [0, 1) evenly. */
+const even = (n: number) => range(n).map((i) => (i + 0.5) / n);
+
+const normal = (n: number, scale: number, seed: number) =>
+  range(n).map(
+    (i) =>
+      scale * Math.sqrt(-2 * Math.log(1 - uniform(seed, i, 0))) * Math.cos(2 * Math.PI * uniform(seed, i, 1)),
+  );
+
+/** The tokens that can be drawn; each takes at least 1/4000 of the probability in these tests. */
+const support = (logits: number[], change: Change) =>
+  [...new Set(draws(logits, even(4000), change).tokens)].sort((a, b) => a - b);
+
+describe('draw', () => {
+  // From TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper of transformers 5.18.
+  const peaked = [-0.974, -1.208, -1.116, 1.335, -0.395, 3.886, -2.803, -1.525, 1.262, -1.798, -1.116, 1.381];
+  const middle = [0.222, -0.666, 0.685, 0.574, -0.583, 0.768, 0.057, -1.189, -0.566, -0.833, 0.901, 0.212];
+  const flat = [0.134, -0.183, 0.072, 0.141, -0.586, -0.168, 0.129, -0.679, -0.061, 0.32, 0.097, -0.021];
+  it.each<[Change, number[], number[], number[]]>([
+    [{ topP: 0.9 }, [3, 5, 11], [0, 2, 3, 4, 5, 6, 8, 10, 11], [0, 1, 2, 3, 5, 6, 8, 9, 10, 11]],
+    [{ topP: 0.5 }, [5], [2, 3, 5, 10], [0, 3, 6, 9, 10]],
+    [{ topP: 0.05 }, [5], [10], [9]],
+    [{ minP: 0.2 }, [5], [0, 1, 2, 3, 4, 5, 6, 8, 10, 11], range(12)],
+    [{ minP: 1 }, [5], [10], [9]],
+    [{ topK: 4 }, [3, 5, 8, 11], [2, 3, 5, 10], [0, 3, 6, 9]],
+    [{ topK: 1 }, [5], [10], [9]],
+    [{ topK: 6, topP: 0.7, minP: 0.3 }, [5], [2, 3, 5, 10], [0, 3, 6, 9, 10]],
+    [{ temperature: 0.7, topK: 5, topP: 0.9, minP: 0.1 }, [5], [0, 2, 3, 5, 10], [0, 3, 6, 9, 10]],
+    [
+      { temperature: 1.5, topK: 8, topP: 0.8, minP: 0.25 },
+      [5],
+      [0, 2, 3, 5, 10, 11],
+      [0, 2, 3, 6, 9, 10, 11],
+    ],
+  ])('keeps what transformers keeps: %o', (change, ofPeaked, ofMiddle, ofFlat) => {
+    expect(support(peaked, change)).toEqual(ofPeaked);
+    expect(support(middle, change)).toEqual(ofMiddle);
+    expect(support(flat, change)).toEqual(ofFlat);
+  });
+
+  // Probabilities 1/2, 1/8, 1/4, 1/16, 1/16: the bounds are met exactly. From transformers as above.
+  it.each<[Change, number[]]>([
+    [{ topP: 0.5 }, [0]],
+    [{ topP: 0.5001 }, [0, 2]],
+    [{ topP: 0.75 }, [0, 2]],
+    [{ topP: 0.7501 }, [0, 1, 2]],
+    [{ topP: 0.875 }, [0, 1, 2]],
+    [{ minP: 0.5 }, [0, 2]],
+    [{ minP: 0.25 }, [0, 1, 2]],
+    [{ minP: 0.501 }, [0]],
+    [{ topK: 3 }, [0, 1, 2]],
+    [{ topK: 4 }, [0, 1, 2, 3, 4]],
+    [{ topK: 3, topP: 0.75 }, [0, 2]],
+  ])('decides on a bound as transformers does: %o', (change, kept) => {
+    expect(
+      support(
+        [2, 8, 4, 16, 16].map((n) => -Math.log(n)),
+        change,
+      ),
+    ).toEqual(kept);
+  });
+
+  it('lets equally likely tokens stay or go together', () => {
+    const logits = Array<number>(8).fill(0.3);
+    for (const change of [{}, { topK: 3 }, { topP: 0.4 }, { minP: 0.9 }]) {
+      const { tokens, sampledLogprobs } = draws(logits, even(8), change);
+      expect(tokens, JSON.stringify(change)).toEqual(range(8));
+      for (const x of sampledLogprobs) expect(x).toBeCloseTo(Math.log(1 / 8), 6);
+    }
+  });
+
+  // The likeliest 1024 hold nearly all, 0.93 and 0.28 of the probability: two nuclei are among them.
+  it.each([
+    ['4096 tokens, few likely', 4096, 3],
+    ['4096 tokens, hundreds in the nucleus', 4096, 2.2],
+    ['4096 tokens, nearly flat', 4096, 0.1],
+  ])('finds the nucleus of a wide vocabulary: %s', (_, vocab, scale) => {
+    const logits = normal(vocab, scale, 11);
+    for (const change of [{ topP: 0.9 }, { topP: 0.9, minP: 0.01 }, { topP: 0.7, topK: 3000 }] as Change[]) {
+      const expected = truncated(logits, { ...plainSampling, ...change });
+      const { tokens, sampledLogprobs } = draws(logits, even(300), change);
+      // The probability is renormalised over what is kept, so it tells one token too many or too few.
+      for (const [i, id] of tokens.entries()) {
+        expect(Math.abs(sampledLogprobs[i]! - expected[id]!), `token ${id}`).toBeLessThan(1e-5);
+      }
+    }
+  });
+
+  it('gives a row the same token whatever the other rows are', () => {
+    const [few, flat] = [normal(3000, 3, 5), normal(3000, 0.1, 6)];
+    // Scores of a half-precision model have many ties.
+    const rough = few.map((x) => Math.round(x * 4) / 4);
+    tidy(() => {
+      const uniforms = even(100);
+      for (const change of [{ topP: 0.9 }, { topK: 50 }, { minP: 0.1 }]) {
+        const alone = draws(rough, uniforms, change).tokens;
+        const rows = uniforms.flatMap(() => [...rough, ...flat]);
+        const logits = tensor(rows, [200, 3000]);
+        const mixed = draw(
+          logits,
+          logits,
+          uniforms.flatMap((u) => [u, 1 - u]),
+          { ...plainSampling, ...change },
+        );
+        expect(mixed.tokens.filter((_, i) => i % 2 === 0)).toEqual(alone);
+      }
+    });
+  });
+
+  describe('frequencies', () => {
+    const N = 40_000;
+    const uniforms = range(N).map((i) => uniform(2026, i));
+    const logits = normal(16, 1, 3);
+    const chiSquare = (tokens: number[], expected: number[]) => {
+      const counts = expected.map(() => 0);
+      for (const id of tokens) counts[id]!++;
+      return expected.reduce((sum, p, id) => {
+        if (p === 0) return counts[id] === 0 ? sum : Number.POSITIVE_INFINITY;
+        return sum + (counts[id]! - N * p) ** 2 / (N * p);
+      }, 0);
+    };
+    // The 99.9 % quantile for 15 degrees of freedom.
+    const BOUND = 37.7;
+
+    it.each<[Change]>([
+      [{}],
+      [{ temperature: 0.7 }],
+      [{ topK: 6 }],
+      [{ topP: 0.8 }],
+      [{ minP: 0.2 }],
+      [{ temperature: 1.3, topK: 12, topP: 0.9, minP: 0.1 }],
+    ])('are those of the distribution: %o', (change) => {
+      const { tokens } = draws(logits, uniforms, change);
+      const options = { ...plainSampling, ...change };
+      const wanted = (o: SamplingOptions) => truncated(logits, o).map(Math.exp);
+      expect(chiSquare(tokens, wanted(options))).toBeLessThan(BOUND);
+      // The bound tells a temperature from one a tenth higher.
+      expect(
+        chiSquare(tokens, wanted({ ...options, temperature: 1.1 * options.temperature })),
+      ).toBeGreaterThan(BOUND);
+    });
+  });
+
+  it('never draws a token of probability 0', () => {
+    const hidden = Number.NEGATIVE_INFINITY;
+    const logits = [1, 2, 0, 3, -1, 0.5];
+    const forbidden = [hidden, 2, 0, hidden, -1, hidden];
+    expect(draws(logits, [0, ALMOST_ONE], {}, forbidden).tokens).toEqual([1, 4]);
+    expect(draws(logits, [0, ALMOST_ONE], { topK: 2 }).tokens).toEqual([1, 3]);
+    expect(draws(logits, [0, ALMOST_ONE], { topP: 0.8 }).tokens).toEqual([1, 3]);
+    expect(draws(logits, [0, ALMOST_ONE], { minP: 0.3 }).tokens).toEqual([1, 3]);
+    // Sums of many small numbers do not reach 1 exactly.
+    const wide = normal(50_000, 2, 9);
+    for (const edge of [0, ALMOST_ONE]) {
+      const masked = wide.map((x, i) => (i < 100 || i >= 49_900 ? hidden : x));
+      const { tokens, sampledLogprobs } = draws(wide, [edge], {}, masked);
+      expect(tokens).toEqual([edge === 0 ? 100 : 49_899]);
+      expect(sampledLogprobs[0]).toBeGreaterThan(-30);
+    }
+  });
+
+  it('scores under the plain distribution what it draws from an adjusted one', () => {
+    const logits = normal(12, 1, 4);
+    const adjusted = logits.map((x, i) => (i % 3 === 0 ? x - 2 : x));
+    const { tokens, logprobs, sampledLogprobs } = draws(logits, even(50), { temperature: 0.7 }, adjusted);
+    const [plain, drawn] = [logSoftmax(logits, 0.7), logSoftmax(adjusted, 0.7)];
+    for (const [i, id] of tokens.entries()) {
+      expect(logprobs[i]).toBeCloseTo(plain[id]!, 5);
+      expect(sampledLogprobs[i]).toBeCloseTo(drawn[id]!, 5);
+    }
+  });
+
+  it('takes the likeliest token at temperature 0, and is certain of it', () => {
+    const { tokens, logprobs, sampledLogprobs } = draws(middle, [0.9], { temperature: 0 });
+    expect(tokens).toEqual([10]);
+    expect(logprobs[0]).toBeCloseTo(logSoftmax(middle)[10]!, 5);
+    expect(Array.from(sampledLogprobs)).toEqual([0]);
+    const adjusted = middle.map((x, i) => (i === 10 ? -5 : x));
+    expect(draws(middle, [0.9], { temperature: 0 }, adjusted).tokens).toEqual([5]);
+  });
+
+  it.each([[1], [0]])(
+    'gives NaN, not a number, for logits that are NaN, at temperature %d',
+    (temperature) => {
+      const { logprobs } = draws([1, Number.NaN, 2], [0.5], { temperature });
+      expect(logprobs[0]).toBeNaN();
+    },
+  );
+});

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { Decoder, type DecoderConfig, loadModel, type Model, pack, parameterSpecs } from '../models/index.js';
+
+export const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+
+const folder = (name: string) =>
+  fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
+
+/** A random tiny model that transformers made; it ends at `endIds`, never when left out. */
+export function fixture(name: string, endIds: Iterable<number> = []): Model {
+  return { ...loadModel(folder(name)), endIds: new Set(endIds) };
+}
+
+/** Prompts of 1, 5, 17 and 40 tokens, and what transformers decodes greedily after them: 64 tokens each. */
+export const expectedOf = (name: string) =>
+  JSON.parse(readFileSync(`${folder(name)}/expected.json`, 'utf8')) as {
+    prompts: number[][];
+    greedy: number[][];
+  };
+
+export const range = (end: number) => Array.from({ length: end }, (_, i) => i);
+
+/**
+ * A GPT-2 that says what it is told: the token after position p is `script[p]`, whatever stands before. Its context is
+ * as long as the script.
+ */
+export function scripted(script: readonly number[], endIds: Iterable<number> = []): Model {
+  const like = fixture('gpt2', endIds);
+  const { vocabSize } = like.decoder.config;
+  like.decoder.dispose();
+  const config: DecoderConfig = {
+    ...like.decoder.config,
+    maxPositions: script.length,
+    hiddenSize: vocabSize,
+    intermediateSize: 4,
+    layers: 1,
+    heads: 1,
+    kvHeads: 1,
+    headDim: vocabSize,
+    tied: false,
+  };
+  // All weights are zero save those that lead from a position to its token.
+  const ones: Record<string, (row: number) => number> = {
+    'transformer.wpe.weight': (position) => script[position]!,
+    'transformer.ln_f.weight': () => 0,
+    'lm_head.weight': (id) => id,
+  };
+  const parameters = new Map<string, Tensor>();
+  for (const [name, { shape, transposed }] of parameterSpecs(config)) {
+    const [rows, columns] = [shape[0]!, shape[1] ?? 1];
+    const data = new Float32Array(rows * columns);
+    const column = ones[name];
+    if (column) for (const row of range(rows)) data[row * columns + column(row)] = 4;
+    parameters.set(name, tensor(data, transposed ? [...shape].reverse() : shape));
+  }
+  return { ...like, decoder: new Decoder(config, parameters) };
+}
+
+/** Logits after each token of `ids`, as training computes them: one packed sequence. */
+export function packedLogits({ decoder }: Model, ids: readonly number[]): number[][] {
+  return noGrad(() =>
+    tidy(() => {
+      const packed = pack([{ ids }], decoder.config, decoder.device);
+      const logits = decoder.logits(decoder.hidden(packed, packed.attend)).toNumbers();
+      const vocab = decoder.config.vocabSize;
+      return range(ids.length).map((i) => logits.slice(i * vocab, (i + 1) * vocab));
+    }),
+  );
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { plainSampling } from './completion.js';
+import { expectedOf, fixture, range } from './rollout.test.helper.js';
+import { type GroupRequest, sample } from './sampler.js';
+
+// About every tenth token ends a completion, so rows leave all the time.
+const model = fixture('qwen3', range(26));
+const { prompts } = expectedOf('qwen3');
+const options = { ...plainSampling, maxNewTokens: 40 };
+const STEP = 3;
+const request = (prompt: number, count = 6, step = STEP): GroupRequest => {
+  return { ids: prompts[prompt]!, count, keys: [step, prompt] };
+};
+const all = range(4).map((i) => request(i));
+
+/** Ids of each completion, a list a group. */
+async function idsOf(requests: GroupRequest[], change: { batchSize?: number; seed?: number } = {}) {
+  const { seed = 1, batchSize = options.batchSize } = change;
+  const groups = await sample(model, requests, { ...options, batchSize }, seed);
+  return groups.map((group) => group.map((c) => c.ids));
+}
+
+describe('a completion', async () => {
+  const together = await idsOf(all);
+
+  it('differs from most of its group, and ends at a time of its own', () => {
+    for (const group of together) {
+      expect(new Set(group.map(String)).size).toBeGreaterThan(3);
+      expect(new Set(group.map((ids) => ids.length)).size).toBeGreaterThan(2);
+    }
+  });
+
+  it('is the same for the same seed', async () => {
+    expect(await idsOf(all)).toEqual(together);
+  });
+
+  it('is the same alone, whatever its group', async () => {
+    for (const i of range(4)) expect(await idsOf([request(i)])).toEqual([together[i]]);
+  });
+
+  it('is the same with the prompts in another order', async () => {
+    expect(await idsOf([...all].reverse())).toEqual([...together].reverse());
+  });
+
+  it.each([1, 4, 7, 24])('is the same with %d decoded at once', async (batchSize) => {
+    expect(await idsOf(all, { batchSize })).toEqual(together);
+  });
+
+  it('is the same in a smaller and in a larger group', async () => {
+    expect(await idsOf([request(2, 2), request(3, 1)])).toEqual([
+      together[2]!.slice(0, 2),
+      together[3]!.slice(0, 1),
+    ]);
+    const larger = await idsOf([request(1, 11)]);
+    expect(larger[0]!.slice(0, 6)).toEqual(together[1]);
+  });
+
+  it.each([
+    ['seed', () => idsOf(all, { seed: 2 })],
+    ['step', () => idsOf(range(4).map((i) => request(i, 6, STEP + 1)))],
+    ['key of the prompt', () => idsOf(all.map((r, i) => ({ ...r, keys: [STEP, i + 4] })))],
+  ])('is another for another %s', async (_, sampleAgain) => {
+    const others = await sampleAgain();
+    for (const [i, group] of others.entries()) {
+      for (const [j, ids] of group.entries()) expect(ids).not.toEqual(together[i]![j]);
+    }
+  });
+
+  it('has a place in its group also when none or no group is wanted', async () => {
+    expect(await idsOf([])).toEqual([]);
+    expect(await idsOf([request(0, 0), request(1)])).toEqual([[], together[1]]);
+  });
+});
