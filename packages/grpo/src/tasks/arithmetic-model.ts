@@ -28,8 +28,8 @@ export interface TinyModelSize {
 
 /** About 0.4 million parameters. */
 export const TINY_MODEL: TinyModelSize = {
-  hiddenSize: 96,
-  layers: 3,
+  hiddenSize: 128,
+  layers: 2,
   heads: 4,
   intermediateSize: 256,
   maxLength: 128,

@@ -335,7 +335,8 @@ export const foreachAdd_ = bind('aten::_foreach_add_.List', 'aten::_foreach_add_
 export const fusedAdamW_ = bind('aten::_fused_adamw_', 'aten::_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()') as (self: readonly Tensor[], grads: readonly Tensor[], expAvgs: readonly Tensor[], expAvgSqs: readonly Tensor[], maxExpAvgSqs: readonly Tensor[], stateSteps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }) => void;
 
 declare module '../tensor.js' {
-  interface Tensor {
+  // Disposable is the class's own doing; TypeScript's incremental builds forget that where a class is augmented.
+  interface Tensor extends Disposable {
     /** Uninitialised, with the shape and dtype of self. */
     emptyLike(options?: { dtype?: DType | null; device?: string | null }): Tensor;
     /** Zeros with the shape and dtype of self. */

@@ -90,7 +90,8 @@ import { type Scalar, Tensor } from '../tensor.js';
 ${functions.join('\n\n')}
 
 declare module '../tensor.js' {
-  interface Tensor {
+  // Disposable is the class's own doing; TypeScript's incremental builds forget that where a class is augmented.
+  interface Tensor extends Disposable {
 ${signatures.join('\n')}
   }
 }

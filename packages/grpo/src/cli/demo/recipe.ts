@@ -19,7 +19,7 @@ export function sftRecipe({ output, shared }: DemoOptions): ResolvedConfig {
     ...shared,
     output: `${output}/sft`,
     task,
-    sft: { steps: 450, batchSize: 32, learningRate: 2e-3 },
+    sft: { steps: 450, batchSize: 32, learningRate: 3e-3 },
     optimizer: { ...optimizer, schedule: 'cosine' },
     rollout: { maxNewTokens: 40 },
     eval: evaluation,
@@ -33,9 +33,9 @@ export function grpoRecipe({ output, shared }: DemoOptions, model: string, name 
     model,
     output: `${output}/${name}`,
     task,
-    train: { steps: 60 },
+    train: { steps: 80 },
     rollout: { prompts: 16, group: 16, maxNewTokens: 40 },
-    optimizer: { ...optimizer, learningRate: 2e-4 },
+    optimizer: { ...optimizer, learningRate: 3e-4 },
     eval: evaluation,
   });
 }
