@@ -82,6 +82,9 @@ function load(): NativeAddon {
       'libtorch is not set up yet. In a clone run ./setup; for an installed package run: npx grpo setup',
     );
   }
+  // Set before libgomp is loaded. Its threads wait for one another by spinning, for milliseconds unless told otherwise;
+  // where other work shares the cores that costs several times the work itself.
+  if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= '1000';
   let addon: NativeAddon;
   try {
     addon = createRequire(import.meta.url)(record.addon) as NativeAddon;
@@ -93,8 +96,17 @@ function load(): NativeAddon {
     );
   }
   // Debian's libtorch starts with one thread whatever the machine has.
-  addon.setThreads(Number(process.env.GRPO_THREADS) || availableParallelism());
+  addon.setThreads(threadCount());
   return addon;
+}
+
+/** `GRPO_THREADS`, or as many as there are processors. */
+function threadCount(): number {
+  const wanted = process.env.GRPO_THREADS;
+  if (!wanted) return availableParallelism();
+  if (!/^[1-9]\d*$/.test(wanted))
+    throw new Error(`GRPO_THREADS must be a whole number of at least 1, found '${wanted}'`);
+  return Number(wanted);
 }
 
 /** The addon: the one place where JavaScript meets libtorch. */

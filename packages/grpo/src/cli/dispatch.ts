@@ -1,9 +1,9 @@
 import { UsageError, UserError } from '../config/index.js';
 import { nearest } from '../config/nearest.js';
+import { packageVersion } from '../config/version.js';
 import { parseArguments } from './arguments.js';
 import { type Command, EXIT } from './command.js';
 import { commandHelp, overview } from './help.js';
-import { packageVersion } from './version.js';
 
 /** Where a command line comes from and goes to; replaced in tests. */
 export interface Surroundings {

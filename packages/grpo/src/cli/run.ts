@@ -4,7 +4,6 @@ import type { MetricsRow } from '../train/metrics.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { formatEvaluation } from './evaluation.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
-import { packageVersion } from './version.js';
 
 /** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
 export function trainingConfig(
@@ -40,7 +39,6 @@ export async function runTraining(
   try {
     await using session = await openSession(resolved, {
       resume: args.flags.resume !== undefined,
-      version: packageVersion(),
       watcher: watcherOf(reporter, steps),
       signal: interrupt.signal,
     });
@@ -92,7 +90,7 @@ function summarize(command: string, { folder, progress }: Session, { interrupted
     interrupted ? `Stopped after step ${progress.step}; saved.` : `Done after ${progress.step} steps.`,
   ];
   lines.push(`Run folder: ${folder.path}`);
-  if (interrupted) lines.push(`Go on with: grpo ${command} --resume ${folder.path}`);
+  if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
   else lines.push(`Model: ${folder.checkpoints}/step-${progress.step}`);
   return {
     text: lines.join('\n'),

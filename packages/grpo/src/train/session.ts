@@ -3,6 +3,7 @@ import { AdamW, setThreads, torchVersion } from '@grpo/torch';
 import { z } from 'zod';
 import { configRecord, type ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
+import { packageVersion } from '../config/version.js';
 import { loadModel, type Model } from '../models/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { type LoadedTask, loadTask } from '../tasks/index.js';
@@ -42,12 +43,12 @@ export interface Session extends AsyncDisposable {
 /** Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint. */
 export async function openSession(
   resolved: ResolvedConfig,
-  options: { resume: boolean; version: string; watcher?: Watcher; signal?: AbortSignal },
+  options: { resume?: boolean; watcher?: Watcher; signal?: AbortSignal } = {},
 ): Promise<Session> {
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   const task = await loadTask(config);
-  const versions = { grpo: options.version, node: process.versions.node, libtorch: torchVersion() };
+  const versions = { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() };
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const folder = options.resume
     ? await RunFolder.resume(config.output, checkpoint?.step ?? -1)

@@ -1,8 +1,8 @@
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { readBuildRecord } from '@grpo/torch/setup';
+import { packageVersion } from '../../config/version.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type EnvironmentReport, renderEnvironment } from '../environment.js';
-import { packageVersion } from '../version.js';
 
 /** `grpo env`: prints the environment; fails when there is no tensor engine in it. */
 export async function run({ flags }: CommandArguments): Promise<number> {

@@ -11,7 +11,6 @@ import {
   trainSft,
   type Watcher,
 } from '../../train/index.js';
-import { packageVersion } from '../version.js';
 import { type DemoOptions, grpoRecipe, moreSftRecipe, sftRecipe } from './recipe.js';
 
 /** One training run of the demo. */
@@ -79,7 +78,6 @@ async function runArm(
   const start = performance.now();
   await using session = await openSession(resolved, {
     resume: false,
-    version: packageVersion(),
     watcher: watcher(steps),
     signal,
   });

@@ -35,7 +35,7 @@ export function grpoRecipe({ output, shared }: DemoOptions, model: string, name 
     task,
     train: { steps: 80 },
     rollout: { prompts: 16, group: 16, maxNewTokens: 40 },
-    optimizer: { ...optimizer, learningRate: 3e-4 },
+    optimizer: { ...optimizer, learningRate: 2e-4 },
     eval: evaluation,
   });
 }

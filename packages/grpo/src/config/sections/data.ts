@@ -32,7 +32,7 @@ export const taskSection = z.strictObject({
     .optional()
     .describe("Strings that end a completion and stay in it, in place of the task's own"),
   slips: probability
-    .default(0.85)
+    .default(0.7)
     .describe(
       'arithmetic: share of the carries that its demonstrations forget: more makes SFT a worse teacher, 0 = none',
     ),
