@@ -80,7 +80,7 @@ export class AdamW {
         const gradients = slots.map((s) => s.gradient);
         const gradNorm = globalNorm(gradients);
         if (!Number.isFinite(gradNorm)) {
-          for (const gradient of gradients) gradient.zero_();
+          this.zeroGrad();
           return { gradNorm };
         }
         if (maxNorm > 0 && gradNorm > maxNorm) foreachMul_(gradients, maxNorm / (gradNorm + 1e-6));
@@ -104,8 +104,20 @@ export class AdamW {
           },
         );
         for (const { parameter, master } of slots) if (master !== parameter) parameter.copy_(master);
-        for (const gradient of gradients) gradient.zero_();
+        this.zeroGrad();
         return { gradNorm };
+      }),
+    );
+  }
+
+  /** Drops all gradients since the last step, such as those of an update that failed halfway. */
+  zeroGrad(): void {
+    noGrad(() =>
+      tidy(() => {
+        for (const { parameter, master, gradient } of this.#slots.values()) {
+          gradient.zero_();
+          if (master !== parameter) parameter.grad = null;
+        }
       }),
     );
   }

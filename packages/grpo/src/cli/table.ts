@@ -25,7 +25,7 @@ export const commandInfos = [
   },
   {
     name: 'eval',
-    summary: 'Measure the accuracy of a model on the held-out problems of a task',
+    summary: 'Measure a model on the held-out problems of a task: accuracy and rewards',
     usage: 'eval [--config FILE.yaml] [--json] [key=value ...]',
     flags: { config, json },
     keys: 'eval',
@@ -39,7 +39,7 @@ export const commandInfos = [
         type: 'string',
         value: 'TEXT',
         multiple: true,
-        help: 'What to complete; may be given several times',
+        help: 'What to complete: plain text, or with task.system the message of a user; may be repeated',
       },
       config,
       json,

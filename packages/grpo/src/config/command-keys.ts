@@ -27,6 +27,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ...MODEL,
     'output',
     'task',
+    'rewards',
     'sft',
     'optimizer',
     '!optimizer.learningRate',
@@ -35,7 +36,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'eval',
     'checkpoint',
   ],
-  eval: [...MODEL, 'task', ...DECODE, 'eval', '!eval.every', '!eval.before'],
+  eval: [...MODEL, 'task', 'rewards', ...DECODE, 'eval', '!eval.every', '!eval.before'],
   generate: [...MODEL, 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
   demo: ['seed', 'device', 'threads', 'output'],
 };

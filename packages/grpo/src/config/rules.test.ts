@@ -14,13 +14,18 @@ type Case = [
 const cases: Case[] = [
   [/no task\. Give task\.data/, ['model=m'], OWN],
   [/jsonl needs a file/, ['task.name=jsonl', 'model=m'], ['task.name=jsonl', ...OWN]],
-  ...['data', 'evalData', 'prompt', 'system', 'questionKey', 'answerKey'].map(
-    (key): Case => [
-      new RegExp(`task\\.name .*task\\.${key} \\(command line\\): .*has no effect`),
-      ['task.name=arithmetic', `task.${key}=x`],
-      [...OWN, `task.${key}=x`],
+  ...['data=x', 'evalData=x', 'grading=none', 'prompt=x', 'system=x', 'questionKey=x', 'answerKey=x'].map(
+    (setting): Case => [
+      new RegExp(`task\\.name .*task\\.${setting.split('=')[0]} \\(command line\\): .*has no effect`),
+      ['task.name=arithmetic', `task.${setting}`, 'rewards=[{module: a.ts}]'],
+      [...OWN, `task.${setting}`, 'rewards=[{module: a.ts}]'],
     ],
   ),
+  [
+    /task\.slips is for task\.name=arithmetic/,
+    [...OWN, 'task.slips=0.1'],
+    ['task.name=arithmetic', 'task.slips=0.1'],
+  ],
   [/^model \(default\): no model/, ['task.data=a.jsonl'], OWN],
   [/^model \(default\): no model/, ['task.name=arithmetic'], ['task.name=arithmetic', 'model=m'], 'eval'],
   [/^model \(default\): no model/, [], ['model=m'], 'generate'],
@@ -28,6 +33,19 @@ const cases: Case[] = [
     /two rewards are named 'length'/,
     [...OWN, 'rewards=[{module: a/length.ts}, {module: b/length.js}]'],
     [...OWN, 'rewards=[{module: a/length.ts}, {module: b/length.js, name: other}]'],
+  ],
+  ...[[], ['rewards=[{module: a.ts, weight: 0}]']].map(
+    (none): Case => [
+      /^task\.grading \(command line\), rewards \(.*\): without grading .* Give rewards=\[\{module/,
+      [...OWN, 'task.grading=none', ...none],
+      [...OWN, 'task.grading=none', 'rewards=[{module: a.ts, weight: -1}]'],
+    ],
+  ),
+  [
+    /without grading/,
+    [...OWN, 'task.grading=none'],
+    [...OWN, 'task.grading=none', 'rewards=[{module: a.ts}]'],
+    'eval',
   ],
   [
     /at least 10 tokens cannot fit into at most 9/,
@@ -83,6 +101,11 @@ describe('rules between keys', () => {
       const names = rule.keys.map((key) => `${key} (`);
       expect(messages.some((message) => names.every((name) => message.includes(name)))).toBe(true);
     }
+  });
+
+  it('need no reward for SFT', () => {
+    const settings = [...OWN, 'task.grading=none'];
+    expect(resolveConfig({ command: 'sft', settings }).config.rewards).toEqual([]);
   });
 
   it('ask a model and a task only of commands that need them', () => {

@@ -22,7 +22,7 @@ export function rewardName(reward: RewardModule): string {
 }
 
 /** Settings that have no effect on generated problems, or on a user's own. */
-const JSONL_ONLY = ['data', 'evalData', 'prompt', 'system', 'questionKey', 'answerKey'].map(
+const JSONL_ONLY = ['data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'].map(
   (key) => `task.${key}`,
 );
 
@@ -72,6 +72,14 @@ export const rules: readonly Rule[] = [
         ? undefined
         : `two rewards are named '${twice}'. Give one of them another name.`;
     },
+  },
+  {
+    keys: ['task.grading', 'rewards'],
+    check: ({ task, rewards }, { command }) =>
+      // SFT imitates; it can do without any reward.
+      task.grading === 'none' && command !== 'sft' && rewards.every(({ weight }) => weight === 0)
+        ? 'without grading only your own rewards tell a good completion from a bad one, and there is none with a weight. Give rewards=[{module: FILE.ts}], or use task.grading=numeric.'
+        : undefined,
   },
   {
     keys: ['rollout.minNewTokens', 'rollout.maxNewTokens'],

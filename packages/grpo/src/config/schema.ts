@@ -39,7 +39,7 @@ export const configSchema = z.strictObject({
     .enum(['stop', 'drop'])
     .default('stop')
     .describe(
-      'When a reward function fails on a completion: stop the run, or drop the completion and say so',
+      "When a reward function fails on a completion: stop the run, or drop its reward: advantage 0, left out of its group's mean",
     ),
   task: taskSection.prefault({}),
   rollout: rolloutSection.prefault({}),

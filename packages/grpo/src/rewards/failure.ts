@@ -18,11 +18,15 @@ export interface RewardFailure {
   reason: string;
 }
 
+/** What becomes of a completion without a reward, in a sentence. */
+const DROPPED =
+  "Such a completion then gets advantage 0 and stays out of its group's mean; its tokens still count in the weights of the loss, and in the KL where there is one.";
+
 /** The failures of a batch where the run is to stop at the first one. */
 export class RewardError extends UserError {
   constructor(readonly failures: RewardFailure[]) {
     super(describeFailures(failures), {
-      hint: "Mend the reward function, or set onRewardError=drop to leave such completions out of the step's update.",
+      hint: `Mend the reward function, or set onRewardError=drop. ${DROPPED}`,
     });
   }
 }

@@ -30,7 +30,7 @@ export interface TinyModelSize {
 export const TINY_MODEL: TinyModelSize = {
   hiddenSize: 128,
   layers: 2,
-  heads: 4,
+  heads: 8,
   intermediateSize: 256,
   maxLength: 128,
 };

@@ -23,7 +23,7 @@ describe('arithmeticTask', () => {
       expect(prompt).toBe(`${row.question}=`);
       expect(String(row.question)).toMatch(/^\d+([+-]\d+)+$/);
       expect(Number(row.answer)).toBe(evaluate(String(row.question)));
-      expect(task.isCorrect(demonstration!, row)).toBe(true);
+      expect(task.isCorrect!(demonstration!, row)).toBe(true);
     }
     expect(new Set(problems.map((p) => String(p.row.question).replace(/\d/g, ''))).size).toBe(
       (family.operators?.length ?? 1) ** ((family.operands ?? 2) - 1),
@@ -59,12 +59,12 @@ describe('arithmeticTask', () => {
       const [a, b] = String(row.question).split('+').map(Number) as [number, number];
       return (a % 10) + (b % 10) > 9 && a + b < 100;
     });
-    const wrong = carrying.filter((p) => !task.isCorrect(p.demonstration!, p.row));
+    const wrong = carrying.filter((p) => !task.isCorrect!(p.demonstration!, p.row));
     // Five standard errors.
     expect(Math.abs(wrong.length / carrying.length - 0.3)).toBeLessThan(
       5 * Math.sqrt((0.3 * 0.7) / carrying.length),
     );
-    expect(task.eval.every((p) => task.isCorrect(p.demonstration!, p.row))).toBe(true);
+    expect(task.eval.every((p) => task.isCorrect!(p.demonstration!, p.row))).toBe(true);
     expect(task.train.every((p) => Number(p.row.answer) === evaluate(String(p.row.question)))).toBe(true);
   });
 

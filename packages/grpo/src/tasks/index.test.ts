@@ -47,6 +47,23 @@ describe('loadTask', () => {
     );
   });
 
+  it("has the user's rewards alone without grading, and no stop string but theirs", async () => {
+    const task = {
+      data: join(dir, 'data.jsonl'),
+      evalSize: 1,
+      questionKey: 'q',
+      answerKey: 'a',
+      grading: 'none',
+    };
+    // A name of the built-in rewards is free here.
+    using loaded = await load({ task, rewards: [{ module: join(dir, 'short.ts'), name: 'format' }] });
+    expect(loaded.rewards.map(({ name }) => name)).toEqual(['format']);
+    expect(loaded.stop).toEqual([]);
+    expect(loaded.isCorrect).toBeUndefined();
+    using stopping = await load({ task: { ...task, stop: ['!'] } });
+    expect(stopping.stop).toEqual(['!']);
+  });
+
   it('says what is missing', async () => {
     await expect(load({})).rejects.toThrow('no task is set');
     await expect(load({ task: { name: 'jsonl' } })).rejects.toThrow('task.name=jsonl needs task.data');

@@ -10,7 +10,7 @@ import type { Task } from './task.js';
 export interface LoadedTask extends Task, Disposable {}
 
 /**
- * Makes the configured task. The user's reward modules are added to the task's own rewards.
+ * Makes the configured task. The user's reward modules are added to the task's own rewards, if it has any.
  * Paths are absolute or from the working directory.
  *
  * @throws UserError, FormatError or FileError with what is wrong in the configuration or its files
@@ -38,7 +38,7 @@ async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<
   if (name === 'arithmetic') return arithmeticTask({ seed, evalSize: task.evalSize, slips: task.slips });
   if (name === undefined || task.data === undefined) {
     throw new UserError(name === undefined ? 'no task is set' : 'task.name=jsonl needs task.data', {
-      hint: 'Set task.data to a JSON Lines file of questions and answers, or task.name=arithmetic.',
+      hint: 'Set task.data to a JSON Lines file of problems, or task.name=arithmetic.',
     });
   }
   return jsonlTask({ ...task, data: task.data });

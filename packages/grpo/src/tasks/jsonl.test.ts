@@ -18,7 +18,14 @@ function file(name: string, content: string | Uint8Array): string {
 }
 const lines = (...rows: unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const load = (options: Partial<JsonlOptions>) =>
-  jsonlTask({ data: '', evalSize: 0, questionKey: 'question', answerKey: 'answer', ...options });
+  jsonlTask({
+    data: '',
+    evalSize: 0,
+    grading: 'numeric',
+    questionKey: 'question',
+    answerKey: 'answer',
+    ...options,
+  });
 
 const TOM = {
   question: 'Tom has 3 boxes of 400 pens. How many pens?',
@@ -44,7 +51,7 @@ describe('jsonlTask', () => {
     expect([...totals(await scoreCompletions(task.rewards, batch, { onError: 'stop' }))]).toEqual([
       1.1, 1.1, 0,
     ]);
-    expect(batch.completions.map((c) => task.isCorrect(c, row))).toEqual([true, true, false]);
+    expect(batch.completions.map((c) => task.isCorrect!(c, row))).toEqual([true, true, false]);
     expect(task.stop).toEqual(['</answer>']);
   });
 
@@ -56,7 +63,7 @@ describe('jsonlTask', () => {
       { role: 'user', content: expect.stringMatching(/Problem: Tom .* How many pens\?$/s) },
     ]);
     expect(task.train[0]!.demonstration).toMatch(/^<think>He has/);
-    expect(task.isCorrect('<think>so</think> <answer>1200</answer>', TOM)).toBe(true);
+    expect(task.isCorrect!('<think>so</think> <answer>1200</answer>', TOM)).toBe(true);
     expect((await load({ data, system: '' })).train[0]!.prompt).toHaveLength(1);
   });
 
@@ -66,10 +73,10 @@ describe('jsonlTask', () => {
     const task = await load({ data, prompt });
     const question = "$& {question} $1 $' é";
     expect(task.train[0]!.prompt).toBe(`\uFEFFQ:\t${question}\r\n${question}\n A: <think> `);
-    expect(task.isCorrect('x</think> <answer>1200</answer>', TOM)).toBe(true);
+    expect(task.isCorrect!('x</think> <answer>1200</answer>', TOM)).toBe(true);
     const closed = await load({ data, prompt: file('closed.prompt', '{question}') });
     expect(closed.train[0]!.prompt).toBe(question);
-    expect(closed.isCorrect('<think>x</think> <answer>1200</answer>', TOM)).toBe(true);
+    expect(closed.isCorrect!('<think>x</think> <answer>1200</answer>', TOM)).toBe(true);
   });
 
   it('refuses a prompt without a place for the question, in another encoding, or missing', async () => {
@@ -85,7 +92,10 @@ describe('jsonlTask', () => {
     const data = file('plain.jsonl', lines({ q: '1+1?', a: 2 }, { q: '1+2?', a: ' 3 ', extra: [1] }));
     const task = await load({ data, questionKey: 'q', answerKey: 'a' });
     expect(task.train.map((p) => p.demonstration)).toEqual([undefined, undefined]);
-    expect(task.train.map((p) => task.isCorrect('</think><answer>3</answer>', p.row))).toEqual([false, true]);
+    expect(task.train.map((p) => task.isCorrect!('</think><answer>3</answer>', p.row))).toEqual([
+      false,
+      true,
+    ]);
     expect(task.train[1]!.row.extra).toEqual([1]);
   });
 
@@ -98,11 +108,11 @@ describe('jsonlTask', () => {
     [
       '{"question": "a", "solution": "1"}\n',
       1,
-      'no key "answer"; the row has question, solution; set task.answerKey',
+      'no key "answer"; the row has question, solution; set task.answerKey to the key that holds it, or task.grading=none with rewards of your own',
     ],
     ['\n{"question": "a", "answer": ["1"]}\n', 2, 'answer must be text or a number, found "[\\"1\\"]"'],
     ['{"question": " ", "answer": "1"}\n', 1, 'question is empty'],
-    ['{"question": "a", "answer": "one"}\n', 1, 'answer must be a number, found "one"'],
+    ['{"question": "a", "answer": "one"}\n', 1, 'answer must be a number, found "one"; task.grading=none'],
     [
       '{"question": "a", "answer": "2\\n#### 2 apples"}\n',
       1,
@@ -118,6 +128,37 @@ describe('jsonlTask', () => {
     );
     expect(error?.message).toContain(`${data}:${line}: `);
     expect(error?.message).toContain(message);
+  });
+
+  it('asks the question alone and rewards nothing without grading', async () => {
+    const rows = [
+      { question: 'Why?', rubric: ['brief'] },
+      { question: 'How?', answer: 'So.\n#### x' },
+    ];
+    const data = file('open.jsonl', lines(...rows, { question: '1+1', answer: 2 }));
+    const task = await load({ data, grading: 'none' });
+    expect(task).toEqual({
+      name: 'jsonl',
+      train: [
+        { prompt: 'Why?', row: rows[0] },
+        { prompt: 'How?', row: rows[1], demonstration: 'So.\n#### x' },
+        { prompt: '1+1', row: { question: '1+1', answer: 2 } },
+      ],
+      eval: [],
+      rewards: [],
+      stop: [],
+    });
+    const system = await load({ data, grading: 'none', system: '' });
+    expect(system.train[0]!.prompt).toEqual([{ role: 'user', content: 'Why?' }]);
+    const prompt = file('open.prompt', 'Q: {question}\nA:');
+    expect((await load({ data, grading: 'none', prompt })).train[0]!.prompt).toBe('Q: Why?\nA:');
+  });
+
+  it('still needs the question without grading', async () => {
+    const data = file('nothing.jsonl', lines({ question: 'a' }, { prompt: 'b' }));
+    await expect(load({ data, grading: 'none' })).rejects.toThrow(
+      `${data}:2: no key "question"; the row has prompt; set task.questionKey to the key that holds it`,
+    );
   });
 
   it('refuses an empty and a missing file', async () => {

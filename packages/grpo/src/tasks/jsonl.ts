@@ -1,6 +1,6 @@
 /**
- * A task from JSON Lines of questions and numeric answers, such as `{"question": "…", "answer": "… #### 72"}`.
- * Completions are graded in think/answer format.
+ * A task from JSON Lines. With numeric grading a row is `{"question": "…", "answer": "… #### 72"}`, and completions are
+ * graded in think/answer format. Without grading only the question is needed; the user's rewards get the whole row.
  */
 import { permutation } from '../config/random.js';
 import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
@@ -17,6 +17,7 @@ export interface JsonlOptions {
   evalData?: string | undefined;
   /** Rows of `data` that are held out when there is no `evalData`. */
   evalSize: number;
+  grading: 'numeric' | 'none';
   /** Path of the user's prompt, see {@link promptTemplate}. */
   prompt?: string | undefined;
   system?: string | undefined;
@@ -26,8 +27,8 @@ export interface JsonlOptions {
 
 interface Item {
   question: string;
-  /** The answer's text as the file has it, worked solution included. */
-  solution: string;
+  /** The answer's text as the file has it, worked solution included; without grading a row may have none. */
+  solution: string | undefined;
   row: Record<string, unknown>;
 }
 
@@ -38,22 +39,32 @@ const SPLIT_SEED = 0x5eed;
  * Loads the task. Without `evalData`, `evalSize` rows are held out: chosen at random, and the same ones in every
  * run with this file and size. No question that is held out is trained on.
  *
- * A row's demonstration, where its answer has a worked solution before `####`, is that solution as thinking.
+ * A row's demonstration, where its answer has a worked solution before `####`, is that solution as thinking. Without
+ * grading it is the answer as it is, if that is text.
  *
  * @throws FormatError naming file, line and key; FileError; UserError for the prompt file
  */
 export async function jsonlTask(options: JsonlOptions): Promise<Task> {
-  const template = await promptTemplate({ file: options.prompt, system: options.system });
+  const graded = options.grading === 'numeric';
+  const template = await promptTemplate({
+    instructions: graded ? 'think/answer' : 'none',
+    file: options.prompt,
+    system: options.system,
+  });
   const items = await readItems(options.data, options);
   const { train, held } =
     options.evalData === undefined
       ? holdOut(options.data, items, options.evalSize)
       : { train: items, held: await readItems(options.evalData, options) };
   if (options.evalData !== undefined) checkDisjoint(options.data, train, options.evalData, held);
+  const problem = (item: Item): Problem => {
+    const shown = graded ? workedDemonstration(item, template) : item.solution;
+    return { prompt: template.render(item.question), row: item.row, ...(shown && { demonstration: shown }) };
+  };
+  const task = { name: 'jsonl', train: train.map(problem), eval: held.map(problem) };
+  if (!graded) return { ...task, rewards: [], stop: [] };
   return {
-    name: 'jsonl',
-    train: train.map((item) => problem(item, template)),
-    eval: held.map((item) => problem(item, template)),
+    ...task,
     ...thinkAnswerGrading({
       thinkOpened: template.thinkOpened,
       gold: (row) => String(row[options.answerKey]),
@@ -62,16 +73,21 @@ export async function jsonlTask(options: JsonlOptions): Promise<Task> {
   };
 }
 
-async function readItems(path: string, keys: { questionKey: string; answerKey: string }): Promise<Item[]> {
+async function readItems(path: string, { questionKey, answerKey, grading }: JsonlOptions): Promise<Item[]> {
   const rows = await readRows(path);
   return rows.map(({ line, value: row }) => {
-    const question = text(path, line, row, keys.questionKey, 'questionKey');
-    const solution = text(path, line, row, keys.answerKey, 'answerKey');
-    if (question.trim() === '') throw new FormatError(path, `${keys.questionKey} is empty`, { line });
+    const question = text(path, line, row, questionKey, 'questionKey');
+    if (question.trim() === '') throw new FormatError(path, `${questionKey} is empty`, { line });
+    if (grading === 'none') {
+      const answer = Object.hasOwn(row, answerKey) ? row[answerKey] : undefined;
+      return { question, solution: typeof answer === 'string' ? answer : undefined, row };
+    }
+    const solution = text(path, line, row, answerKey, 'answerKey');
     const gold = goldAnswer(solution);
     if (parseDecimal(gold) === null) {
       const where = solution.includes('####') ? 'what follows #### in ' : '';
-      throw new FormatError(path, `${where}${keys.answerKey} must be a number, found ${excerpt(gold)}`, {
+      const hint = 'task.grading=none takes any answer, or none, with rewards of your own';
+      throw new FormatError(path, `${where}${answerKey} must be a number, found ${excerpt(gold)}; ${hint}`, {
         line,
       });
     }
@@ -85,7 +101,7 @@ function text(
   line: number,
   row: Record<string, unknown>,
   key: string,
-  setting: string,
+  setting: 'questionKey' | 'answerKey',
 ): string {
   const value = Object.hasOwn(row, key) ? row[key] : undefined;
   if (typeof value === 'string') return value;
@@ -95,7 +111,8 @@ function text(
     throw new FormatError(path, `${key} must be text or a number, found ${found}`, { line });
   }
   const found = Object.keys(row).join(', ') || 'no keys';
-  const advice = `set task.${setting} to the key that holds it`;
+  const ungraded = setting === 'answerKey' ? ', or task.grading=none with rewards of your own' : '';
+  const advice = `set task.${setting} to the key that holds it${ungraded}`;
   throw new FormatError(path, `no key ${excerpt(key)}; the row has ${found}; ${advice}`, { line });
 }
 
@@ -120,15 +137,14 @@ function checkDisjoint(path: string, train: Item[], evalPath: string, held: Item
   const first = excerpt(shared[0]!.question);
   throw new FormatError(
     evalPath,
-    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or accuracy would be measured on what was trained`,
+    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or evaluation would be on what was trained`,
   );
 }
 
-function problem({ question, solution, row }: Item, template: PromptTemplate): Problem {
-  const made: Problem = { prompt: template.render(question), row };
+/** The worked solution in think/answer format; empty where there is none. */
+function workedDemonstration({ solution = '' }: Item, template: PromptTemplate): string {
   const thinking = workedSolution(solution);
-  if (thinking) made.demonstration = thinkAnswer(thinking, goldAnswer(solution), template);
-  return made;
+  return thinking && thinkAnswer(thinking, goldAnswer(solution), template);
 }
 
 /** What stands before the last `####`, without GSM8K's `<<…>>` calculator marks; empty without a `####`. */

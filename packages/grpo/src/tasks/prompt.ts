@@ -1,4 +1,4 @@
-/** The prompt of a problem: the built-in think/answer one, or the user's own file byte for byte. */
+/** The prompt of a problem: the built-in think/answer one, the question alone, or the user's own file byte for byte. */
 import { readFile } from 'node:fs/promises';
 import { UserError } from '../config/errors.js';
 import { fileError } from '../formats/file-error.js';
@@ -19,28 +19,40 @@ export interface PromptTemplate {
 }
 
 /**
- * Without a system message, prompts are plain text, and the built-in one opens `<think>`. With one, they are
- * conversations for a chat template; an empty one leaves only the user's message.
+ * How a text is asked. Without a system message it is plain text. With one it is a conversation for a chat template,
+ * where an empty one leaves only the user's message.
+ */
+export function asPrompt(text: string, system: string | undefined): Prompt {
+  if (system === undefined) return text;
+  const first = system === '' ? [] : [{ role: 'system' as const, content: system }];
+  return [...first, { role: 'user', content: text }];
+}
+
+/**
+ * Prompts as {@link asPrompt} makes them. As plain text, the built-in instructions open `<think>`.
  *
+ * @param instructions - the built-in ones: for think/answer, or none, which leaves the question alone
  * @param file - the user's prompt: UTF-8 text with `{question}` in it. Every byte of it counts: white space at its
  * end and a missing newline stay
  */
 export async function promptTemplate({
+  instructions,
   file,
   system,
 }: {
+  instructions: 'think/answer' | 'none';
   file?: string | undefined;
   system?: string | undefined;
 }): Promise<PromptTemplate> {
-  const builtIn = system === undefined ? `${INSTRUCTIONS}\n\nSolution: <think>` : INSTRUCTIONS;
+  const plain = system === undefined;
+  const thinkAnswer = plain ? `${INSTRUCTIONS}\n\nSolution: <think>` : INSTRUCTIONS;
+  const builtIn = instructions === 'none' ? SLOT : thinkAnswer;
   const template = file === undefined ? builtIn : await readPrompt(file);
   // Not String.replace, which would read $& and the like in a question.
   const fill = (question: string) => template.split(SLOT).join(question);
-  if (system === undefined) return { render: fill, thinkOpened: /<think>\s*$/.test(template) };
-  const first = system === '' ? [] : [{ role: 'system' as const, content: system }];
   return {
-    render: (question) => [...first, { role: 'user', content: fill(question) }],
-    thinkOpened: false,
+    render: (question) => asPrompt(fill(question), system),
+    thinkOpened: plain && /<think>\s*$/.test(template),
   };
 }
 

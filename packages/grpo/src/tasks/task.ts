@@ -16,8 +16,8 @@ export interface Task<Row = Record<string, unknown>> {
   /** Held out: never trained on. */
   eval: Problem<Row>[];
   rewards: Reward<Row>[];
-  /** Whether a completion answers its row: the accuracy that evaluation reports. */
-  isCorrect(completion: string, row: Row): boolean;
+  /** Whether a completion answers its row: the accuracy that evaluation reports. A task that cannot tell has none. */
+  isCorrect?(completion: string, row: Row): boolean;
   /** Strings at which a completion ends; they stay in the completion. */
   stop: string[];
 }

@@ -3,7 +3,7 @@ import { UserError } from '../config/errors.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import type { Task } from '../tasks/task.js';
 import { type EvalOptions, evaluate } from './evaluate.js';
-import { wilson } from './interval.js';
+import { meanInterval, wilson } from './interval.js';
 import { tinyModel } from './tiny-model.test.helper.js';
 
 const SEED = 7;
@@ -111,8 +111,38 @@ describe('evaluate', () => {
     expect(greedy.failed).toBe(5 + 10);
     expect(failures.map(({ reason }) => reason)).toContain('returned NaN, not a finite number');
     expect(failures.some(({ reason }) => reason.includes('no grader today'))).toBe(true);
+    // One that counts has failed on every completion, so none has a total.
+    expect(greedy).toMatchObject({ reward: null, rewardLow: null, rewardHigh: null, accuracy: 0.8 });
     // It goes into a JSON file.
     expect(JSON.parse(JSON.stringify(greedy))).toEqual(greedy);
+  });
+
+  it('has rewards and no accuracy for a task that cannot tell right from wrong', async () => {
+    // By problem: 0, 1, 2, … and twice that; the odd sevens have no opinion.
+    const rewards: Task['rewards'] = [
+      { name: 'a', weight: 1, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : Number(i))) },
+      { name: 'b', weight: 0.5, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : 4 * Number(i))) },
+      { name: 'logged', weight: 0, score: ({ rows }) => rows.map(() => 100) },
+    ];
+    const { isCorrect: _, ...task } = stubTask({ rewards });
+    const { greedy, sampled, examples } = await evaluate(await tinyModel(), task, options, SEED);
+    const means = [0, 1, 2, 3, 4, 5, 6, 8, 9].map((i) => 3 * i);
+    const interval = meanInterval(means)!;
+    for (const score of [greedy, sampled!]) {
+      expect(score).toMatchObject({ accuracy: null, low: null, high: null, correct: null });
+      expect(score.rewards).toEqual({ a: 38 / 9, b: 152 / 9, logged: 100 });
+      expect(score.reward).toBeCloseTo((3 * 38) / 9, 12);
+      // Three equal completions of a problem tell no more than one.
+      expect(score.rewardLow).toBeCloseTo(interval.low, 12);
+      expect(score.rewardHigh).toBeCloseTo(interval.high, 12);
+    }
+    expect(examples.map(({ correct, reward }) => [correct, reward])).toEqual([
+      [null, 0],
+      [null, 3],
+      [null, 6],
+    ]);
+    const few = await evaluate(await tinyModel(), task, { ...options, limit: 2 }, SEED);
+    expect(few.greedy).toMatchObject({ reward: 1.5, rewardLow: null, rewardHigh: null });
   });
 
   it('says so when there is nothing to evaluate on', async () => {

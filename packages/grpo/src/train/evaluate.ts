@@ -1,11 +1,11 @@
-/** Accuracy on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
+/** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
 import { UserError } from '../config/errors.js';
 import type { Model } from '../models/index.js';
-import { type RewardFailure, scoreCompletions } from '../rewards/index.js';
+import { type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
 import { type Completion, type SamplingOptions, sample } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { renderPrompt } from '../text/render.js';
-import { clusteredWilson } from './interval.js';
+import { clusteredWilson, meanInterval } from './interval.js';
 
 export interface EvalOptions {
   /** Most problems. */
@@ -20,13 +20,20 @@ export interface EvalOptions {
 
 /** How one way of decoding did. */
 export interface Score {
-  /** Share of correct completions, with its 95 % interval over problems. */
-  accuracy: number;
-  low: number;
-  high: number;
-  /** Correct completions, of `total`. */
-  correct: number;
+  /** Share of correct completions, with its 95 % interval over problems; null where the task cannot tell. */
+  accuracy: number | null;
+  low: number | null;
+  high: number | null;
+  /** Correct completions, of `total`; null where the task cannot tell. */
+  correct: number | null;
   total: number;
+  /**
+   * Mean over problems of the weighted sum of the rewards, with its 95 % interval; null where no completion has one,
+   * and the interval also with fewer than three problems.
+   */
+  reward: number | null;
+  rewardLow: number | null;
+  rewardHigh: number | null;
   /** Tokens a completion, the end token included. */
   meanLength: number;
   /** Share of completions that were cut at the length limit. */
@@ -42,7 +49,10 @@ export interface EvalExample {
   /** The prompt as the model saw it. */
   prompt: string;
   completion: string;
-  correct: boolean;
+  /** Null where the task cannot tell. */
+  correct: boolean | null;
+  /** Weighted sum of its rewards; null where it has none. */
+  reward: number | null;
 }
 
 export interface EvalResult {
@@ -90,17 +100,22 @@ export async function evaluate(
     problems: problems.length,
     greedy: greedy.score,
     ...(sampled && { sampled: sampled.score }),
-    examples: prompts.slice(0, EXAMPLES).map(({ text }, i) => {
-      return { prompt: text, completion: greedy.groups[i]![0]!.text, correct: greedy.correct[i] === 1 };
-    }),
+    examples: prompts.slice(0, EXAMPLES).map(({ text }, i) => ({
+      prompt: text,
+      completion: greedy.groups[i]![0]!.text,
+      correct: greedy.correct && greedy.correct[i] === 1,
+      reward: greedy.means[i]!,
+    })),
     failures: [...greedy.failures, ...(sampled?.failures ?? [])],
   };
 }
 
 interface Graded {
   groups: Completion[][];
-  /** Correct completions of each problem. */
-  correct: number[];
+  /** Correct completions of each problem; null where the task cannot tell. */
+  correct: number[] | null;
+  /** Mean total reward of each problem; null where none of its completions has one. */
+  means: (number | null)[];
   score: Score;
   failures: RewardFailure[];
 }
@@ -108,11 +123,12 @@ interface Graded {
 /** Grades and scores the groups, one a problem, all of the same size. */
 async function grade(task: Task, problems: Problem[], groups: Completion[][]): Promise<Graded> {
   const all = groups.flat();
-  const correct = groups.map(
-    (group, i) => group.filter(({ text }) => task.isCorrect(text, problems[i]!.row)).length,
-  );
+  const size = groups[0]!.length;
+  const correct = task.isCorrect
+    ? groups.map((group, i) => group.filter(({ text }) => task.isCorrect!(text, problems[i]!.row)).length)
+    : null;
   const repeated = groups.flatMap((group, i) => group.map(() => problems[i]!));
-  const { names, columns, failures } = await scoreCompletions(
+  const table = await scoreCompletions(
     task.rewards,
     {
       prompts: repeated.map(({ prompt }) => prompt),
@@ -121,18 +137,26 @@ async function grade(task: Task, problems: Problem[], groups: Completion[][]): P
     },
     { onError: 'drop' },
   );
-  const total = sum(correct);
+  const { names, columns, failures } = table;
+  const rewards = totals(table);
+  const means = groups.map((_, i) => meanOfPresent(rewards.subarray(i * size, (i + 1) * size)));
+  const known = means.filter((mean) => mean !== null);
+  const interval = meanInterval(known);
+  const right = correct && sum(correct);
   const score: Score = {
-    accuracy: total / all.length,
-    ...clusteredWilson(correct, groups[0]!.length),
-    correct: total,
+    accuracy: right === null ? null : right / all.length,
+    ...(correct ? clusteredWilson(correct, size) : { low: null, high: null }),
+    correct: right,
     total: all.length,
+    reward: known.length > 0 ? sum(known) / known.length : null,
+    rewardLow: interval?.low ?? null,
+    rewardHigh: interval?.high ?? null,
     meanLength: sum(all.map(({ ids }) => ids.length)) / all.length,
     truncated: all.filter(({ finishReason }) => finishReason === 'length').length / all.length,
     rewards: Object.fromEntries(names.map((name, r) => [name, meanOfPresent(columns[r]!)])),
     failed: sum(failures.map(({ affected }) => affected)),
   };
-  return { groups, correct, score, failures };
+  return { groups, correct, means, score, failures };
 }
 
 /** NaN marks a completion without a value. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Decoder, loadModel } from '../models/index.js';
+import { describeFailures } from '../rewards/index.js';
 import { DataOrder } from './data-order.js';
 import { metricsOf } from './metrics.js';
 import { resolveDevice } from './model-source.js';
@@ -7,7 +8,8 @@ import type { StepRow } from './run-folder.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
 import { type Stages, stages as standardStages } from './stages.js';
-import { grpoStep, type StepResult, type Trainer } from './step.js';
+import { grpoStep, type StepResult } from './step.js';
+import type { Trainer } from './trainer.js';
 
 /**
  * Trains a session's model with GRPO for `train.steps` steps.
@@ -15,7 +17,7 @@ import { grpoStep, type StepResult, type Trainer } from './step.js';
  * @param stages - your own stages in place of the standard ones
  */
 export async function trainGrpo(session: Session, stages: Partial<Stages> = {}): Promise<RunEnd> {
-  const { config, task, progress, folder } = session;
+  const { config, task, progress, folder, watcher } = session;
   const order = new DataOrder(task.train.length, config.seed);
   const reference = config.objective.beta > 0 ? await openReference(session) : undefined;
   const trainer: Trainer = { ...session, reference, stages: { ...standardStages, ...stages } };
@@ -28,6 +30,8 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
       const stepTokens = tokensOf(result);
       progress.tokens += stepTokens;
       folder.completions(completionRows(result, step + 1, config.rollout.group));
+      const { failures } = result.rollout.rewardTable;
+      if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
       return metricsOf(
         result,
         step + 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clusteredWilson, type Interval, wilson } from './interval.js';
+import { clusteredWilson, type Interval, meanInterval, wilson } from './interval.js';
 
 const rounded = ({ low, high }: Interval) => [low.toFixed(4), high.toFixed(4)];
 
@@ -57,5 +57,30 @@ describe('clusteredWilson', () => {
     const { low, high } = clusteredWilson([3, 2, 1, 4], 4);
     const by9 = wilson(0.625 * 9, 9);
     expect([low, high]).toEqual([expect.closeTo(by9.low, 12), expect.closeTo(by9.high, 12)]);
+  });
+});
+
+describe('meanInterval', () => {
+  // Quantiles of Student's t as tables print them, by degrees of freedom.
+  it.each([
+    [2, 4.303],
+    [3, 3.182],
+    [5, 2.571],
+    [10, 2.228],
+    [100, 1.984],
+  ])('is Student’s with %i degrees of freedom', (degrees, quantile) => {
+    const values = Array.from({ length: degrees + 1 }, (_, i) => Math.sin(7 * i));
+    const n = values.length;
+    const mean = values.reduce((a, b) => a + b) / n;
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / degrees;
+    const { low, high } = meanInterval(values)!;
+    expect((low + high) / 2).toBeCloseTo(mean, 12);
+    expect((high - low) / 2 / Math.sqrt(variance / n) / quantile).toBeGreaterThan(0.99);
+    expect((high - low) / 2 / Math.sqrt(variance / n) / quantile).toBeLessThan(1.001);
+  });
+
+  it('has no width without spread, and is not there for two values', () => {
+    expect(meanInterval([0.5, 0.5, 0.5])).toEqual({ low: 0.5, high: 0.5 });
+    expect(meanInterval([0, 1])).toBeUndefined();
   });
 });

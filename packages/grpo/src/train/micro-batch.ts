@@ -1,44 +1,58 @@
-/** A prompt's completions that are computed together; indices into the rollout. */
-export interface GroupPart {
-  prompt: number;
-  completions: number[];
+import type { ScoredGroup } from '../objective/index.js';
+
+/** Anything that is tokens: a rendered prompt, a completion. */
+interface Tokens {
+  ids: readonly number[];
 }
 
-/** Lengths in tokens, by prompt and by completion. */
-export interface Lengths {
-  prompts: readonly number[];
-  completions: readonly number[];
+/** P prompts and their B completions, the same number of each, prompt after prompt. */
+export interface Groups {
+  prompts: readonly Tokens[];
+  completions_B: readonly Tokens[];
+}
+
+/** Completions that are computed together. */
+export interface MicroBatch {
+  groups: ScoredGroup[];
+  /** Where these completions stand among the B. */
+  members: number[];
 }
 
 /**
- * Cuts a rollout into micro-batches of at most `budget` tokens, each prompt counted once in each that it is in.
+ * Cuts groups into micro-batches of at most `budget` tokens, each prompt counted once in each that it is in.
  * A completion that exceeds the budget with its prompt alone gets a micro-batch of its own.
  *
- * @param groupSize - completions of prompt p are p × groupSize … (p + 1) × groupSize − 1
+ * @param chosen - the prompts whose groups are wanted
  */
 export function microBatches(
-  prompts: readonly number[],
-  lengths: Lengths,
-  groupSize: number,
+  { prompts, completions_B }: Groups,
+  chosen: readonly number[],
   budget: number,
-): GroupPart[][] {
-  const batches: GroupPart[][] = [];
+): MicroBatch[] {
+  const size = completions_B.length / prompts.length;
+  const batches: MicroBatch[] = [];
   let room = 0;
-  for (const prompt of prompts) {
-    for (let i = 0; i < groupSize; i++) {
-      const completion = prompt * groupSize + i;
-      const own = lengths.completions[completion]!;
-      const open = batches.at(-1)?.at(-1);
-      const joins = open?.prompt === prompt;
-      const cost = joins ? own : own + lengths.prompts[prompt]!;
-      if (batches.length > 0 && cost <= room) {
-        if (joins) open.completions.push(completion);
-        else batches.at(-1)!.push({ prompt, completions: [completion] });
-        room -= cost;
-      } else {
-        batches.push([{ prompt, completions: [completion] }]);
-        room = budget - own - lengths.prompts[prompt]!;
+  for (const p of chosen) {
+    const prompt = prompts[p]!.ids;
+    /** This prompt's completions in the last micro-batch. */
+    let group: (readonly number[])[] | undefined;
+    for (let b = p * size; b < (p + 1) * size; b++) {
+      const completion = completions_B[b]!.ids;
+      let batch = batches.at(-1);
+      if (!batch || completion.length + (group ? 0 : prompt.length) > room) {
+        batch = { groups: [], members: [] };
+        batches.push(batch);
+        group = undefined;
+        room = budget;
       }
+      if (!group) {
+        group = [];
+        batch.groups.push({ prompt, completions: group });
+        room -= prompt.length;
+      }
+      group.push(completion);
+      batch.members.push(b);
+      room -= completion.length;
     }
   }
   return batches;

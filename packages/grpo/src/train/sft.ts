@@ -5,6 +5,7 @@ import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
+import { microBatches } from './micro-batch.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -25,7 +26,7 @@ export function examplesOf(model: Model, task: Task): Example[] {
   });
   if (examples.length === 0) {
     throw new UserError(`the task '${task.name}' has no demonstrations to imitate`, {
-      hint: 'SFT needs answers with their reasoning; GRPO needs none',
+      hint: 'SFT needs an answer to imitate in each row (task.answerKey): with task.grading=numeric a worked solution that ends in #### and the number, with task.grading=none any text. GRPO needs none.',
     });
   }
   const { maxPositions } = model.decoder.config;
@@ -49,16 +50,25 @@ export async function sftStep(
   options: { learningRate: number; maxGradNorm: number; microBatchTokens: number },
 ): Promise<{ loss: number; gradNorm: number; tokens: number }> {
   const tokens = examples.reduce((sum, { completion }) => sum + completion.length, 0);
+  const groups = {
+    prompts: examples.map(({ prompt }) => ({ ids: prompt })),
+    completions_B: examples.map(({ completion }) => ({ ids: completion })),
+  };
   let loss = 0;
-  for (const micro of split(examples, options.microBatchTokens)) {
-    tidy(() => {
-      const groups = micro.map(({ prompt, completion }) => ({ prompt, completions: [completion] }));
-      const share = scoreTokens(model.decoder, groups, 1).logprobs_T.sum().div(-tokens);
-      loss += share.item();
-      share.backward();
-      optimizer.accumulate();
-    });
-    await setImmediate();
+  try {
+    for (const micro of microBatches(groups, [...examples.keys()], options.microBatchTokens)) {
+      loss += tidy(() => {
+        const share = scoreTokens(model.decoder, micro.groups, 1).logprobs_T.sum().div(-tokens);
+        share.backward();
+        optimizer.accumulate();
+        return share.item();
+      });
+      await setImmediate();
+    }
+  } catch (error) {
+    // Or the next step would begin with half of this one's gradients.
+    optimizer.zeroGrad();
+    throw error;
   }
   const { gradNorm } = optimizer.step(options.learningRate, options.maxGradNorm);
   if (!Number.isFinite(gradNorm)) {
@@ -67,20 +77,4 @@ export async function sftStep(
     });
   }
   return { loss, gradNorm, tokens };
-}
-
-/** Runs of at most `budget` tokens, an example at least. */
-function split(examples: readonly Example[], budget: number): Example[][] {
-  const batches: Example[][] = [];
-  let room = 0;
-  for (const example of examples) {
-    const cost = example.prompt.length + example.completion.length;
-    if (batches.length > 0 && cost <= room) batches.at(-1)!.push(example);
-    else {
-      batches.push([example]);
-      room = budget;
-    }
-    room -= cost;
-  }
-  return batches;
 }

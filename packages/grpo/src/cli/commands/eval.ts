@@ -3,9 +3,9 @@ import { resolveConfig } from '../../config/index.js';
 import { loadTask } from '../../tasks/index.js';
 import { evaluate, openModel, samplingOf } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
-import { formatEvaluation } from '../evaluation.js';
+import { exampleLabel, formatEvaluation } from '../evaluation.js';
 
-/** `grpo eval`: accuracy on a task's held-out problems. */
+/** `grpo eval`: accuracy and rewards on a task's held-out problems. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
   const { config } = resolveConfig({ command: 'eval', file: flags.config as string | undefined, settings });
   if (config.threads !== undefined) setThreads(config.threads);
@@ -17,7 +17,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   else {
     const examples = result.examples.map(
-      ({ prompt, completion, correct }) => `${correct ? 'right' : 'wrong'}: ${prompt}${completion}`,
+      (example) => `${exampleLabel(example)}: ${example.prompt}${example.completion}`,
     );
     process.stdout.write(`${formatEvaluation('of the model', result)}\n\n${examples.join('\n\n')}\n`);
   }

@@ -1,12 +1,15 @@
 import { setThreads } from '@grpo/torch';
 import { resolveConfig, UsageError } from '../../config/index.js';
 import { sample } from '../../rollout/index.js';
-import type { Prompt } from '../../text/message.js';
+import { asPrompt } from '../../tasks/prompt.js';
 import { renderPrompt } from '../../text/render.js';
 import { openModel, samplingOf } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 
-/** `grpo generate`: completes prompts, by the same rendering and decoding as training. */
+/**
+ * `grpo generate`: completes prompts, by the same rendering and decoding as training: as plain text, or through the
+ * chat template with `task.system`. Nothing is put around a prompt, so a task's instructions have to be in it.
+ */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
   const prompts = (flags.prompt as string[] | undefined) ?? [];
   if (prompts.length === 0) throw new UsageError('grpo generate needs --prompt TEXT.');
@@ -17,15 +20,9 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   });
   if (config.threads !== undefined) setThreads(config.threads);
   const model = await openModel(config);
-  const { system } = config.task;
-  const rendered = prompts.map((text) => {
-    // A model with a chat template is asked in a conversation, as it was trained.
-    const user = { role: 'user', content: text } as const;
-    const prompt: Prompt = model.template
-      ? [...(system ? [{ role: 'system', content: system } as const] : []), user]
-      : text;
-    return renderPrompt(model.tokenizer, model.template, prompt);
-  });
+  const rendered = prompts.map((text) =>
+    renderPrompt(model.tokenizer, model.template, asPrompt(text, config.task.system)),
+  );
   const requests = rendered.map(({ ids }, p) => ({ ids, count: 1, keys: [0, p] }));
   const groups = await sample(model, requests, samplingOf(config, config.task.stop ?? []), config.seed);
   for (const [p, [completion]] of groups.entries()) {

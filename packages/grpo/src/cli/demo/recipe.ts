@@ -19,7 +19,7 @@ export function sftRecipe({ output, shared }: DemoOptions): ResolvedConfig {
     ...shared,
     output: `${output}/sft`,
     task,
-    sft: { steps: 450, batchSize: 32, learningRate: 3e-3 },
+    sft: { steps: 600, batchSize: 32, learningRate: 3e-3 },
     optimizer: { ...optimizer, schedule: 'cosine' },
     rollout: { maxNewTokens: 40 },
     eval: evaluation,

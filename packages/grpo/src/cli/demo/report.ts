@@ -62,6 +62,6 @@ export function demoData({ sft, grpo, controls, seconds }: DemoResult): object {
 }
 
 function accuracy({ evaluation: { greedy } }: Arm): string {
-  const [value, low, high] = [greedy.accuracy, greedy.low, greedy.high].map((x) => x.toFixed(3));
+  const [value, low, high] = [greedy.accuracy, greedy.low, greedy.high].map((x) => x!.toFixed(3));
   return `${value}  (${low}–${high})`;
 }

@@ -10,7 +10,7 @@ export const taskSection = z.strictObject({
   data: z
     .string()
     .optional()
-    .describe('JSON Lines file of problems, one object a line with a question and an answer'),
+    .describe('JSON Lines file of problems, one object a line with a question and, to be graded, an answer'),
   evalData: z
     .string()
     .optional()
@@ -20,13 +20,22 @@ export const taskSection = z.strictObject({
   evalSize: count
     .default(200)
     .describe('Problems held out for evaluation: more narrows its interval, less leaves more to train on'),
+  grading: z
+    .enum(['numeric', 'none'])
+    .default('numeric')
+    .describe(
+      'jsonl: numeric asks for think/answer and rewards the right number; none asks the question as it is and leaves rewarding to your rewards',
+    ),
   prompt: z
     .string()
     .optional()
+    .describe('Text file with {question} in it, used byte for byte in place of the built-in prompt'),
+  system: z
+    .string()
+    .optional()
     .describe(
-      'Text file with {question} in it, used byte for byte in place of the built-in think/answer prompt',
+      "System message before every question, in the model's chat template; empty text: none, but in the template. Plain text when not given",
     ),
-  system: z.string().optional().describe('System message put before every question, for chat models'),
   stop: z
     .array(z.string().min(1))
     .optional()
@@ -37,7 +46,11 @@ export const taskSection = z.strictObject({
       'arithmetic: share of the carries that its demonstrations forget: more makes SFT a worse teacher, 0 = none',
     ),
   questionKey: z.string().min(1).default('question').describe('Field of a row that holds the question'),
-  answerKey: z.string().min(1).default('answer').describe('Field of a row that holds the answer'),
+  answerKey: z
+    .string()
+    .min(1)
+    .default('answer')
+    .describe('Field of a row that holds the answer; task.grading=none needs none'),
 });
 
 const reward = z.strictObject({
@@ -58,4 +71,6 @@ const reward = z.strictObject({
 export const rewardsList = z
   .array(reward)
   .default([])
-  .describe("Your reward modules: [{module, name, weight, timeoutSeconds}]. Empty: the task's own rewards");
+  .describe(
+    'Your reward modules: [{module, name, weight, timeoutSeconds}], added to what task.grading rewards; needed with task.grading=none',
+  );

@@ -1,0 +1,37 @@
+import type { Advantages } from '../objective/index.js';
+import { type RewardTable, totals } from '../rewards/index.js';
+import type { Completion } from '../rollout/index.js';
+import type { Problem } from '../tasks/task.js';
+import type { RenderedPrompt } from '../text/render.js';
+import type { Stopwatch } from './stopwatch.js';
+import type { Trainer } from './trainer.js';
+
+/** What the policy made of a step's problems: P prompts, B = P × G completions, prompt after prompt. */
+export interface Rollout {
+  problems: readonly Problem[];
+  prompts: RenderedPrompt[];
+  completions_B: Completion[];
+  rewardTable: RewardTable;
+  /** Weighted sums; NaN where a completion could not be scored. */
+  rewards_B: Float64Array;
+  advantages: Advantages;
+}
+
+/** Everything before the update: render, sample, score, and compare within each group. */
+export async function rollOut(
+  { stages, model, task, config, sampling }: Trainer,
+  problems: readonly Problem[],
+  step: number,
+  clock: Stopwatch,
+): Promise<Rollout> {
+  const { rollout, objective, onRewardError, seed } = config;
+  const prompts = clock.time('render', () => stages.render(model, problems));
+  const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, p] }));
+  const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed));
+  const rewardTable = await clock.timeAsync('score', () =>
+    stages.score(task, problems, groups, onRewardError),
+  );
+  const rewards_B = totals(rewardTable);
+  const advantages = stages.advantage(rewards_B, rollout.group, objective.scaleRewards);
+  return { problems, prompts, completions_B: groups.flat(), rewardTable, rewards_B, advantages };
+}

@@ -1,0 +1,18 @@
+import type { AdamW } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import type { Decoder, Model } from '../models/index.js';
+import type { SamplingOptions } from '../rollout/index.js';
+import type { Task } from '../tasks/task.js';
+import type { Stages } from './stages.js';
+
+/** What a GRPO step works with. */
+export interface Trainer {
+  model: Model;
+  /** The frozen policy that the KL is measured to; only with beta > 0. */
+  reference: Decoder | undefined;
+  task: Task;
+  optimizer: AdamW;
+  config: Config;
+  sampling: SamplingOptions;
+  stages: Stages;
+}

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { AdamW, type AdamWOptions, type DType, memory, type Tensor, tensor, tidy } from './index.js';
+
+const OPTIONS: AdamWOptions = { beta1: 0.8, beta2: 0.95, epsilon: 1e-6, weightDecay: 0.2 };
+const LEARNING_RATES = [0.1, 0.05, 0.2, 0.01];
+
+/**
+ * torch.optim.AdamW with OPTIONS, after torch.nn.utils.clip_grad_norm_, in float64: the norm and the weights after each
+ * step with the loss Σ ½(s + 1)a² − a + Σ b³ + s·b of step s.
+ */
+const torchSteps = [
+  {
+    maxNorm: 0,
+    norms: [2.836758713743557, 4.73439407345034, 7.109845145399117, 8.742367712984224],
+    a: [0.47706196115573185, -0.5756425066079098, 1.5181739276457322, 0.46714696906046826],
+    b: [-0.22416766959364107, -0.6084179720128622, 0.297683815422551],
+  },
+  {
+    maxNorm: 1.5,
+    norms: [2.836758713743557, 4.734394072143956, 7.111586194267844, 8.794246999847147],
+    a: [0.5548806962638537, -0.5847799035687485, 1.5062318723740344, 0.47422565380512904],
+    b: [-0.2311169049100751, -0.6210449854889736, 0.3033406943834338],
+  },
+];
+
+function leaf(values: number[], shape: number[], dtype: DType = 'float32'): Tensor {
+  const parameter = tensor(values, shape, { dtype });
+  parameter.requiresGrad = true;
+  return parameter;
+}
+
+const start = (dtype?: DType) =>
+  new Map([
+    ['a', leaf([0.5, -1, 2, 0.25], [2, 2], dtype)],
+    ['b', leaf([0.1, -0.3, 0.7], [3], dtype)],
+  ]);
+
+/** Adds the gradients of step s. */
+function backward(parameters: Map<string, Tensor>, optimizer: AdamW, s: number): void {
+  const a = parameters.get('a')!;
+  const b = parameters.get('b')!;
+  tidy(() => {
+    const quadratic = a
+      .mul(a)
+      .mul(0.5 * (s + 1))
+      .sub(a)
+      .sum();
+    quadratic.add(b.mul(b).mul(b).add(b.mul(s)).sum()).backward();
+    optimizer.accumulate();
+  });
+}
+
+/** One with weight 1 and, at each call, the same gradient. */
+function pushed(dtype: DType, options: AdamWOptions) {
+  const weight = leaf([1], [1], dtype);
+  const optimizer = new AdamW(new Map([['weight', weight]]), options);
+  const push = (gradient: number) =>
+    tidy(() => {
+      weight.mul(gradient).sum().backward();
+      optimizer.accumulate();
+    });
+  return { weight, optimizer, push };
+}
+
+const bytesOf = (tensors: Map<string, Tensor>) =>
+  [...tensors].map(([name, t]) => [name, Buffer.from(t.toBytes()).toString('hex')]);
+
+describe("AdamW against PyTorch's", () => {
+  it.each(torchSteps)('gives its weights and norms, clipped to $maxNorm', ({ maxNorm, norms, a, b }) => {
+    const parameters = start();
+    const optimizer = new AdamW(parameters, OPTIONS);
+    for (const [s, rate] of LEARNING_RATES.entries()) {
+      backward(parameters, optimizer, s);
+      expect(optimizer.step(rate, maxNorm).gradNorm).toBeCloseTo(norms[s]!, 5);
+    }
+    const off = [...parameters.values()]
+      .flatMap((t) => t.toNumbers())
+      .map((x, i) => Math.abs(x - [...a, ...b][i]!));
+    expect(Math.max(...off)).toBeLessThan(2e-6);
+  });
+
+  it('leaves gradients alone that are within the norm', () => {
+    const free = start();
+    const bounded = start();
+    for (const [parameters, maxNorm] of [
+      [free, 0],
+      [bounded, 100],
+    ] as const) {
+      const optimizer = new AdamW(parameters, OPTIONS);
+      backward(parameters, optimizer, 1);
+      optimizer.step(0.1, maxNorm);
+    }
+    expect(bytesOf(bounded)).toEqual(bytesOf(free));
+  });
+});
+
+describe('weights of half precision', () => {
+  const plain = { ...OPTIONS, weightDecay: 0 };
+
+  it('move by steps that are below their resolution', () => {
+    const { weight, optimizer, push } = pushed('bfloat16', plain);
+    const seen: number[] = [];
+    for (let step = 0; step < 100; step++) {
+      push(1);
+      optimizer.step(1e-4, 0);
+      seen.push(weight.item());
+    }
+    // A constant gradient moves the master by the learning rate, and bfloat16 has nothing between 1 and 1 − 2⁻⁸.
+    expect(seen.slice(0, 15)).toEqual(Array(15).fill(1));
+    expect(optimizer.state().get('weight.master')!.item()).toBeCloseTo(0.99, 5);
+    expect(weight.item()).toBe(1 - 3 * 2 ** -8);
+  });
+
+  it('add up the gradients of many micro-batches in float32', () => {
+    const { weight, optimizer, push } = pushed('bfloat16', plain);
+    push(256);
+    // In bfloat16 256 + 1 is 256.
+    for (let i = 0; i < 256; i++) push(1);
+    expect(weight.grad).toBeNull();
+    expect(optimizer.step(0, 0).gradNorm).toBe(512);
+  });
+});
+
+describe.each<DType>(['float32', 'bfloat16'])('AdamW in %s', (dtype) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('changes nothing when a gradient is %s', (bad) => {
+    const { weight, optimizer, push } = pushed(dtype, OPTIONS);
+    push(0.5);
+    optimizer.step(0.1, 1);
+    const before = [...bytesOf(optimizer.state()), weight.item()];
+    push(bad);
+    expect(optimizer.step(0.1, 1).gradNorm).not.toSatisfy(Number.isFinite);
+    expect([...bytesOf(optimizer.state()), weight.item()]).toEqual(before);
+    // And the next step begins anew.
+    push(0.25);
+    expect(optimizer.step(0.1, 1).gradNorm).toBe(0.25);
+  });
+
+  it('clears the gradients after a step', () => {
+    const { optimizer, push } = pushed(dtype, OPTIONS);
+    push(2);
+    expect(optimizer.step(0, 0).gradNorm).toBe(2);
+    expect(optimizer.step(0, 0).gradNorm).toBe(0);
+  });
+
+  it('drops the gradients of an update that failed, taken over or not', () => {
+    const { weight, optimizer, push } = pushed(dtype, OPTIONS);
+    push(4);
+    tidy(() => weight.mul(8).sum().backward());
+    optimizer.zeroGrad();
+    push(1);
+    expect(optimizer.step(0, 0).gradNorm).toBe(1);
+  });
+
+  it('goes on from its state as if it had never stopped', () => {
+    const whole = start(dtype);
+    const first = new AdamW(whole, OPTIONS);
+    for (const s of [0, 1]) {
+      backward(whole, first, s);
+      first.step(0.1, 1);
+    }
+    const parts = new Map([...whole].map(([name, t]) => [name, leaf(t.toNumbers(), [...t.shape], dtype)]));
+    const second = new AdamW(parts, OPTIONS);
+    const target = second.state();
+    expect([...target.keys()]).toEqual([...first.state().keys()]);
+    for (const [name, t] of first.state()) {
+      // The step count too is float32, a scalar.
+      expect(t.dtype, name).toBe('float32');
+      target.get(name)!.detach().copy_(t);
+    }
+    for (const s of [2, 3]) {
+      for (const [parameters, optimizer] of [
+        [whole, first],
+        [parts, second],
+      ] as const) {
+        backward(parameters, optimizer, s);
+        optimizer.step(0.1, 1);
+      }
+    }
+    expect(bytesOf(parts)).toEqual(bytesOf(whole));
+    expect(bytesOf(second.state())).toEqual(bytesOf(first.state()));
+  });
+
+  it('leaves nothing behind when it is disposed', () => {
+    const parameters = start(dtype);
+    const before = memory();
+    const optimizer = new AdamW(parameters, OPTIONS);
+    backward(parameters, optimizer, 0);
+    optimizer.step(0.1, 1);
+    optimizer.dispose();
+    expect(memory()).toEqual(before);
+    for (const parameter of parameters.values()) expect(parameter.grad).toBeNull();
+  });
+});
