@@ -12,8 +12,6 @@
  *   settings: ['task.name=arithmetic', 'train.steps=2', 'rollout.maxNewTokens=20', 'eval.limit=20'],
  * });
  * const session = await openSession(resolved, {
- *   resume: false,
- *   version: '0.1.0',
  *   watcher: { step: (row) => console.log(row.step, row.reward) },
  * });
  * try {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { temporaryFolder, writeLibtorch } from './testing.js';
-import { findCachedTorch, pinnedTorch } from './wheel.js';
+import { findCachedTorch, pinnedTorch, wheels } from './wheel.js';
 
 let cache: string;
 let home: string;
@@ -79,4 +79,13 @@ it('removes what a killed set-up left, and only that', async () => {
   for (const folder of [dead, alive, elsewhere]) mkdirSync(folder);
   await findCachedTorch(say, cache);
   expect([dead, alive, elsewhere].map((folder) => existsSync(folder))).toEqual([false, true, true]);
+});
+
+it('asks for the small CPU build first where there is no NVIDIA driver', () => {
+  expect(wheels('linux', false).map(([wheel]) => wheel)).toEqual([
+    `torch==${pinnedTorch}+cpu`,
+    `torch==${pinnedTorch}`,
+  ]);
+  expect(wheels('linux', true)).toEqual([[`torch==${pinnedTorch}`]]);
+  expect(wheels('darwin', false)).toEqual([[`torch==${pinnedTorch}`]]);
 });

@@ -44,7 +44,7 @@ async function install(aside: string, say: Say): Promise<Missing | undefined> {
   say(`Getting PyTorch ${pinnedTorch} with pip, once for all clones; this may take minutes.`);
   const [python, ...args] = pip;
   args.push('install', '--disable-pip-version-check', '--no-warn-script-location', '--no-compile');
-  args.push('--target', site, `torch==${pinnedTorch}`);
+  args.push('--target', site);
   // A user's settings for ordinary installs would be refused together with --target.
   const env = {
     TMPDIR: temporary,
@@ -52,10 +52,26 @@ async function install(aside: string, say: Say): Promise<Missing | undefined> {
     PIP_REQUIRE_VIRTUALENV: '0',
     PIP_ROOT_USER_ACTION: 'ignore',
   };
-  const { code } = await run(python!, args, { env, show: true });
+  let code: number | null = null;
+  for (const wanted of wheels()) {
+    ({ code } = await run(python!, [...args, ...wanted], { env, show: true }));
+    if (code === 0) break;
+    rmSync(site, { recursive: true, force: true });
+  }
   if (code !== 0) return { why: `pip could not install torch==${pinnedTorch} (its message is above)` };
   const made = inspectLayout(join(site, 'torch'));
   return 'why' in made ? made : undefined;
+}
+
+/** What pip is asked for, in order: without an NVIDIA driver the CPU build first, a tenth of the default's size. */
+export function wheels(
+  platform: NodeJS.Platform = process.platform,
+  hasNvidia = existsSync('/proc/driver/nvidia/version'),
+): string[][] {
+  const standard = [`torch==${pinnedTorch}`];
+  if (platform !== 'linux' || hasNvidia) return [standard];
+  const cpu = [`torch==${pinnedTorch}+cpu`, '--extra-index-url', 'https://download.pytorch.org/whl/cpu'];
+  return [[...cpu, '--retries', '1', '--timeout', '30'], standard];
 }
 
 function rename(site: string, home: string, root: string): Layout | Missing {

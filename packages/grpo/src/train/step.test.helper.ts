@@ -1,0 +1,125 @@
+/** A GRPO step on a fixture model, with as much of it fixed as a test wants. */
+import { fileURLToPath } from 'node:url';
+import { AdamW, type DType } from '@grpo/torch';
+import { onTestFinished } from 'vitest';
+import { resolveConfig } from '../config/index.js';
+import { uniform } from '../config/random.js';
+import { type Decoder, loadModel, type Model } from '../models/index.js';
+import type { RewardTable } from '../rewards/index.js';
+import type { Completion } from '../rollout/index.js';
+import type { Problem, Task } from '../tasks/task.js';
+import { samplingOf } from './session.js';
+import { type Stages, stages as standardStages } from './stages.js';
+import type { Trainer } from './trainer.js';
+
+export const PROBLEMS: Problem[] = ['the one', '2+2=', 'Why? Since the', 'a'].map((prompt, i) => {
+  return { prompt, row: { i } };
+});
+
+const task: Task = {
+  name: 'stub',
+  train: PROBLEMS,
+  eval: [],
+  rewards: [],
+  isCorrect: () => false,
+  stop: [],
+};
+
+/** A model of `parity/fixtures`, whose weights are far from the usual initialisation; ready to train. */
+export function fixtureModel(name: string, dtype: DType = 'float32'): Model {
+  const url = new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url);
+  const model = loadModel(fileURLToPath(url), { dtype });
+  for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
+  onTestFinished(() => model.decoder.dispose());
+  return model;
+}
+
+/** @param settings - `key=value`, as on the command line */
+export function trainerOf(
+  model: Model,
+  settings: readonly string[],
+  stages: Partial<Stages> = {},
+  reference?: Decoder,
+): Trainer {
+  const { config } = resolveConfig({
+    command: 'train',
+    settings: ['task.name=arithmetic', 'rollout.maxNewTokens=10', 'rollout.group=4', ...settings],
+  });
+  const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
+  onTestFinished(() => optimizer.dispose());
+  return {
+    model,
+    reference,
+    task,
+    optimizer,
+    config,
+    sampling: samplingOf(config, []),
+    stages: { ...standardStages, ...stages },
+  };
+}
+
+/** A score stage that gives completion b the reward `of(b)`; NaN for one that cannot be scored. */
+export function rewarding(of: (b: number, completion: Completion) => number): Stages['score'] {
+  return async (_task, _problems, groups) => {
+    const values = Float64Array.from(groups.flat(), (completion, b) => of(b, completion));
+    const table: RewardTable = {
+      names: ['fixed'],
+      weights: [1],
+      columns: [values],
+      dropped: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
+      failures: [],
+    };
+    return table;
+  };
+}
+
+/** Rewards that differ within every group. */
+export const spreadRewards = rewarding((b) => Math.sin(3 * b));
+
+/** Random ids and log-probs around those of a uniform distribution: completions of exactly these lengths. */
+export function madeUpCompletions(
+  lengths: readonly (readonly number[])[],
+  vocabulary: number,
+): Completion[][] {
+  return lengths.map((group, p) =>
+    group.map((length, g) => {
+      const ids = Array.from({ length }, (_, t) => Math.floor(uniform(1, p, g, t) * vocabulary));
+      const logprobs = Float32Array.from(ids, () => -Math.log(vocabulary));
+      return { ids, text: '', finishReason: 'stop', logprobs, sampledLogprobs: logprobs };
+    }),
+  );
+}
+
+/** An update stage that takes no step but hands over the gradients, by name; for float32 models. */
+export function intoGradients(
+  model: Model,
+  take: (gradients: Map<string, Float32Array>) => void,
+): Stages['update'] {
+  return (optimizer) => {
+    const gradients = [...model.decoder.parameters].map(([name, parameter]) => {
+      using gradient = parameter.grad!;
+      return [name, gradient.toTypedArray() as Float32Array] as const;
+    });
+    take(new Map(gradients));
+    optimizer.zeroGrad();
+    return { gradNorm: 1 };
+  };
+}
+
+/** ‖a − b‖ / ‖b‖ over all tensors. */
+export function relativeError(a: Map<string, Float32Array>, b: Map<string, Float32Array>): number {
+  let difference = 0;
+  let size = 0;
+  for (const [name, values] of b) {
+    const others = a.get(name)!;
+    for (const [i, value] of values.entries()) {
+      difference += (others[i]! - value) ** 2;
+      size += value ** 2;
+    }
+  }
+  return Math.sqrt(difference / size);
+}
+
+/** All weights, to be compared byte by byte. */
+export const weightsOf = ({ parameters }: Decoder): [string, string][] =>
+  [...parameters].map(([name, t]) => [name, Buffer.from(t.toBytes()).toString('base64')]);
