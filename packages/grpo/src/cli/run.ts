@@ -86,12 +86,11 @@ function stepRow(row: MetricsRow, steps: number, secondsLeft: number): StepRow {
 }
 
 function summarize(command: string, { folder, progress }: Session, { interrupted, before, after }: RunEnd) {
-  const lines = [
-    interrupted ? `Stopped after step ${progress.step}; saved.` : `Done after ${progress.step} steps.`,
-  ];
-  lines.push(`Run folder: ${folder.path}`);
+  const { step } = progress;
+  const stopped = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
+  const lines = [interrupted ? stopped : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
   if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
-  else lines.push(`Model: ${folder.checkpoints}/step-${progress.step}`);
+  else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);
   return {
     text: lines.join('\n'),
     data: {

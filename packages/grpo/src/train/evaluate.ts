@@ -29,7 +29,7 @@ export interface Score {
   total: number;
   /**
    * Mean over problems of the weighted sum of the rewards, with its 95 % interval; null where no completion has one,
-   * and the interval also with fewer than three problems.
+   * and the interval also with fewer than three problems, or when all are equal.
    */
   reward: number | null;
   rewardLow: number | null;

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
-import { type Decoder, loadModel } from '../models/index.js';
+import type { Decoder } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { DataOrder } from './data-order.js';
 import { metricsOf } from './metrics.js';
-import { resolveDevice } from './model-source.js';
+import { openModel } from './model-source.js';
 import type { StepRow } from './run-folder.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
@@ -19,7 +18,7 @@ import type { Trainer } from './trainer.js';
 export async function trainGrpo(session: Session, stages: Partial<Stages> = {}): Promise<RunEnd> {
   const { config, task, progress, folder, watcher } = session;
   const order = new DataOrder(task.train.length, config.seed);
-  const reference = config.objective.beta > 0 ? await openReference(session) : undefined;
+  const reference = config.objective.beta > 0 ? openReference(session) : undefined;
   const trainer: Trainer = { ...session, reference, stages: { ...standardStages, ...stages } };
   try {
     return await runSteps(session, config.train.steps, async (step) => {
@@ -45,11 +44,8 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
 }
 
 /** The frozen policy that the KL is measured to: the model as it was before the first step. */
-async function openReference({ config, model, progress }: Session): Promise<Decoder> {
-  if (progress.step === 0) return model.decoder.clone();
-  const options = { dtype: config.dtype, device: resolveDevice(config.device) };
-  const initial = config.model ?? join(config.output, 'model');
-  return loadModel(initial, options).decoder;
+function openReference({ config, model, progress }: Session): Decoder {
+  return progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
 }
 
 /** As TRL counts them: a prompt once for each of its completions. */

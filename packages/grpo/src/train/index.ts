@@ -1,6 +1,6 @@
 export { type EvalResult, evaluate } from './evaluate.js';
 export { trainGrpo } from './grpo.js';
-export { openModel, resolveDevice } from './model-source.js';
+export { openModel } from './model-source.js';
 export type { Rollout } from './roll-out.js';
 export { openSession, type RunEnd, type Session, samplingOf, type Watcher } from './session.js';
 export { trainSft } from './sft-run.js';

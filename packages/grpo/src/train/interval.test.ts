@@ -79,8 +79,8 @@ describe('meanInterval', () => {
     expect((high - low) / 2 / Math.sqrt(variance / n) / quantile).toBeLessThan(1.001);
   });
 
-  it('has no width without spread, and is not there for two values', () => {
-    expect(meanInterval([0.5, 0.5, 0.5])).toEqual({ low: 0.5, high: 0.5 });
+  it('is not there for equal values, which would make it a point, and for two', () => {
+    expect(meanInterval([0.1, 0.1, 0.1])).toBeUndefined();
     expect(meanInterval([0, 1])).toBeUndefined();
   });
 });

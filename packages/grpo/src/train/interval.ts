@@ -45,12 +45,12 @@ export function clusteredWilson(correct: readonly number[], samples: number): In
 }
 
 /**
- * Student's 95 % interval of a mean of independent values; undefined for fewer than three, which tell too little of
- * their spread.
+ * Student's 95 % interval of a mean of independent values; undefined for fewer than three and for equal ones, which
+ * tell nothing of their spread.
  */
 export function meanInterval(values: readonly number[]): Interval | undefined {
   const n = values.length;
-  if (n < 3) return undefined;
+  if (n < 3 || values.every((value) => value === values[0])) return undefined;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const half = studentQuantile(n - 1) * Math.sqrt(squares / (n - 1) / n);

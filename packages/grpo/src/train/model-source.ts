@@ -6,7 +6,7 @@ import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
 import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
 
 /** Where tensors live: the configured device, or cuda when there is one. */
-export function resolveDevice(device: Config['device']): string {
+function resolveDevice(device: Config['device']): string {
   if (device === 'cpu') return 'cpu';
   const found = cudaDeviceCount() > 0;
   if (device === 'cuda' && !found) {
@@ -17,20 +17,17 @@ export function resolveDevice(device: Config['device']): string {
   return found ? 'cuda:0' : 'cpu';
 }
 
-/**
- * The model that a run starts from: the configured folder, or for arithmetic a tiny one made of the seed, which is
- * left in the run folder.
- */
-export async function openModel(config: Config): Promise<Model> {
-  const options = { dtype: config.dtype, device: resolveDevice(config.device) };
-  if (config.model !== undefined) return loadModel(config.model, options);
-  if (config.task.name !== 'arithmetic') {
-    throw new UserError('no model is set', {
-      hint: 'model=PATH takes a Hugging Face folder (config.json, *.safetensors, tokenizer.json)',
-    });
-  }
-  const dir = join(config.output, 'model');
+/** The folder of the model that a run starts from: the configured one, or that of the tiny model in the run folder. */
+const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');
+
+/** Loads a model as it is configured: the one that a run starts from unless another folder is given. */
+export function openModel(config: Config, dir = initialModel(config)): Model {
+  return loadModel(dir, { dtype: config.dtype, device: resolveDevice(config.device) });
+}
+
+/** Puts a tiny model for arithmetic, made of the seed, into the run folder: for runs without a configured model. */
+export async function makeArithmeticModel(config: Config): Promise<void> {
+  const dir = initialModel(config);
   await writeArithmeticModelFiles(dir);
   writeRandomWeights(dir, config.seed);
-  return loadModel(dir, options);
 }

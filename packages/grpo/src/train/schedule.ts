@@ -8,7 +8,7 @@ import type { Config } from '../config/schema.js';
  */
 export function learningRateAt(options: Config['optimizer'], step: number, steps: number): number {
   const { learningRate, schedule, warmupSteps } = options;
-  if (step < warmupSteps) return (learningRate * (step + 1)) / warmupSteps;
+  if (step < warmupSteps) return learningRate * ((step + 1) / warmupSteps);
   const progress = (step - warmupSteps) / Math.max(1, steps - warmupSteps);
   switch (schedule) {
     case 'constant':

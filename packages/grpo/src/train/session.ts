@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { configRecord, type ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { packageVersion } from '../config/version.js';
-import { loadModel, type Model } from '../models/index.js';
+import type { Model } from '../models/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { type LoadedTask, loadTask } from '../tasks/index.js';
 import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
 import { type EvalResult, evaluate } from './evaluate.js';
 import type { MetricsRow } from './metrics.js';
-import { openModel, resolveDevice } from './model-source.js';
+import { makeArithmeticModel, openModel } from './model-source.js';
 import { RunFolder } from './run-folder.js';
 
 /** What a run tells whoever watches it. */
@@ -40,42 +40,61 @@ export interface Session extends AsyncDisposable {
   signal: AbortSignal | undefined;
 }
 
-/** Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint. */
+/**
+ * Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint.
+ *
+ * @throws what loading the task and the model throws; UserError for an output folder that holds a run, or with `resume`
+ * holds none
+ */
 export async function openSession(
   resolved: ResolvedConfig,
   options: { resume?: boolean; watcher?: Watcher; signal?: AbortSignal } = {},
 ): Promise<Session> {
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
-  const task = await loadTask(config);
-  const versions = { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() };
-  const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
-  const folder = options.resume
-    ? await RunFolder.resume(config.output, checkpoint?.step ?? -1)
-    : RunFolder.create(config.output, configRecord(resolved, versions));
-  const model = checkpoint
-    ? loadModel(checkpoint.dir, { dtype: config.dtype, device: resolveDevice(config.device) })
-    : await openModel(config);
-  for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
-  const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
-  if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
-  return {
-    config,
-    model,
-    task,
-    optimizer,
-    sampling: samplingOf(config, task.stop),
-    folder,
-    progress: checkpoint ? readTrainerState(checkpoint.dir, progressSchema) : { step: 0, tokens: 0 },
-    watcher: options.watcher ?? {},
-    signal: options.signal,
-    async [Symbol.asyncDispose]() {
-      folder.close();
-      task[Symbol.dispose]();
-      optimizer.dispose();
-      model.decoder.dispose();
-    },
+  const cleanups: (() => void)[] = [];
+  const close = () => {
+    for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
+  const own = (model: Model) => {
+    cleanups.push(() => model.decoder.dispose());
+    return model;
+  };
+  try {
+    const task = await loadTask(config);
+    cleanups.push(() => task[Symbol.dispose]());
+    const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
+    // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
+    const configured = checkpoint || config.model === undefined ? undefined : own(openModel(config));
+    const versions = { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() };
+    const folder = options.resume
+      ? await RunFolder.resume(config.output, checkpoint?.step ?? -1)
+      : RunFolder.create(config.output, configRecord(resolved, versions));
+    cleanups.push(() => folder.close());
+    if (!checkpoint && !configured) await makeArithmeticModel(config);
+    const model = configured ?? own(openModel(config, checkpoint?.dir));
+    for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
+    const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
+    cleanups.push(() => optimizer.dispose());
+    if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
+    return {
+      config,
+      model,
+      task,
+      optimizer,
+      sampling: samplingOf(config, task.stop),
+      folder,
+      progress: checkpoint ? readTrainerState(checkpoint.dir, progressSchema) : { step: 0, tokens: 0 },
+      watcher: options.watcher ?? {},
+      signal: options.signal,
+      async [Symbol.asyncDispose]() {
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** How completions are sampled; `stop` are the task's stop strings. */
@@ -88,6 +107,7 @@ export function samplingOf(
 
 /** Saves the run as it stands after its last step. */
 export function checkpointSession({ folder, model, optimizer, progress, config }: Session): void {
+  folder.flush();
   saveCheckpoint(
     folder.checkpoints,
     { step: progress.step, model, optimizer, state: progress },
@@ -142,7 +162,10 @@ export async function runSteps(
     folder.metrics(row);
     watcher.step?.(row);
     const last = progress.step === steps;
-    if (due(progress.step, config.eval.every) || last) after = await evaluateSession(session);
+    if (due(progress.step, config.eval.every) || last) {
+      const result = await evaluateSession(session);
+      if (last) after = result;
+    }
     if (due(progress.step, config.checkpoint.every) || last) {
       checkpointSession(session);
       saved = progress.step;

@@ -2,7 +2,6 @@ import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { uniform } from '../config/random.js';
 import { Decoder, type Model, pack } from '../models/index.js';
-import { scoreTokens } from '../objective/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Stages } from './stages.js';
 import { grpoStep } from './step.js';
@@ -21,7 +20,7 @@ const LENGTHS = [
   [5, 1, 12, 3],
   [2, 2, 9, 30],
   [1, 1, 7, 4],
-  [140, 6, 1, 3],
+  [110, 40, 1, 3],
 ];
 const ADVANTAGES = LENGTHS.flat().map((_, b) => Math.sin(2 * b + 1));
 
@@ -149,10 +148,13 @@ describe.each([
   });
 });
 
-/** The same weights in float64. */
+/** The same weights in float64, ready to train. */
 function wide({ config, parameters }: Decoder): Decoder {
-  const copies = noGrad(() => [...parameters].map(([name, p]) => [name, p.detach().to('float64')] as const));
-  return new Decoder(config, new Map(copies));
+  const copies = [...parameters].map(([name, p]) => [name, noGrad(() => p.detach().to('float64'))] as const);
+  for (const [, copy] of copies) copy.requiresGrad = true;
+  const decoder = new Decoder(config, new Map(copies));
+  onTestFinished(() => decoder.dispose());
+  return decoder;
 }
 
 describe.each([['gpt2'], ['qwen3']])('the gradient of a step of %s', (name) => {
@@ -166,13 +168,7 @@ describe.each([['gpt2'], ['qwen3']])('the gradient of a step of %s', (name) => {
     const decoder = wide(model.decoder);
     const wideModel = { ...model, decoder };
     const stages = { ...fixedStages(completions), update: () => ({ gradNorm: 1 }) };
-    // Without gradients: only the loss is wanted.
-    const frozen: Partial<Stages> = {
-      ...stages,
-      logprob: (policy, groups, temperature) => scoreTokens(policy, groups, temperature),
-    };
-    const trainer = trainerOf(wideModel, settings, frozen, reference);
-    for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
+    const trainer = trainerOf(wideModel, settings, stages, reference);
     const move = (distance: number, direction: Map<string, Float32Array>) =>
       noGrad(() =>
         tidy(() => {

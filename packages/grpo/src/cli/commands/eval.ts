@@ -10,7 +10,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   const { config } = resolveConfig({ command: 'eval', file: flags.config as string | undefined, settings });
   if (config.threads !== undefined) setThreads(config.threads);
   using task = await loadTask(config);
-  const model = await openModel(config);
+  const model = openModel(config);
   const { limit, samples, temperature } = config.eval;
   const sampling = samplingOf(config, task.stop);
   const result = await evaluate(model, task, { limit, samples, temperature, sampling }, config.seed);

@@ -19,7 +19,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     settings,
   });
   if (config.threads !== undefined) setThreads(config.threads);
-  const model = await openModel(config);
+  const model = openModel(config);
   const rendered = prompts.map((text) =>
     renderPrompt(model.tokenizer, model.template, asPrompt(text, config.task.system)),
   );

@@ -34,7 +34,7 @@ export const taskSection = z.strictObject({
     .string()
     .optional()
     .describe(
-      "System message before every question, in the model's chat template; empty text: none, but in the template. Plain text when not given",
+      "System message before every question, through the model's chat template; empty text is the template without one. Plain text when not given",
     ),
   stop: z
     .array(z.string().min(1))

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
+
+/** How a command ended. */
+export interface Ended {
+  /** Exit code; null when a signal ended it. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+/** A command that runs as a process of its own; what hangs is killed after a minute. */
+export interface Running {
+  child: ChildProcess;
+  ended: Promise<Ended>;
+  /** Waits until standard output and error together contain the text; rejects when the command ends without it. */
+  says(text: string): Promise<void>;
+}
+
+/** Starts `grpo ARGV` in a folder. */
+export function start(cwd: string, argv: readonly string[]): Running {
+  const child = spawn(process.execPath, [MAIN, ...argv], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, out, err }));
+  });
+  const says = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => (out + err).includes(text) && resolve();
+      child.stdout.on('data', look);
+      child.stderr.on('data', look);
+      child.on('close', () => reject(new Error(`ended without '${text}':\n${out}\n${err}`)));
+      look();
+    });
+  return { child, ended, says };
+}
+
+/** Runs `grpo ARGV` in a folder to its end. */
+export function grpo(cwd: string, ...argv: string[]): Promise<Ended> {
+  return start(cwd, argv).ended;
+}

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Groups, type MicroBatch, microBatches } from './micro-batch.js';
+
+/** Groups of these lengths; every token is an id of its own. */
+function groupsOf(promptLengths: readonly number[], completionLengths: readonly number[]): Groups {
+  let next = 0;
+  const take = (length: number) => ({ ids: Array.from({ length }, () => next++) });
+  return { prompts: promptLengths.map(take), completions_B: completionLengths.map(take) };
+}
+
+/** Tokens that are computed, each prompt once. */
+const cost = ({ groups }: MicroBatch) =>
+  groups.reduce((sum, { prompt, completions }) => sum + prompt.length + completions.flat().length, 0);
+
+describe('micro-batches', () => {
+  it('share a prompt among its completions, as far as the budget goes', () => {
+    const groups = groupsOf([10, 20], [5, 5, 5, 1, 2, 3]);
+    const summary = (budget: number) => microBatches(groups, [0, 1], budget).map(({ members }) => members);
+    expect(summary(1000)).toEqual([[0, 1, 2, 3, 4, 5]]);
+    // 10 + 5 + 5 + 5 + 20 + 1
+    expect(summary(46)).toEqual([
+      [0, 1, 2, 3],
+      [4, 5],
+    ]);
+    expect(summary(45)).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+    ]);
+    // The second prompt is counted again where its group is cut.
+    expect(summary(23)).toEqual([[0, 1], [2], [3, 4], [5]]);
+    expect(summary(1)).toEqual([[0], [1], [2], [3], [4], [5]]);
+  });
+
+  const cases = fc
+    .record({
+      prompts: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 6 }),
+      size: fc.integer({ min: 1, max: 5 }),
+    })
+    .chain(({ prompts, size }) =>
+      fc.record({
+        prompts: fc.constant(prompts),
+        size: fc.constant(size),
+        completions: fc.array(fc.integer({ min: 1, max: 30 }), {
+          minLength: prompts.length * size,
+          maxLength: prompts.length * size,
+        }),
+        chosen: fc.subarray([...prompts.keys()]),
+        budget: fc.integer({ min: 1, max: 120 }),
+      }),
+    );
+
+  it('hold every chosen completion once, in order, with its prompt', () => {
+    fc.assert(
+      fc.property(cases, ({ prompts, size, completions, chosen, budget }) => {
+        const groups = groupsOf(prompts, completions);
+        const batches = microBatches(groups, chosen, budget);
+        expect(batches.flatMap(({ members }) => members)).toEqual(
+          chosen.flatMap((p) => Array.from({ length: size }, (_, i) => p * size + i)),
+        );
+        for (const batch of batches) {
+          const scored = batch.groups.flatMap((group) => group.completions.map((ids) => [group.prompt, ids]));
+          expect(scored).toEqual(
+            batch.members.map((b) => [
+              groups.prompts[Math.floor(b / size)]!.ids,
+              groups.completions_B[b]!.ids,
+            ]),
+          );
+          expect(new Set(batch.groups.map(({ prompt }) => prompt[0])).size).toBe(batch.groups.length);
+        }
+      }),
+    );
+  });
+
+  it('keep to the budget unless one completion exceeds it, and are as full as that allows', () => {
+    fc.assert(
+      fc.property(cases, ({ prompts, size, completions, chosen, budget }) => {
+        const batches = microBatches(groupsOf(prompts, completions), chosen, budget);
+        for (const [i, batch] of batches.entries()) {
+          expect(cost(batch) <= budget || batch.members.length === 1).toBe(true);
+          const next = batches[i + 1]?.members[0];
+          if (next === undefined) continue;
+          const prompt = Math.floor(next / size);
+          const joins = Math.floor(batch.members.at(-1)! / size) === prompt;
+          expect(cost(batch) + completions[next]! + (joins ? 0 : prompts[prompt]!)).toBeGreaterThan(budget);
+        }
+      }),
+    );
+  });
+});

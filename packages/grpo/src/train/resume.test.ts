@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { type RunOptions, remainsOf, run } from './run.test.helper.js';
+import { tinyModelFolder } from './tiny-model.test.helper.js';
+
+const FREQUENT = [
+  'checkpoint.every=3',
+  'eval.every=3',
+  'optimizer.schedule=cosine',
+  'optimizer.warmupSteps=2',
+];
+
+const GRPO = [
+  'optimizer.learningRate=0.01',
+  'objective.beta=0.05',
+  'objective.iterations=2',
+  'objective.oldLogprobs=recompute',
+  'train.microBatchTokens=30',
+];
+
+const cases: [string, Omit<RunOptions, 'output'>][] = [
+  ['GRPO with a reference and two passes', { settings: GRPO }],
+  [
+    'GRPO of two minibatches in bfloat16',
+    { settings: [...GRPO, 'objective.minibatches=2', 'dtype=bfloat16'] },
+  ],
+  ['SFT', { command: 'sft', settings: ['sft.learningRate=0.01'] }],
+];
+
+describe.each(cases)('%s', (_, { command = 'train', settings }) => {
+  it('resumed is the run that was never stopped', async () => {
+    const root = tempFolder();
+    const model = await tinyModelFolder();
+    const at = (name: string) => ({
+      command,
+      output: join(root, name),
+      settings: [...settings, ...FREQUENT, `model=${model}`],
+    });
+    const whole = await run(at('whole'));
+    expect(whole.end).toMatchObject({ interrupted: false, before: { problems: 2 }, after: { problems: 2 } });
+
+    const stopped = await run({ ...at('stopped'), stopAfter: 4 });
+    expect(stopped.end).toMatchObject({ interrupted: true, before: { problems: 2 }, after: undefined });
+    expect(stopped.rows.map(({ step }) => step)).toEqual([1, 2, 3, 4]);
+    const rest = await run({ ...at('stopped'), resume: true });
+    expect(rest.rows.map(({ step }) => step)).toEqual([5, 6, 7, 8]);
+
+    await expect(run({ ...at('crashed'), crashAfter: 5 })).rejects.toThrow('the lights went out');
+    // From the last checkpoint: steps 4 and 5 are done again.
+    const again = await run({ ...at('crashed'), resume: true });
+    expect(again.rows.map(({ step }) => step)).toEqual([4, 5, 6, 7, 8]);
+
+    const expected = remainsOf(join(root, 'whole'), command);
+    expect(expected.metrics).toHaveLength(8);
+    expect(expected.evaluations.map(({ step }) => step)).toEqual([0, 3, 6, 8]);
+    expect(remainsOf(join(root, 'stopped'), command)).toEqual(expected);
+    expect(remainsOf(join(root, 'crashed'), command)).toEqual(expected);
+  });
+});
+
+describe('a run with a model of its own making', () => {
+  it('resumes with the reference that it began with', async () => {
+    const root = tempFolder();
+    const at = (name: string) => ({ output: join(root, name), settings: GRPO });
+    await run(at('whole'));
+    await run({ ...at('stopped'), stopAfter: 2 });
+    await run({ ...at('stopped'), resume: true });
+    expect(remainsOf(join(root, 'stopped'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+});
+
+describe('a run that crashes before its first checkpoint', () => {
+  it('begins again when it is resumed', async () => {
+    const root = tempFolder();
+    const model = await tinyModelFolder();
+    const at = (name: string) => ({ output: join(root, name), settings: [...GRPO, `model=${model}`] });
+    await run(at('whole'));
+    await expect(run({ ...at('crashed'), crashAfter: 2 })).rejects.toThrow('the lights went out');
+    const { end } = await run({ ...at('crashed'), resume: true });
+    expect(end.before).toBeDefined();
+    expect(remainsOf(join(root, 'crashed'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+});
+
+describe('two runs', () => {
+  it('with one seed are equal, with two seeds are not', async () => {
+    const root = tempFolder();
+    const model = await tinyModelFolder();
+    const [one, same, other] = await Promise.all(
+      [1, 1, 2].map(async (seed, i) => {
+        const output = join(root, String(i));
+        await run({ output, settings: [...GRPO, `model=${model}`, `seed=${seed}`] });
+        return remainsOf(output);
+      }),
+    );
+    const unmeasured = (remains: typeof one) => ({ ...remains, metrics: [] });
+    expect(unmeasured(same)).toEqual(unmeasured(one));
+    expect(other!.completions).not.toEqual(one!.completions);
+    expect(other!.weights).not.toEqual(one!.weights);
+  });
+});

@@ -1,0 +1,116 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { memory } from '@grpo/torch';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../config/errors.js';
+import { FileError } from '../formats/file-error.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { remainsOf, resolvedRun, run } from './run.test.helper.js';
+import { openSession, runSteps } from './session.js';
+import { tinyModelFolder } from './tiny-model.test.helper.js';
+
+describe('a session', () => {
+  it('whose model cannot be loaded leaves no run behind', async () => {
+    const output = join(tempFolder(), 'run');
+    await expect(run({ output, settings: ['model=/nowhere/at/all'] })).rejects.toThrow('no model folder');
+    expect(existsSync(output)).toBe(false);
+    const { end } = await run({ output, settings: [`model=${await tinyModelFolder()}`] });
+    expect(end.interrupted).toBe(false);
+  });
+
+  it('does not write into the folder of another run', async () => {
+    const output = join(tempFolder(), 'run');
+    const settings = ['train.steps=8'];
+    await run({ output, settings });
+    const before = remainsOf(output);
+    await expect(run({ output, settings: ['seed=5'] })).rejects.toThrow('holds a run already');
+    expect(remainsOf(output)).toEqual(before);
+  });
+
+  it('that cannot be opened holds neither tensors nor the folder', async () => {
+    const output = join(tempFolder(), 'run');
+    const options = { output, settings: [`model=${await tinyModelFolder()}`] };
+    await run({ ...options, stopAfter: 1 });
+    const live = memory();
+    const optimizer = join(output, 'checkpoints', 'step-1', 'trainer', 'optimizer.safetensors');
+    rmSync(optimizer);
+    for (const _ of [1, 2]) {
+      await expect(openSession(resolvedRun(options), { resume: true })).rejects.toThrow(FileError);
+    }
+    expect(memory()).toEqual(live);
+    expect(existsSync(join(output, 'run.lock'))).toBe(false);
+  });
+
+  it('frees everything when it is disposed', async () => {
+    const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
+    const live = memory();
+    const session = await openSession(resolvedRun(options));
+    expect(memory().tensors).toBeGreaterThan(live.tensors);
+    await expect(openSession(resolvedRun(options), { resume: true })).rejects.toThrow(UserError);
+    await session[Symbol.asyncDispose]();
+    expect(memory()).toEqual(live);
+    const again = await openSession(resolvedRun(options), { resume: true });
+    await again[Symbol.asyncDispose]();
+  });
+
+  it('refuses to resume what is no run', async () => {
+    const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
+    await expect(openSession(resolvedRun(options), { resume: true })).rejects.toThrow('no run to resume');
+  });
+});
+
+describe('the steps of a session', () => {
+  /** A run whose steps do nothing: its evaluations and checkpoints. */
+  async function course(settings: string[], { steps = 5, stopAfter = 0 } = {}) {
+    const output = join(tempFolder(), 'run');
+    const interrupt = new AbortController();
+    const evaluations: number[] = [];
+    const rows: number[] = [];
+    const resolved = resolvedRun({ output, settings: [`model=${await tinyModelFolder()}`, ...settings] });
+    await using session = await openSession(resolved, {
+      signal: interrupt.signal,
+      watcher: { evaluated: (_, step) => evaluations.push(step), step: ({ step }) => rows.push(step) },
+    });
+    const saved: number[] = [];
+    const end = await runSteps(session, steps, async (index) => {
+      for (let step = 1; step <= index; step++) {
+        if (!saved.includes(step) && existsSync(join(output, 'checkpoints', `step-${step}`)))
+          saved.push(step);
+      }
+      if (index + 1 === stopAfter) interrupt.abort();
+      return { step: index + 1 };
+    });
+    for (let step = 1; step <= steps; step++) {
+      if (!saved.includes(step) && existsSync(join(output, 'checkpoints', `step-${step}`))) saved.push(step);
+    }
+    return { end, evaluations, rows, saved };
+  }
+
+  it('are evaluated before and after, and saved at the end', async () => {
+    const { end, ...rest } = await course([]);
+    expect(rest).toEqual({ evaluations: [0, 5], rows: [1, 2, 3, 4, 5], saved: [5] });
+    expect(end.interrupted).toBe(false);
+  });
+
+  it('are evaluated and saved every so many, and never twice', async () => {
+    const { evaluations, saved } = await course(['eval.every=2', 'checkpoint.every=2', 'eval.before=false'], {
+      steps: 4,
+    });
+    expect([evaluations, saved]).toEqual([
+      [2, 4],
+      [2, 4],
+    ]);
+  });
+
+  it('end after the one in which the run is interrupted, which is saved', async () => {
+    const { end, ...rest } = await course(['eval.every=2'], { stopAfter: 3 });
+    expect(rest).toEqual({ evaluations: [0, 2], rows: [1, 2, 3], saved: [3] });
+    expect(end).toMatchObject({ interrupted: true, before: { problems: 2 }, after: undefined });
+  });
+
+  it('count as done when the interruption comes during the last', async () => {
+    const { end, evaluations, saved } = await course([], { stopAfter: 5 });
+    expect([end.interrupted, evaluations, saved]).toEqual([false, [0, 5], [5]]);
+    expect(end.after).toBeDefined();
+  });
+});
