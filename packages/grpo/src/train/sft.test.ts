@@ -1,7 +1,8 @@
-import { AdamW } from '@grpo/torch';
+import { AdamW, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../config/errors.js';
 import type { Model } from '../models/index.js';
+import { scoreTokens } from '../objective/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { type Example, examplesOf, sftStep } from './sft.js';
 import { fixtureModel, weightsOf } from './step.test.helper.js';
@@ -87,7 +88,7 @@ describe('an example', () => {
     const { demonstration: _, ...silent } = other;
     expect(examplesOf(fixtureModel('qwen3'), taskOf([silent, shown]))).toHaveLength(1);
     expect(() => examplesOf(fixtureModel('qwen3'), taskOf([silent]))).toThrow(
-      new UserError("the task 'stub' has no demonstrations to imitate"),
+      "the task 'stub' has no demonstrations to imitate",
     );
   });
 
@@ -100,30 +101,30 @@ describe('an example', () => {
 });
 
 describe('an SFT step', () => {
-  /** −log π of the completion's tokens, mean. */
-  const lossOf = async (model: Model, example: Example) => {
-    const frozen = { ...OPTIONS, learningRate: 0 };
-    return (await sftStep(model, optimizerOf(model), [example], frozen)).loss;
-  };
+  const logprobOf = ({ decoder }: Model, { prompt, completion }: Example) =>
+    noGrad(() =>
+      tidy(() => scoreTokens(decoder, [{ prompt, completions: [completion] }], 1).logprobs_T.toNumbers()),
+    );
 
   it('teaches the model to end', async () => {
     const model = fixtureModel('qwen3');
     const optimizer = optimizerOf(model);
     const [{ prompt, completion }] = examplesOf(model, taskOf(PROBLEMS)) as [Example];
-    const end = { prompt: [...prompt, ...completion.slice(0, -1)], completion: completion.slice(-1) };
-    const before = await lossOf(model, end);
-    for (let step = 0; step < 5; step++) await sftStep(model, optimizer, [{ prompt, completion }], OPTIONS);
-    expect(before).toBeGreaterThan(3);
-    expect(await lossOf(model, end)).toBeLessThan(1);
+    const example = { prompt, completion };
+    const before = logprobOf(model, example).at(-1)!;
+    for (let step = 0; step < 5; step++) await sftStep(model, optimizer, [example], OPTIONS);
+    expect(before).toBeLessThan(-3);
+    expect(logprobOf(model, example).at(-1)).toBeGreaterThan(-1);
   });
 
   it('with a gradient that is not finite says so and changes nothing', async () => {
     const model = fixtureModel('qwen3');
     const examples = examplesOf(model, taskOf(PROBLEMS));
     const optimizer = optimizerOf(model);
+    const [first] = model.decoder.parameters.values();
+    noGrad(() => first!.mul_(Number.NaN));
     const before = weightsOf(model.decoder);
-    const infinite = { ...examples[0]!, completion: [] };
-    const step = sftStep(model, optimizer, [infinite], OPTIONS);
+    const step = sftStep(model, optimizer, examples, OPTIONS);
     await expect(step).rejects.toThrow(UserError);
     expect(weightsOf(model.decoder)).toEqual(before);
   });

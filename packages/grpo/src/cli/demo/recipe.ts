@@ -33,7 +33,7 @@ export function grpoRecipe({ output, shared }: DemoOptions, model: string, name 
     model,
     output: `${output}/${name}`,
     task,
-    train: { steps: 80 },
+    train: { steps: 100 },
     rollout: { prompts: 16, group: 16, maxNewTokens: 40 },
     optimizer: { ...optimizer, learningRate: 2e-4 },
     eval: evaluation,
