@@ -12,7 +12,14 @@ const folder = mkdtempSync(join(tmpdir(), 'grpo-demo-'));
 
 /** The last line that the demo prints with --json. */
 function demo(seed) {
-  const args = [command, 'demo', '--controls', '--json', `seed=${seed}`, `output=${join(folder, `seed-${seed}`)}`];
+  const args = [
+    command,
+    'demo',
+    '--controls',
+    '--json',
+    `seed=${seed}`,
+    `output=${join(folder, `seed-${seed}`)}`,
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (text) => {

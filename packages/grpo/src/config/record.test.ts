@@ -40,7 +40,10 @@ describe('configRecord', () => {
     });
     const { output: _, train: __, ...rest } = first.config;
     expect(again.config).toEqual({ ...rest, output: folder, train: { ...first.config.train, steps: 500 } });
-    expect(again.provenance['eval.before']).toBe(join(folder, 'config.json'));
+    // Each value keeps the source that it had in the first run.
+    expect(again.provenance['eval.before']).toBe('command line');
+    expect(again.provenance['train.steps']).toBe('command line');
+    expect(again.provenance.output).toBe(join(folder, 'config.json'));
     const changed = resolveConfig({
       command: 'train',
       layers: [recordLayer(folder)],

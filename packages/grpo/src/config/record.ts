@@ -55,7 +55,7 @@ export function recordLayer(folder: string): Layer {
   const known = new Set(keys.map((key) => key.path));
   for (const [path, { value, source }] of Object.entries(record.data.values)) {
     if (value === undefined || source.startsWith('default (')) continue;
-    if (known.has(path)) layer.entries.set(path, { value, source: file });
+    if (known.has(path)) layer.entries.set(path, { value, source });
     else layer.problems.push(`${file} has the setting ${path}, which this version does not know.`);
   }
   layer.entries.set('output', { value: folder, source: file });

@@ -65,12 +65,12 @@ describe('layers', () => {
     const { config } = resolveConfig({
       command: 'train',
       file,
-      settings: ['task.data=a.jsonl', 'model=m', 'task.system=', 'eval.samples=0', 'train.steps=0'],
+      settings: ['task.data=a.jsonl', 'model=m', 'task.system=', 'eval.samples=0', 'objective.clipLow=0'],
     });
     expect(config.optimizer.maxGradNorm).toBe(0);
     expect(config.eval).toMatchObject({ before: false, samples: 0 });
     expect(config.task.system).toBe('');
-    expect(config.train.steps).toBe(0);
+    expect(config.objective.clipLow).toBe(0);
   });
 
   it('reads command-line values by the type of their key', () => {

@@ -71,7 +71,7 @@ describe('RunFolder', () => {
   it('resumes without gap and without duplicate', async () => {
     const path = killedRun();
     const kept = rows(path, 'completions.jsonl').slice(0, 4);
-    const run = await RunFolder.resume(path, 2);
+    const run = await RunFolder.resume(path, 2, record);
     expect(readdirSync(run.checkpoints)).toEqual(['step-2']);
     for (const step of [3, 4]) {
       run.metrics({ step, loss: 7 });
@@ -91,19 +91,21 @@ describe('RunFolder', () => {
 
   it('resumes at the last step, and before the first', async () => {
     const path = killedRun();
-    (await RunFolder.resume(path, 4)).close();
+    (await RunFolder.resume(path, 4, record)).close();
     expect(steps(path, 'metrics.jsonl')).toEqual([1, 2, 3, 4]);
-    (await RunFolder.resume(path, -1)).close();
+    (await RunFolder.resume(path, -1, record)).close();
     for (const name of ['metrics.jsonl', 'completions.jsonl', 'eval.jsonl'])
       expect(steps(path, name)).toEqual([]);
   });
 
   it('says what it cannot resume', async () => {
     const path = tempFolder();
-    await expect(RunFolder.resume(path, 1)).rejects.toThrow(/holds no run to resume: it has no config\.json/);
+    await expect(RunFolder.resume(path, 1, record)).rejects.toThrow(
+      /holds no run to resume: it has no config\.json/,
+    );
     const run = killedRun();
     writeFileSync(join(run, 'metrics.jsonl'), '{"step":1}\n{"steps":2}\n');
-    await expect(RunFolder.resume(run, 2)).rejects.toThrow(
+    await expect(RunFolder.resume(run, 2, record)).rejects.toThrow(
       /metrics\.jsonl:2: a row must have the number of its step/,
     );
     expect(existsSync(join(run, 'run.lock'))).toBe(false);
@@ -115,13 +117,13 @@ describe('the lock of a run folder', () => {
 
   it('keeps a second run out until the first one is closed', async () => {
     const path = killedRun();
-    const first = await RunFolder.resume(path, 4);
-    await expect(RunFolder.resume(path, 4)).rejects.toThrow(
+    const first = await RunFolder.resume(path, 4, record);
+    await expect(RunFolder.resume(path, 4, record)).rejects.toThrow(
       `in use by a run that is still going on (process ${process.pid})`,
     );
     expect(existsSync(lockOf(path))).toBe(true);
     first.close();
-    const second = await RunFolder.resume(path, 4);
+    const second = await RunFolder.resume(path, 4, record);
     first.close();
     expect(existsSync(lockOf(path))).toBe(true);
     second.close();
@@ -132,7 +134,7 @@ describe('the lock of a run folder', () => {
     const { pid } = spawnSync(process.execPath, ['--version']);
     for (const content of [JSON.stringify({ pid, start: '1' }), '', '{"pid":']) {
       writeFileSync(lockOf(path), content);
-      (await RunFolder.resume(path, 4)).close();
+      (await RunFolder.resume(path, 4, record)).close();
       expect(existsSync(lockOf(path))).toBe(false);
     }
   });
@@ -140,6 +142,6 @@ describe('the lock of a run folder', () => {
   it.runIf(process.platform === 'linux')('is taken over when another process has got the id', async () => {
     const path = killedRun();
     writeFileSync(lockOf(path), JSON.stringify({ pid: process.pid, start: '1' }));
-    (await RunFolder.resume(path, 4)).close();
+    (await RunFolder.resume(path, 4, record)).close();
   });
 });

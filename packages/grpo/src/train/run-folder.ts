@@ -57,16 +57,16 @@ export class RunFolder implements Disposable {
           hint: 'Continue that run with --resume, or give another folder as output.',
         });
       }
-      writeFileAtomic(join(path, CONFIG), `${JSON.stringify(record, null, 2)}\n`);
+      writeRecord(path, record);
     });
   }
 
   /**
-   * Goes on with a run from a step: rows and checkpoints of later steps are dropped, since these steps are done again.
+   * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped, since these steps are done again.
    *
    * @throws UserError when there is no run, FormatError for a row that cannot be read, FileError
    */
-  static async resume(path: string, step: number): Promise<RunFolder> {
+  static async resume(path: string, step: number, record: ConfigRecord): Promise<RunFolder> {
     if (!existsSync(join(path, CONFIG))) {
       throw new UserError(`${path} holds no run to resume: it has no ${CONFIG}`, {
         hint: 'Give the run folder that a training command wrote.',
@@ -77,6 +77,7 @@ export class RunFolder implements Disposable {
       for (const { path: file } of folder.#files) await dropRowsAfter(file, step);
       folder.flush();
       dropCheckpointsAfter(folder.checkpoints, step);
+      writeRecord(path, record);
       return folder;
     } catch (error) {
       folder.close();
@@ -155,4 +156,8 @@ function startOfLine(file: string, line: number): number {
   } finally {
     closeSync(fd);
   }
+}
+
+function writeRecord(path: string, record: ConfigRecord): void {
+  writeFileAtomic(join(path, CONFIG), `${JSON.stringify(record, null, 2)}\n`);
 }

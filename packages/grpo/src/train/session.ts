@@ -67,9 +67,10 @@ export async function openSession(
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : own(openModel(config));
     const versions = { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() };
+    const record = configRecord(resolved, versions);
     const folder = options.resume
-      ? await RunFolder.resume(config.output, checkpoint?.step ?? -1)
-      : RunFolder.create(config.output, configRecord(resolved, versions));
+      ? await RunFolder.resume(config.output, checkpoint?.step ?? -1, record)
+      : RunFolder.create(config.output, record);
     cleanups.push(() => folder.close());
     if (!checkpoint && !configured) await makeArithmeticModel(config);
     const model = configured ?? own(openModel(config, checkpoint?.dir));

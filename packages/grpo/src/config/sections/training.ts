@@ -73,7 +73,7 @@ export const optimizerSection = z.strictObject({
 
 /** Length of the GRPO run, and its memory. */
 export const trainSection = z.strictObject({
-  steps: count.default(100).describe('GRPO steps: one rollout each'),
+  steps: positiveCount.default(100).describe('GRPO steps: one rollout each'),
   microBatchTokens: positiveCount
     .default(8192)
     .describe('Tokens in one forward and backward pass: more is faster and takes more memory; same gradient'),
@@ -81,7 +81,7 @@ export const trainSection = z.strictObject({
 
 /** Supervised fine-tuning on demonstrations. */
 export const sftSection = z.strictObject({
-  steps: count.default(100).describe('SFT steps: one optimizer step each'),
+  steps: positiveCount.default(100).describe('SFT steps: one optimizer step each'),
   batchSize: positiveCount
     .default(32)
     .describe('Demonstrations a step: more steadies the gradient and is slower'),
