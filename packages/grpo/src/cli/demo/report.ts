@@ -13,7 +13,7 @@ export interface DemoResult {
 
 /** The end of the demo in words: accuracies, the reward curve, three completions, where things are, what to try. */
 export function describeDemo({ sft, grpo, controls, rewards, seconds }: DemoResult): string {
-  const row = (label: string, arm: Arm) => `  ${label.padEnd(34)}${accuracy(arm)}`;
+  const row = (label: string, arm: Arm) => `  ${label.padEnd(36)}${accuracy(arm)}`;
   const lines = [
     '',
     `Accuracy on ${grpo.evaluation.problems} held-out problems, greedy, with its 95 % interval:`,
