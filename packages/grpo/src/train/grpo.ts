@@ -6,6 +6,7 @@ import { openModel } from './model-source.js';
 import type { StepRow } from './run-folder.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
+import { SignalWatch } from './signal.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import { grpoStep, type StepResult } from './step.js';
 import type { Trainer } from './trainer.js';
@@ -20,6 +21,7 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
   const order = new DataOrder(task.train.length, config.seed);
   const reference = config.objective.beta > 0 ? openReference(session) : undefined;
   const trainer: Trainer = { ...session, reference, stages: { ...standardStages, ...stages } };
+  const signal = new SignalWatch();
   try {
     return await runSteps(session, config.train.steps, async (step) => {
       const start = performance.now();
@@ -31,12 +33,11 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
       folder.completions(completionRows(result, step + 1, config.rollout.group));
       const { failures } = result.rollout.rewardTable;
       if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
-      return metricsOf(
-        result,
-        step + 1,
-        { tokens: progress.tokens, stepTokens },
-        (performance.now() - start) / 1000,
-      );
+      const seconds = (performance.now() - start) / 1000;
+      const row = metricsOf(result, step + 1, { tokens: progress.tokens, stepTokens }, seconds);
+      const nothing = signal.after(row);
+      if (nothing !== undefined) watcher.note?.(nothing);
+      return row;
     });
   } finally {
     reference?.dispose();
