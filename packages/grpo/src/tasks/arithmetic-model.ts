@@ -5,6 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../formats/atomic-file.js';
+import { byteAlphabet } from '../text/byte-alphabet.js';
 
 /** Tokens that end or fill a sequence: no text of a completion. */
 const SPECIAL = ['<pad>', '<eos>'];
@@ -57,15 +58,6 @@ export async function writeArithmeticModelFiles(
   for (const [name, content] of Object.entries(files)) {
     writeFileAtomic(join(dir, name), `${JSON.stringify(content, null, 2)}\n`);
   }
-}
-
-/** The 256 bytes as byte-level BPE writes them: printable Latin-1 as itself, the others from U+0100 on. */
-function byteAlphabet(): string[] {
-  let moved = 0;
-  return Array.from({ length: 256 }, (_, byte) => {
-    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-    return String.fromCharCode(printable ? byte : 256 + moved++);
-  });
 }
 
 /** Byte-level BPE without merges: every byte of text is a token. */

@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { FormatError } from '../formats/format-error.js';
+import { byteAlphabet } from './byte-alphabet.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';
 
 /** What we use of the library; its own types do not resolve in ES modules and would be `any`. */
@@ -148,15 +149,10 @@ function mendWhitespace(preTokenizer: PreTokenizer | null): void {
 
 /** Without all bytes of UTF-8 the engine would drop characters silently. */
 function requireAllBytes(file: string, vocab: Record<string, number>): void {
-  const missing: string[] = [];
-  let moved = 0;
-  for (let byte = 0; byte < 256; byte++) {
-    // GPT-2's alphabet: printable Latin-1 stands for itself, the other bytes for U+0100 onwards.
-    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-    const char = String.fromCharCode(printable ? byte : 256 + moved++);
-    const inUtf8 = byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5;
-    if (inUtf8 && vocab[char] === undefined) missing.push(`0x${byte.toString(16).padStart(2, '0')}`);
-  }
+  const inUtf8 = (byte: number) => byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5;
+  const missing = byteAlphabet().flatMap((char, byte) =>
+    inUtf8(byte) && vocab[char] === undefined ? [`0x${byte.toString(16).padStart(2, '0')}`] : [],
+  );
   if (missing.length === 0) return;
   throw new FormatError(
     file,

@@ -1,7 +1,7 @@
 import { resolveConfig } from '../../config/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type ArmContext, grpo, Interrupted, moreSft, shuffledRewards, warmUp } from '../demo/arms.js';
-import { demoData, describeDemo } from '../demo/report.js';
+import { type DemoResult, demoData, describeDemo } from '../demo/report.js';
 import { createReporter } from '../live.js';
 import { watcherOf } from '../run.js';
 
@@ -39,9 +39,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     reporter.note('2. GRPO: 16 answers to each problem, rewarded when right.');
     const tuned = await grpo(context(true), sft.model);
     const seconds = (performance.now() - start) / 1000;
-    let controls:
-      | { moreSft: Awaited<ReturnType<typeof grpo>>; shuffled: Awaited<ReturnType<typeof grpo>> }
-      | undefined;
+    let controls: DemoResult['controls'];
     if (flags.controls) {
       reporter.note('3. Instead of GRPO: more SFT with the same compute.');
       const imitated = await moreSft(context(false), sft.model, tuned.tokens, sft);
