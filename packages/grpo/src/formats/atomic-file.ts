@@ -52,7 +52,7 @@ const toBytes = (data: string | Uint8Array) => (typeof data === 'string' ? Buffe
 const NO_FOLDER_SYNC = new Set<string | undefined>(['EINVAL', 'ENOTSUP', 'EACCES']);
 
 /** Makes a rename last through a power cut; Windows opens no folders and needs no such call. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   let fd: number | undefined;
   try {

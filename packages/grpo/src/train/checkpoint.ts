@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type AdamW, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { z } from 'zod';
 import { UserError } from '../config/errors.js';
-import { writeFileAtomic } from '../formats/atomic-file.js';
+import { syncFolder, writeFileAtomic } from '../formats/atomic-file.js';
 import { onFile } from '../formats/file-error.js';
 import { parseJsonObject } from '../formats/json.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
@@ -51,6 +51,8 @@ export function saveCheckpoint(
     saveModel(model, temporary);
     if (existsSync(dir)) setAside(root, dir);
     onFile('write', dir, () => renameSync(temporary, dir));
+    // The rename is on the disk before an older checkpoint goes.
+    syncFolder(root);
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
     throw error;
