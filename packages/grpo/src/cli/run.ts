@@ -3,6 +3,7 @@ import { openSession, type RunEnd, type Session, type Watcher } from '../train/i
 import type { MetricsRow } from '../train/metrics.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { formatEvaluation } from './evaluation.js';
+import { interruptible } from './interrupt.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
 
 /** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
@@ -29,13 +30,9 @@ export async function runTraining(
   }: { command: 'train' | 'sft'; steps: number; train: (session: Session) => Promise<RunEnd> },
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
-  const interrupt = new AbortController();
-  const onSignal = () => {
-    process.off('SIGINT', onSignal);
-    reporter.note('Interrupted: finishing this step and saving. Ctrl-C again stops at once.');
-    interrupt.abort();
-  };
-  process.on('SIGINT', onSignal);
+  using interrupt = interruptible(() =>
+    reporter.note('Interrupted: finishing this step and saving. Ctrl-C again stops at once.'),
+  );
   try {
     await using session = await openSession(resolved, {
       resume: args.flags.resume !== undefined,
@@ -49,7 +46,6 @@ export async function runTraining(
     reporter.done(summarize(command, session, end));
     return end.interrupted ? EXIT.interrupted : 0;
   } finally {
-    process.off('SIGINT', onSignal);
     reporter.close();
   }
 }

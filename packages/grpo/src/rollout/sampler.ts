@@ -141,11 +141,12 @@ class Decoding {
           return packed.attend(layer, q, k, v);
         };
         const hidden = decoder.hidden(packed, attend);
-        const lasts = shared.flatMap(({ prompt, count }, i) =>
-          Array(count).fill(packed.starts[i]! + prompt.length - 1),
-        );
-        const index = tensor(lasts, undefined, { dtype: 'int64', device: decoder.device });
-        this.#draw(decoder.logits(hidden.indexSelect(0, index)));
+        const index = (places: number[]) =>
+          tensor(places, undefined, { dtype: 'int64', device: decoder.device });
+        const lasts = shared.map(({ prompt }, i) => packed.starts[i]! + prompt.length - 1);
+        const logits = decoder.logits(hidden.indexSelect(0, index(lasts)));
+        const promptOfRow = shared.flatMap(({ count }, i) => Array<number>(count).fill(i));
+        this.#draw(logits.indexSelect(0, index(promptOfRow)));
       }),
     );
   }

@@ -2,6 +2,7 @@ import { resolveConfig } from '../../config/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type ArmContext, grpo, Interrupted, moreSft, shuffledRewards, warmUp } from '../demo/arms.js';
 import { type DemoResult, demoData, describeDemo } from '../demo/report.js';
+import { interruptible } from '../interrupt.js';
 import { createReporter } from '../live.js';
 import { watcherOf } from '../run.js';
 
@@ -10,12 +11,9 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   const { config } = resolveConfig({ command: 'demo', settings });
   const { seed, device, threads, output } = config;
   const reporter = createReporter({ json: flags.json === true });
-  const interrupt = new AbortController();
-  const onSignal = () => {
-    process.off('SIGINT', onSignal);
-    interrupt.abort();
-  };
-  process.on('SIGINT', onSignal);
+  using interrupt = interruptible(() =>
+    reporter.note('Interrupted: the demo ends after this step. Ctrl-C again stops at once.'),
+  );
 
   const rewards: number[] = [];
   const context = (watchRewards: boolean): ArmContext => ({
@@ -53,7 +51,6 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     if (error instanceof Interrupted) return EXIT.interrupted;
     throw error;
   } finally {
-    process.off('SIGINT', onSignal);
     reporter.close();
   }
 }

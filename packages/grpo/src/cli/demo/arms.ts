@@ -1,9 +1,9 @@
 import type { ResolvedConfig } from '../../config/index.js';
 import { permutation } from '../../config/random.js';
-import type { RunEnd } from '../../train/index.js';
 import {
   type EvalResult,
   openSession,
+  type RunEnd,
   type Session,
   type Stages,
   stages,
