@@ -1,0 +1,120 @@
+/** What a check is: a test of one thing that a right run fulfils, as data with one pure function. */
+
+import type { StepRecord } from '../trace/index.js';
+import { type InputName, type Inputs, inputs } from './inputs.js';
+import type { LogView } from './log-view.js';
+import type { Evidence, Measured, Outcome } from './outcome.js';
+
+/** Stages of a step, and of a run, that something can be wrong in. */
+export type Stage =
+  | 'template'
+  | 'tokens'
+  | 'masks'
+  | 'generation'
+  | 'reward'
+  | 'advantage'
+  | 'logprob'
+  | 'loss'
+  | 'kl'
+  | 'optimizer'
+  | 'weight sync'
+  | 'data'
+  | 'checkpoint'
+  | 'evaluation'
+  | 'configuration'
+  | 'performance';
+
+/**
+ * An identity holds in every right implementation; only it may fail. A heuristic depends on task, model and phase: it
+ * warns or informs.
+ */
+export type Kind = 'identity' | 'heuristic';
+
+/** A fault of the catalogue, `B01` to `B60`. */
+export type Fault = `B${number}`;
+
+/** What a finding makes worthless. */
+export interface Consequence {
+  rerun: 'nothing' | 'evaluation' | 'GRPO' | 'SFT and GRPO';
+  checkpointsVoid: boolean;
+}
+
+interface CheckInfo {
+  /** Unique: the fault, a dot, and what is looked at: `B07.ids`. */
+  code: `${Fault}.${string}`;
+  /** What must hold, as a statement. */
+  title: string;
+  stage: Stage;
+  kind: Kind;
+  /** Order of diagnosis, 1 to 8: what is wrong earlier may bring about what is seen later. */
+  level: number;
+  /** The test with its threshold, in words and numbers. */
+  threshold: string;
+  /** Where test and threshold come from. */
+  source: string;
+  /** What to do when it does not hold. */
+  remedy: string;
+  consequence: Consequence;
+  /** Faults that this one brings about: their findings are its consequences. */
+  induces?: readonly Fault[];
+  /** For a heuristic: what would settle it. */
+  settles?: string;
+}
+
+/** A check of one step record. */
+export interface StepCheck extends CheckInfo {
+  scope: 'step';
+  needs: readonly InputName[];
+  test(record: StepRecord): Outcome;
+}
+
+/** A check of scalar metrics over steps. */
+export interface LogCheck extends CheckInfo {
+  scope: 'log';
+  /** Metrics that must be in the log. */
+  needs: readonly string[];
+  test(log: LogView): Outcome;
+}
+
+export type Check = StepCheck | LogCheck;
+
+/** Makes a check of a step; its test gets the inputs that it names, all of them present. */
+export function stepCheck<const N extends InputName>(
+  check: Omit<StepCheck, 'scope' | 'needs' | 'test'> & {
+    needs: readonly N[];
+    test(given: Pick<Inputs, N>, record: StepRecord): Outcome;
+  },
+): StepCheck {
+  const { needs, test, ...info } = check;
+  return {
+    ...info,
+    scope: 'step',
+    needs,
+    test(record) {
+      const given: Partial<Inputs> = {};
+      const missing = needs.filter((name) => {
+        const value = inputs[name].from(record);
+        if (value === undefined) return true;
+        (given as Record<string, unknown>)[name] = value;
+        return false;
+      });
+      if (missing.length > 0)
+        return { verdict: 'not applicable', missing: missing.map((name) => inputs[name].path) };
+      return test(given as Pick<Inputs, N>, record);
+    },
+  };
+}
+
+/** Makes a check of a log; its test is asked only where every needed metric is there. */
+export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
+  return {
+    ...check,
+    scope: 'log',
+    test(log) {
+      const missing = check.needs.filter((name) => !log.has(name));
+      return missing.length > 0 ? { verdict: 'not applicable', missing } : check.test(log);
+    },
+  };
+}
+
+export type { Evidence, Measured, Outcome };

@@ -1,0 +1,260 @@
+/** Logs: lengths, loss, learning rate, and the numbers’ own consistency. */
+import { logCheck } from '../check.js';
+import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { known, longestRun, mannKendall, median } from '../trend.js';
+
+const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
+const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
+
+export const runLogChecks = [
+  logCheck({
+    code: 'B16.log',
+    title: 'Completions end by themselves',
+    stage: 'generation',
+    kind: 'heuristic',
+    level: 8,
+    threshold: 'not 95 % or more cut off in 3 entries in a row',
+    source: 'seed 000 (1.0 throughout), trl#5697: a limit of 256 tokens cut 97 %',
+    remedy:
+      'Look at the last tokens of a completion: an end token that the sampler does not know, or an answer that needs more room.',
+    consequence: harmless,
+    induces: ['B26', 'B58'],
+    settles: 'The set of end tokens that the engine used beside the template’s end of turn.',
+    needs: ['completions/clipped_ratio'],
+    test(log) {
+      const cut = log.column('completions/clipped_ratio');
+      const { start, length } = longestRun(cut, (share) => share >= 0.95);
+      const measured = { entries: known(cut).length, inARow: length, fromStart: start === 0 };
+      return length >= 3
+        ? warn(measured, [
+            { step: log.steps[start]!, text: 'completions/clipped_ratio', values: { value: cut[start]! } },
+          ])
+        : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B08.log',
+    title: 'Completions do not unlearn to end',
+    stage: 'generation',
+    kind: 'heuristic',
+    level: 8,
+    threshold: 'share cut off not rising over 20 entries or more (Mann–Kendall z > 3) by more than 0.2',
+    source: 'unsloth-zoo#832; a public run went from 0.5 to 1.0 in 200 steps',
+    remedy: 'Check that the end token is inside the loss mask; then whether the reward prefers length.',
+    consequence,
+    settles:
+      'The mask at the end token in a step’s record, and the probability of the end token where completions ended.',
+    needs: ['completions/clipped_ratio'],
+    test(log) {
+      const cut = known(log.column('completions/clipped_ratio'));
+      if (cut.length < 20) return notApplicable('20 entries');
+      const { z } = mannKendall(cut);
+      const tenth = Math.max(1, Math.floor(cut.length / 10));
+      const rise = median(cut.slice(-tenth)) - median(cut.slice(0, tenth));
+      const measured = { entries: cut.length, z, rise };
+      return z > 3 && rise > 0.2 ? warn(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B59.metrics',
+    title: 'Metrics that tell one thing agree',
+    stage: 'configuration',
+    kind: 'identity',
+    level: 6,
+    threshold: 'min ≤ mean ≤ max length; all cut off ⇔ mean terminated length 0; within 1e-3',
+    source: 'identity; seed 002: two monitors at 16.7 % and 50 % in one step',
+    remedy: 'Trust neither until one is explained.',
+    consequence: harmless,
+    needs: ['completions/mean_length'],
+    test(log) {
+      const broken = log.series.entries.flatMap(({ step, values }): Evidence[] => {
+        const v = (name: string) => values[`completions/${name}`];
+        const [least, mean, most] = [v('min_length'), v('mean_length'), v('max_length')];
+        const [cut, ended] = [v('clipped_ratio'), v('mean_terminated_length')];
+        if (mean === undefined) return [];
+        const lengths =
+          (least !== undefined && least > mean + 1e-3) || (most !== undefined && most < mean - 1e-3);
+        const ends = cut !== undefined && ended !== undefined && (cut === 1) !== (ended === 0);
+        if (!lengths && !ends) return [];
+        return [
+          {
+            step,
+            text: lengths ? 'lengths' : 'clipped_ratio',
+            values: { mean, ...(cut !== undefined && { cut }), ...(ended !== undefined && { ended }) },
+          },
+        ];
+      });
+      const measured = { entries: log.series.entries.length, broken: broken.length };
+      return broken.length > 0 ? fail(measured, broken) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B45.log',
+    title: 'Loss, reward and gradient are numbers',
+    stage: 'loss',
+    kind: 'identity',
+    level: 6,
+    threshold: 'finite in every entry that has them',
+    source: 'identity; trl#3248',
+    remedy: 'Look at the step before: an empty mask, a ratio that overflowed, a reward that is not a number.',
+    consequence,
+    induces: ['B52', 'B54'],
+    needs: ['loss'],
+    test(log) {
+      const broken = log.series.entries.flatMap(({ step, values }): Evidence[] =>
+        ['loss', 'grad_norm', 'reward'].flatMap((name) =>
+          values[name] !== undefined && !Number.isFinite(values[name])
+            ? [{ step, text: name, values: { value: values[name]! } }]
+            : [],
+        ),
+      );
+      const measured = { entries: log.series.entries.length, broken: broken.length };
+      return broken.length > 0 ? fail(measured, broken) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B45.zero-log',
+    title: 'A loss of 0 is no fault by itself',
+    stage: 'loss',
+    kind: 'heuristic',
+    level: 6,
+    threshold:
+      'loss 0 in every entry: with a gradient it is normal at ratio 1, without one there is nothing to train on',
+    source: 'trl#2703, trl#3452, open-r1#239: misreadings of a loss of 0',
+    remedy: 'Read grad_norm and reward in place of the loss.',
+    consequence: harmless,
+    settles: 'grad_norm: above 0 the run learns.',
+    needs: ['loss', 'grad_norm'],
+    test(log) {
+      const losses = known(log.column('loss'));
+      if (losses.length < 3 || losses.some((loss) => loss !== 0)) return pass({ entries: losses.length });
+      const measured = {
+        entries: losses.length,
+        gradient: known(log.column('grad_norm')).some((norm) => norm > 0),
+      };
+      return measured.gradient ? inform(measured) : warn(measured);
+    },
+  }),
+  logCheck({
+    code: 'B52.log',
+    title: 'The run moves',
+    stage: 'optimizer',
+    kind: 'heuristic',
+    level: 7,
+    threshold:
+      'not: an evaluation bit-identical 3 times in a row with a learning rate and a gradient above 0; not: rewards bit-identical over 20 entries with deviation above 0',
+    source: 'seed 001: 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16',
+    remedy:
+      'Keep float32 master weights, or raise the learning rate: bfloat16 rounds a change below 1/256 of a weight away.',
+    consequence,
+    induces: ['B58'],
+    settles: 'The share of weights that differ after ten steps.',
+    needs: ['reward'],
+    test(log) {
+      const evaluations = known(log.column('eval_reward'));
+      const rewards = log.column('reward');
+      const deviations = log.column('reward_std');
+      const rates = known(log.column('learning_rate'));
+      if (rates.length > 0 && rates.every((rate) => rate === 0))
+        return notApplicable('a learning rate above 0');
+      const still = longestRun(
+        evaluations.map((value, i) => Number(i > 0 && value === evaluations[i - 1])),
+        (same) => same === 1,
+      ).length;
+      const same = longestRun(
+        Array.from(rewards, (value, i) => Number(i > 0 && value === rewards[i - 1] && deviations[i]! > 0)),
+        (equal) => equal === 1,
+      ).length;
+      const measured = { evaluationsAlike: still + Number(still > 0), rewardsAlike: same + Number(same > 0) };
+      return still >= 2 || same >= 19 ? warn(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B54.rate',
+    title: 'The learning rate is above 0',
+    stage: 'optimizer',
+    kind: 'heuristic',
+    level: 7,
+    threshold: 'not 0 in all entries',
+    source: 'separates lost updates from a warm-up that never ends',
+    remedy: 'Check schedule and warm-up against the number of steps.',
+    consequence,
+    induces: ['B52', 'B58'],
+    settles: 'The schedule’s closed form.',
+    needs: ['learning_rate'],
+    test(log) {
+      const rates = known(log.column('learning_rate'));
+      const measured = { entries: rates.length, largest: Math.max(...rates) };
+      return measured.largest === 0 && rates.length >= 3 ? warn(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B54.gradient',
+    title: 'The gradient norm does not run away',
+    stage: 'optimizer',
+    kind: 'heuristic',
+    level: 8,
+    threshold:
+      'a moving average (10 entries) at most 5 × the median of the first 100 entries, in runs of 50 entries or more',
+    source: 'seed 001; verl: a rising gradient norm points at a mismatch of sampler and trainer',
+    remedy:
+      'A smaller learning rate, a tighter clip; look at the KL and at the gap between sampler and trainer.',
+    consequence: harmless,
+    settles: 'Which term grows: policy, KL or entropy, in the records of two steps.',
+    needs: ['grad_norm'],
+    test(log) {
+      const norms = known(log.column('grad_norm'));
+      if (norms.length < 50) return notApplicable('50 entries');
+      const usual = median(norms.slice(0, 100).filter((norm) => norm > 0));
+      let [average, worst] = [norms[0]!, 0];
+      for (const norm of norms) {
+        average += (norm - average) / 10;
+        worst = Math.max(worst, average);
+      }
+      const measured = { entries: norms.length, usual, worst };
+      return worst > 5 * usual ? warn(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B54.clipped',
+    title: 'The gradient is not clipped on every step',
+    stage: 'optimizer',
+    kind: 'heuristic',
+    level: 8,
+    threshold: 'norm above the declared clip in less than 95 % of 20 entries or more',
+    source: 'seed 001: a norm of 24 against a clip of 1: the step is then lr ÷ norm',
+    remedy: 'Nothing if the run learns; else raise the clip or lower the loss’s scale.',
+    consequence: harmless,
+    settles: 'A run with ten times the clip beside this one.',
+    needs: ['grad_norm'],
+    test(log) {
+      const { maxGradNorm } = log.declared;
+      const norms = known(log.column('grad_norm'));
+      if (!maxGradNorm || norms.length < 20) return notApplicable('a declared clip, and 20 entries');
+      const share = norms.filter((norm) => norm > maxGradNorm).length / norms.length;
+      const measured = { entries: norms.length, clip: maxGradNorm, share };
+      return share >= 0.95 ? inform(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B60.slow',
+    title: 'Steps take about equally long',
+    stage: 'performance',
+    kind: 'heuristic',
+    level: 8,
+    threshold: 'from the third step on, at most 3 × the median, in more than a tenth of 10 entries or more',
+    source: 'seed 003: 21.7 s, then 103.6 s; torchtitan#2823: recompilation by new shapes',
+    remedy: 'Look at the stage times of a slow step: compilation, garbage, a judge that waits.',
+    consequence: harmless,
+    settles: 'Stage times of a slow and a usual step.',
+    needs: ['step_time'],
+    test(log) {
+      const times = known(log.column('step_time')).slice(2);
+      if (times.length < 10) return notApplicable('12 entries');
+      const usual = median(times);
+      const slow = times.filter((time) => time > 3 * usual).length;
+      const measured = { entries: times.length, median: usual, slow };
+      return slow > times.length / 10 ? inform(measured) : pass(measured);
+    },
+  }),
+];

@@ -1,0 +1,216 @@
+/** One token, one set of weights, one log-prob: whoever computes it. */
+import { stepCheck } from '../check.js';
+import { ofFirstUpdate, placeOf } from '../first-update.js';
+import { membersOf, updateRows } from '../inputs.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
+import { compare, toleranceOf } from '../tolerance.js';
+
+const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
+
+/** Nats a token by which scoring may miss the sampler’s log-prob before something other than rounding must be the cause. */
+const NOT_ROUNDING = 0.5;
+/** How much better a shifted comparison must fit to be named. */
+const CLEARLY = 0.5;
+
+export const logprobChecks = [
+  stepCheck({
+    code: 'B35.shift',
+    title: 'The logits before a token score it',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 3,
+    threshold: `mean |policy − sampler| ≤ ${NOT_ROUNDING} nat, or no better against the token before or after`,
+    source: 'identity; seed 001, phase 3',
+    remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
+    consequence,
+    induces: ['B36', 'B38', 'B39', 'B40', 'B49', 'B51', 'B19'],
+    needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
+    test({ firstPolicyLogprobs, samplerLogprobs }, record) {
+      const sampler = ofFirstUpdate(record, samplerLogprobs);
+      const straight = compare(firstPolicyLogprobs, sampler);
+      if (straight.tokens === 0) return notApplicable('completions scored in the sampled length');
+      if (straight.mean <= NOT_ROUNDING) return pass({ meanGap: straight.mean });
+      const policy = firstPolicyLogprobs;
+      const early = compare(
+        policy.map((row) => row.subarray(1)),
+        sampler.map((row) => row.subarray(0, -1)),
+      ).mean;
+      const late = compare(
+        policy.map((row) => row.subarray(0, -1)),
+        sampler.map((row) => row.subarray(1)),
+      ).mean;
+      const shifted = Math.min(early, late);
+      const measured = { meanGap: straight.mean, shifted, by: early < late ? 1 : -1 };
+      return shifted < CLEARLY * straight.mean ? fail(measured) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B36.rows',
+    title: 'A token’s log-prob depends on where it stands',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 3,
+    threshold: 'not: every repeated id of a completion with one and the same log-prob, in 20 pairs or more',
+    source: 'identity; seed 001: gather with an index of the wrong shape reads row 0 for all tokens',
+    remedy: 'Gather with an index of shape [T, 1] on logits of shape [T, V].',
+    consequence,
+    induces: ['B35', 'B38', 'B39', 'B49', 'B51', 'B19'],
+    needs: ['firstPolicyLogprobs', 'scoredIds'],
+    test({ firstPolicyLogprobs, scoredIds }, record) {
+      const ids = ofFirstUpdate(record, scoredIds);
+      let [pairs, equal] = [0, 0];
+      for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
+        const seen = new Map<number, number>();
+        for (const [t, logprob] of logprobs.entries()) {
+          // Near 0 two log-probs round to one number in health.
+          if (logprob > -0.01) continue;
+          const before = seen.get(ids[row]![t]!);
+          seen.set(ids[row]![t]!, logprob);
+          if (before === undefined) continue;
+          pairs++;
+          if (before === logprob) equal++;
+        }
+      }
+      if (pairs < 20) return notApplicable('20 repeated tokens');
+      return equal === pairs ? fail({ pairs, equal }) : pass({ pairs, equal });
+    },
+  }),
+  stepCheck({
+    code: 'B38.repeat',
+    title: 'Scoring twice with the same weights gives the same log-probs',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 3,
+    threshold: 'largest difference ≤ 1e-5 in float32, ≤ 0.05 in half precision',
+    source: 'identity; seed 001: dropout in the policy’s scoring (trl#3500, trl#3234)',
+    remedy: 'Put the policy into evaluation mode for scoring, or set its dropout to 0.',
+    consequence,
+    induces: ['B39', 'B40', 'B49', 'B51'],
+    needs: ['probes'],
+    test({ probes: { repeatedScoring } }, record) {
+      if (!repeatedScoring) return notApplicable('probes.repeatedScoring');
+      const { dtype } = record.declared ?? {};
+      const bound = dtype === 'float32' || dtype === 'float64' ? 1e-5 : 0.05;
+      const { mean, max, tokens } = repeatedScoring;
+      const measured = { mean, max, tokens, bound };
+      return max > bound ? fail(measured) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B38.dropout',
+    title: 'No dropout is active while the policy is scored',
+    stage: 'logprob',
+    kind: 'heuristic',
+    level: 3,
+    threshold: 'no module with p > 0 in training mode',
+    source: 'trl#3500; faults.md B38',
+    remedy: 'Set disable_dropout, or the model’s dropout probabilities to 0.',
+    consequence,
+    induces: ['B39', 'B49', 'B51'],
+    settles: 'Two scorings of one batch: they must be equal.',
+    needs: ['declared'],
+    test({ declared: { activeDropout } }) {
+      if (!activeDropout) return notApplicable('declared.activeDropout');
+      const measured = { modules: activeDropout.length, first: activeDropout[0] ?? '' };
+      return activeDropout.length > 0 ? warn(measured) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B13.alone',
+    title: 'A completion’s log-probs do not depend on its neighbours in the batch',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 3,
+    threshold:
+      'row alone against row in the batch: largest difference ≤ 1e-3 in float32, ≤ 0.5 in half precision',
+    source: 'identity; trl#6800: up to 34 nats without position ids under left padding',
+    remedy: 'Pass attention mask and position ids in scoring as in sampling.',
+    consequence,
+    induces: ['B38', 'B39', 'B49', 'B51'],
+    needs: ['probes'],
+    test({ probes: { aloneInBatch } }, record) {
+      if (!aloneInBatch) return notApplicable('probes.aloneInBatch');
+      const { dtype } = record.declared ?? {};
+      const bound = dtype === 'float32' || dtype === 'float64' ? 1e-3 : 0.5;
+      const { mean, max, tokens } = aloneInBatch;
+      const measured = { mean, max, tokens, bound };
+      return max > bound ? fail(measured) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B38.policy',
+    title: 'Before the first update the policy is the reference',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 3,
+    threshold:
+      'where the reference agrees with the sampler on step 1, the policy does too, within the tolerance of the precision',
+    source: 'identity; seed 001: log-probs of −440 against −45 with equal weights',
+    remedy: 'Score the policy in evaluation mode, with the same mask and positions as the reference.',
+    consequence,
+    induces: ['B39', 'B40', 'B49', 'B51', 'B42'],
+    needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'samplerLogprobs'],
+    test({ firstPolicyLogprobs, referenceLogprobs, samplerLogprobs }, record) {
+      if (record.step > 1) return notApplicable('the first step of a run');
+      const sampler = ofFirstUpdate(record, samplerLogprobs);
+      const reference = compare(ofFirstUpdate(record, referenceLogprobs), sampler);
+      const policy = compare(firstPolicyLogprobs, sampler);
+      const tolerance = toleranceOf(record);
+      if (!(reference.mean <= tolerance.mean))
+        return notApplicable('a reference that agrees with the sampler');
+      const measured = { policyGap: policy.mean, referenceGap: reference.mean, tolerance: tolerance.mean };
+      return policy.mean <= tolerance.mean ? pass(measured) : fail(measured, [placeOf(record, policy.worst)]);
+    },
+  }),
+  stepCheck({
+    code: 'B39.gap',
+    title: 'Sampler and trainer give a token the same log-prob',
+    stage: 'logprob',
+    kind: 'heuristic',
+    level: 3,
+    threshold:
+      'at the first update: mean |policy − sampler| ≤ 1e-4 in float32, ≤ 0.03 in half precision; largest ≤ 0.01 and ≤ 1',
+    source: 'measured on clean runs of one engine; 0.03 to 0.1 is usual between two (trl#3867, AReaL#1290)',
+    remedy:
+      'After the checks of ids, temperature and mode: same precision and kernels on both sides, or importance sampling.',
+    consequence: { rerun: 'nothing', checkpointsVoid: false },
+    induces: ['B40'],
+    settles: 'Both log-probs of one completion, computed in float32 by one engine.',
+    needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
+    test({ firstPolicyLogprobs, samplerLogprobs }, record) {
+      const gap = compare(firstPolicyLogprobs, ofFirstUpdate(record, samplerLogprobs));
+      if (gap.tokens === 0) return notApplicable('completions scored in the sampled length');
+      const tolerance = toleranceOf(record);
+      const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens };
+      return gap.mean <= tolerance.mean && gap.max <= tolerance.max
+        ? pass(measured)
+        : warn(measured, [placeOf(record, gap.worst)]);
+    },
+  }),
+  stepCheck({
+    code: 'B40.ratio',
+    title: 'Later updates from one rollout have ratios other than 1',
+    stage: 'logprob',
+    kind: 'identity',
+    level: 6,
+    threshold: 'from the second update on, the ratios’ deviation is above 0 where the weights have changed',
+    source: 'identity; trl#3120, trl#2769: old log-probs taken again after the update',
+    remedy: 'Compute the old log-probs once, before the first update.',
+    consequence,
+    needs: ['updates', 'oldLogprobs', 'declared'],
+    test({ updates, oldLogprobs, declared }, record) {
+      const last = updates.at(-1)!;
+      const policy = updateRows(record, last, 'policyLogprobs');
+      if (updates.length < 2 || declared.oldLogprobs === 'detach')
+        return notApplicable('several updates from one rollout');
+      if (!policy) return notApplicable('updates.policyLogprobs');
+      const before = updates.slice(0, -1);
+      const moved = before.some(({ gradNorm = 1, learningRate = 1 }) => gradNorm > 0 && learningRate > 0);
+      if (!moved) return notApplicable('an update that changed the weights');
+      const old = membersOf(record, last).map((b) => oldLogprobs[b]!);
+      const { max, tokens } = compare(policy, old);
+      const measured = { updates: updates.length, tokens, largestLogRatio: max };
+      return max === 0 ? fail(measured) : pass(measured);
+    },
+  }),
+];

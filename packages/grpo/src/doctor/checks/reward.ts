@@ -1,0 +1,237 @@
+/** Rewards tell completions apart, and are what the functions returned. */
+import { stepCheck } from '../check.js';
+import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
+import { groupsOf, isFlat, mean } from '../statistics.js';
+
+const SOME = 0.05;
+const MANY = 0.3;
+const GOLD_MISSED = 0.1;
+
+export const rewardChecks = [
+  stepCheck({
+    code: 'B20.constant',
+    title: 'Different completions do not all earn the same reward',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: 'not one total reward for a whole step with more than one distinct text',
+    source: 'seed 000: a reward that gets message lists and falls back to 0.5',
+    remedy:
+      'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B28', 'B30', 'B45', 'B53', 'B26'],
+    settles:
+      'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
+    needs: ['texts', 'totals', 'rewards'],
+    test({ texts, totals, rewards: { inputType } }) {
+      const distinct = new Set(texts).size;
+      if (distinct < 2) return notApplicable('two distinct completions');
+      const value = totals.find((total) => !Number.isNaN(total));
+      if (value === undefined) return notApplicable('a completion with a reward');
+      const measured = { completions: texts.length, distinct, ...(inputType && { inputType }) };
+      return isFlat(totals) ? warn({ ...measured, value }) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B21.totals',
+    title: 'A completion’s reward is the weighted sum of its parts',
+    stage: 'reward',
+    kind: 'identity',
+    level: 4,
+    threshold: 'equal within 1e-6 of the largest part',
+    source: 'identity; trl#6533: one value broadcast to all completions',
+    remedy: 'Check how many values a reward returns, and in which order completions are handed to it.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B30', 'B31', 'B33'],
+    needs: ['rewardWeights', 'rewardValues', 'totals'],
+    test({ rewardWeights, rewardValues, totals }) {
+      const B = totals.length;
+      const wrong = [...totals].flatMap((total, completion): Evidence[] => {
+        if (Number.isNaN(total)) return [];
+        const parts = rewardWeights
+          .map((weight, k) => weight * rewardValues[k * B + completion]!)
+          .filter((part) => !Number.isNaN(part));
+        const found = parts.reduce((a, b) => a + b, 0);
+        const scale = Math.max(1, ...parts.map(Math.abs));
+        return Math.abs(found - total) > 1e-6 * scale ? [{ completion, values: { sum: found, total } }] : [];
+      });
+      const measured = { completions: B, wrong: wrong.length };
+      return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B22.failures',
+    title: 'Reward functions do not fail',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: `at most ${100 * SOME} % of the completions`,
+    source: 'proposal; seed 001: exceptions that became −0.5 and −1',
+    remedy: 'Read the reasons; a failure must not become a number.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B30'],
+    settles: 'The failing completions given to the function by hand.',
+    needs: ['rewards', 'texts'],
+    test({ rewards: { failures }, texts }) {
+      if (!failures) return notApplicable('rewards.failures');
+      const failed =
+        failures.filter(({ completion }) => completion !== null).length +
+        failures.filter(({ completion }) => completion === null).length * texts.length;
+      const measured = { completions: texts.length, failures: failures.length };
+      const evidence = failures.map(
+        ({ reward, completion, reason }): Evidence => ({
+          ...(completion !== null && { completion }),
+          text: shorten(reason),
+          values: { reward },
+        }),
+      );
+      if (failures.length === 0) return pass(measured);
+      return failed > SOME * texts.length ? warn(measured, evidence) : inform(measured, evidence);
+    },
+  }),
+  stepCheck({
+    code: 'B22.fallback',
+    title: 'Rewards are earned, not the value that stands for a failure',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: `at most ${100 * MANY} % of a reward’s values equal to a configured fallback`,
+    source: 'proposal; seeds 001 and 002',
+    remedy: 'Let failures be missing values: a made-up reward is a made-up advantage for the whole group.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B30', 'B33'],
+    settles: 'The log of the judge: how often it failed.',
+    needs: ['rewards', 'rewardNames', 'rewardValues'],
+    test({ rewards: { fallbacks }, rewardNames, rewardValues }) {
+      if (!fallbacks?.length) return notApplicable('rewards.fallbacks');
+      const B = rewardValues.length / rewardNames.length;
+      const dead = rewardNames.flatMap((reward, k): Evidence[] => {
+        const column = rewardValues.subarray(k * B, (k + 1) * B);
+        const share = mean(Array.from(column, (value) => (fallbacks.includes(value) ? 1 : 0)));
+        return share > MANY ? [{ text: reward, values: { share } }] : [];
+      });
+      const measured = { rewards: rewardNames.length, dead: dead.length };
+      return dead.length > 0 ? warn(measured, dead) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B24.provider',
+    title: 'One judge grades all completions of a prompt',
+    stage: 'reward',
+    kind: 'identity',
+    level: 4,
+    threshold: 'one provider a group',
+    source: 'identity; seed 002: the provider of each row decided the sign of its advantage',
+    remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B33'],
+    needs: ['rewards', 'promptOf'],
+    test({ rewards: { providers }, promptOf }) {
+      if (!providers) return notApplicable('rewards.providers');
+      const mixed = groupsOf(promptOf).flatMap((group): Evidence[] => {
+        const names = new Set(group.map((b) => providers[b]!));
+        return names.size > 1 ? [{ prompt: promptOf[group[0]!]!, text: [...names].join(', ') }] : [];
+      });
+      const measured = { providers: new Set(providers).size, mixed: mixed.length };
+      return mixed.length > 0 ? fail(measured, mixed) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B27.gold',
+    title: 'A completion that holds the right answer is not graded as if it did not',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions end in the reference answer`,
+    source: 'proposal; seed 001: exact match on text that legally ends in more than the answer',
+    remedy: 'Read such completions: grader too strict on spaces, units, or form?',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B30'],
+    settles: 'The gold answers written as the model would write them, through the grader: all must be right.',
+    needs: ['answers', 'texts', 'promptOf', 'totals'],
+    test({ answers, texts, promptOf, totals }) {
+      const least = Math.min(...totals);
+      const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
+      if (isFlat(totals) || unrewarded.length < 10)
+        return notApplicable('ten completions without reward beside some with');
+      const missed = unrewarded.flatMap((completion): Evidence[] => {
+        const gold = lastLine(answers[promptOf[completion]!]!);
+        return endsIn(texts[completion]!, gold)
+          ? [{ completion, text: `…${texts[completion]!.slice(-40)}`, values: { gold } }]
+          : [];
+      });
+      const measured = { unrewarded: unrewarded.length, missed: missed.length };
+      return missed.length > GOLD_MISSED * unrewarded.length ? warn(measured, missed) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B06.stop',
+    title: 'The text that rewards see keeps the stop string',
+    stage: 'template',
+    kind: 'heuristic',
+    level: 1,
+    threshold: 'completions that ended without an end token end in a declared stop string',
+    source: 'seed 004: </answer> dropped by the engine, so that no answer is well formed',
+    remedy: 'Have the engine include the stop string in its output, or append it before grading.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B20', 'B27', 'B28', 'B30'],
+    settles: 'A completion as the engine returned it, through the format reward by hand.',
+    needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
+    test({ declared: { stop }, texts, finish, ids, endIds }) {
+      if (!stop?.length) return notApplicable('declared.stop');
+      const stopped = [...texts.keys()].filter(
+        (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
+      );
+      if (stopped.length === 0) return notApplicable('a completion that a stop string ended');
+      const without = stopped.flatMap((completion): Evidence[] =>
+        stop.some((string) => texts[completion]!.includes(string))
+          ? []
+          : [{ completion, text: `…${texts[completion]!.slice(-40)}` }],
+      );
+      const measured = { stopped: stopped.length, without: without.length };
+      return without.length > 0 ? warn(measured, without) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B29.advantage',
+    title: 'Every advantage is a number, and 0 where there is no reward',
+    stage: 'advantage',
+    kind: 'identity',
+    level: 5,
+    threshold: 'all finite; exactly 0 for a completion without a total',
+    source: 'identity; trl#3079',
+    remedy: 'Leave completions without a reward out of the group’s mean and give them advantage 0.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B33', 'B45'],
+    needs: ['totals', 'advantages'],
+    test({ totals, advantages }) {
+      const wrong = [...advantages].flatMap((advantage, completion): Evidence[] =>
+        Number.isFinite(advantage) && !(Number.isNaN(totals[completion]!) && advantage !== 0)
+          ? []
+          : [{ completion, values: { advantage, reward: totals[completion]! } }],
+      );
+      const measured = {
+        completions: totals.length,
+        unscored: totals.filter(Number.isNaN).length,
+        wrong: wrong.length,
+      };
+      return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
+    },
+  }),
+];
+
+const lastLine = (answer: string) =>
+  answer
+    .trim()
+    .split('\n')
+    .at(-1)!
+    .replace(/^#### */, '')
+    .trim();
+
+/** Whether the last thing of its kind in a text is the answer: as its last number, or as its end. */
+function endsIn(text: string, answer: string): boolean {
+  const plain = (part: string) => part.replace(/[\s,$.]/g, '').toLowerCase();
+  if (/^-?[\d.,]+$/.test(answer))
+    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
+  return answer !== '' && plain(text.replace(/<[^<>]*>\s*$/, '')).endsWith(plain(answer));
+}

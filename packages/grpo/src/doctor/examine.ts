@@ -1,0 +1,130 @@
+/** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
+import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
+import type { Check, LogCheck, StepCheck } from './check.js';
+import { type Finding, faultOf, type Severity } from './finding.js';
+import { LogView } from './log-view.js';
+import type { Measured, Outcome } from './outcome.js';
+
+/** What is examined. */
+export interface Material {
+  /** Read one at a time: each may be large. */
+  records?: Iterable<StepRecord>;
+  series?: MetricSeries;
+  declared?: Declared;
+}
+
+/** What one check came to over all that it was asked about. */
+export interface Judgement {
+  code: Check['code'];
+  verdict: 'pass' | Severity | 'not applicable';
+  /** How often it could be judged. */
+  judged: number;
+  /** What was missing where it could not. */
+  missing: readonly string[];
+  /** Of the last pass. */
+  measured: Measured;
+}
+
+export interface Diagnosis {
+  /** The cause first. */
+  findings: Finding[];
+  /** Every check, in the order of the registry. */
+  judgements: Judgement[];
+}
+
+const SEVERITIES: readonly Severity[] = ['fail', 'warn', 'inform'];
+
+/** Examines a run with the given checks. */
+export function examine(material: Material, checks: readonly Check[]): Diagnosis {
+  const tallies = new Map(checks.map((check) => [check, new Tally(check)]));
+  const stepChecks = checks.filter((check): check is StepCheck => check.scope === 'step');
+  for (const record of material.records ?? []) {
+    for (const check of stepChecks) tallies.get(check)!.add(check.test(record), record.step);
+  }
+  if (material.series) {
+    const log = new LogView(material.series, material.declared);
+    const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
+    for (const check of logChecks) tallies.get(check)!.add(check.test(log));
+  }
+  const all = [...tallies.values()];
+  return {
+    findings: inOrder(
+      all.flatMap((tally) => tally.finding() ?? []),
+      checks,
+    ),
+    judgements: all.map((tally) => tally.judgement()),
+  };
+}
+
+/** Collects what one check says of many steps. */
+class Tally {
+  #judged = 0;
+  readonly #missing = new Set<string>();
+  #passed: Measured = {};
+  readonly #found: { outcome: Extract<Outcome, { evidence: unknown }>; step: number | undefined }[] = [];
+
+  constructor(private readonly check: Check) {}
+
+  add(outcome: Outcome, step?: number): void {
+    if (outcome.verdict === 'not applicable') {
+      for (const name of outcome.missing) this.#missing.add(name);
+      return;
+    }
+    this.#judged++;
+    if (outcome.verdict === 'pass') this.#passed = outcome.measured;
+    else this.#found.push({ outcome, step });
+  }
+
+  /** The worst that was found, with all steps on which anything was. */
+  finding(): Finding | undefined {
+    const severity = this.#severity();
+    if (!severity) return undefined;
+    const worst = this.#found.find(({ outcome }) => outcome.verdict === severity)!;
+    const { code, level } = this.check;
+    return {
+      code,
+      fault: faultOf(code),
+      severity,
+      level,
+      steps: this.#found.flatMap(({ step }) => step ?? []),
+      judged: this.#judged,
+      measured: worst.outcome.measured,
+      evidence: worst.outcome.evidence.map((item) =>
+        worst.step === undefined ? item : { step: worst.step, ...item },
+      ),
+    };
+  }
+
+  judgement(): Judgement {
+    const nothing = this.#judged === 0;
+    return {
+      code: this.check.code,
+      verdict: nothing ? 'not applicable' : (this.#severity() ?? 'pass'),
+      judged: this.#judged,
+      missing: nothing ? [...this.#missing] : [],
+      measured: this.#passed,
+    };
+  }
+
+  #severity(): Severity | undefined {
+    return SEVERITIES.find((severity) => this.#found.some(({ outcome }) => outcome.verdict === severity));
+  }
+}
+
+/**
+ * The cause first: what fails before what only warns, and among equals the earlier stage. What a cause is known to
+ * bring about is marked as its consequence; all else that comes later in the order of diagnosis may be.
+ */
+function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
+  const rank = ({ severity }: Finding) => SEVERITIES.indexOf(severity);
+  const sorted = [...findings].sort((a, b) => rank(a) - rank(b) || a.level - b.level);
+  const [cause] = sorted;
+  if (!cause || cause.severity === 'inform') return sorted;
+  const known = checks.find(({ code }) => code === cause.code)?.induces ?? [];
+  return sorted.map((finding) => {
+    const sure = known.includes(finding.fault);
+    return finding === cause || finding.fault === cause.fault || (!sure && finding.level <= cause.level)
+      ? finding
+      : { ...finding, inducedBy: { code: cause.code, sure } };
+  });
+}

@@ -1,0 +1,101 @@
+/** What a step record can give to a check, by name: the table that says what is missing. */
+import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+
+const rows = <A extends Int32Array | Float32Array | Uint8Array>(
+  values: A | undefined,
+  lengths: Int32Array | undefined,
+): A[] | undefined => values && lengths && rowsOf(values, lengths);
+
+const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
+
+/** One array a prompt or a completion where it says rows. */
+export const inputs = {
+  declared: input('declared', (r) => r.declared),
+  groupSize: input('declared.groupSize', (r) => r.declared?.groupSize),
+  tokenizer: input('tokenizer', (r) => r.tokenizer),
+  bosId: input('tokenizer.bosId', (r) => r.tokenizer?.bosId),
+  expectedBos: input('tokenizer.expectedBos', (r) => r.tokenizer?.expectedBos),
+  padId: input('tokenizer.padId', (r) => r.tokenizer?.padId),
+  endIds: input('tokenizer.endIds', (r) => r.tokenizer?.endIds),
+
+  messages: input('prompts.messages', (r) => r.prompts?.messages),
+  promptTexts: input('prompts.texts', (r) => r.prompts?.texts),
+  assistantHeader: input('prompts.assistantHeader', (r) => r.prompts?.assistantHeader),
+  answers: input('prompts.answers', (r) => r.prompts?.answers),
+  /** Rows. */
+  promptIds: input('prompts.ids', (r) => rows(r.prompts?.ids, r.prompts?.lengths)),
+  /** Rows. */
+  scoredPromptIds: input('prompts.scoredIds', (r) => rows(r.prompts?.scoredIds, r.prompts?.scoredLengths)),
+
+  /** Index of the prompt of each completion. */
+  promptOf: input('completions.prompt', (r) => r.completions?.prompt),
+  texts: input('completions.texts', (r) => r.completions?.texts),
+  finish: input('completions.finish', (r) => r.completions?.finish),
+  lengths: input('completions.lengths', (r) => r.completions?.lengths),
+  /** Rows. */
+  ids: input('completions.ids', (r) => rows(r.completions?.ids, r.completions?.lengths)),
+  /** Rows. */
+  sources: input('completions.source', (r) => rows(r.completions?.source, r.completions?.lengths)),
+  /** Rows. */
+  samplerLogprobs: input('completions.samplerLogprobs', (r) =>
+    rows(r.completions?.samplerLogprobs, r.completions?.lengths),
+  ),
+  /** Rows. */
+  sampledLogprobs: input('completions.sampledLogprobs', (r) =>
+    rows(r.completions?.sampledLogprobs, r.completions?.lengths),
+  ),
+
+  scoredLengths: input('scored.lengths', (r) => r.scored?.lengths),
+  /** Rows. */
+  scoredIds: input('scored.ids', (r) => rows(r.scored?.ids, r.scored?.lengths)),
+  /** Rows. */
+  masks: input('scored.mask', (r) => rows(r.scored?.mask, r.scored?.lengths)),
+  /** Rows. */
+  oldLogprobs: input('scored.oldLogprobs', (r) => rows(r.scored?.oldLogprobs, r.scored?.lengths)),
+  /** Rows. */
+  referenceLogprobs: input('scored.referenceLogprobs', (r) =>
+    rows(r.scored?.referenceLogprobs, r.scored?.lengths),
+  ),
+
+  rewards: input('rewards', (r) => r.rewards),
+  rewardNames: input('rewards.names', (r) => r.rewards?.names),
+  rewardWeights: input('rewards.weights', (r) => r.rewards?.weights),
+  /** `[K × B]` */
+  rewardValues: input('rewards.values', (r) => r.rewards?.values),
+  totals: input('rewards.totals', (r) => r.rewards?.totals),
+  advantages: input('advantages', (r) => r.advantages),
+
+  updates: input('updates', (r) => (r.updates?.length ? r.updates : undefined)),
+  firstUpdate: input('updates.0', (r) => r.updates?.[0]),
+  /** Rows of the completions of the first update, when the weights were still those that sampled. */
+  firstPolicyLogprobs: input('updates.0.policyLogprobs', (r) =>
+    updateRows(r, r.updates?.[0], 'policyLogprobs'),
+  ),
+  probes: input('probes', (r) => r.probes),
+  stages: input('stages', (r) => r.stages),
+};
+
+export type InputName = keyof typeof inputs;
+
+/** Every input as it is when it is there. */
+export type Inputs = { [N in InputName]: NonNullable<ReturnType<(typeof inputs)[N]['from']>> };
+
+/** The completions of an update. */
+export function membersOf(record: StepRecord, update: UpdateRecord): number[] {
+  if (update.completions) return [...update.completions];
+  return [...(record.scored?.lengths ?? record.completions?.lengths ?? []).keys()];
+}
+
+/** A per-token array of an update, a row for each of its completions. */
+export function updateRows(
+  record: StepRecord,
+  update: UpdateRecord | undefined,
+  key: 'policyLogprobs' | 'entropies' | 'policyTerms' | 'klTerms' | 'weights',
+): Float32Array[] | undefined {
+  const lengths = record.scored?.lengths ?? record.completions?.lengths;
+  if (!update?.[key] || !lengths) return undefined;
+  return rowsOf(
+    update[key],
+    membersOf(record, update).map((b) => lengths[b]!),
+  );
+}

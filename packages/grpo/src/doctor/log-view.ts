@@ -1,0 +1,38 @@
+import type { Declared, MetricSeries } from '../trace/index.js';
+
+/** Scalar metrics as a check sees them. */
+export class LogView {
+  readonly #columns = new Map<string, Float64Array>();
+
+  constructor(
+    readonly series: MetricSeries,
+    /** What the run says that it does; empty where nothing is known. */
+    readonly declared: Declared = {},
+  ) {}
+
+  /** The step of each entry. */
+  get steps(): number[] {
+    return this.series.entries.map(({ step }) => step);
+  }
+
+  /** Whether any entry has the metric. */
+  has(name: string): boolean {
+    return this.series.entries.some(({ values }) => values[name] !== undefined);
+  }
+
+  /** The metric at each entry, NaN where an entry lacks it. */
+  column(name: string): Float64Array {
+    let column = this.#columns.get(name);
+    if (!column) {
+      column = Float64Array.from(this.series.entries, ({ values }) => values[name] ?? Number.NaN);
+      this.#columns.set(name, column);
+    }
+    return column;
+  }
+
+  /** Names of the metrics, in the order of their first appearance, that match. */
+  names(pattern: RegExp): string[] {
+    const all = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
+    return [...all].filter((name) => pattern.test(name));
+  }
+}

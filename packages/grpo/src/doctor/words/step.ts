@@ -1,0 +1,118 @@
+/** What each finding of a step says. */
+import { percent, type Words } from './format.js';
+
+export const stepWords: Record<string, Words> = {
+  'B01.markup': (of) =>
+    `${of('marked')} of ${of('completions')} completions begin with tokens of the chat template.`,
+  'B02.prompt': (of) =>
+    `${of('different')} of ${of('prompts')} prompts were scored with other token ids than the sampler was given.`,
+  'B03.blank': (of) => `${of('blank')} of ${of('completions')} completions are blank.`,
+  'B03.header': (of) =>
+    `${of('without')} of ${of('prompts')} prompts do not open the assistant's turn: the template puts ${of('header')} before an answer, and the prompt does not end with it. The model goes on with the user's turn, or ends at once.`,
+  'B04.bos': (of) => `${of('wrong')} of ${of('prompts')} prompts do not begin with ${of('expected')} BOS.`,
+  'B06.stop': (of) =>
+    `${of('without')} of the ${of('stopped')} completions that a stop string ended do not contain it: the rewards see text without it.`,
+  'B07.ids': (of) =>
+    `${of('different')} of ${of('completions')} completions were scored with other token ids than were sampled.`,
+  'B08.end': (of) =>
+    `In ${of('left')} of the ${of('ended')} completions that ended, the end token is not trained on: the model unlearns to stop.`,
+  'B09.prompt': (of) =>
+    `${of('atLimit')} of ${of('prompts')} prompts have exactly the ${of('limit')} tokens that are allowed: some were cut.`,
+  'B10.cut': (of) =>
+    `${of('repeating')} of ${of('completions')} completions begin with the end of their prompt.`,
+  'B10.length': (of) =>
+    `${of('long')} completions have more than the ${of('limit')} tokens allowed (the longest ${of('longest')}).`,
+  'B11.mask': (of) =>
+    `The loss mask of ${of('wrong')} of ${of('completions')} completions is wrong: tokens of the model left out, or others let in.`,
+  'B12.padding': (of) =>
+    `Padding and end are one token (${of('pad')}), and in ${of('left')} of the ${of('ended')} completions that ended the mask has lost the end token: the model unlearns to stop.`,
+  'B13.alone': (of) =>
+    `A completion scored alone and in the batch differs by up to ${of('max')} nats a token.`,
+  'B14.beyond': (of) =>
+    `${of('beyond')} of ${of('completions')} completions are scored beyond their last token.`,
+  'B15.first-token': (of) =>
+    `The first token of ${of('moved')} of ${of('completions')} completions was drawn from another distribution than the model's, though nothing had been generated that could be penalised: the penalties see the prompt.`,
+  'B16.after-end': (of) => `${of('rambling')} of ${of('completions')} completions go on after an end token.`,
+  'B17.draws': (of) =>
+    `${of('twins')} completions are equal to another of their prompt, although each is far too unlikely to be drawn twice.`,
+  'B17.unique': (_, m) => `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.`,
+  'B18.truncation': (of) =>
+    `Tokens are drawn from another distribution than the one that is trained: ${of('meanGap')} nat a token apart on average.`,
+  'B19.surprise': (of, m) =>
+    `Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${of('meanGap')} nat a token (${of('standardErrors')} standard errors): they were drawn from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'A higher temperature, or penalties,' : 'A lower temperature, top-p or top-k'} would do that.`,
+  'B20.constant': (of, m) =>
+    `All ${of('completions')} completions, ${of('distinct')} of them different, earned exactly ${of('value')}.${m.inputType === 'messages' ? ' The reward is given lists of messages, not text.' : ''}`,
+  'B21.totals': (of) =>
+    `The reward of ${of('wrong')} of ${of('completions')} completions is not the weighted sum of its parts.`,
+  'B22.failures': (of) =>
+    `Reward functions failed ${of('failures')} times on ${of('completions')} completions.`,
+  'B22.fallback': (of) =>
+    `${of('dead')} of ${of('rewards')} rewards mostly have the value that stands for a failure.`,
+  'B24.provider': (of) =>
+    `In ${of('mixed')} groups more than one judge graded: which one decides the sign of the advantage.`,
+  'B27.gold': (of) =>
+    `${of('missed')} of ${of('unrewarded')} completions without reward end in the reference answer.`,
+  'B29.advantage': (of) => `${of('wrong')} advantages are no number, or not 0 where there is no reward.`,
+  'B30.flat': (of) =>
+    `In ${of('flat')} of ${of('groups')} groups all completions earned the same: they teach nothing.`,
+  'B31.grouping': () =>
+    'The advantages fit groups of every n-th completion, not of one prompt: completions are compared with those of other prompts.',
+  'B32.whitening': () =>
+    'The advantages were divided by the deviation of the whole batch after they had been centred by group.',
+  'B33.recompute': (of, m) =>
+    m.scale === undefined
+      ? 'The advantages do not follow from the rewards in any known way.'
+      : `The advantages do not follow as declared; they fit scale ${of('scale')}, ε ${of('epsilon')}, ddof ${of('ddof')}.`,
+  'B34.raw': (of) =>
+    `${of('completions')} completions have their raw reward as advantage: with one sign for the whole group.`,
+  'B34.sum': (of) => `The advantages of ${of('off')} of ${of('groups')} groups do not sum to 0.`,
+  'B35.shift': (of) =>
+    `Log-probs are ${of('meanGap')} nats off the sampler's, and only ${of('shifted')} when shifted by ${of('by')} token: each token is scored by the wrong logits.`,
+  'B36.rows': (of) =>
+    `A token has the same log-prob wherever it stands (${of('equal')} of ${of('pairs')} pairs): all are read from one row of logits.`,
+  'B37.scored': (of) =>
+    `${of('short')} of ${of('completions')} completions have fewer tokens scored than sampled.`,
+  'B38.dropout': (of) =>
+    `${of('modules')} modules with dropout were in training mode while the policy was scored, the first ${of('first')}.`,
+  'B38.policy': (of) =>
+    `The reference agrees with the sampler (${of('referenceGap')} nat a token), the policy with the same weights does not (${of('policyGap')}): the policy is scored differently. Dropout in training mode does that.`,
+  'B38.repeat': (of) =>
+    `Scored twice with the same weights, log-probs differ by up to ${of('max')} (mean ${of('mean')}): dropout, or another source of chance.`,
+  'B39.gap': (of) =>
+    `Sampler and trainer differ by ${of('mean')} nat a token on average, ${of('max')} at most.`,
+  'B40.ratio': (of) =>
+    `After ${of('updates')} updates from one rollout every ratio is still exactly 1: the old log-probs were taken again.`,
+  'B41.weights': (of) =>
+    `Tokens are not weighted as declared: one has ${of('weight')}, it should be ${of('expected')}.`,
+  'B42.sign': (_, m) =>
+    m.entropyChange === undefined
+      ? 'The entropy bonus raises the loss: its sign is wrong, and the policy is driven to certainty.'
+      : 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.',
+  'B43.components': (of) => `The parts of the loss sum to ${of('sum')}, the loss is ${of('loss')}.`,
+  'B43.terms': (of) => `The weighted terms of the tokens sum to ${of('sum')}, the loss is ${of('loss')}.`,
+  'B44.micro-steps': (of) =>
+    `${of('executed')} of ${of('configured')} micro-batches of an update were executed, with the divisor of all.`,
+  'B45.empty': (of) => `None of the ${of('completions')} completions has a token to train on.`,
+  'B45.finite': (of, m) =>
+    `Loss or gradient is no number${m.loss === undefined ? '' : ` (loss ${of('loss')})`}.`,
+  'B45.zero': () => 'Advantages differ from 0, yet the gradient is exactly 0: nothing reaches the weights.',
+  'B47.policy': (of) =>
+    `The policy term of a token is ${of('term')}; from ratio ${of('ratio')} and advantage ${of('advantage')} it should be ${of('expected')}.`,
+  'B48.estimator': (of) =>
+    `The KL of the tokens is not the declared ${of('estimate')}; it fits ${of('fits')}.`,
+  'B48.in-loss': (of) =>
+    `The KL in the loss is ${of('estimate')}: on-policy its expected gradient is 0, whatever β (${of('beta')}).`,
+  'B49.nonnegative': (of) =>
+    `${of('wrong')} of ${of('completions')} completions have a token with a KL that k3 cannot have: negative, or no number.`,
+  'B49.share': (of, m) =>
+    `The top 1 % of tokens hold ${percent(m.topShare)} of the KL (largest ${of('largest')} nats).`,
+  'B51.start': (of, m) =>
+    `On the first step policy and reference differ by ${of('mean')} nat a token. ${m.sampler ? 'The policy agrees with the sampler unless another finding says so: then the reference is not the model that training began with.' : 'Cannot tell which is wrong: another reference model (B51), or a policy scored in training mode (B38). The policy scored twice would tell: different numbers are dropout.'}`,
+  'B52.lost': (of, m) =>
+    `Only ${percent(m.share)} of the weights changed in an update (learning rate ${of('learningRate')}, ${m.dtype}): the rest was rounded away.`,
+  'B52.weights': (of) =>
+    `No weight changed in an update with gradient norm ${of('gradNorm')} and learning rate ${of('learningRate')}.`,
+  'B53.zero': (_, m) => `${percent(m.zeroGradients)} of the trainable tensors have no gradient.`,
+  'B60.stage': (of, m) =>
+    `The stage ${of('stage')} takes ${percent(m.share)} of a step of ${of('seconds')} s.`,
+};

@@ -1,0 +1,37 @@
+/** What only a live model can tell, measured by the trainer and written down so that checks stay pure. */
+import { z } from 'zod';
+import { real } from './real.js';
+
+/** Largest and mean absolute difference between two arrays of log-probs, and of how many tokens. */
+const differenceSchema = z.object({ mean: real, max: real, tokens: z.number().int() });
+
+export const probesSchema = z.object({
+  /** The same completions scored twice with the same weights. */
+  repeatedScoring: differenceSchema.optional(),
+  /** A row scored alone, without padding or neighbours, and in the batch. */
+  aloneInBatch: differenceSchema.optional(),
+  /** The sampler's log-probs and the trainer's at other temperatures. */
+  temperatures: z.array(differenceSchema.extend({ temperature: real })).optional(),
+  /** Rewards of completions whose grade is known, through the production path. */
+  canaries: z
+    .array(
+      z.object({
+        kind: z.string(),
+        reward: z.string(),
+        value: real.nullable(),
+        /** Least and greatest value that is right. */
+        least: real.optional(),
+        most: real.optional(),
+      }),
+    )
+    .optional(),
+  /** Gradient of the update in one pass, and split into micro-batches. */
+  accumulation: z.object({ cosine: real, normRatio: real }).optional(),
+  /** Change of Σ A·log p and of the entropy after one tiny step along the loss. */
+  tinyStep: z.object({ objectiveChange: real.optional(), entropyChange: real.optional() }).optional(),
+  /** A checksum of the reference's weights. */
+  referenceChecksum: z.string().optional(),
+});
+
+export type Probes = z.output<typeof probesSchema>;
+export type Difference = z.output<typeof differenceSchema>;

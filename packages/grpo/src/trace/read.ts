@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { onFile } from '../formats/file-error.js';
+import { FormatError } from '../formats/format-error.js';
+import { parseJsonObject } from '../formats/json.js';
+import { SafetensorsFile } from '../formats/safetensors.js';
+import { numbersOf } from './numbers.js';
+import { type StepRecord, stepRecordSchema } from './record.js';
+import { shapeProblem } from './shapes.js';
+import { STEP_JSON, STEP_TENSORS } from './write.js';
+
+/**
+ * Reads the record of a step. What is missing stays missing; what is there must fit together.
+ *
+ * @throws FormatError for a file that is no step record, of another version, or whose arrays do not fit its lengths;
+ * FileError
+ */
+export function readStepRecord(folder: string): StepRecord {
+  const file = join(folder, STEP_JSON);
+  const bytes = onFile('read', file, () => readFileSync(file));
+  const json = parseJsonObject(file, 'the record', bytes);
+  if (json.format === 'grpo-step' && json.version !== 1) {
+    throw new FormatError(
+      file,
+      `a step record of version ${String(json.version)}; this release reads version 1`,
+    );
+  }
+  const tensors = join(folder, STEP_TENSORS);
+  if (existsSync(tensors)) addTensors(tensors, json);
+  const parsed = stepRecordSchema.safeParse(json);
+  if (!parsed.success) {
+    throw new FormatError(file, `not a step record.\n${z.prettifyError(parsed.error)}`);
+  }
+  const problem = shapeProblem(parsed.data);
+  if (problem !== undefined) throw new FormatError(file, problem);
+  return parsed.data;
+}
+
+/** Puts every tensor at its path into the JSON. */
+function addTensors(path: string, json: Record<string, unknown>): void {
+  using file = SafetensorsFile.open(path);
+  for (const [name, { dtype }] of file.tensors) {
+    const keys = name.split('.');
+    const last = keys.pop()!;
+    let place: unknown = json;
+    for (const key of keys) place = child(place, key);
+    if (typeof place !== 'object' || place === null || !isPlainKey(last)) {
+      throw new FormatError(
+        path,
+        `tensor '${name}' has no place in the record: ${STEP_JSON} has nothing there`,
+      );
+    }
+    (place as Record<string, unknown>)[last] = numbersOf(dtype, file.read(name));
+  }
+}
+
+/** The object under a key; made where there is none, so that a writer need not name empty objects in the JSON. */
+function child(place: unknown, key: string): unknown {
+  if (typeof place !== 'object' || place === null || !isPlainKey(key)) return undefined;
+  const holder = place as Record<string, unknown>;
+  if (!Array.isArray(holder)) holder[key] ??= {};
+  return Object.hasOwn(holder, key) ? holder[key] : undefined;
+}
+
+/** Not one that reaches the prototype. */
+const isPlainKey = (key: string) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';

@@ -1,0 +1,165 @@
+/**
+ * The step record: everything that is needed to explain one training step without the model.
+ *
+ * Letters of shapes: P prompts, B completions, T tokens of all completions as sampled, S tokens of all completions as
+ * scored, K reward functions. Everything but the head may be missing; a check that needs what is missing says so.
+ */
+import { z } from 'zod';
+import { bytes, doubles, floats, ints } from './arrays.js';
+import { declaredSchema } from './declared.js';
+import { probesSchema } from './probes.js';
+import { real } from './real.js';
+
+/** Where a token of a completion comes from. Only the model's own are trained on. */
+export const TOKEN_SOURCES = ['model', 'tool', 'template'] as const;
+
+const count = z.number().int().nonnegative();
+
+const tokenizerSchema = z.object({
+  vocabularySize: count.optional(),
+  bosId: count.optional(),
+  /** BOS tokens that a rendered prompt should begin with: 1 where the tokenizer or the template adds one, else 0. */
+  expectedBos: count.optional(),
+  padId: count.optional(),
+  /** Tokens that end a completion: the tokenizer's, the generation settings' and the template's end of turn. */
+  endIds: z.array(count).optional(),
+  /** Texts of the special tokens, by id. */
+  specialTokens: z.record(z.string(), z.string()).optional(),
+});
+
+const promptsSchema = z.object({
+  /** What was rendered: a text, or a conversation. `[P]` */
+  messages: z.array(z.unknown()).optional(),
+  /** As rendered, with special tokens. `[P]` */
+  texts: z.array(z.string()).optional(),
+  /** What the template puts before an assistant's answer; empty for plain text and where it puts nothing. */
+  assistantHeader: z.string().optional(),
+  /** The row of the data, for its answer. `[P]` */
+  rows: z.array(z.unknown()).optional(),
+  /** The problem's reference answer, as text. `[P]` */
+  answers: z.array(z.string().nullable()).optional(),
+  /** Ids that the sampler was given, prompt after prompt. */
+  ids: ints.optional(),
+  /** `[P]` */
+  lengths: ints.optional(),
+  /** Parts of each prompt, as token ranges; `[P]` lists. */
+  spans: z
+    .array(z.array(z.object({ kind: z.string(), role: z.string().optional(), start: count, end: count })))
+    .optional(),
+  /** Ids that the scoring used for the prompt part, and their lengths. */
+  scoredIds: ints.optional(),
+  scoredLengths: ints.optional(),
+});
+
+const completionsSchema = z.object({
+  /** The prompt that each belongs to. `[B]` */
+  prompt: ints.optional(),
+  /** As the reward functions got them. `[B]` */
+  texts: z.array(z.string()).optional(),
+  /** `stop`: an end token or stop string came; `length`: cut off. `[B]` */
+  finish: z.array(z.string()).optional(),
+  /** As sampled, the end token included. `[T]` */
+  ids: ints.optional(),
+  /** `[B]` */
+  lengths: ints.optional(),
+  /** An index into {@link TOKEN_SOURCES}. `[T]`; all from the model when missing. */
+  source: bytes.optional(),
+  /** Under softmax(logits / temperature), before truncation and penalties. `[T]` */
+  samplerLogprobs: floats.optional(),
+  /** Under the distribution that the token was drawn from. `[T]` */
+  sampledLogprobs: floats.optional(),
+});
+
+/** The same completions as the trainer scored them. */
+const scoredSchema = z.object({
+  /** `[S]` */
+  ids: ints.optional(),
+  /** `[B]` */
+  lengths: ints.optional(),
+  /** 1 where a token enters the loss. `[S]` */
+  mask: bytes.optional(),
+  /** Of the policy before the first update, where the objective keeps them. `[S]` */
+  oldLogprobs: floats.optional(),
+  referenceLogprobs: floats.optional(),
+});
+
+const rewardsSchema = z.object({
+  /** `[K]` */
+  names: z.array(z.string()).optional(),
+  weights: z.array(real).optional(),
+  /** Reward after reward: `[K × B]`, NaN where there is no value. */
+  values: doubles.optional(),
+  /** Weighted sums, NaN where a completion could not be scored. `[B]` */
+  totals: doubles.optional(),
+  /** What the functions were given: the text, or a list of messages. */
+  inputType: z.enum(['text', 'messages']).optional(),
+  failures: z
+    .array(z.object({ reward: z.string(), completion: count.nullable(), reason: z.string() }))
+    .optional(),
+  /** Values that stand for a failure, such as −0.5. */
+  fallbacks: z.array(real).optional(),
+  /** Who judged, completion by completion. `[B]` */
+  providers: z.array(z.string()).optional(),
+  /** A judge's words. `[B]` */
+  replies: z.array(z.string().nullable()).optional(),
+  seconds: real.optional(),
+});
+
+/** One optimizer update. Its per-token arrays follow the scored tokens of its completions, in their order. */
+const updateSchema = z.object({
+  /** All when missing. */
+  completions: ints.optional(),
+  policyLogprobs: floats.optional(),
+  entropies: floats.optional(),
+  /** Terms of the loss a token, before weights: the policy's, and the KL without β. */
+  policyTerms: floats.optional(),
+  klTerms: floats.optional(),
+  /** What each token's term is multiplied by in the sum that is the loss. */
+  weights: floats.optional(),
+  /** The divisor that made the weights, where there is one for all. */
+  normalizer: real.optional(),
+  loss: real.optional(),
+  /** Parts of the loss: each enters it as coefficient × value. */
+  components: z.array(z.object({ name: z.string(), coefficient: real, value: real })).optional(),
+  microBatches: z.object({ executed: count, configured: count }).optional(),
+  learningRate: real.optional(),
+  /** Of the whole gradient before clipping. */
+  gradNorm: real.optional(),
+  /** By parameter group. */
+  gradNorms: z.record(z.string(), real).optional(),
+  /** Share of trainable tensors whose gradient is all zero or missing. */
+  zeroGradients: real.optional(),
+  /** Norm of the change of the master weights, and the share of their elements that changed. */
+  updateNorm: real.optional(),
+  changedShare: real.optional(),
+  /** Share of elements that changed in the weights that the forward pass reads (bfloat16, for instance). */
+  changedWeightShare: real.optional(),
+});
+
+/** @see docs/step-record.md */
+export const stepRecordSchema = z.object({
+  format: z.literal('grpo-step'),
+  version: z.literal(1),
+  /** Counted from 1. */
+  step: count,
+  producer: z.object({ name: z.string(), version: z.string().optional() }),
+  versions: z.record(z.string(), z.string()).optional(),
+  seed: real.optional(),
+  declared: declaredSchema.optional(),
+  /** The producer's own configuration, as it wrote it. */
+  settings: z.unknown().optional(),
+  tokenizer: tokenizerSchema.optional(),
+  prompts: promptsSchema.optional(),
+  completions: completionsSchema.optional(),
+  scored: scoredSchema.optional(),
+  rewards: rewardsSchema.optional(),
+  /** `[B]` */
+  advantages: doubles.optional(),
+  updates: z.array(updateSchema).optional(),
+  stages: z.array(z.object({ name: z.string(), seconds: real, bytes: real.optional() })).optional(),
+  probes: probesSchema.optional(),
+});
+
+/** One step, read: numbers as typed arrays. */
+export type StepRecord = z.output<typeof stepRecordSchema>;
+export type UpdateRecord = z.output<typeof updateSchema>;

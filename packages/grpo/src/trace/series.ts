@@ -1,0 +1,25 @@
+/** Scalar metrics over steps, in the names of TRL whatever trainer they come from. */
+
+/** The metrics of one log line. */
+export interface MetricsEntry {
+  /** Optimizer step, counted as the log counts. */
+  step: number;
+  values: Readonly<Record<string, number>>;
+  /** Where it stands: 1-based line of the file. */
+  line?: number;
+}
+
+/** What a log holds, and how its numbers are to be read. */
+export interface MetricSeries {
+  /** In the order of the steps. */
+  entries: readonly MetricsEntry[];
+  producer: { name: string; version?: string };
+  /** Steps that one entry averages over; missing when nobody tells. `grad_norm` is of the last step even so. */
+  stepsPerEntry?: number;
+  /** What `reward_std` is: the mean over the groups, or over the whole batch. Missing when the version is unknown. */
+  rewardDeviation?: 'groups' | 'batch';
+  /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */
+  rewardIsWeighted?: boolean;
+  /** Whether NaN losses were replaced before they were logged. */
+  hidesNotFinite?: boolean;
+}
