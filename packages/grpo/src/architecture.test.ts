@@ -6,12 +6,15 @@ import { describe, expect, it } from 'vitest';
 
 /** The floors of docs/architecture.md, lowest first. `index` is the library's face, `packages/grpo/src/index.ts`. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['config', 'formats'],
+  ['config', 'formats', 'hub'],
+  ['trace'],
+  ['doctor'],
   ['torch'],
   ['text', 'models'],
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['train'],
+  ['library'],
   ['index'],
   ['cli'],
 ];

@@ -1,40 +1,40 @@
 /**
- * grpo as a library: load a model, sample from it, evaluate it, and train it with SFT or GRPO, as the commands do.
- *
- * A run is a configuration, opened as a session, and trained. This one needs no files and takes seconds; its tiny
- * model has random weights and learns nothing in two steps:
+ * grpo as a library: a task in code, a run that trains on it, and the parts that a run is made of.
  *
  * @example
- * import { openSession, resolveConfig, trainGrpo } from 'grpo';
+ * import { defineTask, train, writeTinyModel } from 'grpo';
  *
- * const resolved = resolveConfig({
- *   command: 'train',
- *   settings: ['task.name=arithmetic', 'train.steps=2', 'rollout.maxNewTokens=20', 'eval.limit=20'],
+ * const letters = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => ({ letter }));
+ *
+ * const task = defineTask({
+ *   name: 'letters',
+ *   rows: letters,
+ *   prompt: (row) => `${row.letter}:`,
+ *   rewards: { share: (completion, row) => completion.split(row.letter).length - 1 },
  * });
- * const session = await openSession(resolved, {
- *   watcher: { step: (row) => console.log(row.step, row.reward) },
+ *
+ * const run = await train({
+ *   model: await writeTinyModel('models/tiny'),
+ *   task,
+ *   settings: { train: { steps: 2 }, rollout: { maxNewTokens: 8 } },
+ *   onStep: (row) => console.log(row.step, row.reward),
  * });
- * try {
- *   const { after } = await trainGrpo(session);
- *   console.log(after?.greedy.accuracy, session.folder.path);
- * } finally {
- *   await session[Symbol.asyncDispose]();
- * }
+ * console.log(run.output, run.model);
  *
  * @module
  */
-export {
-  type Config,
-  type ConfigSources,
-  objectLayer,
-  type ResolvedConfig,
-  resolveConfig,
-  UsageError,
-  UserError,
-} from './config/index.js';
+export { UsageError, UserError } from './config/index.js';
+export * from './library/index.js';
 export { loadModel, type Model, saveModel } from './models/index.js';
 export { type Loss, type LossInput, type LossName, type LossOutput, losses } from './objective/index.js';
-export { each, type Reward, type RewardBatch, type RewardFunction } from './rewards/index.js';
+export {
+  type CompletionScore,
+  each,
+  type Reward,
+  type RewardBatch,
+  type RewardFunction,
+  type RewardTable,
+} from './rewards/index.js';
 export {
   type Completion,
   type GroupRequest,
@@ -42,18 +42,18 @@ export {
   type SamplingOptions,
   sample,
 } from './rollout/index.js';
+export { defineTask, type TaskDefinition, type TaskReward } from './tasks/define.js';
 export type { Problem, Task } from './tasks/task.js';
 export type { Message, Prompt } from './text/message.js';
-export { renderPrompt } from './text/render.js';
+export { type RenderedPrompt, renderPrompt } from './text/render.js';
 export {
   type EvalResult,
-  evaluate,
-  openSession,
+  grpoStep,
   type RunEnd,
   type Session,
   type Stages,
+  type StepResult,
   stages,
-  trainGrpo,
-  trainSft,
-  type Watcher,
+  type Trainer,
 } from './train/index.js';
+export type { MetricsRow } from './train/metrics.js';

@@ -41,6 +41,8 @@ c10::Scalar scalarOf(napi_env env, napi_value value, const c10::Argument& argume
 int64_t integerOf(napi_env env, napi_value value, const c10::Argument& argument) {
   if (typeOf(env, value) != napi_number && typeOf(env, value) != napi_bigint) mismatch(env, value, argument, "an integer");
   c10::Scalar s = scalarOf(env, value, argument);
+  // A bigint may be larger; no size or index is, and libtorch adds to them without a look.
+  if (s.isIntegral(false) && std::abs(double(s.toLong())) > kMaxSafeInteger) mismatch(env, value, argument, "an integer within ±(2^53 − 1)");
   if (!s.isIntegral(false)) throw std::invalid_argument("argument '" + argument.name() + "' must be an integer, found " + std::to_string(s.toDouble()));
   return s.toLong();
 }
@@ -53,7 +55,9 @@ double doubleOf(napi_env env, napi_value value, const c10::Argument& argument) {
 
 at::Tensor tensorArgument(napi_env env, napi_value value, const c10::Argument& argument) {
   if (at::Tensor* t = tensorIn(env, value)) return *t;
-  if (typeOf(env, value) != napi_number) mismatch(env, value, argument, "a tensor");
+  // Elsewhere libtorch does not reckon with wrapped numbers: amax writes beyond the end of its result for one.
+  const bool operand = argument.name() == "other";
+  if (!operand || typeOf(env, value) != napi_number) mismatch(env, value, argument, operand ? "a tensor or a number" : "a tensor");
   // A wrapped number takes part in type promotion as a Python scalar does: it never widens the tensor beside it.
   at::Tensor t = c10::scalar_to_tensor(scalarOf(env, value, argument));
   t.unsafeGetTensorImpl()->set_wrapped_number(true);

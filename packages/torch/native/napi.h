@@ -122,6 +122,8 @@ struct Arguments {
 using Entry = napi_value (*)(napi_env, const Arguments&);
 
 std::string messageOf(const std::exception& e);
+// "OUT_OF_MEMORY" when a device's or the host's memory did not suffice, else null.
+const char* codeOf(const std::exception& e);
 
 // A C++ exception that leaves a Node-API callback aborts the process: every entry goes through here.
 template <Entry entry>
@@ -130,7 +132,7 @@ napi_value guarded(napi_env env, napi_callback_info info) {
     return entry(env, Arguments(env, info));
   } catch (const PendingException&) {
   } catch (const std::exception& e) {
-    napi_throw_error(env, nullptr, messageOf(e).c_str());
+    napi_throw_error(env, codeOf(e), messageOf(e).c_str());
   } catch (...) {
     napi_throw_error(env, nullptr, "unknown C++ exception");
   }

@@ -5,6 +5,9 @@
 #include <ATen/Version.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+#include <ATen/DeviceAccelerator.h>
+#endif
 
 #include <climits>
 #include <cstring>
@@ -18,8 +21,14 @@
 namespace grpo {
 namespace {
 
+// OpenMP ends the process when the system refuses it a thread.
+constexpr int64_t kMostThreads = 1024;
+
 napi_value setThreads(napi_env env, const Arguments& args) {
-  at::set_num_threads(int(intOf(env, args[0])));
+  const int64_t count = intOf(env, args[0]);
+  if (count < 1 || count > kMostThreads)
+    throw std::invalid_argument("threads must be a whole number from 1 to " + std::to_string(kMostThreads) + ", found " + std::to_string(count));
+  at::set_num_threads(int(count));
   return undefined(env);
 }
 
@@ -68,6 +77,17 @@ napi_value cudaSynchronize(napi_env env, const Arguments&) {
   return undefined(env);
 }
 
+napi_value mpsAvailable(napi_env env, const Arguments&) { return toJs(env, at::hasMPS()); }
+
+// Gives the cached blocks of the device's allocator back to the device. Where libtorch has no call for it, its allocator
+// does so by itself before it says that memory is short.
+napi_value emptyCache(napi_env env, const Arguments&) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+  if (at::getAccelerator(/*checked=*/false) && at::accelerator::deviceCount() > 0) at::accelerator::emptyCache();
+#endif
+  return undefined(env);
+}
+
 napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
 napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
 
@@ -101,6 +121,8 @@ void registerRuntime(napi_env env, napi_value exports) {
   define<setDeterministic>(env, exports, "setDeterministic");
   define<cudaDeviceCount>(env, exports, "cudaDeviceCount");
   define<cudaSynchronize>(env, exports, "cudaSynchronize");
+  define<mpsAvailable>(env, exports, "mpsAvailable");
+  define<emptyCache>(env, exports, "emptyCache");
   define<version>(env, exports, "version");
   define<buildConfiguration>(env, exports, "buildConfiguration");
   define<trimMemory>(env, exports, "trimMemory");

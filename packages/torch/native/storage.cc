@@ -23,6 +23,7 @@ Bytes bytesOf(napi_env env, napi_value view) {
   size_t length;
   void* data;
   check(env, napi_get_typedarray_info(env, view, &type, &length, &data, nullptr, nullptr));
+  if (size_t(type) >= sizeof width / sizeof *width) throw std::invalid_argument("typed arrays of this kind are not supported");
   return {data, length * width[type]};
 }
 
@@ -79,6 +80,8 @@ napi_value dtype(napi_env env, const Arguments& args) { return toJs(env, int64_t
 napi_value device(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).device().str()); }
 napi_value isLive(napi_env env, const Arguments& args) { return toJs(env, tensorIn(env, args[0]) != nullptr); }
 
+napi_value isContiguous(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).is_contiguous()); }
+
 napi_value dispose(napi_env env, const Arguments& args) {
   release(env, args[0]);
   return undefined(env);
@@ -106,6 +109,7 @@ void registerStorage(napi_env env, napi_value exports) {
   define<dtype>(env, exports, "dtype");
   define<device>(env, exports, "device");
   define<isLive>(env, exports, "isLive");
+  define<isContiguous>(env, exports, "isContiguous");
   define<dispose>(env, exports, "dispose");
   define<chargeTensor>(env, exports, "charge");
   define<memory>(env, exports, "memory");

@@ -15,11 +15,19 @@ interface Slot {
   parameter: Tensor;
   /** float32; the parameter itself when it is float32 already. */
   master: Tensor;
-  /** Gradient of the update so far, float32. */
-  gradient: Tensor;
+  /** Gradient of the update so far, float32; null before its first backward pass. */
+  gradient: Tensor | null;
   mean: Tensor;
   square: Tensor;
   step: Tensor;
+}
+
+/** What a step tells of the gradients that it used. */
+export interface GradientNorms {
+  /** √Σ g² over all tensors, before clipping. */
+  gradNorm: number;
+  /** The same of each tensor, by its name. */
+  gradNorms: ReadonlyMap<string, number>;
 }
 
 /** Tensors of the optimizer's state, by name. */
@@ -32,56 +40,67 @@ export type AdamWState = Map<string, Tensor>;
 export class AdamW {
   readonly #slots: Map<string, Slot>;
 
-  /** @param parameters - leaves that require gradients, by name; they stay the caller's */
+  /** @param parameters - leaves that require gradients, by name; they stay the caller's, without their `.grad` */
   constructor(
     parameters: ReadonlyMap<string, Tensor>,
     private readonly options: AdamWOptions,
   ) {
-    this.#slots = noGrad(() =>
+    this.#slots = noGrad(() => new Map(tidy(() => [...parameters].map(([name, p]) => [name, slotOf(p)]))));
+    for (const { master, parameter, mean, square, step } of this.#slots.values()) {
+      for (const tensor of [mean, square, step]) keep(tensor);
+      if (master !== parameter) keep(master);
+    }
+    this.zeroGrad();
+  }
+
+  /**
+   * Takes over the gradients of a backward pass: to be called after each. Either all are added or, when memory is
+   * short, none.
+   */
+  accumulate(): void {
+    noGrad(() =>
       tidy(() => {
-        const slots = [...parameters].map(([name, parameter]): [string, Slot] => {
-          const master = parameter.dtype === 'float32' ? parameter : keep(parameter.detach().to('float32'));
-          const like = () => keep(zerosLike(master));
-          const gradient = like();
-          // A float32 parameter adds up in the optimizer's own buffer.
-          if (master === parameter) parameter.grad = gradient;
-          const step = keep(zeros([], { device: parameter.device }));
-          return [name, { parameter, master, gradient, mean: like(), square: like(), step }];
+        const fresh = [...this.#slots.values()].flatMap((slot) => {
+          const { grad } = slot.parameter;
+          // What needs memory comes first.
+          return grad ? [{ slot, gradient: slot.gradient ? grad : grad.to('float32') }] : [];
         });
-        return new Map(slots);
+        for (const { slot, gradient } of fresh) {
+          if (slot.gradient) slot.gradient.add_(gradient);
+          else slot.gradient = keep(gradient);
+        }
+        this.discard();
       }),
     );
   }
 
-  /** Takes over the gradients of a backward pass: to be called after each. */
-  accumulate(): void {
-    noGrad(() =>
-      tidy(() => {
-        for (const { parameter, master, gradient } of this.#slots.values()) {
-          const fresh = master === parameter ? null : parameter.grad;
-          if (!fresh) continue;
-          gradient.add_(fresh);
-          parameter.grad = null;
-        }
-      }),
-    );
+  /** Drops the gradients of a backward pass that failed halfway; those that were taken over stay. */
+  discard(): void {
+    for (const { parameter } of this.#slots.values()) parameter.grad = null;
+  }
+
+  /** Gradients of the update so far by parameter, float32; the optimizer's own. */
+  get gradients(): Map<string, Tensor> {
+    return new Map([...this.#slots].flatMap(([name, { gradient }]) => (gradient ? [[name, gradient]] : [])));
   }
 
   /**
    * One step with the accumulated gradients, which are then cleared.
    *
    * @param maxNorm - gradients are scaled down to this global norm; 0 leaves them
-   * @returns the global norm before clipping; when it is not finite nothing is changed
+   * @returns norms before clipping; when the whole norm is not finite nothing is changed
    */
-  step(learningRate: number, maxNorm: number): { gradNorm: number } {
+  step(learningRate: number, maxNorm: number): GradientNorms {
     return noGrad(() =>
       tidy(() => {
         const slots = [...this.#slots.values()];
-        const gradients = slots.map((s) => s.gradient);
-        const gradNorm = globalNorm(gradients);
+        const gradients = slots.map((s) => s.gradient ?? zerosLike(s.master));
+        const norms = stack(foreachNorm(gradients)).toNumbers();
+        const gradNorms = new Map([...this.#slots.keys()].map((name, i) => [name, norms[i]!]));
+        const gradNorm = Math.hypot(...norms);
         if (!Number.isFinite(gradNorm)) {
           this.zeroGrad();
-          return { gradNorm };
+          return { gradNorm, gradNorms };
         }
         if (maxNorm > 0 && gradNorm > maxNorm) foreachMul_(gradients, maxNorm / (gradNorm + 1e-6));
         for (const { step } of slots) step.add_(1);
@@ -105,21 +124,23 @@ export class AdamW {
         );
         for (const { parameter, master } of slots) if (master !== parameter) parameter.copy_(master);
         this.zeroGrad();
-        return { gradNorm };
+        return { gradNorm, gradNorms };
       }),
     );
   }
 
   /** Drops all gradients since the last step, such as those of an update that failed halfway. */
   zeroGrad(): void {
-    noGrad(() =>
-      tidy(() => {
-        for (const { parameter, master, gradient } of this.#slots.values()) {
-          gradient.zero_();
-          if (master !== parameter) parameter.grad = null;
-        }
-      }),
-    );
+    this.discard();
+    for (const slot of this.#slots.values()) {
+      slot.gradient?.dispose();
+      slot.gradient = null;
+    }
+  }
+
+  /** The trained tensors, each with its float32 master, which is itself where it is float32. */
+  *weights(): Generator<{ parameter: Tensor; master: Tensor }> {
+    for (const { parameter, master } of this.#slots.values()) yield { parameter, master };
   }
 
   /** The state that a resumed run needs, by name: `NAME.mean`, `NAME.square`, `NAME.step`, and `NAME.master` where it differs. */
@@ -133,15 +154,16 @@ export class AdamW {
   }
 
   dispose(): void {
-    for (const { parameter, master, gradient, mean, square, step } of this.#slots.values()) {
-      parameter.grad = null;
-      for (const tensor of [gradient, mean, square, step]) tensor.dispose();
+    this.zeroGrad();
+    for (const { parameter, master, mean, square, step } of this.#slots.values()) {
+      for (const tensor of [mean, square, step]) tensor.dispose();
       if (master !== parameter) master.dispose();
     }
   }
 }
 
-/** √Σ g² over all tensors. */
-function globalNorm(tensors: readonly Tensor[]): number {
-  return Math.hypot(...stack(foreachNorm(tensors)).toNumbers());
+function slotOf(parameter: Tensor): Slot {
+  const master = parameter.dtype === 'float32' ? parameter : parameter.detach().to('float32');
+  const step = zeros([], { device: parameter.device });
+  return { parameter, master, gradient: null, mean: zerosLike(master), square: zerosLike(master), step };
 }

@@ -1,6 +1,6 @@
 import { native } from './native.js';
 import { refusePromise } from './promise.js';
-import { liveHandle, Tensor } from './tensor.js';
+import { liveHandles, Tensor } from './tensor.js';
 
 // The mode belongs to the thread.
 const modeEnds = 'the mode ends at its first await';
@@ -35,14 +35,18 @@ export function grad(
   gradients?: readonly Tensor[],
   options: { retainGraph?: boolean; createGraph?: boolean } = {},
 ): (Tensor | null)[] {
-  if (outputs.length === 0 || inputs.length === 0) throw new RangeError('grad() needs outputs and inputs');
-  if (gradients && gradients.length !== outputs.length)
-    throw new RangeError(`grad() got ${outputs.length} outputs and ${gradients.length} gradients`);
+  const outputHandles = liveHandles(outputs, 'outputs');
+  const inputHandles = liveHandles(inputs, 'inputs');
+  const weights = gradients ? liveHandles(gradients, 'gradients') : outputHandles.map(() => null);
+  if (outputHandles.length === 0 || inputHandles.length === 0)
+    throw new RangeError('grad() needs outputs and inputs');
+  if (weights.length !== outputHandles.length)
+    throw new RangeError(`grad() got ${outputHandles.length} outputs and ${weights.length} gradients`);
   return native
     .grad(
-      outputs.map((t, i) => liveHandle(t, `outputs[${i}]`)),
-      inputs.map((t, i) => liveHandle(t, `inputs[${i}]`)),
-      gradients ? gradients.map((t, i) => liveHandle(t, `gradients[${i}]`)) : outputs.map(() => null),
+      outputHandles,
+      inputHandles,
+      weights,
       options.retainGraph ?? options.createGraph ?? false,
       options.createGraph ?? false,
     )

@@ -69,8 +69,13 @@ export function fromBytes(data: Uint8Array, shape: readonly number[], dtype: DTy
   return new Tensor(native.fromBytes(data, checkShape(shape), dtypeCode(dtype)));
 }
 
+// libtorch's reductions take no more.
+const MAX_DIMENSIONS = 64;
+
 function checkShape(shape: readonly number[]): readonly number[] {
-  if (!Array.isArray(shape) || !Array.from(shape).every((size) => Number.isSafeInteger(size) && size >= 0))
+  // The length first: an array may be four billion holes. And no `every`, which skips holes.
+  const isList = Array.isArray(shape) && shape.length <= MAX_DIMENSIONS;
+  if (!isList || !Array.from(shape).every((size) => Number.isSafeInteger(size) && size >= 0))
     throw new TypeError(`a shape is an array of whole numbers, found ${describe(shape)}`);
   return shape;
 }

@@ -1,21 +1,38 @@
-import { describe, isRecord } from './describe.js';
-import { dtypeCode } from './dtype.js';
-import { Generator, generatorHandle } from './generator.js';
-import { guards } from './guards.js';
-import { native, type ResolvedOperator, type TensorHandle } from './native.js';
-import { schemaProblems } from './schema.js';
+import { byName, inOrder, placesOf, readerOf, toNative } from './arguments.js';
+import { describe } from './describe.js';
+import { type Guard, guards } from './guards.js';
+import { native, onLoad, type ResolvedOperator, type TensorHandle } from './native.js';
+import { parseSchema, schemaProblems } from './schema.js';
 import { tidy } from './scope.js';
-import { forgetShape, handleOf, Tensor } from './tensor.js';
+import { SetupError } from './setup/run.js';
+import { forgetShape, Tensor } from './tensor.js';
 
 /** A call that libtorch or the argument check refused. `cause` holds libtorch's own text. */
 export class OperatorError extends Error {
   override name = 'OperatorError';
+  /** `OUT_OF_MEMORY` where that was the reason. */
+  declare readonly code?: string;
+
+  constructor(message: string, options: { cause?: Error & { code?: string } } = {}) {
+    super(message, options);
+    if (options.cause?.code !== undefined) Object.assign(this, { code: options.cause.code });
+  }
 }
 
 type Call = (...args: never[]) => unknown;
 
+/** A call with its arguments in one array. */
+type Run = (args: unknown[]) => unknown;
+
+/** An operator of the typed table; `run` is there once the addon is loaded. */
+interface Binding {
+  name: string;
+  schema: string;
+  run: Run | undefined;
+}
+
 const composites = new Map<string, Call>();
-const expected: { name: string; schema: string; found: ResolvedOperator | null }[] = [];
+const bindings: Binding[] = [];
 
 /** @internal Stand-ins for operators that older libtorch versions lack. */
 export function provideComposite(name: string, call: Call): void {
@@ -24,32 +41,50 @@ export function provideComposite(name: string, call: Call): void {
 
 /** @internal The function for one operator of the typed table; `schema` is the one its types were generated from. */
 export function bind(name: string, schema: string): Call {
-  const found = resolveOperator(name);
-  expected.push({ name, schema, found });
-  if (found) return caller(found, guards[name]);
-  return (...args) => {
+  const binding: Binding = { name, schema, run: undefined };
+  bindings.push(binding);
+  return (...args) => (binding.run ?? linked(binding))(args);
+}
+
+/** @internal The operators of the typed table with the schemas that their types were generated from. */
+export const boundOperators = (): readonly { name: string; schema: string }[] => bindings;
+
+function linked(binding: Binding): Run {
+  // Any use of the addon loads it, and with it links the table.
+  native.version();
+  return binding.run!;
+}
+
+onLoad(linkOperators);
+
+/** Finds every operator of the typed table; throws, naming them all, when some are missing or take other arguments. */
+function linkOperators(): void {
+  const problems = bindings.flatMap((binding) => {
+    const { name, schema } = binding;
+    const found = resolveOperator(name);
     const composite = composites.get(name);
-    if (!composite) throw new OperatorError(`${name} is not in libtorch ${native.version()}`);
+    if (found) binding.run = caller(found, guards[name]);
+    else if (composite) binding.run = compositeCaller(schema, composite, guards[name]);
+    else return [`${name} is missing`];
+    return found ? schemaProblems(schema, found).map((problem) => `${name} ${problem}`) : [];
+  });
+  if (problems.length > 0) {
+    throw new SetupError(
+      `libtorch ${native.version()} does not fit: ${problems.join('; ')}. Tested versions: 1.13 and 2.13`,
+    );
+  }
+}
+
+function compositeCaller(schema: string, composite: Call, guard?: Guard): Run {
+  const places = placesOf(parseSchema(schema));
+  return (args) => {
     try {
-      guards[name]?.(args);
-      return tidy(() => composite(...args));
+      guard?.(byName(places, inOrder(args, places)));
+      return tidy(() => composite(...(args as never[])));
     } catch (error) {
       throw refused(schema, args, error as Error);
     }
   };
-}
-
-/** @internal Throws, naming them all, when operators of the typed table are missing or take other arguments. */
-export function assertOperators(): void {
-  const problems = expected.flatMap(({ name, schema, found }) => {
-    if (!found) return composites.has(name) ? [] : [`${name} is missing`];
-    return schemaProblems(schema, found).map((problem) => `${name} ${problem}`);
-  });
-  if (problems.length > 0) {
-    throw new Error(
-      `libtorch ${native.version()} does not fit: ${problems.join('; ')}. Tested versions: 1.13 and 2.13`,
-    );
-  }
 }
 
 /** @internal An operator by its full name with the overload, such as `aten::add.Tensor`. */
@@ -59,41 +94,22 @@ export function resolveOperator(name: string): ResolvedOperator | null {
 }
 
 /** The call by schema: trailing keywords to their places, tensors to handles, results to tensors. */
-function caller(op: ResolvedOperator, guard?: (args: readonly unknown[]) => void): Call {
-  const places = new Map(op.arguments.map((a, i) => [a.name, i]));
-  const isDType = op.arguments.map((a) => a.type.startsWith('ScalarType'));
-  return (...args: unknown[]) => {
-    const raw: unknown[] = [];
-    const positional = isRecord(args.at(-1)) ? args.length - 1 : args.length;
+function caller(op: ResolvedOperator, guard?: Guard): Run {
+  const places = placesOf(op.arguments);
+  const readers = op.arguments.map(readerOf);
+  return (args) => {
     try {
-      guard?.(args);
-      for (let i = 0; i < positional; i++) raw.push(toNative(args[i], isDType[i]));
-      if (positional < args.length) {
-        for (const [key, value] of Object.entries(args[positional] as object)) {
-          const place = places.get(key);
-          if (place === undefined) throw new TypeError(`unknown keyword '${key}'`);
-          if (place < positional) throw new TypeError(`keyword '${key}' is given by position already`);
-          raw[place] = toNative(value, isDType[place]);
-        }
-      }
-      const result = native.call(op.id, ...raw);
+      const values = inOrder(args, places);
+      guard?.(byName(places, values));
+      const result = native.call(op.id, ...values.map((value, i) => toNative(value, readers[i])));
       // An in-place operator gives back the tensor it was called on: nobody is left with a second handle to free.
       if (!op.inPlace) return fromNative(result);
-      if (args[0] instanceof Tensor) forgetShape(args[0]);
-      return args[0];
+      forgetShape(values[0] as Tensor);
+      return values[0];
     } catch (error) {
       throw refused(op.schema, args, error as Error);
     }
   };
-}
-
-function toNative(value: unknown, isDType: boolean | undefined): unknown {
-  if (value instanceof Tensor) return handleOf(value);
-  if (Array.isArray(value))
-    return value.map((element) => (element instanceof Tensor ? handleOf(element) : element));
-  if (value instanceof Generator) return generatorHandle(value);
-  if (isDType && value !== undefined && value !== null) return dtypeCode(value);
-  return value;
 }
 
 function fromNative(result: unknown): unknown {
@@ -112,7 +128,7 @@ function refused(schema: string, args: unknown[], cause: Error): OperatorError {
   );
 }
 
-const unsafeCalls = new Map<string, Call>();
+const unsafeCalls = new Map<string, Run>();
 
 /** Operators outside the typed table, by full name: nothing but the schema checks what is passed. */
 export const unsafe = {
@@ -128,6 +144,6 @@ export const unsafe = {
       call = caller(op);
       unsafeCalls.set(name, call);
     }
-    return call(...(args as never[]));
+    return call(args);
   },
 };

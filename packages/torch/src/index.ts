@@ -3,11 +3,8 @@
  * @module
  */
 import './composites.js';
-import { assertOperators } from './dispatch.js';
 
-assertOperators();
-
-export { AdamW, type AdamWOptions, type AdamWState } from './adamw.js';
+export { AdamW, type AdamWOptions, type AdamWState, type GradientNorms } from './adamw.js';
 export { grad, inferenceMode, noGrad } from './autograd.js';
 export { fromBytes, tensor } from './create.js';
 export { OperatorError, unsafe } from './dispatch.js';

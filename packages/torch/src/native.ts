@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
+import { whyOtherLibtorch, whyReplaced } from './setup/fit.js';
 import { readBuildRecord } from './setup/record.js';
+import { SetupError } from './setup/run.js';
 
 declare const tensorBrand: unique symbol;
 declare const generatorBrand: unique symbol;
@@ -41,6 +43,7 @@ interface NativeAddon {
   dtype(tensor: TensorHandle): number;
   device(tensor: TensorHandle): string;
   isLive(tensor: TensorHandle): boolean;
+  isContiguous(tensor: TensorHandle): boolean;
   dispose(tensor: TensorHandle): void;
   charge(tensor: TensorHandle): void;
   memory(): { tensors: number; bytes: number };
@@ -70,6 +73,8 @@ interface NativeAddon {
   setDeterministic(enabled: boolean): void;
   cudaDeviceCount(): number;
   cudaSynchronize(): void;
+  emptyCache(): void;
+  mpsAvailable(): boolean;
   version(): string;
   buildConfiguration(): string;
   trimMemory(): void;
@@ -78,10 +83,13 @@ interface NativeAddon {
 function load(): NativeAddon {
   const record = readBuildRecord();
   if (!record) {
-    throw new Error(
-      'libtorch is not set up yet. In a clone run ./setup; for an installed package run: npx grpo setup',
+    const { LIBTORCH } = process.env;
+    throw new SetupError(
+      `libtorch is not set up yet${LIBTORCH ? ` for LIBTORCH=${LIBTORCH}` : ''}. Run: npx grpo setup`,
     );
   }
+  const replaced = whyReplaced(record.libtorch);
+  if (replaced) throw new SetupError(`${replaced}. Run: npx grpo setup`);
   // Set before libgomp is loaded. Its threads wait for one another by spinning, for milliseconds unless told otherwise;
   // where other work shares the cores that costs several times the work itself.
   if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= '1000';
@@ -89,12 +97,14 @@ function load(): NativeAddon {
   try {
     addon = createRequire(import.meta.url)(record.addon) as NativeAddon;
   } catch (cause) {
-    throw new Error(
+    throw new SetupError(
       `the libtorch addon does not load (${(cause as Error).message.split('\n')[0]}). It was built for libtorch ` +
-        `${record.libtorch.version} in ${record.libtorch.root}; run the set-up again`,
+        `${record.libtorch.version} in ${record.libtorch.root}. Run: npx grpo setup`,
       { cause },
     );
   }
+  const other = whyOtherLibtorch(addon.version(), addon.buildConfiguration());
+  if (other) throw new SetupError(`the libtorch addon cannot be used: ${other}`);
   // Debian's libtorch starts with one thread whatever the machine has.
   addon.setThreads(threadCount());
   return addon;
@@ -105,9 +115,32 @@ function threadCount(): number {
   const wanted = process.env.GRPO_THREADS;
   if (!wanted) return availableParallelism();
   if (!/^[1-9]\d*$/.test(wanted))
-    throw new Error(`GRPO_THREADS must be a whole number of at least 1, found '${wanted}'`);
+    throw new SetupError(`GRPO_THREADS must be a whole number of at least 1, found '${wanted}'`);
   return Number(wanted);
 }
 
-/** The addon: the one place where JavaScript meets libtorch. */
-export const native: NativeAddon = load();
+const checks: (() => void)[] = [];
+
+/** @internal Has something done as soon as the addon is loaded; what it throws, the use that loaded the addon throws. */
+export function onLoad(check: () => void): void {
+  checks.push(check);
+}
+
+const unloaded = new Proxy({} as NativeAddon, {
+  get(_, name) {
+    native = load();
+    try {
+      for (const check of checks) check();
+    } catch (error) {
+      native = unloaded;
+      throw error;
+    }
+    return native[name as keyof NativeAddon];
+  },
+});
+
+/**
+ * The addon: the one place where JavaScript meets libtorch. Its first use loads it, so that what needs no tensor runs
+ * without libtorch; from then on this is the addon itself.
+ */
+export let native: NativeAddon = unloaded;

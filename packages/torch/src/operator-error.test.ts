@@ -20,7 +20,11 @@ describe('a wrong call throws one line that names operator, arguments and schema
   const gone = torch.ones([4]);
   gone.dispose();
   const cases: [what: string, call: () => unknown, text: RegExp][] = [
-    ['type', () => untyped(torch.add)(x, 'a'), /argument 'other' must be a tensor, found a string/],
+    [
+      'type',
+      () => untyped(torch.add)(x, 'a'),
+      /argument 'other' must be a tensor or a number, found a string/,
+    ],
     ['type in a list', () => untyped(torch.zeros)([1, 'a']), /'size' must be an integer, found a string/],
     ['NaN as an integer', () => x.narrow(0, Number.NaN, 1), /'start' must be an integer, found nan/],
     ['boolean', () => untyped(torch.amax)(x, [0], 1), /'keepdim' must be a boolean, found a number/],
@@ -32,8 +36,8 @@ describe('a wrong call throws one line that names operator, arguments and schema
       /unknown dtype 'float'; known: uint8/,
     ],
     ['dtype by number', () => untyped(torch.ones)([1], { dtype: 6 }), /unknown dtype 6/],
-    ['unknown device', () => torch.ones([1], { device: 'gpu' }), /device string: gpu/],
-    ['disposed tensor', () => x.add(gone), /'other' must be a tensor, found a disposed tensor/],
+    ['unknown device', () => torch.ones([1], { device: 'gpu' }), /unknown device 'gpu'; known: cpu, cuda/],
+    ['disposed tensor', () => x.add(gone), /'other' must be a tensor or a number, found a disposed tensor/],
     ['disposed in a list', () => torch.cat([x, gone]), /called with \(\[float32\[2,3\], disposed tensor\]\)/],
     [
       'generator',

@@ -1,3 +1,4 @@
+import { describe } from './describe.js';
 import { native } from './native.js';
 
 /** Threads that one operator may use. */
@@ -6,8 +7,8 @@ export function getThreads(): number {
 }
 
 export function setThreads(count: number): void {
-  if (!Number.isInteger(count) || count < 1)
-    throw new RangeError(`threads must be a whole number of at least 1, found ${count}`);
+  if (!Number.isSafeInteger(count))
+    throw new RangeError(`threads must be a whole number, found ${describe(count)}`);
   native.setThreads(count);
 }
 
@@ -21,6 +22,16 @@ export function trimMemory(): void {
   native.trimMemory();
 }
 
+/** Gives device memory that the allocator holds back to the device. */
+export function emptyCache(): void {
+  native.emptyCache();
+}
+
+/** Whether an error of the engine says that memory was short, on a device or on the host. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === 'OUT_OF_MEMORY';
+}
+
 /** Makes operators without a deterministic form throw. */
 export function setDeterministic(enabled: boolean): void {
   native.setDeterministic(enabled);
@@ -29,6 +40,11 @@ export function setDeterministic(enabled: boolean): void {
 /** Number of usable CUDA devices. */
 export function cudaDeviceCount(): number {
   return native.cudaDeviceCount();
+}
+
+/** Whether there is a Metal device, the GPU of Apple's own processors. */
+export function mpsAvailable(): boolean {
+  return native.mpsAvailable();
 }
 
 /** Waits until the CUDA device has done all work; nothing without one. */

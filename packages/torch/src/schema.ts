@@ -1,6 +1,6 @@
 import type { ResolvedOperator } from './native.js';
 
-interface SchemaArgument {
+export interface SchemaArgument {
   name: string;
   type: string;
   keywordOnly: boolean;

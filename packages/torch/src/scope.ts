@@ -25,21 +25,18 @@ export function adopt(tensor: Disposable): void {
 export function tidy<T>(body: () => T): T {
   const scope: Disposable[] = [];
   scopes.push(scope);
-  let result: T | undefined;
-  let done = false;
+  let survivors: Set<unknown> | undefined;
   try {
-    result = body();
-    done = true;
+    const result = refusePromise('tidy', body(), 'its tensors cannot be tracked across an await');
+    survivors = tensorsIn(result);
+    return result;
   } finally {
     scopes.pop();
-    const survivors = new Set<unknown>();
-    if (done) collect(result, survivors);
     for (const tensor of scope) {
-      if (survivors.has(tensor)) adopt(tensor);
+      if (survivors?.has(tensor)) adopt(tensor);
       else tensor.dispose();
     }
   }
-  return refusePromise('tidy', result as T, 'its tensors cannot be tracked across an await');
 }
 
 /** Takes a tensor out of the running scopes: it lives until it is disposed. */
@@ -50,6 +47,12 @@ export function keep<T extends Disposable>(tensor: T): T {
   }
   tensor.charge();
   return tensor;
+}
+
+function tensorsIn(value: unknown): Set<unknown> {
+  const found = new Set<unknown>();
+  collect(value, found);
+  return found;
 }
 
 function collect(value: unknown, into: Set<unknown>): void {

@@ -200,3 +200,16 @@ export function liveHandle(value: unknown, name: string): TensorHandle {
   if (value.disposed) throw new TypeError(`${name} is a disposed tensor`);
   return read(value);
 }
+
+/**
+ * @internal
+ * @throws TypeError with `name` when the value is no list of live tensors
+ */
+export function liveHandles(value: unknown, name: string): TensorHandle[] {
+  if (!Array.isArray(value))
+    throw new TypeError(`${name} must be a list of tensors, found ${describe(value)}`);
+  const handles: TensorHandle[] = [];
+  // No `map`: it would go through an array of four billion holes.
+  for (const [i, tensor] of value.entries()) handles.push(liveHandle(tensor, `${name}[${i}]`));
+  return handles;
+}

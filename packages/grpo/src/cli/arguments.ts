@@ -17,6 +17,8 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
   } catch (cause) {
     throw new UsageError(flagProblem(command, cause as NodeJS.ErrnoException, argv), { hint, cause });
   }
+  const flags = { ...parsed.values };
+  if (command.operands) return { flags, settings: [], operands: parsed.positionals };
   for (const word of parsed.positionals) {
     if (command.keys && isSetting(word)) continue;
     const expected = command.keys
@@ -24,7 +26,7 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
       : `grpo ${command.name} takes only flags`;
     throw new UsageError(`Unexpected '${word}': ${expected}.`, { hint });
   }
-  return { flags: { ...parsed.values }, settings: parsed.positionals };
+  return { flags, settings: parsed.positionals, operands: [] };
 }
 
 function flagProblem(command: CommandInfo, error: NodeJS.ErrnoException, argv: readonly string[]): string {

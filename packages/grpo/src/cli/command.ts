@@ -16,6 +16,8 @@ export interface CommandArguments {
   flags: Record<string, string | boolean | (string | boolean)[] | undefined>;
   /** The `key=value` arguments, as they were written. */
   settings: string[];
+  /** The other words, of a command that takes some. */
+  operands: string[];
 }
 
 /** What a command does; returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
@@ -31,6 +33,8 @@ export interface CommandInfo {
   flags: Record<string, Flag>;
   /** Whose settings it takes as `key=value`; without it, none. */
   keys?: ConfigCommand;
+  /** Whether it takes words that are neither flags nor settings: names, files. */
+  operands?: true;
 }
 
 /** A command as the table lists it. */
@@ -38,5 +42,5 @@ export interface Command extends CommandInfo {
   run: Run;
 }
 
-/** Exit codes beside 0. */
-export const EXIT = { error: 1, usage: 2, interrupted: 130 } as const;
+/** Exit codes beside 0 and those of `interruptible`. */
+export const EXIT = { error: 1, usage: 2, finding: 3 } as const;

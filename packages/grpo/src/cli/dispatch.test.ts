@@ -55,6 +55,7 @@ describe('arguments', () => {
     expect(seen).toEqual({
       flags: { json: true, config: 'a.yaml', prompt: ['x', 'y'] },
       settings: ['seed=1', 'task.system=a=b c'],
+      operands: [],
     });
   });
 
@@ -124,6 +125,19 @@ describe('exit codes and messages', () => {
     expect(err).toBe(
       'grpo: Unknown key sed (command line). The nearest known key is seed.\ngrpo train --help lists the keys.\n',
     );
+  });
+
+  it('print what went wrong first where closing files failed as well', async () => {
+    const body = async () => {
+      await using _file = {
+        async [Symbol.asyncDispose]() {
+          throw new Error('not closed');
+        },
+      };
+      throw new UserError('The disk is full.');
+    };
+    const { err } = await grpo(['train'], body);
+    expect(err).toBe('grpo: The disk is full.\n');
   });
 
   it('show a stack only when asked', async () => {

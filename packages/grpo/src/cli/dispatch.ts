@@ -19,8 +19,9 @@ export async function dispatch(argv: readonly string[], around: Surroundings): P
   try {
     return await runCommand(argv, around);
   } catch (error) {
-    around.stderr.write(`${describeError(error, around.debug)}\n`);
-    return error instanceof UsageError ? EXIT.usage : EXIT.error;
+    const first = firstError(error);
+    around.stderr.write(`${describeError(first, around.debug)}\n`);
+    return first instanceof UsageError ? EXIT.usage : EXIT.error;
   }
 }
 
@@ -62,12 +63,21 @@ function isHelp(word: string): boolean {
   return word === '--help' || word === '-h';
 }
 
+/** What went wrong first, where closing files after it failed as well, as on a full disk. */
+function firstError(error: unknown): unknown {
+  const suppressed = error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error;
+  return suppressed ? firstError(error.suppressed) : error;
+}
+
+/** The engine's errors for users, by their name: its class lies beside the set-up, which few commands have to load. */
+const SETUP_ERROR = 'SetupError';
+
 function describeError(error: unknown, debug: boolean): string {
   if (!(error instanceof Error)) return `grpo: ${String(error)}`;
   const lines = [`grpo: ${error.message}`];
   if (error instanceof UserError) {
     if (error.hint !== undefined) lines.push(error.hint);
-  } else {
+  } else if (error.name !== SETUP_ERROR) {
     if (error.cause instanceof Error) lines.push(`Cause: ${error.cause.message}`);
     if (!debug) lines.push('GRPO_DEBUG=1 shows where this happened.');
   }

@@ -1,27 +1,28 @@
 import { performance } from 'node:perf_hooks';
 import {
-  buildConfiguration,
   cudaDeviceCount,
   type DType,
   empty,
   getThreads,
+  mpsAvailable,
   synchronize,
   tidy,
   torchVersion,
 } from '@grpo/torch';
+import { engineLibraries } from '../train/circumstances.js';
 import type { EngineReport } from './environment.js';
 
 /** Asks the tensor engine about itself and measures its matrix product: about two seconds. */
 export function reportEngine(): EngineReport {
-  const built = buildConfiguration();
+  const { blas = 'not stated', vector = 'not stated' } = engineLibraries();
   const device = cudaDeviceCount() > 0 ? 'cuda' : 'cpu';
-  const stated = (pattern: RegExp) => pattern.exec(built)?.[1] ?? 'not stated';
   return {
     libtorch: torchVersion(),
     threads: getThreads(),
     cudaDevices: cudaDeviceCount(),
-    blas: stated(/BLAS_INFO=([^,\s]+)/),
-    vector: stated(/CPU capability usage: (\S+)/),
+    mps: mpsAvailable(),
+    blas,
+    vector,
     gflops: {
       device,
       float32: measureGflops('float32', device),

@@ -22,6 +22,7 @@ describe('renderEnvironment', () => {
         libtorch: '2.13.0',
         threads: 2,
         cudaDevices: 1,
+        mps: true,
         blas: 'mkl',
         vector: 'AVX512',
         gflops: { device: 'cuda', float32: 190.4, bfloat16: 430 },
@@ -32,7 +33,7 @@ describe('renderEnvironment', () => {
       '23.5 GiB',
       '/t',
       '/a',
-      'cpu, cuda:0',
+      'cpu, cuda:0, mps',
       'mkl',
       '190 GFLOP/s',
       '430 GFLOP/s',
@@ -42,6 +43,6 @@ describe('renderEnvironment', () => {
   });
 
   it('says why there is no engine', () => {
-    expect(renderEnvironment({ ...BARE, problem: 'not built yet.' })).toMatch(/^engine +not built yet\.$/m);
+    expect(renderEnvironment({ ...BARE, problem: 'not set up yet.' })).toMatch(/^engine +not set up yet\.$/m);
   });
 });

@@ -7,6 +7,8 @@ export interface EngineReport {
   /** Threads that one operator may use. */
   threads: number;
   cudaDevices: number;
+  /** Whether there is a Metal device. */
+  mps: boolean;
   /** The library that multiplies matrices, as libtorch names it. */
   blas: string;
   /** Vector instructions in use, such as `AVX512`. */
@@ -21,7 +23,7 @@ export interface EnvironmentReport {
   machine: { system: string; cpu: string; cores: number; memoryGiB: number };
   /** What set-up found and built, or nothing before it. */
   build?: { libtorch: string; source: string; root: string; addon: string; compiler: string; node: string };
-  /** Nothing when it is not built, or does not load. */
+  /** Nothing when it is not set up, or does not load. */
   engine?: EngineReport;
   /** Why there is no engine, and what to do. */
   problem?: string;
@@ -47,7 +49,14 @@ export function renderEnvironment({ versions, machine, build, engine, problem }:
     const { gflops } = engine;
     rows.push(
       ['engine', `libtorch ${engine.libtorch}`],
-      ['devices', ['cpu', ...Array.from({ length: engine.cudaDevices }, (_, i) => `cuda:${i}`)].join(', ')],
+      [
+        'devices',
+        [
+          'cpu',
+          ...Array.from({ length: engine.cudaDevices }, (_, i) => `cuda:${i}`),
+          ...(engine.mps ? ['mps'] : []),
+        ].join(', '),
+      ],
       ['threads', String(engine.threads)],
       ['BLAS', engine.blas],
       ['vector units', engine.vector],

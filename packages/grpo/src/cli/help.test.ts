@@ -39,6 +39,16 @@ describe('help', () => {
                                         at the end [whole number >= 0]
         checkpoint.keep=2               Newest checkpoints kept on disk; older ones are deleted [whole
                                         number >= 1]
+
+      record
+        record.every=0                  Steps between full records of a step, beside those of the first
+                                        two and of steps with a new finding: 0 = only those [whole number
+                                        >= 0]
+
+      doctor
+        doctor.onFinding=warn           Every step is checked. What fails stops the run in the first two
+                                        steps, later it is told (warn) or stops it too (stop); off = no
+                                        checks [warn | stop | off]
       "
     `);
     expect(text).toContain('optimizer.learningRate=1e-6 ');

@@ -1,15 +1,59 @@
+/** Ends a run early, but whole: it finishes the step in progress and saves. */
+
+/** What ends a run early, and the exit code that tells: 128 and the signal's number, as shells count. */
+export const CAUSES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'closed output': 141 } as const;
+
+type Cause = keyof typeof CAUSES;
+
+/** `npx` passes the Ctrl-C on that the terminal has sent here too: two signals this close are one. */
+const ECHO_MS = 300;
+
+/** A run that can be interrupted. Disposing gives the signals their usual effect back. */
+export interface Interrupt extends Disposable {
+  /** Aborted by the first cause. */
+  readonly signal: AbortSignal;
+  /** Of that cause; 0 while there is none. */
+  readonly exitCode: number;
+}
+
+let current: ((cause: Cause) => void) | undefined;
+
 /**
- * Answers Ctrl-C: the first one aborts `signal`, after which a run ends with the step in progress; a second one ends
- * the process at once. Disposing gives Ctrl-C its usual effect back.
+ * Answers Ctrl-C, SIGTERM (Slurm, `docker stop`), SIGHUP (a closed terminal) and an output that nobody reads any more:
+ * the first of them aborts `signal`, after which a run ends with the step in progress. A second Ctrl-C ends the process
+ * at once, also in the middle of an operator.
+ *
+ * @param note - told at once, unless nobody reads any more
+ * @param ending - what happens then: `finishing this step and saving`
  */
-export function interruptible(onFirst: () => void): Disposable & { signal: AbortSignal } {
+export function interruptible(note: (text: string) => void, ending: string): Interrupt {
   const controller = new AbortController();
-  const stop = () => process.off('SIGINT', onSignal);
-  const onSignal = () => {
-    stop();
-    onFirst();
+  let exitCode = 0;
+  const interrupt = (cause: Cause) => {
+    if (controller.signal.aborted) return;
+    exitCode = CAUSES[cause];
+    setTimeout(() => process.off('SIGINT', interrupt), ECHO_MS).unref();
+    if (cause === 'SIGINT') note(`Interrupted: ${ending}. Ctrl-C again stops at once.`);
+    else if (cause !== 'closed output') note(`${cause}: ${ending}.`);
     controller.abort();
   };
-  process.on('SIGINT', onSignal);
-  return { signal: controller.signal, [Symbol.dispose]: stop };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of signals) process.on(name, interrupt);
+  current = interrupt;
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    [Symbol.dispose]() {
+      for (const name of signals) process.off(name, interrupt);
+      current = undefined;
+    },
+  };
+}
+
+/** Interrupts the run in progress. @returns false when there is none */
+export function interruptRun(cause: Cause): boolean {
+  current?.(cause);
+  return current !== undefined;
 }

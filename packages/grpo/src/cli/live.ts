@@ -14,8 +14,11 @@ export interface StepRow {
   clippedRatio?: number | undefined;
   tokensPerSecond: number;
   secondsLeft: number;
-  loss: number;
-  gradNorm: number;
+  /** Completions that expert iteration kept. */
+  kept?: number | undefined;
+  /** Not there for a step that had nothing to learn from. */
+  loss?: number | undefined;
+  gradNorm?: number | undefined;
   /** KL to the reference, where there is one. */
   kl?: number | undefined;
 }
@@ -126,13 +129,14 @@ export function formatStep(
       'reward',
       row.reward === undefined ? undefined : `${row.reward.toFixed(3)} (sd ${row.rewardStd?.toFixed(3)})`,
     ],
+    ['kept', row.kept?.toString()],
     ['length', row.length.toFixed(1)],
     ['tokens/s', row.tokensPerSecond.toFixed(0)],
     ['left', formatDuration(row.secondsLeft)],
     ['cut', row.clippedRatio === undefined ? undefined : `${(100 * row.clippedRatio).toFixed(0)}%`],
     ['kl', row.kl?.toPrecision(3)],
-    ['grad', row.gradNorm.toPrecision(3)],
-    ['loss', row.loss.toPrecision(3)],
+    ['grad', row.gradNorm?.toPrecision(3)],
+    ['loss', row.loss?.toPrecision(3)],
   ];
   const parts = all.filter((part): part is [string, string] => part[1] !== undefined);
   let line = '';

@@ -1,12 +1,23 @@
 #!/usr/bin/env node
+import { EXIT } from './command.js';
 import { dispatch } from './dispatch.js';
+import { CAUSES, interruptRun } from './interrupt.js';
 import { commands } from './table.js';
 
-// `grpo train --help | head` closes the pipe early; that is no error.
+/** Whoever read the output has seen enough (`grpo train --help | head`), or the terminal is gone: that is no error. */
+const CLOSED = new Set<string | undefined>(['EPIPE', 'EIO']);
+
+let closed = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (closed) return;
+  closed = true;
+  const harmless = CLOSED.has(error.code);
+  if (!harmless) process.stderr.write(`grpo: cannot write to standard output: ${error.message}\n`);
+  if (!interruptRun(error.code === 'EIO' ? 'SIGHUP' : 'closed output'))
+    process.exit(harmless ? 0 : EXIT.error);
 });
+// Messages that nobody reads are no reason to stop.
+process.stderr.on('error', () => {});
 
 process.exitCode = await dispatch(process.argv.slice(2), {
   commands,
@@ -14,3 +25,5 @@ process.exitCode = await dispatch(process.argv.slice(2), {
   stderr: process.stderr,
   debug: process.env.GRPO_DEBUG === '1',
 });
+// An ordinary exit would abort: Node sets the terminal back, and takes it for its own error that there is none.
+if (process.exitCode === CAUSES.SIGHUP) process.kill(process.pid, 'SIGHUP');

@@ -1,14 +1,19 @@
 import { type ResolvedConfig, recordLayer, resolveConfig } from '../config/index.js';
-import { openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
+import { latestCheckpoint } from '../train/checkpoint.js';
+import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
 import type { MetricsRow } from '../train/metrics.js';
+import type { TimingsRow } from '../train/timings.js';
 import { type CommandArguments, EXIT } from './command.js';
-import { formatEvaluation } from './evaluation.js';
+import { fewProblems, formatEvaluation } from './evaluation.js';
 import { interruptible } from './interrupt.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
 
+/** A command that trains. */
+type TrainingCommand = 'train' | 'sft' | 'expert';
+
 /** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
 export function trainingConfig(
-  command: 'train' | 'sft',
+  command: TrainingCommand,
   { flags, settings }: CommandArguments,
 ): ResolvedConfig {
   const resume = flags.resume as string | undefined;
@@ -17,8 +22,9 @@ export function trainingConfig(
 }
 
 /**
- * Runs a training command: opens the session, trains, reports, and answers Ctrl-C. The first one ends the run after
- * the step in progress and saves it, a second one ends the process at once.
+ * Runs a training command: opens the session, trains, reports, and answers what interrupts it.
+ *
+ * @returns the exit code
  */
 export async function runTraining(
   args: CommandArguments,
@@ -27,24 +33,30 @@ export async function runTraining(
     command,
     steps,
     train,
-  }: { command: 'train' | 'sft'; steps: number; train: (session: Session) => Promise<RunEnd> },
+  }: { command: TrainingCommand; steps: number; train: (session: Session) => Promise<RunEnd> },
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
-  using interrupt = interruptible(() =>
-    reporter.note('Interrupted: finishing this step and saving. Ctrl-C again stops at once.'),
-  );
+  using interrupt = interruptible(reporter.note, 'finishing this step and saving');
   try {
+    const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using session = await openSession(resolved, {
       resume: args.flags.resume !== undefined,
       watcher: watcherOf(reporter, steps),
       signal: interrupt.signal,
     });
+    reporter.note(device);
     const { output } = session.config;
     if (session.progress.step > 0)
       reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
-    const end = await train(session);
+    const end = await train(session).catch((error: unknown) => {
+      const saved = latestCheckpoint(session.folder.checkpoints);
+      if (saved)
+        reporter.note(`Saved up to step ${saved.step}. To go on: npx grpo ${command} --resume ${output}`);
+      throw error;
+    });
     reporter.done(summarize(command, session, end));
-    return end.interrupted ? EXIT.interrupted : 0;
+    if (end.stopped) return EXIT.finding;
+    return end.interrupted ? interrupt.exitCode : 0;
   } finally {
     reporter.close();
   }
@@ -53,19 +65,28 @@ export async function runTraining(
 /** Turns what a run tells into what a reporter shows. */
 export function watcherOf(reporter: Reporter, steps: number): Watcher {
   let first: { step: number; time: number } | undefined;
+  let warned = false;
   return {
-    step(row) {
-      first ??= { step: row.step - 1, time: performance.now() - 1000 * row.step_time! };
+    step(row, timings) {
+      first ??= { step: row.step - 1, time: performance.now() - 1000 * timings.step_time };
       const perStep = (performance.now() - first.time) / 1000 / (row.step - first.step);
-      reporter.step(stepRow(row, steps, perStep * (steps - row.step)));
+      reporter.step(stepRow(row, timings, { steps, secondsLeft: perStep * (steps - row.step) }));
     },
-    evaluated: (result, step) =>
-      reporter.note(formatEvaluation(step === 0 ? 'before' : `after step ${step}`, result)),
+    evaluated(result, step) {
+      reporter.note(formatEvaluation(step === 0 ? 'before' : `after step ${step}`, result));
+      const warning = warned ? undefined : fewProblems(result);
+      if (warning !== undefined) reporter.note(warning);
+      warned = true;
+    },
     note: (text) => reporter.note(text),
   };
 }
 
-function stepRow(row: MetricsRow, steps: number, secondsLeft: number): StepRow {
+function stepRow(
+  row: MetricsRow,
+  timings: TimingsRow,
+  { steps, secondsLeft }: { steps: number; secondsLeft: number },
+): StepRow {
   return {
     step: row.step,
     steps,
@@ -73,25 +94,35 @@ function stepRow(row: MetricsRow, steps: number, secondsLeft: number): StepRow {
     rewardStd: row.reward_std,
     length: row['completions/mean_length']!,
     clippedRatio: row['completions/clipped_ratio'],
-    tokensPerSecond: row.step_tokens! / row.step_time!,
+    tokensPerSecond: timings.tokens_per_second,
     secondsLeft,
-    loss: row.loss!,
-    gradNorm: row.grad_norm!,
+    kept: row.kept,
+    loss: row.loss,
+    gradNorm: row.grad_norm,
     kl: row.kl,
   };
 }
 
-function summarize(command: string, { folder, progress }: Session, { interrupted, before, after }: RunEnd) {
+function summarize(
+  command: string,
+  { folder, progress }: Session,
+  { interrupted, stopped, before, after }: RunEnd,
+) {
   const { step } = progress;
-  const stopped = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
-  const lines = [interrupted ? stopped : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
-  if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
+  const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
+  const lines = [interrupted || stopped ? early : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
+  if (stopped)
+    lines.push(
+      `The doctor stopped it: ${stopped.code}. For all that it knows: npx grpo doctor ${folder.path}`,
+    );
+  else if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
   else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);
   return {
     text: lines.join('\n'),
     data: {
       done: true,
       interrupted,
+      stopped: stopped?.code ?? null,
       steps: progress.step,
       tokens: progress.tokens,
       output: folder.path,

@@ -24,10 +24,30 @@ export const commandInfos = [
     keys: 'sft',
   },
   {
+    name: 'expert',
+    summary: 'Train a model by expert iteration: sample, keep what is right, imitate it, repeat',
+    usage: 'expert [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+    flags: { config, resume, json },
+    keys: 'expert',
+  },
+  {
     name: 'eval',
-    summary: 'Measure a model on the held-out problems of a task: accuracy and rewards',
-    usage: 'eval [--config FILE.yaml] [--json] [key=value ...]',
-    flags: { config, json },
+    summary: 'Measure a model on the held-out problems of a task: accuracy, pass@k, rewards, lengths',
+    usage: 'eval [--config FILE.yaml] [--against DIR] [--completions FILE] [--json] [key=value ...]',
+    flags: {
+      against: {
+        type: 'string',
+        value: 'DIR',
+        help: 'Another model to measure on the same problems: shows the difference',
+      },
+      completions: {
+        type: 'string',
+        value: 'FILE',
+        help: 'Also write every completion, with its grade and rewards, as JSON Lines',
+      },
+      config,
+      json,
+    },
     keys: 'eval',
   },
   {
@@ -45,6 +65,37 @@ export const commandInfos = [
       json,
     },
     keys: 'generate',
+  },
+  {
+    name: 'setup',
+    summary: 'Get libtorch and build the addon: once, before the first model is loaded',
+    usage: 'setup',
+    flags: {},
+  },
+  {
+    name: 'fetch',
+    summary: 'Get a model or a dataset from a Hugging Face hub into the local cache',
+    usage: 'fetch ORG/NAME [FILE ...] [--dataset] [--revision REVISION] [--json]',
+    flags: {
+      dataset: { type: 'boolean', help: 'It is a dataset, not a model' },
+      revision: { type: 'string', value: 'REVISION', help: 'Branch, tag or commit; main when not given' },
+      json,
+    },
+    operands: true,
+  },
+  {
+    name: 'doctor',
+    summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
+    usage: 'doctor PATH [--html FILE] [--json]',
+    flags: {
+      html: {
+        type: 'string',
+        value: 'FILE',
+        help: 'Also write one HTML page, with the curves that findings cite',
+      },
+      json: { type: 'boolean', help: 'One JSON object in place of the report' },
+    },
+    operands: true,
   },
   {
     name: 'env',
@@ -73,8 +124,12 @@ type Name = (typeof commandInfos)[number]['name'];
 const modules: Record<Name, () => Promise<{ run: Run }>> = {
   train: () => import('./commands/train.js'),
   sft: () => import('./commands/sft.js'),
+  expert: () => import('./commands/expert.js'),
   eval: () => import('./commands/eval.js'),
   generate: () => import('./commands/generate.js'),
+  setup: () => import('./commands/setup.js'),
+  fetch: () => import('./commands/fetch.js'),
+  doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
   demo: () => import('./commands/demo.js'),
 };

@@ -1,7 +1,7 @@
 import { keys } from './keys.js';
 
 /** A command that takes settings. */
-export type ConfigCommand = 'train' | 'sft' | 'eval' | 'generate' | 'demo';
+export type ConfigCommand = 'train' | 'sft' | 'expert' | 'eval' | 'generate' | 'demo';
 
 const MODEL = ['model', 'seed', 'device', 'dtype', 'threads'];
 const DECODE = keys
@@ -22,6 +22,8 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'train',
     'eval',
     'checkpoint',
+    'record',
+    'doctor',
   ],
   sft: [
     ...MODEL,
@@ -33,6 +35,22 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     '!optimizer.learningRate',
     'train.microBatchTokens',
     ...DECODE,
+    'eval',
+    'checkpoint',
+  ],
+  expert: [
+    ...MODEL,
+    'output',
+    'task',
+    'rewards',
+    'onRewardError',
+    'rollout',
+    'expert',
+    'sft.batchSize',
+    'sft.learningRate',
+    'optimizer',
+    '!optimizer.learningRate',
+    'train.microBatchTokens',
     'eval',
     'checkpoint',
   ],

@@ -1,10 +1,14 @@
-import type { ConfigCommand } from './command-keys.js';
+import { existsSync } from 'node:fs';
 import type { Config, ParsedConfig } from './schema.js';
 
-/** Fills in the values that follow from others; `from` tells what each followed from. */
+/**
+ * Fills in the values that follow from others; `from` tells what each followed from.
+ *
+ * @param fallback - names the run folder where the configuration names no task
+ */
 export function derive(
   parsed: ParsedConfig,
-  command: ConfigCommand,
+  fallback: string,
   now: Date,
 ): { config: Config; from: Map<string, string> } {
   const from = new Map<string, string>();
@@ -15,7 +19,7 @@ export function derive(
   };
   const { task, objective } = parsed;
   const name = task.data === undefined ? task.name : fill('task.name', task.name, 'jsonl', 'task.data');
-  const folder = `runs/${name ?? command}-${timestamp(now)}`;
+  const folder = unused(`runs/${name ?? fallback}-${timestamp(now)}`);
   const clipHigh = fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow');
   const config: Config = {
     ...parsed,
@@ -24,6 +28,13 @@ export function derive(
     objective: { ...objective, clipHigh },
   };
   return { config, from };
+}
+
+/** The path, or with `-2`, `-3`, … behind it where something is there: a program may begin two runs in a second. */
+function unused(path: string): string {
+  let free = path;
+  for (let n = 2; existsSync(free); n++) free = `${path}-${n}`;
+  return free;
 }
 
 /** Local time as `20260131-235959`: sorts by time and is a valid folder name everywhere. */

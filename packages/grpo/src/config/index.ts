@@ -1,7 +1,15 @@
 export type { ConfigCommand } from './command-keys.js';
 export { UsageError, UserError } from './errors.js';
+export type { InCode } from './in-code.js';
 export { type Layer, objectLayer } from './layer.js';
-export { type ConfigRecord, configRecord, recordLayer } from './record.js';
+export {
+  type Circumstances,
+  type ConfigRecord,
+  changedCircumstances,
+  configRecord,
+  readRecord,
+  recordLayer,
+} from './record.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './rules.js';
 export { type Config, type ConfigInput, configSchema, type RewardModule } from './schema.js';

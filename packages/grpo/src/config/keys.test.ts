@@ -5,7 +5,7 @@ import { keys } from './keys.js';
 import { editDistance } from './nearest.js';
 import { resolveConfig } from './resolve.js';
 
-const COMMANDS = ['train', 'sft', 'eval', 'generate', 'demo'] as const;
+const COMMANDS = ['train', 'sft', 'expert', 'eval', 'generate', 'demo'] as const;
 
 describe('keys', () => {
   it('have help, a type and a command that reads them', () => {

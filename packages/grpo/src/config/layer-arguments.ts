@@ -1,9 +1,8 @@
 import { parseDocument } from 'yaml';
 import { type ConfigCommand, readsKey } from './command-keys.js';
 import { UsageError } from './errors.js';
-import { findKey, type Key, keys } from './keys.js';
-import { type Layer, notAKey } from './layer.js';
-import { nearest } from './nearest.js';
+import { findKey, type Key } from './keys.js';
+import { type Layer, notAKey, notRead } from './layer.js';
 
 const SOURCE = 'command line';
 
@@ -18,21 +17,17 @@ export function isSetting(argument: string): boolean {
  */
 export function argumentsLayer(settings: readonly string[], command: ConfigCommand): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
+  const reads = (path: string) => readsKey(command, path);
   for (const setting of settings) {
     if (!isSetting(setting)) throw new UsageError(`Expected key=value, found '${setting}'.`);
     const equals = setting.indexOf('=');
     const path = setting.slice(0, equals);
     const key = findKey(path);
     if (!key) layer.problems.push(notAKey([path], SOURCE));
-    else if (!readsKey(command, path)) layer.problems.push(notRead(command, path));
+    else if (!reads(path)) layer.problems.push(notRead(`grpo ${command}`, path, SOURCE, reads));
     else layer.entries.set(path, { value: parseValue(key, setting.slice(equals + 1)), source: SOURCE });
   }
   return layer;
-}
-
-function notRead(command: ConfigCommand, path: string): string {
-  const readable = keys.map((key) => key.path).filter((known) => readsKey(command, known));
-  return `grpo ${command} does not read ${path} (${SOURCE}). The nearest key that it reads is ${nearest(path, readable)}.`;
 }
 
 /** Text stays as it is; numbers, booleans and lists are read as YAML, so both places accept the same spellings. */

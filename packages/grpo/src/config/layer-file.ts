@@ -1,38 +1,76 @@
-import { readFileSync } from 'node:fs';
-import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
-import { UsageError } from './errors.js';
+import {
+  isMap,
+  isNode,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
+import { excerpt, printable } from '../formats/format-error.js';
+import { readText } from '../formats/read-file.js';
+import { UsageError, UserError } from './errors.js';
 import { findKey, sections } from './keys.js';
 import { type Layer, notAKey } from './layer.js';
 
+/** Ten times what all settings take, each with its help; the parser's time grows with the square of the keys. */
+const MAX_BYTES = 2 ** 16;
+/** As the parser counts, which takes up to three for a list or a section; no setting needs ten of these. */
+const MAX_DEPTH = 50;
+/** No key has a longer name. */
+const MAX_KEY = 80;
+
 /** Reads a YAML file of settings. Every entry's source is `file:line`. Throws `UsageError` when it cannot be read. */
 export function fileLayer(path: string): Layer {
-  let text: string;
+  return yamlLayer(readSettings(path), path);
+}
+
+function readSettings(path: string): string {
   try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : String(cause);
-    throw new UsageError(`Cannot read the configuration file ${path}: ${reason}.`, { cause });
+    return readText(path, 'the configuration file', MAX_BYTES);
+  } catch (error) {
+    if (error instanceof UserError) throw new UsageError(error.message, { hint: error.hint, cause: error });
+    throw error;
   }
-  return yamlLayer(text, path);
 }
 
 /** Like `fileLayer`, from the file's text. */
 export function yamlLayer(text: string, path: string): Layer {
+  const deep = firstTooDeep(text);
+  if (deep !== undefined)
+    throw new UsageError(`${path}:${deep}: nested too deeply; settings are keys in sections.`);
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false });
   const lineAt = (offset: number) => `${path}:${counter.linePos(offset).line}`;
+  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false });
   const [broken] = [...document.errors, ...document.warnings];
-  if (broken) throw new UsageError(`${lineAt(broken.pos[0])}: not valid YAML. ${broken.message}.`);
+  if (broken) throw new UsageError(`${lineAt(broken.pos[0])}: not valid YAML. ${printable(broken.message)}.`);
+  const toValue = (node: unknown, source: string): unknown => {
+    try {
+      return isNode(node) ? node.toJS(document) : node;
+    } catch (cause) {
+      // An alias that is not defined, or aliases of aliases, whose number grows without end.
+      if (!(cause instanceof ReferenceError)) throw cause;
+      const problem = `not valid YAML. ${printable(cause.message)}. Write the values out.`;
+      throw new UsageError(`${source}: ${problem}`, { cause });
+    }
+  };
 
   const layer: Layer = { entries: new Map(), problems: [] };
   const visit = (map: YAMLMap, path: string[]) => {
     for (const { key, value } of map.items) {
       const source = lineAt(startOf(key));
-      const here = [...path, isScalar(key) ? String(key.value) : String(key)];
+      const name = printable(isScalar(key) ? String(key.value) : String(key));
+      if (name.length > MAX_KEY) {
+        layer.problems.push(`Unknown key ${excerpt(name)} (${source}).`);
+        continue;
+      }
+      const here = [...path, name];
       const written = here.join('.');
       if (findKey(written) && here.every((part) => !part.includes('.'))) {
         layer.entries.set(written, {
-          value: isNode(value) ? value.toJS(document) : value,
+          value: toValue(value, source),
           source,
           locate: (rest) => locate([...here, ...rest]) ?? source,
         });
@@ -57,6 +95,19 @@ export function yamlLayer(text: string, path: string): Layer {
     );
   }
   return layer;
+}
+
+/**
+ * The line in which the nesting passes the limit, or undefined. Asked before the text is composed, which recurses: an overflow of
+ * the stack there can end the process.
+ */
+function firstTooDeep(text: string): number | undefined {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _ of parser.next(lexeme));
+    if (parser.stack.length > MAX_DEPTH) return text.slice(0, parser.offset).split('\n').length;
+  }
+  return undefined;
 }
 
 function startOf(node: unknown): number {

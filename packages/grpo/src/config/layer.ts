@@ -34,6 +34,12 @@ export function notAKey(path: readonly string[], source: string): string {
   return `Unknown key ${written} (${source}). The nearest known key is ${best}.`;
 }
 
+/** The message for a key that has no effect where it is given. */
+export function notRead(who: string, path: string, source: string, reads: (path: string) => boolean): string {
+  const readable = keys.map((key) => key.path).filter(reads);
+  return `${who} does not read ${path} (${source}). The nearest key that it reads is ${nearest(path, readable)}.`;
+}
+
 /** Reads a nested plain object, such as a preset: `{ rollout: { group: 4 } }`. */
 export function objectLayer(source: string, values: object): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };

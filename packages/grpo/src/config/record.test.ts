@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from './errors.js';
 import { keys } from './keys.js';
-import { configRecord, recordLayer } from './record.js';
+import { changedCircumstances, configRecord, recordLayer } from './record.js';
 import { resolveConfig } from './resolve.js';
 
 let folder: string;
@@ -13,16 +13,18 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const NOTHING = { versions: {}, engine: {}, files: {} };
 const settings = ['task.data=a.jsonl', 'model=m', 'seed=7', 'objective.clipLow=0.1', 'eval.before=false'];
 
 describe('configRecord', () => {
-  it('holds every key with its value and source, the versions and the seed', () => {
+  it('holds every key with its value and source, the circumstances and the seed', () => {
     const record = configRecord(resolveConfig({ command: 'train', settings }), {
-      grpo: '0.1.0',
-      libtorch: '2.13.0',
+      versions: { grpo: '0.1.0', libtorch: '2.13.0' },
+      engine: { device: 'cpu', threads: 2 },
+      files: { 'a.jsonl': '12 bytes' },
     });
     expect(Object.keys(record.values)).toEqual(keys.map((key) => key.path));
-    expect(record).toMatchObject({ seed: 7, versions: { grpo: '0.1.0', libtorch: '2.13.0' } });
+    expect(record).toMatchObject({ seed: 7, engine: { threads: 2 }, files: { 'a.jsonl': '12 bytes' } });
     expect(record.values['eval.before']).toEqual({ value: false, source: 'command line' });
     expect(record.values['objective.clipHigh']).toEqual({
       value: 0.1,
@@ -32,7 +34,7 @@ describe('configRecord', () => {
 
   it('is read back to the same configuration, with the folder that it lies in', () => {
     const first = resolveConfig({ command: 'train', settings });
-    writeFileSync(join(folder, 'config.json'), JSON.stringify(configRecord(first, {})));
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(configRecord(first, NOTHING)));
     const again = resolveConfig({
       command: 'train',
       layers: [recordLayer(folder)],
@@ -60,14 +62,38 @@ describe('configRecord', () => {
       return run;
     };
     expect(() => recordLayer(join(folder, 'absent'))).toThrow(UserError);
-    expect(() => recordLayer(join(folder, 'absent'))).toThrow(/Cannot read .*absent.config\.json/);
-    expect(() => recordLayer(file('{'))).toThrow(/Cannot read .*config\.json/);
+    expect(() => recordLayer(join(folder, 'absent'))).toThrow(
+      /cannot read .*absent.config\.json: there is no such file/,
+    );
+    expect(() => recordLayer(file('{'))).toThrow(/config\.json: the record of the run is not valid JSON/);
     expect(() => recordLayer(file('{"model_type": "qwen2"}'))).toThrow(/is not a run's configuration/);
     const stranger = file(
-      '{"versions":{},"seed":0,"values":{"rollout.gone":{"value":1,"source":"default"}}}',
+      '{"versions":{},"engine":{},"files":{},"seed":0,"values":{"rollout.gone":{"value":1,"source":"default"}}}',
     );
     expect(() => resolveConfig({ command: 'train', layers: [recordLayer(stranger)] })).toThrow(
       /rollout\.gone, which this version does not know/,
     );
+  });
+});
+
+describe('changedCircumstances', () => {
+  const before = {
+    versions: { grpo: '0.1.0', libtorch: '2.12.0' },
+    engine: { device: 'cpu', threads: 2 },
+    files: { 'a.jsonl': '12 bytes', 'old.jsonl': '3 bytes' },
+  };
+
+  it('names what is not as it was, and no file that only one of the two used', () => {
+    const now = {
+      versions: { grpo: '0.1.0', libtorch: '2.13.0' },
+      engine: { device: 'cpu', threads: 1, mkl: '2024.2' },
+      files: { 'a.jsonl': '13 bytes', 'new.jsonl': '3 bytes' },
+    };
+    expect(changedCircumstances(before, now)).toEqual([
+      'libtorch 2.12.0, now 2.13.0',
+      'threads 2, now 1',
+      'a.jsonl has changed',
+    ]);
+    expect(changedCircumstances(before, before)).toEqual([]);
   });
 });

@@ -1,13 +1,25 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readJsonObject } from '../formats/json.js';
 import { UserError } from './errors.js';
+import { IN_CODE, type InCode, requireSameTask, withCode } from './in-code.js';
 import { keys } from './keys.js';
 import type { Layer } from './layer.js';
 import type { ResolvedConfig } from './resolve.js';
 
-const recordSchema = z.object({
+/** What a run's numbers depend on beside its settings. */
+const circumstancesSchema = z.object({
+  /** grpo, node, libtorch. */
   versions: z.record(z.string(), z.string()),
+  /** Device, threads, and the libraries that multiply. */
+  engine: z.record(z.string(), z.union([z.string(), z.number()])),
+  /** Fingerprints of the files that were read, by path. */
+  files: z.record(z.string(), z.string()),
+});
+
+export type Circumstances = z.infer<typeof circumstancesSchema>;
+
+const recordSchema = circumstancesSchema.extend({
   seed: z.number(),
   values: z.record(z.string(), z.object({ value: z.unknown().optional(), source: z.string() })),
 });
@@ -15,49 +27,72 @@ const recordSchema = z.object({
 /** The content of a run's `config.json`: what it was made with, and every value with its source. */
 export type ConfigRecord = z.infer<typeof recordSchema>;
 
-/** The record of a resolved configuration. `versions` names what the run was made with: grpo, node, libtorch. */
+/** The record of a resolved configuration. */
 export function configRecord(
-  { config, provenance }: ResolvedConfig,
-  versions: Record<string, string>,
+  { config, provenance, code }: ResolvedConfig,
+  circumstances: Circumstances,
 ): ConfigRecord {
-  const values = keys.map(({ path }) => {
+  const entries = keys.map(({ path }) => {
     const value = path
       .split('.')
       .reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], config);
     return [path, { value, source: provenance[path]! }] as const;
   });
-  return { versions, seed: config.seed, values: Object.fromEntries(values) };
+  const values = Object.fromEntries(entries);
+  return { ...circumstances, seed: config.seed, values: code ? withCode(values, code) : values };
 }
 
 /**
- * The settings of the run in `folder`, to resume it: its own defaults too, which a newer version may have changed,
- * but not what follows from other keys. `output` becomes the folder, wherever it was moved to.
+ * What is not as it was: `threads 2, now 1`, `train.jsonl has changed`. Compared is what both name: other settings may
+ * need other files.
  */
-export function recordLayer(folder: string): Layer {
-  const file = join(folder, 'config.json');
+export function changedCircumstances(before: Circumstances, now: Circumstances): string[] {
+  const differing = <T>(old: Record<string, T>, current: Record<string, T>) =>
+    Object.keys(old).filter((name) => name in current && current[name] !== old[name]);
+  const values = { ...now.versions, ...now.engine };
+  const previous = { ...before.versions, ...before.engine };
+  return [
+    ...differing(previous, values).map((name) => `${name} ${previous[name]}, now ${values[name]}`),
+    ...differing(before.files, now.files).map((path) => `${path} has changed`),
+  ];
+}
+
+/** @throws UserError when the folder holds no run, or its record is not one */
+export function readRecord(folder: string): ConfigRecord {
+  const file = recordFile(folder);
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
+    json = readJsonObject(file, 'the record of the run');
   } catch (cause) {
-    throw new UserError(
-      `Cannot read ${file}, the settings of the run to resume: ${(cause as Error).message}.`,
-      {
-        hint: 'Give the run folder that a training command wrote.',
-        cause,
-      },
-    );
+    if (!(cause instanceof UserError)) throw cause;
+    throw new UserError(cause.message, { hint: 'Give the run folder that a training command wrote.', cause });
   }
   const record = recordSchema.safeParse(json);
   if (!record.success) {
     throw new UserError(`${file} is not a run's configuration.\n${z.prettifyError(record.error)}`);
   }
+  return record.data;
+}
+
+/**
+ * The settings of the run in `folder`, to resume it: its own defaults too, which a newer version may have changed,
+ * but not what follows from other keys. `output` becomes the folder, wherever it was moved to.
+ *
+ * @param code - the task that the run is to go on with, where it is in code
+ */
+export function recordLayer(folder: string, code?: InCode): Layer {
+  const file = recordFile(folder);
+  const { values } = readRecord(folder);
+  requireSameTask(folder, values, code);
   const layer: Layer = { entries: new Map(), problems: [] };
   const known = new Set(keys.map((key) => key.path));
-  for (const [path, { value, source }] of Object.entries(record.data.values)) {
-    if (value === undefined || source.startsWith('default (')) continue;
+  for (const [path, { value, source }] of Object.entries(values)) {
+    if (value === undefined || source === IN_CODE || source.startsWith('default (')) continue;
     if (known.has(path)) layer.entries.set(path, { value, source });
     else layer.problems.push(`${file} has the setting ${path}, which this version does not know.`);
   }
   layer.entries.set('output', { value: folder, source: file });
   return layer;
 }
+
+const recordFile = (folder: string) => join(folder, 'config.json');

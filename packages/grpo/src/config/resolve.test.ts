@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -96,6 +96,23 @@ describe('layers', () => {
     expect(resolveConfig({ command: 'train', file, settings: MINIMAL }).config.rollout.group).toBe(8);
   });
 
+  it('names a run folder that is not there yet', () => {
+    const from = process.cwd();
+    process.chdir(folder);
+    try {
+      const options = { command: 'train', settings: MINIMAL, now: new Date(2031, 0, 2, 3, 4, 5) } as const;
+      const outputs = Array.from({ length: 3 }, () => {
+        const { output } = resolveConfig(options).config;
+        mkdirSync(output, { recursive: true });
+        return output;
+      });
+      const first = 'runs/arithmetic-20310102-030405';
+      expect(outputs).toEqual([first, `${first}-2`, `${first}-3`]);
+    } finally {
+      process.chdir(from);
+    }
+  });
+
   it('fills in what follows from other keys, and says from which', () => {
     const { config, provenance } = resolveConfig({
       command: 'train',
@@ -141,7 +158,7 @@ describe('problems', () => {
       /^rollout\.topP: expected a number > 0 and <= 1, found 1\.5 \(command line\)\./,
     );
     expect(failure({ settings: [...MINIMAL, 'device=gpu'] })).toMatch(
-      /^device: expected auto \| cpu \| cuda, found 'gpu' \(command line\)\./,
+      /^device: expected auto \| cpu \| cuda \| mps, found 'gpu' \(command line\)\./,
     );
     expect(failure({ settings: [...MINIMAL, 'eval.before=yes'] })).toMatch(
       /expected true \| false, found 'yes'/,
@@ -186,7 +203,7 @@ describe('problems', () => {
 
   it('reports files that cannot be read, or are not YAML, with the line', () => {
     expect(failure({ file: join(folder, 'absent.yaml') })).toBe(
-      'Cannot read the configuration file /absent.yaml: it does not exist.',
+      'cannot read /absent.yaml: there is no such file (ENOENT)',
     );
     expect(failure({ file: yaml('seed: 1\nrollout: {group: 4\n') })).toMatch(
       /^\/run\.yaml:\d+: not valid YAML\. /,

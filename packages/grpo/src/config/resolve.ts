@@ -1,25 +1,32 @@
 import type { z } from 'zod';
-import { type ConfigCommand, readsKey } from './command-keys.js';
+import { printable } from '../formats/format-error.js';
+import type { ConfigCommand } from './command-keys.js';
 import { derive } from './derive.js';
 import { UsageError } from './errors.js';
+import { type InCode, readsFromConfig } from './in-code.js';
 import { findKey, keys, schemaAt } from './keys.js';
 import type { Entry, Layer } from './layer.js';
 import { argumentsLayer } from './layer-arguments.js';
+import { environmentLayer } from './layer-environment.js';
 import { fileLayer } from './layer-file.js';
 import { nearest } from './nearest.js';
 import { rules } from './rules.js';
 import { type Config, configSchema } from './schema.js';
 import { describeFound, describeType } from './value-type.js';
 
-/** Where a configuration comes from. Later ones win: defaults < `layers` in order < `file` < `settings`. */
+/** Where a configuration comes from. Later ones win: defaults < `layers` in order < `file` < `env` < `settings`. */
 export interface ConfigSources {
   command: ConfigCommand;
   /** A preset (`objectLayer`) or the record of the run that is resumed (`recordLayer`). */
   layers?: readonly Layer[];
   /** Path of a YAML file. */
   file?: string | undefined;
+  /** Environment variables, of which `GRPO_DEVICE` is read: those of the process when not given. */
+  env?: Readonly<Record<string, string | undefined>>;
   /** `key=value` arguments. */
   settings?: readonly string[];
+  /** The task, where it is written in code. */
+  code?: InCode;
   /** For the default name of the run folder. */
   now?: Date;
 }
@@ -29,6 +36,7 @@ export interface ResolvedConfig {
   config: Config;
   /** By dotted key: `default`, `default (objective.clipLow)`, `run.yaml:12`, `command line`, or a layer's source. */
   provenance: Record<string, string>;
+  code?: InCode | undefined;
 }
 
 /** Reads, merges and checks a configuration. Throws one `UsageError` that lists every problem. */
@@ -36,12 +44,15 @@ export function resolveConfig({
   command,
   layers = [],
   file,
+  env = process.env,
   settings = [],
+  code,
   now,
 }: ConfigSources): ResolvedConfig {
   const all = [
     ...layers,
     ...(file === undefined ? [] : [fileLayer(file)]),
+    environmentLayer(env),
     argumentsLayer(settings, command),
   ];
   const entries = new Map(all.flatMap((layer) => [...layer.entries]));
@@ -53,26 +64,33 @@ export function resolveConfig({
   ];
   if (!parsed.success || problems.length > 0) throw invalid(problems, command);
 
-  const { config, from } = derive(parsed.data, command, now ?? new Date());
+  const { config, from } = derive(parsed.data, code?.task ?? command, now ?? new Date());
   const sourceOf = (path: string) => entries.get(path)?.source ?? from.get(path) ?? 'default';
   const given = (path: string) => entries.has(path) && entries.get(path)?.value !== findKey(path)?.default;
   const broken = rules
-    .filter((rule) => rule.keys.every((path) => readsKey(command, path)))
+    .filter((rule) => rule.keys.every((path) => readsFromConfig(command, path, code)))
     .flatMap(({ keys: involved, check }) => {
       const message = check(config, { command, given });
       const where = involved.map((path) => `${path} (${sourceOf(path)})`).join(', ');
       return message === undefined ? [] : `${where}: ${message}`;
     });
   if (broken.length > 0) throw invalid(broken, command);
-  return { config, provenance: Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)])) };
+  const provenance = Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)]));
+  return { config, provenance, code };
 }
+
+/** More of them on one screen help nobody: the file is of another kind. */
+const MAX_PROBLEMS = 20;
 
 function invalid(problems: readonly string[], command: ConfigCommand): UsageError {
   const hint = `grpo ${command} --help lists the keys.`;
-  if (problems.length === 1) return new UsageError(problems[0]!, { hint });
-  return new UsageError(`${problems.length} problems in the configuration:\n${problems.join('\n')}`, {
-    hint,
-  });
+  // They quote the file.
+  const shown = problems.slice(0, MAX_PROBLEMS).map((text) => text.split('\n').map(printable).join('\n'));
+  const [first] = shown;
+  if (problems.length === 1) return new UsageError(first!, { hint });
+  const more = problems.length > MAX_PROBLEMS ? [`… and ${problems.length - MAX_PROBLEMS} more.`] : [];
+  const listed = [...shown, ...more].join('\n');
+  return new UsageError(`${problems.length} problems in the configuration:\n${listed}`, { hint });
 }
 
 /** `{'rollout.group': 4}` → `{rollout: {group: 4}}`. Only known keys come in here. */

@@ -8,7 +8,7 @@ type Case = [
   rule: RegExp,
   broken: string[],
   mended: string[],
-  command?: 'train' | 'sft' | 'eval' | 'generate',
+  command?: 'train' | 'sft' | 'expert' | 'eval' | 'generate',
 ];
 
 const cases: Case[] = [
@@ -51,6 +51,30 @@ const cases: Case[] = [
     /at least 10 tokens cannot fit into at most 9/,
     [...OWN, 'rollout.minNewTokens=10', 'rollout.maxNewTokens=9'],
     [...OWN, 'rollout.minNewTokens=9', 'rollout.maxNewTokens=9'],
+  ],
+  [
+    /reward is enough\. Give expert\.threshold/,
+    [...OWN, 'task.grading=none', 'rewards=[{module: a.ts}]'],
+    [...OWN, 'task.grading=none', 'rewards=[{module: a.ts}]', 'expert.threshold=0'],
+    'expert',
+  ],
+  [
+    /pass@8 takes at least 8 samples of a problem, eval\.samples is 4/,
+    [...OWN, 'eval.k=[1, 8]', 'eval.samples=4'],
+    [...OWN, 'eval.k=[1, 8]', 'eval.samples=8'],
+    'eval',
+  ],
+  [
+    /so one of them would do/,
+    [...OWN, 'rollout.temperature=0'],
+    [...OWN, 'rollout.temperature=0.01'],
+    'expert',
+  ],
+  [
+    /never ends within expert\.iterations=10/,
+    [...OWN, 'optimizer.warmupSteps=20', 'expert.iterations=10'],
+    [...OWN, 'optimizer.warmupSteps=20', 'expert.iterations=20'],
+    'expert',
   ],
   [/every advantage is 0/, [...OWN, 'rollout.temperature=0'], [...OWN, 'rollout.temperature=0.01']],
   [
@@ -109,7 +133,7 @@ describe('rules between keys', () => {
   });
 
   it('ask a model and a task only of commands that need them', () => {
-    for (const command of ['train', 'sft'] as const) {
+    for (const command of ['train', 'sft', 'expert'] as const) {
       expect(() => resolveConfig({ command, settings: ['task.name=arithmetic'] })).not.toThrow();
     }
     expect(() => resolveConfig({ command: 'demo' })).not.toThrow();

@@ -57,9 +57,10 @@ export const rules: readonly Rule[] = [
   {
     keys: ['model'],
     check: ({ model, task }, { command }) => {
-      const makesItsOwn = command === 'demo' || (task.name === 'arithmetic' && /^(train|sft)$/.test(command));
+      const makesItsOwn =
+        command === 'demo' || (task.name === 'arithmetic' && /^(train|sft|expert)$/.test(command));
       return model === undefined && !makesItsOwn
-        ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json).'
+        ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME.'
         : undefined;
     },
   },
@@ -82,6 +83,22 @@ export const rules: readonly Rule[] = [
         : undefined,
   },
   {
+    keys: ['task.grading', 'expert.threshold'],
+    check: ({ task, expert }) =>
+      task.grading === 'none' && expert.threshold === undefined
+        ? 'without grading no completion is right, so it must be said which reward is enough. Give expert.threshold=NUMBER.'
+        : undefined,
+  },
+  {
+    keys: ['eval.samples', 'eval.k'],
+    check: ({ eval: { samples, k } }) => {
+      const most = Math.max(0, ...(k ?? []));
+      return most > samples
+        ? `pass@${most} takes at least ${most} samples of a problem, eval.samples is ${samples}. Raise it, or lower eval.k.`
+        : undefined;
+    },
+  },
+  {
     keys: ['rollout.minNewTokens', 'rollout.maxNewTokens'],
     check: ({ rollout: { minNewTokens, maxNewTokens } }) =>
       minNewTokens > maxNewTokens
@@ -90,10 +107,12 @@ export const rules: readonly Rule[] = [
   },
   {
     keys: ['rollout.temperature', 'rollout.group'],
-    check: ({ rollout }) =>
-      rollout.temperature === 0
-        ? 'at temperature 0 all completions of a group are equal, so every advantage is 0. Use a temperature above 0.'
-        : undefined,
+    check: ({ rollout }, { command }) => {
+      const useless = command === 'expert' ? 'one of them would do' : 'every advantage is 0';
+      return rollout.temperature === 0
+        ? `at temperature 0 all completions of a group are equal, so ${useless}. Use a temperature above 0.`
+        : undefined;
+    },
   },
   {
     keys: ['objective.oldLogprobs', 'objective.iterations', 'objective.minibatches'],
@@ -111,8 +130,13 @@ export const rules: readonly Rule[] = [
   },
   {
     keys: ['optimizer.warmupSteps'],
-    check: ({ optimizer, train, sft }, { command }) => {
-      const [key, steps] = command === 'sft' ? ['sft.steps', sft.steps] : ['train.steps', train.steps];
+    check: ({ optimizer, train, sft, expert }, { command }) => {
+      const [key, steps] =
+        command === 'sft'
+          ? ['sft.steps', sft.steps]
+          : command === 'expert'
+            ? ['expert.iterations', expert.iterations]
+            : ['train.steps', train.steps];
       return optimizer.warmupSteps > steps
         ? `a warm-up of ${optimizer.warmupSteps} steps never ends within ${key}=${steps}. Lower it.`
         : undefined;

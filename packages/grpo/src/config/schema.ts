@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { rewardsList, taskSection } from './sections/data.js';
 import { count, positiveCount } from './sections/numbers.js';
-import { checkpointSection, evalSection } from './sections/progress.js';
+import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rolloutSection } from './sections/rollout.js';
-import { objectiveSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
+import {
+  expertSection,
+  objectiveSection,
+  optimizerSection,
+  sftSection,
+  trainSection,
+} from './sections/training.js';
 
 /**
  * The configuration: types, defaults, help and validation in one place.
@@ -14,7 +20,9 @@ export const configSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Hugging Face model folder. Needed, except for task.name=arithmetic, which makes a tiny one'),
+    .describe(
+      'Hugging Face model folder, or ORG/NAME of one that grpo fetch got. Needed, except for task.name=arithmetic, which makes a tiny one',
+    ),
   output: z
     .string()
     .min(1)
@@ -22,9 +30,9 @@ export const configSchema = z.strictObject({
     .describe('Run folder that is written. runs/<task>-<time> when not given'),
   seed: count.default(0).describe('Whole number that all randomness follows from'),
   device: z
-    .enum(['auto', 'cpu', 'cuda'])
+    .enum(['auto', 'cpu', 'cuda', 'mps'])
     .default('auto')
-    .describe('Where tensors live; auto is cuda when there is one'),
+    .describe('Where tensors live; auto is cuda when there is one, else cpu. GRPO_DEVICE sets it too'),
   dtype: z
     .enum(['float32', 'bfloat16'])
     .default('float32')
@@ -48,7 +56,10 @@ export const configSchema = z.strictObject({
   train: trainSection.prefault({}),
   eval: evalSection.prefault({}),
   checkpoint: checkpointSection.prefault({}),
+  record: recordSection.prefault({}),
+  doctor: doctorSection.prefault({}),
   sft: sftSection.prefault({}),
+  expert: expertSection.prefault({}),
 });
 
 /** What a person may write: every key optional. */

@@ -1,3 +1,5 @@
+import { printable } from '../formats/format-error.js';
+
 /** The part of JSON Schema that zod writes for our schema. */
 export interface ValueSchema {
   type?: string;
@@ -26,10 +28,15 @@ export function describeType(schema: ValueSchema): string {
     case 'string':
       return schema.minLength === undefined ? 'text' : 'text that is not empty';
     case 'array':
-      return `a list of ${schema.items?.type === 'object' ? `{${Object.keys(schema.items.properties ?? {}).join(', ')}}` : 'text'}`;
+      return `a list of ${describeItems(schema.items ?? {})}`;
     default:
       return 'a section with keys';
   }
+}
+
+function describeItems(items: ValueSchema): string {
+  if (items.type === 'object') return `{${Object.keys(items.properties ?? {}).join(', ')}}`;
+  return items.type === 'integer' ? `whole numbers${bounds(items)}` : 'text';
 }
 
 function bounds({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: ValueSchema): string {
@@ -42,10 +49,13 @@ function bounds({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: ValueS
   return both.length === 0 ? '' : ` ${both.join(' and ')}`;
 }
 
+/** What a message shows of a value. */
+const MAX_SHOWN = 120;
+
 /** A value as it is shown in a message: `'1'`, `[1,2]`, `nothing`. */
 export function describeFound(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
-  if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'number') return String(value);
-  return JSON.stringify(value);
+  const text = printable(typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -3,7 +3,7 @@
 import type { StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
 import type { LogView } from './log-view.js';
-import type { Evidence, Measured, Outcome } from './outcome.js';
+import { type Evidence, type Measured, notApplicable, type Outcome } from './outcome.js';
 
 /** Stages of a step, and of a run, that something can be wrong in. */
 export type Stage =
@@ -76,7 +76,23 @@ export interface LogCheck extends CheckInfo {
   test(log: LogView): Outcome;
 }
 
-export type Check = StepCheck | LogCheck;
+/** A check over the records of a run: it keeps one small value of each, and judges them together. */
+export interface RunCheck extends CheckInfo {
+  scope: 'run';
+  needs: readonly InputName[];
+  /** What it keeps of a record, or what is missing there. */
+  see(record: StepRecord): { value: unknown } | { missing: readonly string[] };
+  /** By step, ascending. */
+  test(seen: readonly Seen<unknown>[]): Outcome;
+}
+
+/** What a check over a run kept of one record. */
+export interface Seen<T> {
+  step: number;
+  value: T;
+}
+
+export type Check = StepCheck | RunCheck | LogCheck;
 
 /** Makes a check of a step; its test gets the inputs that it names, all of them present. */
 export function stepCheck<const N extends InputName>(
@@ -91,19 +107,49 @@ export function stepCheck<const N extends InputName>(
     scope: 'step',
     needs,
     test(record) {
-      const given: Partial<Inputs> = {};
-      const missing = needs.filter((name) => {
-        const value = inputs[name].from(record);
-        if (value === undefined) return true;
-        (given as Record<string, unknown>)[name] = value;
-        return false;
-      });
-      if (missing.length > 0)
-        return { verdict: 'not applicable', missing: missing.map((name) => inputs[name].path) };
-      return test(given as Pick<Inputs, N>, record);
+      const { given, missing } = inputsOf(record, needs);
+      return given ? test(given, record) : notApplicable(...missing);
     },
   };
 }
+
+/** Makes a check of several steps; `see` gets the inputs that it names and returns what to keep, or what is missing. */
+export function runCheck<const N extends InputName, T extends object>(
+  check: Omit<RunCheck, 'scope' | 'needs' | 'see' | 'test'> & {
+    needs: readonly N[];
+    see(given: Pick<Inputs, N>, record: StepRecord): T | string;
+    test(seen: readonly Seen<T>[]): Outcome;
+  },
+): RunCheck {
+  const { needs, see, test, ...info } = check;
+  return {
+    ...info,
+    scope: 'run',
+    needs,
+    see(record) {
+      const { given, missing } = inputsOf(record, needs);
+      const value = given ? see(given, record) : undefined;
+      return typeof value === 'object' ? { value } : { missing: value === undefined ? missing : [value] };
+    },
+    test: (seen) => test(seen as readonly Seen<T>[]),
+  };
+}
+
+/** The inputs of the names, or those that are missing. A list without elements gives nothing to judge. */
+function inputsOf<N extends InputName>(
+  record: StepRecord,
+  needs: readonly N[],
+): { given: Pick<Inputs, N> | undefined; missing: string[] } {
+  const values = needs.map((name) => [name, inputs[name].from(record)] as const);
+  const missing = values.filter(([, value]) => isMissing(value)).map(([name]) => inputs[name].path);
+  return { given: missing.length > 0 ? undefined : (Object.fromEntries(values) as Pick<Inputs, N>), missing };
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || ((Array.isArray(value) || ArrayBuffer.isView(value)) && lengthOf(value) === 0);
+}
+
+const lengthOf = (list: unknown) => (list as ArrayLike<unknown>).length;
 
 /** Makes a check of a log; its test is asked only where every needed metric is there. */
 export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
@@ -112,7 +158,7 @@ export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
     scope: 'log',
     test(log) {
       const missing = check.needs.filter((name) => !log.has(name));
-      return missing.length > 0 ? { verdict: 'not applicable', missing } : check.test(log);
+      return missing.length > 0 ? notApplicable(...missing) : check.test(log);
     },
   };
 }

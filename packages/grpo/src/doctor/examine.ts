@@ -1,9 +1,9 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
-import type { Check, LogCheck, StepCheck } from './check.js';
+import type { Check, Fault, LogCheck, RunCheck, Seen, StepCheck } from './check.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
-import type { Measured, Outcome } from './outcome.js';
+import { type Measured, notApplicable, type Outcome } from './outcome.js';
 
 /** What is examined. */
 export interface Material {
@@ -38,9 +38,12 @@ const SEVERITIES: readonly Severity[] = ['fail', 'warn', 'inform'];
 export function examine(material: Material, checks: readonly Check[]): Diagnosis {
   const tallies = new Map(checks.map((check) => [check, new Tally(check)]));
   const stepChecks = checks.filter((check): check is StepCheck => check.scope === 'step');
+  const runs = checks.filter((check): check is RunCheck => check.scope === 'run').map((check) => new Run(check));
   for (const record of material.records ?? []) {
     for (const check of stepChecks) tallies.get(check)!.add(check.test(record), record.step);
+    for (const run of runs) run.see(record);
   }
+  for (const run of runs) tallies.get(run.check)!.add(run.outcome());
   if (material.series) {
     const log = new LogView(material.series, material.declared);
     const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
@@ -54,6 +57,25 @@ export function examine(material: Material, checks: readonly Check[]): Diagnosis
     ),
     judgements: all.map((tally) => tally.judgement()),
   };
+}
+
+/** Collects what a check over a run keeps of each record. */
+class Run {
+  readonly #seen: Seen<unknown>[] = [];
+  readonly #missing = new Set<string>();
+
+  constructor(readonly check: RunCheck) {}
+
+  see(record: StepRecord): void {
+    const kept = this.check.see(record);
+    if ('value' in kept) this.#seen.push({ step: record.step, value: kept.value });
+    else for (const name of kept.missing) this.#missing.add(name);
+  }
+
+  outcome(): Outcome {
+    if (this.#seen.length < 2) return notApplicable(...this.#missing, 'records of two steps');
+    return this.check.test(this.#seen.sort((a, b) => a.step - b.step));
+  }
 }
 
 /** Collects what one check says of many steps. */
@@ -112,19 +134,35 @@ class Tally {
 }
 
 /**
- * The cause first: what fails before what only warns, and among equals the earlier stage. What a cause is known to
- * bring about is marked as its consequence; all else that comes later in the order of diagnosis may be.
+ * The cause first: what fails before what only warns, and among equals the earlier stage; before both what is known to
+ * bring it about. What the cause is known to bring about is marked as its consequence; all else that comes later in the
+ * order of diagnosis may be.
  */
 function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const rank = ({ severity }: Finding) => SEVERITIES.indexOf(severity);
   const sorted = [...findings].sort((a, b) => rank(a) - rank(b) || a.level - b.level);
-  const [cause] = sorted;
-  if (!cause || cause.severity === 'inform') return sorted;
-  const known = checks.find(({ code }) => code === cause.code)?.induces ?? [];
-  return sorted.map((finding) => {
-    const sure = known.includes(finding.fault);
-    return finding === cause || finding.fault === cause.fault || (!sure && finding.level <= cause.level)
+  const [first] = sorted;
+  if (!first || first.severity === 'inform') return sorted;
+  const induced = new Map(checks.map(({ code, induces = [] }) => [code, induces]));
+  const cause = causeOf(first, sorted, induced);
+  const consequences = sorted.filter((finding) => finding !== cause);
+  const marked = consequences.map((finding): Finding => {
+    const sure = induced.get(cause.code)!.includes(finding.fault);
+    return finding.fault === cause.fault || (!sure && finding.level <= cause.level)
       ? finding
       : { ...finding, inducedBy: { code: cause.code, sure } };
   });
+  return [cause, ...marked];
+}
+
+/** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
+function causeOf(finding: Finding, all: readonly Finding[], induced: Map<string, readonly Fault[]>): Finding {
+  const earlier = all
+    .filter(({ severity, level }) => severity !== 'inform' && level <= finding.level)
+    .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
+    // Two that bring about each other explain nothing.
+    .filter((other) => !induced.get(finding.code)!.includes(other.fault))
+    .sort((a, b) => a.level - b.level);
+  const [cause] = earlier;
+  return cause ? causeOf(cause, all.filter((other) => other !== finding), induced) : finding;
 }

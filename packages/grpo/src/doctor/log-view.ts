@@ -3,6 +3,7 @@ import type { Declared, MetricSeries } from '../trace/index.js';
 /** Scalar metrics as a check sees them. */
 export class LogView {
   readonly #columns = new Map<string, Float64Array>();
+  #names: Set<string> | undefined;
 
   constructor(
     readonly series: MetricSeries,
@@ -32,7 +33,10 @@ export class LogView {
 
   /** Names of the metrics, in the order of their first appearance, that match. */
   names(pattern: RegExp): string[] {
-    const all = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
-    return [...all].filter((name) => pattern.test(name));
+    if (!this.#names) {
+      this.#names = new Set();
+      for (const { values } of this.series.entries) for (const name of Object.keys(values)) this.#names.add(name);
+    }
+    return [...this.#names].filter((name) => pattern.test(name));
   }
 }

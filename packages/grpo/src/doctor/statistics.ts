@@ -36,8 +36,16 @@ export function groupsOf(promptOf: ArrayLike<number>): number[][] {
   return [...groups.values()];
 }
 
-/** The value below which a share of the numbers lies, by nearest rank. */
-export function quantile(values: ArrayLike<number>, share: number): number {
-  const sorted = Float64Array.from(values).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+/** The largest of any number of values; −Infinity of none, NaN values left out. */
+export function largest(values: ArrayLike<number>): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i++) if (values[i]! > most) most = values[i]!;
+  return most;
+}
+
+/** The smallest of any number of values; Infinity of none, NaN values left out. */
+export function smallest(values: ArrayLike<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < values.length; i++) if (values[i]! < least) least = values[i]!;
+  return least;
 }

@@ -12,31 +12,50 @@ const FLOAT32: Tolerance = { mean: 1e-4, max: 1e-2 };
 /** Half precision: measured on clean runs at up to 0.009 and 0.074. */
 const HALF: Tolerance = { mean: 0.03, max: 1 };
 
-/** Half precision’s where the precision is unknown. */
-export function toleranceOf({ declared }: StepRecord): Tolerance {
-  return declared?.dtype === 'float32' || declared?.dtype === 'float64' ? FLOAT32 : HALF;
+/** Whether the forward pass has float32 weights; not where that is unknown. */
+export const isFull = ({ declared }: Pick<StepRecord, 'declared'>): boolean =>
+  declared?.dtype === 'float32' || declared?.dtype === 'float64';
+
+export const toleranceOf = (record: Pick<StepRecord, 'declared'>): Tolerance =>
+  isFull(record) ? FLOAT32 : HALF;
+
+/** How far log-probs lie apart. */
+export interface Gap {
+  /** Mean and largest absolute difference; NaN when there is nothing to compare, or a log-prob is no number. */
+  mean: number;
+  max: number;
+  /** Mean difference with its sign. */
+  signed: number;
+  tokens: number;
+  worst: { row: number; token: number };
 }
 
-/** Mean and largest absolute difference over the rows that both have in equal length. */
+/**
+ * Compares the rows that both have in equal length, over the tokens with mask 1: a masked token may have been computed
+ * without attention, or not at all.
+ */
 export function compare(
   a: readonly Float32Array[],
   b: readonly Float32Array[],
-): { mean: number; max: number; tokens: number; signed: number; worst: { row: number; token: number } } {
+  masks?: readonly Uint8Array[],
+): Gap {
   let [total, signed, max, tokens] = [0, 0, 0, 0];
   let worst = { row: 0, token: 0 };
   for (const [row, own] of a.entries()) {
     const other = b[row];
     if (other?.length !== own.length) continue;
     for (let token = 0; token < own.length; token++) {
+      if (masks?.[row]?.[token] === 0) continue;
       const gap = own[token]! - other[token]!;
       total += Math.abs(gap);
       signed += gap;
       tokens++;
-      if (Math.abs(gap) > max || Number.isNaN(gap)) {
+      // NaN stays the worst.
+      if (!Number.isNaN(max) && !(Math.abs(gap) <= max)) {
         max = Math.abs(gap);
         worst = { row, token };
       }
     }
   }
-  return { mean: total / tokens, max, tokens, signed: signed / tokens, worst };
+  return { mean: total / tokens, max: tokens > 0 ? max : Number.NaN, signed: signed / tokens, tokens, worst };
 }

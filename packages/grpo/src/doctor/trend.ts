@@ -1,6 +1,8 @@
 /** Trends of a metric over its entries. */
 import { mean, sum } from './statistics.js';
 
+const MOST_PAIRED = 1000;
+
 /** A straight line through values at their indices; `t` is slope ÷ its standard error. NaN values are left out. */
 export function slope(values: ArrayLike<number>): { slope: number; t: number; count: number } {
   const points = Array.from(values, (y, x) => ({ x, y })).filter(({ y }) => !Number.isNaN(y));
@@ -15,15 +17,18 @@ export function slope(values: ArrayLike<number>): { slope: number; t: number; co
 
 /**
  * Mann–Kendall test: z of the number of rises minus falls over all pairs. Needs no shape of the trend and bears
- * outliers. Ties are corrected for. NaN values are left out.
+ * outliers. Ties are corrected for. NaN values are left out; of more than 1000 every n-th is taken.
  */
 export function mannKendall(values: ArrayLike<number>): { z: number; count: number } {
-  const known = Array.from(values).filter((value) => !Number.isNaN(value));
-  const n = known.length;
+  const all = known(values);
+  // Every pair is looked at.
+  const step = Math.ceil(all.length / MOST_PAIRED);
+  const some = all.filter((_, i) => i % step === 0);
+  const n = some.length;
   let score = 0;
-  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) score += Math.sign(known[j]! - known[i]!);
+  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) score += Math.sign(some[j]! - some[i]!);
   const ties = new Map<number, number>();
-  for (const value of known) ties.set(value, (ties.get(value) ?? 0) + 1);
+  for (const value of some) ties.set(value, (ties.get(value) ?? 0) + 1);
   const tied = sum([...ties.values()].map((t) => t * (t - 1) * (2 * t + 5)));
   const variance = (n * (n - 1) * (2 * n + 5) - tied) / 18;
   return { z: variance > 0 ? (score - Math.sign(score)) / Math.sqrt(variance) : 0, count: n };
@@ -52,4 +57,11 @@ export function median(values: ArrayLike<number>): number {
   const sorted = known(values).sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** The middle of the first and of the last tenth. */
+export function ends(values: ArrayLike<number>): { first: number; last: number } {
+  const all = known(values);
+  const tenth = Math.max(1, Math.floor(all.length / 10));
+  return { first: median(all.slice(0, tenth)), last: median(all.slice(-tenth)) };
 }

@@ -3,9 +3,9 @@
  * disk, then renamed. A crash at any moment leaves the old file or the new one.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileError, onFile } from './file-error.js';
+import { FileError, fileError, onFile } from './file-error.js';
 import { writeFully } from './file-io.js';
 
 /** Adds to the end of the file being written; text is encoded as UTF-8. */
@@ -16,19 +16,19 @@ export type Write = (data: string | Uint8Array) => void;
  * @throws FileError when the system refuses; the old file is then untouched and no temporary file is left.
  */
 export function writeFileAtomic(path: string, data: string | Uint8Array): void {
-  writeAtomic(path, (write) => {
-    write(data);
-  });
+  const bytes = toBytes(data);
+  writeAtomic(path, (write) => void write(bytes), bytes.length);
 }
 
 /**
  * The streaming form of {@link writeFileAtomic}: the file takes its place when `body` returns, and is dropped
  * when `body` throws. `body` must return nothing: an async function would still be writing after the rename.
+ *
+ * @param size - bytes that the file will have, for the message when the disk is full
  */
-export function writeAtomic(path: string, body: (write: Write) => undefined): void {
+export function writeAtomic(path: string, body: (write: Write) => undefined, size?: number): void {
   const folder = dirname(path);
-  // A name of its own, not one derived from `path`, which may already be as long as names may be.
-  const temporary = join(folder, `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`);
+  const temporary = temporaryPath(folder);
   let fd: number | undefined = onFile('write', path, () => openSync(temporary, 'wx'));
   try {
     const open = fd;
@@ -40,11 +40,34 @@ export function writeAtomic(path: string, body: (write: Write) => undefined): vo
       renameSync(temporary, path);
     });
   } catch (error) {
-    if (fd !== undefined) closeSync(fd);
-    rmSync(temporary, { force: true });
-    throw error;
+    discard(temporary, fd);
+    throw error instanceof FileError && size !== undefined ? error.at(path, size) : error;
   }
   syncFolder(folder);
+}
+
+/** Deletes what could not be written to its end. What now fails too is left to the next sweep: the first error counts. */
+export function discard(temporary: string, fd?: number): void {
+  try {
+    if (fd !== undefined) closeSync(fd);
+    rmSync(temporary, { recursive: true, force: true });
+  } catch {}
+}
+
+/** A new name in `folder`; not one derived from the final name, which may already be as long as names may be. */
+export const temporaryPath = (folder: string): string =>
+  join(folder, `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`);
+
+const TEMPORARY = /^\.tmp-\d+-[0-9a-f]{12}$/;
+
+/** Deletes what killed writers left under temporary names in `folder`, in which nobody else may be writing now. */
+export function sweepTemporary(folder: string): void {
+  if (!existsSync(folder)) return;
+  onFile('write', folder, () => {
+    for (const name of readdirSync(folder)) {
+      if (TEMPORARY.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
+    }
+  });
 }
 
 const toBytes = (data: string | Uint8Array) => (typeof data === 'string' ? Buffer.from(data, 'utf8') : data);
@@ -62,6 +85,7 @@ export function syncFolder(folder: string): void {
     // The file is in place; some file systems cannot flush a folder, and some folders may not be listed.
     if (!NO_FOLDER_SYNC.has((error as NodeJS.ErrnoException).code)) throw fileError('write', folder, error);
   } finally {
-    if (fd !== undefined) closeSync(fd);
+    const open = fd;
+    if (open !== undefined) onFile('write', folder, () => closeSync(open));
   }
 }

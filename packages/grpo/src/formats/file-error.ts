@@ -1,37 +1,71 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { UserError } from '../config/errors.js';
+import { byteCount } from './byte-count.js';
+
 type Action = 'read' | 'write';
 
 /** The system refused to read or write a file; `cause` is its own error. */
-export class FileError extends Error {
-  override readonly name = 'FileError';
-
+export class FileError extends UserError {
   constructor(
     readonly path: string,
     /** The system's code, such as `ENOSPC`. */
     readonly code: string,
-    action: Action,
-    cause: NodeJS.ErrnoException,
+    private readonly action: Action,
+    override readonly cause: NodeJS.ErrnoException,
+    /** The space that is needed, where it is known. */
+    bytes?: number,
   ) {
-    super(`cannot ${action} ${path}: ${ADVICE[code]?.[action] ?? cause.message} (${code})`, { cause });
+    const advice = ADVICE[code]?.[action] ?? cause.message;
+    const space = bytes === undefined ? '' : spaceFor(path, code, bytes);
+    super(`cannot ${action} ${path}: ${advice.replace(/;|$/, `${space}$&`)} (${code})`, { cause });
+  }
+
+  /** The same about `path`: what was to be written in the end, and the space that it takes as a whole. */
+  at(path: string, bytes: number): FileError {
+    return new FileError(path, this.code, this.action, this.cause, bytes);
+  }
+}
+
+/** What a full disk lacks, in words; nothing for other errors. */
+function spaceFor(path: string, code: string, bytes: number): string {
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return '';
+  const needed = `, ${byteCount(bytes)} are needed`;
+  // Of a quota the file system does not tell what is left.
+  const free = code === 'ENOSPC' ? freeBytes(dirname(path)) : undefined;
+  return free === undefined ? needed : `${needed} and ${byteCount(free)} are free`;
+}
+
+function freeBytes(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    // Only a detail of the message.
+    return undefined;
   }
 }
 
 const same = (text: string): Record<Action, string> => ({ read: text, write: text });
 
-const FULL = same('the disk is full or the quota is used up; free some space or choose another folder');
 const FORBIDDEN: Record<Action, string> = {
   read: 'permission denied; check the owner and mode of the file and its folders',
   write: 'permission denied; check the owner and mode of the folder, or choose another one',
 };
 const ADVICE: Record<string, Record<Action, string>> = {
-  ENOSPC: FULL,
-  EDQUOT: FULL,
+  ENOSPC: same('the disk is full; free some space or choose a folder on another disk'),
+  EDQUOT: same('your disk quota is used up; delete files of yours or choose a folder on another disk'),
+  EFBIG: same('the file is larger than the file system or `ulimit -f` allows'),
   EACCES: FORBIDDEN,
   EPERM: FORBIDDEN,
   EROFS: same('the file system is read-only; choose a folder on another one'),
   ENOENT: { read: 'there is no such file', write: 'its folder does not exist; create it first' },
   ENOTDIR: same('a part of the path is a file, not a folder; check the path'),
   EISDIR: same('it is a folder, a file is expected; check the path'),
+  EEXIST: same('there is a file of that name, a folder is expected; choose another name'),
+  ELOOP: same('its symbolic links go in a circle; check where they lead'),
   EMFILE: same('too many files are open; raise the limit with `ulimit -n`'),
+  ENFILE: same('too many files are open on this machine; end other programs'),
   ENAMETOOLONG: same('the name is too long; choose a shorter one'),
 };
 

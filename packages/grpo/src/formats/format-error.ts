@@ -1,16 +1,18 @@
+import { UserError } from '../config/errors.js';
+
 /**
  * A file's content is not what its format demands. The message names the file, and the line or tensor where
  * there is one; what the system refuses (no such file, disk full) is a `FileError` instead.
  */
-export class FormatError extends Error {
-  override readonly name: string = 'FormatError';
-
+export class FormatError extends UserError {
   constructor(
     /** The file, as the caller named it. */
     readonly file: string,
     problem: string,
-    options?: ErrorOptions & {
-      /** 1-based line of the problem, in formats that have lines. */ readonly line?: number;
+    options?: {
+      /** What to do about it. */ readonly hint?: string;
+      readonly cause?: unknown;
+      /** 1-based line of the problem, in formats that have lines. */ readonly line?: number | undefined;
     },
   ) {
     super(`${options?.line === undefined ? file : `${file}:${options.line}`}: ${problem}`, options);
@@ -21,13 +23,20 @@ export class FormatError extends Error {
 }
 
 /** A file that must hold at least one row holds none. */
-export class EmptyFile extends FormatError {
-  override readonly name = 'EmptyFile';
-}
+export class EmptyFile extends FormatError {}
 
-/** `text` in quotes for an error message: at most 80 characters of it, control characters escaped. */
+/** `text` in quotes for an error message: at most 80 characters of it, what could steer a terminal escaped. */
 export function excerpt(text: string): string {
   // Twice 80 code units hold at least 80 whole characters, so no surrogate pair is cut.
   const head = Array.from(text.slice(0, 160)).slice(0, 80).join('');
-  return head.length < text.length ? `${JSON.stringify(head)}…` : JSON.stringify(text);
+  const quoted = printable(JSON.stringify(head));
+  return head.length < text.length ? `${quoted}…` : quoted;
+}
+
+/** `text` with control characters, and those that turn the direction of writing, as escapes. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Bidi_Control}]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

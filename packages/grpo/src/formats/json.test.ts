@@ -43,9 +43,24 @@ describe('parseJsonObject', () => {
     expect(() => parse(text)).toThrow(message);
   });
 
+  it.each([
+    ['{\n  "a": 1,\n  "b" 2\n}', 'at line 3, column 7'],
+    [`{\n"a": ${'1'.repeat(30)},\n"some key": NaN, "other": 1}`, "Unexpected token 'N' at line 3, column 13"],
+    [`{"a": ${'1'.repeat(30)}, "some key": NaN, "other": 1}`, "Unexpected token 'N' at column 51; it begins"],
+    ['  ', 'the header is not valid JSON: it is empty'],
+  ])('says where %j is wrong', (text, message) => {
+    expect(() => parse(text)).toThrow(message);
+  });
+
+  it('takes a byte order mark', () => {
+    expect(parse('\uFEFF{"a":1}')).toEqual({ a: 1 });
+  });
+
   it('refuses bytes that are not UTF-8', () => {
     const bytes = Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d);
-    expect(() => parseJsonObject('f', 'the header', bytes)).toThrow('f: the header is not valid UTF-8');
+    expect(() => parseJsonObject('f', 'the header', bytes)).toThrow(
+      'f: the header is not valid UTF-8: line 1, byte 3 is 0xff',
+    );
   });
 
   it('puts no control character of the text into the message', () => {

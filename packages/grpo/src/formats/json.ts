@@ -1,29 +1,40 @@
-import { excerpt, FormatError } from './format-error.js';
+import { excerpt, FormatError, printable } from './format-error.js';
+import { readWhole } from './read-file.js';
+import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** More than any JSON file of a model or a tokenizer has, and little enough to be parsed in memory. */
+const MAX_JSON_BYTES = 128 * 2 ** 20;
+/** What reads a value after us may recurse; no file of ours is a tenth as deep. */
+const MAX_DEPTH = 100;
 
 /**
- * Parses a JSON text that is one object and in which no object names a key twice; `JSON.parse` would silently
- * keep the last one.
+ * Reads a JSON file, see {@link parseJsonObject}.
+ * @throws FileError also; FormatError also for a file that is none, or is far too large.
+ */
+export function readJsonObject(file: string, part: string): Record<string, unknown> {
+  return parseJsonObject(file, part, readWhole(file, part, MAX_JSON_BYTES));
+}
+
+/**
+ * Parses a JSON text that is one object, nested at most 100 deep, in which no object names a key twice; `JSON.parse`
+ * would silently keep the last one.
  * @param part what the text is, for the message: `'the header'`.
+ * @throws FormatError with the place of what is wrong.
  */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): Record<string, unknown> {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch (cause) {
-    throw new FormatError(file, `${part} is not valid UTF-8`, { cause });
-  }
+  const text = withoutByteOrderMark(decodeUtf8(file, part, bytes));
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const problem = `${part} is not valid JSON: ${jsonProblem(cause)}; it begins ${excerpt(text)}`;
-    throw new FormatError(file, problem, { cause });
+    const problem = text.trim() === '' ? 'it is empty' : jsonProblem(cause, text);
+    // A file of another kind shows at once what it is; further on, its beginning tells nothing.
+    const begins = /at line \d/.test(problem) ? '' : `; it begins ${excerpt(text)}`;
+    throw new FormatError(file, `${part} is not valid JSON: ${problem}${begins}`, { cause });
   }
   if (!isObject(value)) throw new FormatError(file, `${part} must be a JSON object, found ${excerpt(text)}`);
-  const twice = findDuplicateKey(text);
-  if (twice !== undefined) throw new FormatError(file, `${part} names ${excerpt(twice)} twice`);
+  const problem = structureProblem(text);
+  if (problem !== undefined) throw new FormatError(file, `${part} ${problem}`);
   return value;
 }
 
@@ -32,9 +43,25 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What `JSON.parse` complained of. It quotes the text, whose control characters may not reach a terminal. */
-export function jsonProblem(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).replace(/\p{Cc}/gu, '?');
+/** What `JSON.parse` complained of, with the column, and the line if there are several, where it can be told. */
+export function jsonProblem(error: unknown, text: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const { problem, position } = positionIn(message, text);
+  if (position === undefined) return printable(problem);
+  const lines = text.slice(0, position).split('\n');
+  const column = `column ${lines.at(-1)!.length + 1}`;
+  return printable(`${problem} at ${text.includes('\n') ? `line ${lines.length}, ` : ''}${column}`);
+}
+
+/** Node tells the position as a number, or by ten characters on both sides. */
+function positionIn(message: string, text: string): { problem: string; position?: number } {
+  const [, problem, number] = /^(.*) in JSON at position (\d+)/s.exec(message) ?? [];
+  if (problem !== undefined) return { problem, position: Number(number) };
+  const [, token, context] =
+    /^(Unexpected token .*), \.{3}"(.*)"(?:\.{3})? is not valid JSON$/s.exec(message) ?? [];
+  const start = context === undefined ? -1 : text.indexOf(context);
+  if (start < 0 || text.indexOf(context!, start + 1) >= 0) return { problem: message };
+  return { problem: token!, position: start + 10 };
 }
 
 /** A parsed JSON value for an error message. Nested values are only named: printing them recurses. */
@@ -47,20 +74,28 @@ export function shown(value: unknown): string {
   return value.length > 10 ? `an array of ${value.length} values` : `[${value.map(shown).join(', ')}]`;
 }
 
-/** The first key that an object of `text`, at any depth, has twice. `text` must be valid JSON. */
-function findDuplicateKey(text: string): string | undefined {
-  const open: Set<string>[] = [];
+/**
+ * What `JSON.parse` lets pass and ought not to: a key that an object has twice, at any depth, and nesting that is too
+ * deep. The problem in words, or undefined.
+ * @param text must be valid JSON.
+ */
+export function structureProblem(text: string): string | undefined {
+  // The keys of the objects around `at`; undefined for arrays.
+  const open: (Set<string> | undefined)[] = [];
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
-    if (char === '{') open.push(new Set());
-    else if (char === '}') open.pop();
+    if (char === '{' || char === '[') {
+      if (open.length === MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep`;
+      open.push(char === '{' ? new Set() : undefined);
+    } else if (char === '}' || char === ']') open.pop();
     else if (char === '"') {
       const end = closingQuote(text, at);
       if (isKey(text, end)) {
+        const written = text.slice(at, end + 1);
         // Unescaped, since "a" and "\u0061" are one key.
-        const key: string = JSON.parse(text.slice(at, end + 1));
+        const key = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
         const keys = open.at(-1);
-        if (keys?.has(key)) return key;
+        if (keys?.has(key)) return `names ${excerpt(key)} twice`;
         keys?.add(key);
       }
       at = end;
@@ -70,9 +105,11 @@ function findDuplicateKey(text: string): string | undefined {
 }
 
 function closingQuote(text: string, start: number): number {
-  let at = start + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === '\\') slashes++;
+    if (slashes % 2 === 0) return end;
+  }
 }
 
 /** In valid JSON a colon follows keys and nothing else. */
@@ -80,4 +117,17 @@ function isKey(text: string, end: number): boolean {
   let at = end + 1;
   while (' \t\n\r'.includes(text[at] ?? '!')) at++;
   return text[at] === ':';
+}
+
+/**
+ * For `JSON.stringify`: names the numbers that JSON lacks, `"NaN"` and the infinities, which would become null.
+ * @throws TypeError for a typed array, Map or Set.
+ */
+export function jsonValue(key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  // JSON.stringify would turn these into {} or {"0":…} without a word.
+  if (ArrayBuffer.isView(value) || value instanceof Map || value instanceof Set) {
+    throw new TypeError(`"${key}" is a ${value.constructor.name}; make it a plain array or object first`);
+  }
+  return value;
 }

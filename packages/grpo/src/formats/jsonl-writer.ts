@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
 import { onFile } from './file-error.js';
 import { readFully, writeFully } from './file-io.js';
+import { jsonValue } from './json.js';
 
 /**
  * Appends rows to a JSON Lines file, each in one write, so that whoever reads along sees whole rows. One
@@ -73,15 +74,6 @@ export class JsonLinesWriter implements Disposable {
       throw new TypeError(`cannot write a row to ${this.path}: ${reason}`, { cause });
     }
   }
-}
-
-function jsonValue(key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  // JSON.stringify would turn these into {} or {"0":…} without a word.
-  if (ArrayBuffer.isView(value) || value instanceof Map || value instanceof Set) {
-    throw new TypeError(`"${key}" is a ${value.constructor.name}; make it a plain array or object first`);
-  }
-  return value;
 }
 
 /** Makes the file end with a whole row and a newline. @returns what was cut off. */

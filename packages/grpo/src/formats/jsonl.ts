@@ -1,15 +1,17 @@
 /** JSON Lines in: one JSON value a line, UTF-8, read as a stream so that a file may be larger than memory. */
 import { createReadStream } from 'node:fs';
-import { fileError } from './file-error.js';
+import { getHeapStatistics } from 'node:v8';
+import { byteCount } from './byte-count.js';
+import { fileError, onFile } from './file-error.js';
 import { EmptyFile, excerpt, FormatError } from './format-error.js';
-import { isObject, jsonProblem, shown } from './json.js';
+import { isObject, jsonProblem, shown, structureProblem } from './json.js';
+import { otherKind } from './other-kind.js';
+import { requireFile } from './read-file.js';
+import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
-/** No real row is this long: it is a file of another kind, and a JavaScript string could not hold much more. */
-const MAX_LINE_BYTES = 256 * 2 ** 20;
+/** No real row is this long: it is a file of another kind, and each of its bytes may take ten when it is parsed. */
+const MAX_LINE_BYTES = 64 * 2 ** 20;
 const NEWLINE = 0x0a;
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const lossyUtf8 = new TextDecoder('utf-8');
 
 /** One row; `line` counts from 1 and counts blank lines. */
 export interface JsonLine<T = unknown> {
@@ -18,14 +20,16 @@ export interface JsonLine<T = unknown> {
 }
 
 /**
- * Yields the rows of a JSON Lines file. Blank lines are skipped, a byte order mark and CRLF are accepted.
- * @throws FormatError naming file and line, with the text found there; FileError when the system refuses.
+ * Yields the rows of a JSON Lines file, holding one line at a time. Blank lines are skipped, a byte order mark and CRLF
+ * are accepted.
+ * @throws FormatError naming file and line, with what was found there; FileError when the system refuses.
  */
 export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, void, undefined> {
   let line = 0;
   for await (const bytes of readLines(path)) {
     line++;
-    const text = decode(path, line, bytes);
+    const whole = decodeUtf8(path, 'the line', bytes, line);
+    const text = line === 1 ? withoutByteOrderMark(whole) : whole;
     if (text.trim() === '') continue;
     yield { line, value: parse(path, line, text) };
   }
@@ -33,9 +37,10 @@ export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, voi
 
 /**
  * All rows of a JSON Lines file of objects.
- * @throws EmptyFile when there is no row; FormatError also when a row is not an object.
+ * @throws EmptyFile when there is no row; FormatError also when a row is not an object, and for more than fits into memory.
  */
 export async function readRows(path: string): Promise<JsonLine<Record<string, unknown>>[]> {
+  requireMemory(path);
   const rows: JsonLine<Record<string, unknown>>[] = [];
   for await (const { line, value } of readJsonLines(path)) {
     if (!isObject(value)) {
@@ -46,6 +51,18 @@ export async function readRows(path: string): Promise<JsonLine<Record<string, un
   }
   if (rows.length === 0) throw new EmptyFile(path, 'the file has no rows; put one JSON object on each line');
   return rows;
+}
+
+/** Rows take at least as much as their text does: without asking, Node would end in the middle of reading. */
+function requireMemory(path: string): void {
+  const { size } = onFile('read', path, () => requireFile(path));
+  const limit = getHeapStatistics().heap_size_limit;
+  if (size < limit) return;
+  throw new FormatError(
+    path,
+    `its ${byteCount(size)} of rows do not fit into the ${byteCount(limit)} of memory that Node allows itself`,
+    { hint: 'Use a part of the file, or raise the limit: NODE_OPTIONS=--max-old-space-size=MEGABYTES.' },
+  );
 }
 
 /** The file's lines as bytes, without their newlines; text after the last newline is a line too. */
@@ -67,10 +84,10 @@ async function* readLines(path: string): AsyncGenerator<Uint8Array, void, undefi
     parts.push(rest);
     length += rest.length;
     if (length > MAX_LINE_BYTES) {
-      const begin = excerpt(lossyUtf8.decode(parts[0]?.subarray(0, 400)));
+      const begin = excerpt(Buffer.from(parts[0]!.subarray(0, 400)).toString('utf8'));
       throw new FormatError(
         path,
-        `the line is longer than ${MAX_LINE_BYTES} bytes, so this is not JSON Lines (one JSON value a line); it begins ${begin}`,
+        `the line is longer than ${byteCount(MAX_LINE_BYTES)}, so this is not JSON Lines (one JSON value a line); it begins ${begin}`,
         { line },
       );
     }
@@ -81,6 +98,7 @@ async function* readLines(path: string): AsyncGenerator<Uint8Array, void, undefi
 const join = (parts: Uint8Array[], last: Uint8Array = new Uint8Array(0)) => Buffer.concat([...parts, last]);
 
 async function* chunks(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  onFile('read', path, () => requireFile(path));
   const stream = createReadStream(path, { highWaterMark: 2 ** 18 });
   try {
     yield* stream as AsyncIterable<Uint8Array>;
@@ -91,27 +109,18 @@ async function* chunks(path: string): AsyncGenerator<Uint8Array, void, undefined
   }
 }
 
-function decode(path: string, line: number, bytes: Uint8Array): string {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch (cause) {
-    const found = excerpt(lossyUtf8.decode(bytes.subarray(0, 400)));
-    throw new FormatError(path, `not valid UTF-8; save the file as UTF-8 text. Found ${found}`, {
-      line,
-      cause,
-    });
-  }
-  return line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
-}
-
 function parse(path: string, line: number, text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
+    const kind = line === 1 ? otherKind(Buffer.from(text.slice(0, 8))) : undefined;
     // One JSON document over many lines breaks at the first bracket.
     const hint = /^\s*[[{]\s*$/.test(text) ? '; each line must be a whole JSON value by itself' : '';
-    const problem = `not valid JSON: ${excerpt(text.trimEnd())}${hint} (${jsonProblem(cause)})`;
-    throw new FormatError(path, problem, { line, cause });
+    const problem = `not valid JSON: ${excerpt(text.trimEnd())}${hint} (${jsonProblem(cause, text)})`;
+    throw new FormatError(path, kind ? `this is ${kind.name}; ${kind.remedy}` : problem, { line, cause });
   }
+  const problem = structureProblem(text);
+  if (problem !== undefined) throw new FormatError(path, `the row ${problem}`, { line });
+  return value;
 }

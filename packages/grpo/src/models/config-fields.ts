@@ -1,6 +1,9 @@
 import { UserError } from '../config/errors.js';
 import { isObject, shown } from '../formats/json.js';
 
+/** A tensor with a longer side than this does not exist; the product of two sides stays exact. */
+const MAX_SIZE = 2 ** 26;
+
 /** Typed reads from a Hugging Face `config.json` or an object inside it; each error names the file and the key. */
 export class ConfigFields {
   /** @param prefix - what stands before a key in errors, such as `rope_parameters.` */
@@ -27,6 +30,20 @@ export class ConfigFields {
     return value;
   }
 
+  /** A number above 0 and below 1. */
+  fraction(key: string, fallback?: number): number {
+    const value = this.number(key, fallback);
+    if (value <= 0 || value >= 1) this.#wrong(key, `must be between 0 and 1, found ${value}`);
+    return value;
+  }
+
+  /** A number of at least 1. */
+  factor(key: string, fallback?: number): number {
+    const value = this.number(key, fallback);
+    if (value < 1) this.#wrong(key, `must be at least 1, found ${value}`);
+    return value;
+  }
+
   /** A number above 0. */
   positive(key: string, fallback?: number): number {
     const value = this.number(key, fallback);
@@ -34,11 +51,12 @@ export class ConfigFields {
     return value;
   }
 
-  /** A whole number of at least 1. */
-  size(key: string, fallback?: number): number {
+  /** A whole number from 1 to `most`. */
+  size(key: string, fallback?: number, most = MAX_SIZE): number {
     const value = this.number(key, fallback);
     if (!Number.isInteger(value) || value < 1)
       this.#wrong(key, `must be a whole number of at least 1, found ${value}`);
+    if (value > most) this.#wrong(key, `must be at most ${most}, found ${value}`);
     return value;
   }
 

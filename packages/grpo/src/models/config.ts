@@ -42,6 +42,9 @@ export interface DecoderConfig {
   tied: boolean;
 }
 
+/** Ten times those of the deepest models; without a limit, a wrong number here would fill the memory. */
+const MAX_LAYERS = 2000;
+
 const activations = new Map<string, DecoderConfig['activation']>([
   ['gelu', 'gelu'],
   ['gelu_new', 'gelu_tanh'],
@@ -61,12 +64,12 @@ function gpt2(fields: ConfigFields): DecoderConfig {
     vocabSize: fields.size('vocab_size'),
     hiddenSize,
     intermediateSize: fields.size('n_inner', 4 * hiddenSize),
-    layers: fields.size('n_layer'),
+    layers: fields.size('n_layer', undefined, MAX_LAYERS),
     heads,
     kvHeads: heads,
     headDim: divided(fields, 'n_embd', 'n_head'),
     maxPositions: fields.size('n_positions', 1024),
-    normEps: fields.positive('layer_norm_epsilon', 1e-5),
+    normEps: fields.fraction('layer_norm_epsilon', 1e-5),
     activation: fields.choice('activation_function', activations, 'gelu_new'),
     qkvBias: true,
     outputBias: true,
@@ -86,12 +89,12 @@ function rotary(family: 'llama' | 'qwen2' | 'qwen3') {
       vocabSize: fields.size('vocab_size'),
       hiddenSize: fields.size('hidden_size'),
       intermediateSize: fields.size('intermediate_size'),
-      layers: fields.size('num_hidden_layers'),
+      layers: fields.size('num_hidden_layers', undefined, MAX_LAYERS),
       heads,
       kvHeads: kvHeads(fields, heads),
       headDim: rotaryHeadDim(fields, family),
       maxPositions: fields.size('max_position_embeddings', 2048),
-      normEps: fields.positive('rms_norm_eps', 1e-6),
+      normEps: fields.fraction('rms_norm_eps', 1e-6),
       activation: fields.choice('hidden_act', activations, 'silu'),
       ...rope(fields),
       // Qwen 2 has these biases whatever its configuration says, and never one on the output.
@@ -137,25 +140,36 @@ function rotaryHeadDim(fields: ConfigFields, family: DecoderConfig['family']): n
 
 const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefined>([
   ['default', () => undefined],
-  ['linear', (inside) => ({ type: 'linear', factor: inside.positive('factor') })],
+  ['linear', (inside) => ({ type: 'linear', factor: inside.factor('factor') })],
   [
     'llama3',
-    (inside) => ({
-      type: 'llama3',
-      factor: inside.positive('factor'),
-      lowFreqFactor: inside.positive('low_freq_factor'),
-      highFreqFactor: inside.positive('high_freq_factor'),
-      originalPositions: inside.size('original_max_position_embeddings'),
-    }),
+    (inside) => {
+      const factor = inside.factor('factor');
+      const [lowFreqFactor, highFreqFactor] = [
+        inside.positive('low_freq_factor'),
+        inside.positive('high_freq_factor'),
+      ];
+      // What lies between is blended by its distance from both.
+      if (lowFreqFactor >= highFreqFactor) {
+        inside.fail(`low_freq_factor ${lowFreqFactor} must be below high_freq_factor ${highFreqFactor}`);
+      }
+      return {
+        type: 'llama3',
+        factor,
+        lowFreqFactor,
+        highFreqFactor,
+        originalPositions: inside.size('original_max_position_embeddings'),
+      };
+    },
   ],
 ]);
 
 /** transformers 5 writes `rope_parameters`; before, `rope_theta` stood beside `rope_scaling`. */
 function rope(fields: ConfigFields): { ropeTheta: number; ropeScaling?: RopeScaling } {
   const inside = fields.object('rope_parameters') ?? fields.object('rope_scaling');
-  if (!inside) return { ropeTheta: fields.positive('rope_theta', 10000) };
+  if (!inside) return { ropeTheta: fields.factor('rope_theta', 10000) };
   const holder = inside.value('rope_theta') === undefined ? fields : inside;
-  const ropeTheta = holder.positive('rope_theta', 10000);
+  const ropeTheta = holder.factor('rope_theta', 10000);
   // Before transformers 4.43 the key was `type`.
   const key = inside.value('rope_type') === undefined ? 'type' : 'rope_type';
   const ropeScaling = inside.choice(key, ropeTypes, 'default')(inside);

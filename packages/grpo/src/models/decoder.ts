@@ -27,8 +27,6 @@ export interface PackedTokens {
   ids_N: Tensor;
   /** Place of each token in its own sequence, int64 `[N]`. */
   positions_N: Tensor;
-  /** One more than the largest position. */
-  end: number;
 }
 
 interface Linear {
@@ -99,7 +97,7 @@ export class Decoder {
   hidden(tokens: PackedTokens, attend: Attend): Tensor {
     let x = embedding(this.#embedding, tokens.ids_N);
     if (this.#positions) x = x.add(embedding(this.#positions, tokens.positions_N));
-    const rotation = this.#rope?.at(tokens.positions_N, tokens.end);
+    const rotation = this.#rope?.at(tokens.positions_N);
     for (const [i, layer] of this.#layers.entries()) {
       const [q, k, v] = this.#project(layer, this.#norm(x, layer.attentionNorm));
       const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } from '@grpo/torch';
-import { onFile } from '../formats/file-error.js';
-import { parseJsonObject } from '../formats/json.js';
+import { readJsonObject } from '../formats/json.js';
 import { type DecoderConfig, parseConfig } from './config.js';
 import { Decoder } from './decoder.js';
 import { namesOf, parameterSpecs } from './parameters.js';
@@ -47,14 +45,7 @@ export function initDecoder(
 /** Writes random weights into a folder that holds a model's other files. One seed gives one model. */
 export function writeRandomWeights(dir: string, seed: number): void {
   const file = join(dir, 'config.json');
-  const config = parseConfig(
-    parseJsonObject(
-      file,
-      'the file',
-      onFile('read', file, () => readFileSync(file)),
-    ),
-    file,
-  );
+  const config = parseConfig(readJsonObject(file, 'the model configuration'), file);
   using decoder = initDecoder(config, { seed });
   saveWeights(decoder, dir);
 }

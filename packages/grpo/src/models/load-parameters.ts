@@ -33,10 +33,7 @@ export function loadParameters(
   const sources = match(dir, checkpoint, parameterSpecs(config));
   const read = ({ source, spec, from }: Source) =>
     tidy(() => {
-      const { shape, begin, end } = checkpoint.info(source);
-      const bytes = new Uint8Array(end - begin);
-      checkpoint.readInto(source, bytes);
-      const raw = fromBytes(bytes, shape, from);
+      const raw = fromBytes(checkpoint.read(source), checkpoint.info(source).shape, from);
       return keep((spec.transposed ? raw.t().contiguous() : raw).to(dtype ?? from).toDevice(device));
     });
   return new Map(sources.map((source) => [source.name, read(source)]));

@@ -179,7 +179,7 @@ describe('loadModel refuses a folder with', () => {
     const missing = failureOf(join(tempFolder(), 'none'));
     expect(missing).toBeInstanceOf(UserError);
     expect(missing.message).toMatch(/no model folder at .*none/);
-    expect((missing as UserError).hint).toContain('downloaded');
+    expect((missing as UserError).hint).toContain('grpo fetch');
     const file = failureOf(join(fixture('llama3'), 'config.json'));
     expect(file.message).toMatch(/config\.json is a file, not a model folder/);
   });

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DType } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
-import { onFile } from '../formats/file-error.js';
-import { parseJsonObject } from '../formats/json.js';
+import { readJsonObject } from '../formats/json.js';
+import { readWhole } from '../formats/read-file.js';
+import { modelFolder } from '../hub/model-folder.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { parseConfig } from './config.js';
@@ -11,6 +12,9 @@ import { Decoder } from './decoder.js';
 import { endIds } from './end-ids.js';
 import { loadParameters } from './load-parameters.js';
 import type { Model } from './model.js';
+
+/** More than any file beside the weights has. */
+const MAX_COMPANION_BYTES = 128 * 2 ** 20;
 
 /** Files beside the weights that belong to a model and that we pass on unchanged. */
 const companions = [
@@ -23,17 +27,18 @@ const companions = [
 ];
 
 /**
- * Loads a Hugging Face folder: `config.json`, safetensors (one file or sharded), tokenizer, chat template.
+ * Loads a Hugging Face folder, or `ORG/NAME` from the local Hugging Face cache: `config.json`, safetensors (one file or sharded), tokenizer, chat template.
  *
  * @param options.dtype - what the weights are converted to; as stored when left out
  * @throws UserError: no such folder, an unknown `model_type`, an impossible configuration, a tensor that is missing or
  * has another shape than the configuration says, a tokenizer with more ids than the embedding has rows, no end token.
  * FileError: a missing file. FormatError: a broken file, pickled weights.
  */
-export function loadModel(dir: string, options: { dtype?: DType; device?: string } = {}): Model {
+export function loadModel(model: string, options: { dtype?: DType; device?: string } = {}): Model {
+  const dir = modelFolder(model);
   requireFolder(dir);
   const configFile = join(dir, 'config.json');
-  const configJson = readJson(configFile);
+  const configJson = readJsonObject(configFile, 'the model configuration');
   const config = parseConfig(configJson, configFile);
   const tokenizer = Tokenizer.load(dir);
   if (tokenizer.vocabSize > config.vocabSize) {
@@ -43,7 +48,9 @@ export function loadModel(dir: string, options: { dtype?: DType; device?: string
     );
   }
   const generationFile = join(dir, 'generation_config.json');
-  const generation = existsSync(generationFile) ? readJson(generationFile) : {};
+  const generation = existsSync(generationFile)
+    ? readJsonObject(generationFile, 'the generation configuration')
+    : {};
   const ends = endIds(
     [
       { file: generationFile, value: generation.eos_token_id },
@@ -57,7 +64,7 @@ export function loadModel(dir: string, options: { dtype?: DType; device?: string
   const files = new Map(
     companions
       .filter((name) => existsSync(join(dir, name)))
-      .map((name) => [name, readFileSync(join(dir, name))]),
+      .map((name) => [name, readWhole(join(dir, name), 'the file', MAX_COMPANION_BYTES)]),
   );
   // Last, since it takes the longest: what else is wrong with the folder has been said by now.
   const decoder = new Decoder(config, loadParameters(dir, config, options));
@@ -65,22 +72,9 @@ export function loadModel(dir: string, options: { dtype?: DType; device?: string
 }
 
 function requireFolder(dir: string): void {
-  if (!existsSync(dir)) {
-    throw new UserError(`no model folder at ${dir}`, {
-      hint: 'model= takes the path of a Hugging Face folder (config.json, *.safetensors, tokenizer.json); a model of the Hub has to be downloaded first',
-    });
-  }
   if (!statSync(dir).isDirectory()) {
     throw new UserError(`${dir} is a file, not a model folder`, {
       hint: 'model= takes the folder that holds config.json, *.safetensors and tokenizer.json',
     });
   }
-}
-
-function readJson(file: string): Record<string, unknown> {
-  return parseJsonObject(
-    file,
-    'the file',
-    onFile('read', file, () => readFileSync(file)),
-  );
 }

@@ -48,7 +48,6 @@ export function pack(segments: readonly Segment[], config: DecoderConfig, device
   return {
     ids_N: tensor(ids, undefined, { dtype: 'int64', device }),
     positions_N: tensor(positions, undefined, { dtype: 'int64', device }),
-    end: 1 + positions.reduce((a, b) => Math.max(a, b), 0),
     starts,
     attend: (_layer, q, k, v) => {
       const keys = repeatHeads(k, config);

@@ -1,4 +1,4 @@
-import { inferenceMode, noGrad, tensor, tidy } from '@grpo/torch';
+import { inferenceMode, memory, noGrad, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import type { DecoderConfig, RopeScaling } from './config.js';
 import { Rope, rotaryFrequencies, rotate } from './rope.js';
@@ -55,11 +55,11 @@ describe('rotary frequencies', () => {
 });
 
 describe('Rope', () => {
-  it('rotates pairs by position × frequency, also beyond the first table', () => {
+  it('rotates pairs by position × frequency', () => {
     tidy(() => {
       const rope = new Rope(config(4, 100), 'float32', 'cpu');
       for (const position of [3, 1000, 70]) {
-        const rotation = rope.at(tensor([position], undefined, { dtype: 'int64' }), position + 1);
+        const rotation = rope.at(tensor([position], undefined, { dtype: 'int64' }));
         const turned = rotate(tensor([1, 2, 3, 4], [1, 1, 4]), rotation).toNumbers();
         const [a, b] = [position, position / 10];
         const expected = [
@@ -74,14 +74,24 @@ describe('Rope', () => {
     });
   });
 
-  it('serves training with the tables that a rollout made', () => {
+  it('takes as much memory after a long sequence as after a short one', () => {
+    const rope = new Rope(config(4, 100), 'float32', 'cpu');
+    const after = (position: number) => {
+      tidy(() => void rope.at(tensor([position], undefined, { dtype: 'int64' })));
+      return memory();
+    };
+    expect(after(100_000)).toEqual(after(3));
+    rope.dispose();
+  });
+
+  it('serves training after a rollout', () => {
     const rope = new Rope(config(4, 100), 'float32', 'cpu');
     tidy(() => {
       const positions = tensor([5], undefined, { dtype: 'int64' });
-      inferenceMode(() => rope.at(positions, 6));
+      inferenceMode(() => rope.at(positions));
       const x = tensor([1, 2, 3, 4], [1, 1, 4]);
       x.requiresGrad = true;
-      const turned = rotate(x, rope.at(positions, 6));
+      const turned = rotate(x, rope.at(positions));
       turned.mul(turned).sum().backward();
       // A rotation keeps the norm, so the gradient is that of |x|².
       for (const [i, g] of x.grad!.toNumbers().entries()) expect(g).toBeCloseTo(2 * (i + 1), 5);

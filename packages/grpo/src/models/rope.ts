@@ -1,4 +1,4 @@
-import { arange, cat, type DType, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { cat, type DType, keep, type Tensor, tensor } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 
 /** Frequencies of the rotary embedding, one for each pair of a head's dimensions: `[headDim / 2]`. */
@@ -19,49 +19,30 @@ export function rotaryFrequencies(config: DecoderConfig): number[] {
   });
 }
 
-/** Rotary position embedding (Su et al., 2021), with tables that grow to the longest position seen. */
+/** Rotary position embedding (Su et al., 2021). */
 export class Rope {
-  readonly #frequencies: number[];
-  #tables: { cos: Tensor; sin: Tensor } | undefined;
+  readonly #frequencies: Tensor;
 
   constructor(
     config: DecoderConfig,
     private readonly dtype: DType,
-    private readonly device: string,
+    device: string,
   ) {
-    this.#frequencies = rotaryFrequencies(config);
+    this.#frequencies = keep(tensor(rotaryFrequencies(config), undefined, { device }));
   }
 
-  /** The rotations at the given positions `[N]` below `end`: cos and sin, each `[N, 1, headDim / 2]`. */
-  at(positions_N: Tensor, end: number): { cos: Tensor; sin: Tensor } {
-    const tables = this.#upTo(end);
-    return {
-      cos: tables.cos.indexSelect(0, positions_N).unsqueeze(1),
-      sin: tables.sin.indexSelect(0, positions_N).unsqueeze(1),
-    };
-  }
-
-  #upTo(end: number): { cos: Tensor; sin: Tensor } {
-    if (this.#tables && this.#tables.cos.size(0) >= end) return this.#tables;
-    const length = 2 ** Math.ceil(Math.log2(Math.max(end, 64)));
-    this.dispose();
+  /**
+   * The rotations at the given positions `[N]`: cos and sin, each `[N, 1, headDim / 2]`. No table is kept: one that
+   * grew with the longest sequence would make the memory of a run depend on where it was resumed.
+   */
+  at(positions_N: Tensor): { cos: Tensor; sin: Tensor } {
     // Angles in float32, as transformers computes them.
-    this.#tables = noGrad(() =>
-      tidy(() => {
-        const positions = arange(0, length, 1, { dtype: 'float32', device: this.device });
-        const angles = positions
-          .unsqueeze(1)
-          .mul(tensor(this.#frequencies, undefined, { device: this.device }));
-        return { cos: keep(angles.cos().to(this.dtype)), sin: keep(angles.sin().to(this.dtype)) };
-      }),
-    );
-    return this.#tables;
+    const angles = positions_N.to('float32').unsqueeze(1).mul(this.#frequencies).unsqueeze(1);
+    return { cos: angles.cos().to(this.dtype), sin: angles.sin().to(this.dtype) };
   }
 
   dispose(): void {
-    this.#tables?.cos.dispose();
-    this.#tables?.sin.dispose();
-    this.#tables = undefined;
+    this.#frequencies.dispose();
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DType, type Tensor, tidy } from '@grpo/torch';
 import { writeFileAtomic } from '../formats/atomic-file.js';
+import { makeFolder } from '../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import type { Decoder } from './decoder.js';
 import type { Model } from './model.js';
@@ -21,7 +21,7 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
  * @throws FileError: the system refuses to write.
  */
 export function saveModel(model: Model, dir: string): void {
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   const { decoder } = model;
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
   const { torch_dtype: _, ...config } = model.configJson;

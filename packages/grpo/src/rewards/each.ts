@@ -1,6 +1,5 @@
-import type { Prompt } from '../text/message.js';
 import { describeError } from './describe-error.js';
-import type { RewardFunction } from './reward.js';
+import type { CompletionScore, RewardFunction } from './reward.js';
 
 // Registered symbols, so that a user's module which brings its own copy of this package still counts.
 const PER_COMPLETION = Symbol.for('grpo.reward.perCompletion');
@@ -45,11 +44,11 @@ export function markPerCompletion<F extends RewardFunction<never>>(score: F): F 
  * concurrently, and when one fails, it alone has no value.
  *
  * @example
+ * import { each } from 'grpo/rewards';
+ *
  * export default each((completion, row) => (completion.includes(String(row.answer)) ? 1 : 0));
  */
-export function each<Row = Record<string, unknown>>(
-  score: (completion: string, row: Row, prompt: Prompt) => number | null | Promise<number | null>,
-): RewardFunction<Row> {
+export function each<Row = Record<string, unknown>>(score: CompletionScore<Row>): RewardFunction<Row> {
   return markPerCompletion(async ({ completions, rows, prompts }) => {
     const results = await Promise.allSettled(
       completions.map(async (completion, i) => score(completion, rows[i]!, prompts[i]!)),

@@ -17,10 +17,21 @@ export type RewardFunction<Row = Record<string, unknown>> = (
   batch: RewardBatch<Row>,
 ) => (number | null)[] | Promise<(number | null)[]>;
 
-/** A reward function with its place in the total. */
-export interface Reward<Row = Record<string, unknown>> {
+/** Scores one completion: a number, or `null` where the function has no opinion. May be async. */
+export type CompletionScore<Row = Record<string, unknown>> = (
+  completion: string,
+  row: Row,
+  prompt: Prompt,
+) => number | null | Promise<number | null>;
+
+/**
+ * A reward function with its place in the total. `score` is written as a method, so that a reward of particular rows is
+ * also one of unknown rows: a task hands its rewards no rows but its own.
+ */
+export interface Reward<Row = unknown> {
   name: string;
   /** Factor in the weighted sum; 0 logs the reward without training on it. */
   weight: number;
-  score: RewardFunction<Row>;
+  /** A {@link RewardFunction}. */
+  score(batch: RewardBatch<Row>): ReturnType<RewardFunction<Row>>;
 }

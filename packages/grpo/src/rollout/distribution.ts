@@ -27,6 +27,11 @@ export function draw(
   uniforms: readonly number[],
   options: SamplingOptions,
 ): Draw {
+  if (logits.device.startsWith('mps')) {
+    // Metal has no float64, and only numbers leave here.
+    const near = logits.toDevice('cpu');
+    return draw(near, adjusted === logits ? near : adjusted.toDevice('cpu'), uniforms, options);
+  }
   const { temperature } = options;
   if (temperature === 0) {
     const tokens = adjusted.argmax(-1, true);

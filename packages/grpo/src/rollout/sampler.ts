@@ -165,7 +165,6 @@ class Decoding {
             on,
           ),
           positions_N: tensor(positions, undefined, on),
-          end: 1 + Math.max(...positions),
         };
         const logits = decoder.logits(decoder.hidden(tokens, this.#cache.attend));
         this.#cache.advance();

@@ -2,9 +2,9 @@
  * The files of a tiny model for `arithmetic`, apart from its weights: a tokenizer of single bytes, and a Qwen 2
  * configuration. Any loader of Hugging Face folders reads them.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../formats/atomic-file.js';
+import { makeFolder } from '../formats/make-folder.js';
 import { byteAlphabet } from '../text/byte-alphabet.js';
 
 /** Tokens that end or fill a sequence: no text of a completion. */
@@ -41,7 +41,7 @@ export async function writeArithmeticModelFiles(
   dir: string,
   size: Partial<TinyModelSize> = {},
 ): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  makeFolder(dir);
   const files = {
     'tokenizer.json': tokenizer(),
     'tokenizer_config.json': {

@@ -38,12 +38,12 @@ export const ARITHMETIC_DEFAULTS: ArithmeticOptions = {
 };
 
 /** The columns of a problem's row. */
-export type ArithmeticRow = {
+export interface ArithmeticRow {
   /** `27+45` */
   question: string;
   /** `72` */
   answer: string;
-};
+}
 
 /** Keys of the random streams: of the held-out problems, the training problems and the slips. */
 const EVAL = 0;
@@ -59,7 +59,7 @@ const EVAL_SEED = 0x5eed;
  *
  * @throws UserError when the family has too few problems, or an option is out of range
  */
-export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task {
+export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<ArithmeticRow> {
   const family = { ...ARITHMETIC_DEFAULTS, ...options };
   checkOptions(family);
   const used = new Set<string>();
@@ -72,11 +72,11 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task {
       problem(expression, (step, column) => uniform(family.seed, SLIP, i, step, column) < family.slips),
     ),
     eval: held.map((expression) => problem(expression)),
-    ...thinkAnswerGrading({ ...format, gold: (row) => String(row.answer) }),
+    ...thinkAnswerGrading({ ...format, gold: (row: ArithmeticRow) => row.answer }),
     stop: [THINK_ANSWER_STOP],
   };
 
-  function problem({ question, terms }: Expression, forgets?: Forgets): Problem {
+  function problem({ question, terms }: Expression, forgets?: Forgets): Problem<ArithmeticRow> {
     const answer = String(terms.reduce((sum, term) => sum + term, 0));
     const row: ArithmeticRow = { question, answer };
     const { work, result } = workColumns(terms, forgets);

@@ -1,4 +1,5 @@
 /** From configuration to task. */
+import { createHash } from 'node:crypto';
 import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
 import { type LoadedReward, loadReward } from '../rewards/load.js';
@@ -8,6 +9,15 @@ import type { Task } from './task.js';
 
 /** A task that may own worker threads for the user's rewards, which disposing ends. */
 export interface LoadedTask extends Task, Disposable {}
+
+/** A task in code, which owns nothing. */
+export const asLoaded = (task: Task): LoadedTask => ({ ...task, [Symbol.dispose]: () => undefined });
+
+/** What tells whether a task in code still asks the same, for a run's record: `52 prompts, sha256 9f86…`. */
+export function promptsFingerprint({ train, eval: held }: Task): string {
+  const prompts = [...train, ...held].map(({ prompt }) => prompt);
+  return `${prompts.length} prompts, sha256 ${createHash('sha256').update(JSON.stringify(prompts)).digest('hex')}`;
+}
 
 /**
  * Makes the configured task. The user's reward modules are added to the task's own rewards, if it has any.

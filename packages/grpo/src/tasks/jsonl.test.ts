@@ -110,7 +110,7 @@ describe('jsonlTask', () => {
       1,
       'no key "answer"; the row has question, solution; set task.answerKey to the key that holds it, or task.grading=none with rewards of your own',
     ],
-    ['\n{"question": "a", "answer": ["1"]}\n', 2, 'answer must be text or a number, found "[\\"1\\"]"'],
+    ['\n{"question": "a", "answer": ["1"]}\n', 2, 'answer must be text or a number, found ["1"]'],
     ['{"question": " ", "answer": "1"}\n', 1, 'question is empty'],
     ['{"question": "a", "answer": "one"}\n', 1, 'answer must be a number, found "one"; task.grading=none'],
     [

@@ -2,10 +2,11 @@
  * A task from JSON Lines. With numeric grading a row is `{"question": "…", "answer": "… #### 72"}`, and completions are
  * graded in think/answer format. Without grading only the question is needed; the user's rewards get the whole row.
  */
-import { permutation } from '../config/random.js';
-import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
+import { EmptyFile, excerpt, FormatError, printable } from '../formats/format-error.js';
+import { shown } from '../formats/json.js';
 import { readRows } from '../formats/jsonl.js';
 import { goldAnswer, parseDecimal } from '../rewards/numeric.js';
+import { holdOut, sharedWith } from './hold-out.js';
 import { type PromptTemplate, promptTemplate } from './prompt.js';
 import type { Problem, Task } from './task.js';
 import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from './think-answer.js';
@@ -25,15 +26,15 @@ export interface JsonlOptions {
   answerKey: string;
 }
 
+/** A line of the file. */
+type Row = Record<string, unknown>;
+
 interface Item {
   question: string;
   /** The answer's text as the file has it, worked solution included; without grading a row may have none. */
   solution: string | undefined;
-  row: Record<string, unknown>;
+  row: Row;
 }
-
-/** Not the run's seed: a row held out in one run must not be trained on in the next, which starts from its model. */
-const SPLIT_SEED = 0x5eed;
 
 /**
  * Loads the task. Without `evalData`, `evalSize` rows are held out: chosen at random, and the same ones in every
@@ -44,9 +45,9 @@ const SPLIT_SEED = 0x5eed;
  *
  * @throws FormatError naming file, line and key; FileError; UserError for the prompt file
  */
-export async function jsonlTask(options: JsonlOptions): Promise<Task> {
+export async function jsonlTask(options: JsonlOptions): Promise<Task<Row>> {
   const graded = options.grading === 'numeric';
-  const template = await promptTemplate({
+  const template = promptTemplate({
     instructions: graded ? 'think/answer' : 'none',
     file: options.prompt,
     system: options.system,
@@ -54,10 +55,10 @@ export async function jsonlTask(options: JsonlOptions): Promise<Task> {
   const items = await readItems(options.data, options);
   const { train, held } =
     options.evalData === undefined
-      ? holdOut(options.data, items, options.evalSize)
+      ? split(options.data, items, options.evalSize)
       : { train: items, held: await readItems(options.evalData, options) };
   if (options.evalData !== undefined) checkDisjoint(options.data, train, options.evalData, held);
-  const problem = (item: Item): Problem => {
+  const problem = (item: Item): Problem<Row> => {
     const shown = graded ? workedDemonstration(item, template) : item.solution;
     return { prompt: template.render(item.question), row: item.row, ...(shown && { demonstration: shown }) };
   };
@@ -67,7 +68,7 @@ export async function jsonlTask(options: JsonlOptions): Promise<Task> {
     ...task,
     ...thinkAnswerGrading({
       thinkOpened: template.thinkOpened,
-      gold: (row) => String(row[options.answerKey]),
+      gold: (row: Row) => String(row[options.answerKey]),
     }),
     stop: [THINK_ANSWER_STOP],
   };
@@ -99,7 +100,7 @@ async function readItems(path: string, { questionKey, answerKey, grading }: Json
 function text(
   path: string,
   line: number,
-  row: Record<string, unknown>,
+  row: Row,
   key: string,
   setting: 'questionKey' | 'answerKey',
 ): string {
@@ -107,32 +108,27 @@ function text(
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   if (value !== undefined) {
-    const found = excerpt(JSON.stringify(value));
-    throw new FormatError(path, `${key} must be text or a number, found ${found}`, { line });
+    throw new FormatError(path, `${key} must be text or a number, found ${shown(value)}`, { line });
   }
-  const found = Object.keys(row).join(', ') || 'no keys';
+  const keys = Object.keys(row);
+  const listed = keys.slice(0, 12).map((name) => printable(name.slice(0, 40)));
+  const found = [...listed, ...(keys.length > 12 ? ['…'] : [])].join(', ') || 'no keys';
   const ungraded = setting === 'answerKey' ? ', or task.grading=none with rewards of your own' : '';
   const advice = `set task.${setting} to the key that holds it${ungraded}`;
   throw new FormatError(path, `no key ${excerpt(key)}; the row has ${found}; ${advice}`, { line });
 }
 
-/** Splits off `size` rows; copies of a held-out question leave the training rows too. */
-function holdOut(path: string, items: Item[], size: number): { train: Item[]; held: Item[] } {
-  const held = permutation(items.length, SPLIT_SEED)
-    .slice(0, size)
-    .map((i) => items[i]!);
-  const questions = new Set(held.map((item) => item.question));
-  const train = items.filter((item) => !questions.has(item.question));
-  if (train.length === 0) {
-    const problem = `holding out ${size} of ${items.length} rows leaves none to train on; lower task.evalSize`;
-    throw new EmptyFile(path, problem);
-  }
-  return { train, held };
+const questionOf = (item: Item) => item.question;
+
+function split(path: string, items: Item[], size: number): { train: Item[]; held: Item[] } {
+  const parts = holdOut(items, size, questionOf);
+  if (parts.train.length > 0) return parts;
+  const problem = `holding out ${size} of ${items.length} rows leaves none to train on; lower task.evalSize`;
+  throw new EmptyFile(path, problem);
 }
 
 function checkDisjoint(path: string, train: Item[], evalPath: string, held: Item[]): void {
-  const questions = new Set(held.map((item) => item.question));
-  const shared = train.filter((item) => questions.has(item.question));
+  const shared = sharedWith(held, train, questionOf);
   if (shared.length === 0) return;
   const first = excerpt(shared[0]!.question);
   throw new FormatError(

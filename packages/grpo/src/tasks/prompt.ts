@@ -1,8 +1,11 @@
 /** The prompt of a problem: the built-in think/answer one, the question alone, or the user's own file byte for byte. */
-import { readFile } from 'node:fs/promises';
 import { UserError } from '../config/errors.js';
-import { fileError } from '../formats/file-error.js';
+import { readWhole } from '../formats/read-file.js';
+import { decodeUtf8 } from '../formats/utf8.js';
 import type { Prompt } from '../text/message.js';
+
+/** No model reads a longer prompt. */
+const MAX_BYTES = 2 ** 24;
 
 /** Where the question goes. */
 const SLOT = '{question}';
@@ -35,7 +38,7 @@ export function asPrompt(text: string, system: string | undefined): Prompt {
  * @param file - the user's prompt: UTF-8 text with `{question}` in it. Every byte of it counts: white space at its
  * end and a missing newline stay
  */
-export async function promptTemplate({
+export function promptTemplate({
   instructions,
   file,
   system,
@@ -43,11 +46,11 @@ export async function promptTemplate({
   instructions: 'think/answer' | 'none';
   file?: string | undefined;
   system?: string | undefined;
-}): Promise<PromptTemplate> {
+}): PromptTemplate {
   const plain = system === undefined;
   const thinkAnswer = plain ? `${INSTRUCTIONS}\n\nSolution: <think>` : INSTRUCTIONS;
   const builtIn = instructions === 'none' ? SLOT : thinkAnswer;
-  const template = file === undefined ? builtIn : await readPrompt(file);
+  const template = file === undefined ? builtIn : readPrompt(file);
   // Not String.replace, which would read $& and the like in a question.
   const fill = (question: string) => template.split(SLOT).join(question);
   return {
@@ -56,19 +59,8 @@ export async function promptTemplate({
   };
 }
 
-async function readPrompt(file: string): Promise<string> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(file);
-  } catch (error) {
-    throw fileError('read', file, error);
-  }
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new UserError(`prompt file ${file} is not valid UTF-8`, { hint: 'Save it as UTF-8 text.', cause });
-  }
+function readPrompt(file: string): string {
+  const text = decodeUtf8(file, 'the prompt', readWhole(file, 'the prompt', MAX_BYTES));
   if (!text.includes(SLOT)) {
     throw new UserError(`prompt file ${file} has no ${SLOT}: every problem would have the same prompt`, {
       hint: `Write ${SLOT} where the question goes.`,

@@ -2,15 +2,15 @@ import type { Reward } from '../rewards/reward.js';
 import type { Prompt } from '../text/message.js';
 
 /** One problem: what the model is asked, the row it came from, and a demonstration for SFT where there is one. */
-export interface Problem<Row = Record<string, unknown>> {
+export interface Problem<Row = unknown> {
   prompt: Prompt;
   row: Row;
   /** A completion that SFT may imitate; without it the problem serves GRPO and evaluation only. */
   demonstration?: string;
 }
 
-/** A task = data + prompt + rewards + evaluation. */
-export interface Task<Row = Record<string, unknown>> {
+/** A task = data + prompt + rewards + evaluation. One of particular rows is also one of unknown rows. */
+export interface Task<Row = unknown> {
   name: string;
   train: Problem<Row>[];
   /** Held out: never trained on. */

@@ -16,15 +16,15 @@ export const THINK_ANSWER_STOP = '</answer>';
  * @param thinkOpened - whether prompts end in `<think>`
  * @param gold - the right number of a row
  */
-export function thinkAnswerGrading(options: {
+export function thinkAnswerGrading<Row>(options: {
   thinkOpened: boolean;
-  gold: (row: Record<string, unknown>) => string;
-}): Pick<Task, 'rewards' | 'isCorrect'> {
-  const isCorrect = (completion: string, row: Record<string, unknown>): boolean => {
+  gold: (row: Row) => string;
+}): Pick<Task<Row>, 'rewards' | 'isCorrect'> {
+  const isCorrect = (completion: string, row: Row): boolean => {
     const { answer } = parseThinkAnswer(completion, options);
     return answer !== null && gradeNumeric(answer, options.gold(row)).correct;
   };
-  const rewards: Reward[] = [
+  const rewards: Reward<Row>[] = [
     {
       name: 'answer',
       weight: ANSWER_WEIGHT,

@@ -59,46 +59,6 @@ describe('ChatTemplate.load', () => {
   });
 });
 
-// The expected texts are those of Python's Jinja with transformers' settings.
-describe('what the engine does differently from Python', () => {
-  it('trims blocks and reads CRLF as one line end', () => {
-    expect(render('{% if true %}\r\n  a\r\n  {% endif %}\r\nb\r\n')).toBe('  a\nb');
-  });
-
-  it('strips the given characters only', () => {
-    expect(render("[{{ messages[0].content.strip('\\n') }}]", '\n a \n')).toBe('[ a ]');
-    expect(render("[{{ messages[0].content.lstrip('ab') }}]", 'abcab')).toBe('[cab]');
-    expect(render("[{{ messages[0].content.rstrip('ab') }}]", 'abcab')).toBe('[abc]');
-  });
-
-  it("trims Python's white space", () => {
-    expect(render('[{{ messages[0].content | trim }}]', ' \u0085\ufeffa\u001c')).toBe('[\ufeffa]');
-    expect(render("[{{ messages[0].content | trim('x') }}]", 'x ax')).toBe('[ a]');
-    expect(render('[{{ nothing | trim }}]')).toBe('[]');
-    expect(
-      render(
-        '[{% if messages[0].content.strip() == "a" %}{{ messages[0].content.rstrip() }}{% endif %}]',
-        ' a ',
-      ),
-    ).toBe('[ a]');
-  });
-
-  it('compares across types', () => {
-    const both =
-      '{{ "equal" if messages[0].content == false else "not" }} {{ "not" if 1 != true else "equal" }}';
-    expect(render(both, '')).toBe('not equal');
-  });
-
-  it.each([
-    ['{{ none }}', 'none'],
-    ['{{ messages }}', 'a list'],
-    ['{% if true %}{{ add_generation_prompt }}{% endif %}', 'a boolean'],
-    ['{% for m in messages %}{{ none if m else 1 }}{% endfor %}', 'none'],
-  ])('refuses to print %s', (source, kind) => {
-    expect(() => render(source)).toThrow(`it prints ${kind}`);
-  });
-});
-
 describe('ChatTemplate.render', () => {
   it('shows what raise_exception says', () => {
     expect(() => render("{{ raise_exception('roles must take turns') }}")).toThrow(

@@ -1,12 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Template } from '@huggingface/jinja';
 import { UserError } from '../config/errors.js';
-import { onFile } from '../formats/file-error.js';
 import { FormatError } from '../formats/format-error.js';
-import { isObject, parseJsonObject } from '../formats/json.js';
-import { mendFunctions, mendTemplate } from './jinja-mend.js';
+import { isObject, readJsonObject } from '../formats/json.js';
+import { readWhole } from '../formats/read-file.js';
+import { decodeUtf8 } from '../formats/utf8.js';
+import { JinjaTemplate } from './jinja/template.js';
 import type { Message } from './message.js';
+
+/** A hundred times what the longest templates take. */
+const MAX_BYTES = 2 ** 22;
 
 /** What a template may see besides the messages. */
 export interface TemplateOptions {
@@ -18,7 +21,7 @@ export interface TemplateOptions {
 
 /** A model's chat template: Jinja, rendered as transformers renders it. */
 export class ChatTemplate {
-  readonly #template: Template;
+  readonly #template: JinjaTemplate;
 
   /**
    * @param source the Jinja text.
@@ -30,12 +33,10 @@ export class ChatTemplate {
     readonly origin = 'the model',
   ) {
     try {
-      // Jinja knows one kind of line end.
-      this.#template = new Template(source.replace(/\r\n?/g, '\n'));
+      this.#template = new JinjaTemplate(source);
     } catch (cause) {
       throw new FormatError(origin, `the chat template cannot be parsed: ${reason(cause)}`, { cause });
     }
-    mendTemplate(this.#template);
   }
 
   /**
@@ -47,12 +48,11 @@ export class ChatTemplate {
     const own = join(dir, 'chat_template.jinja');
     if (existsSync(own))
       return new ChatTemplate(
-        onFile('read', own, () => readFileSync(own, 'utf8')),
+        decodeUtf8(own, 'the chat template', readWhole(own, 'the chat template', MAX_BYTES)),
         own,
       );
     const file = join(dir, 'tokenizer_config.json');
-    const bytes = onFile('read', file, () => readFileSync(file));
-    const found = parseJsonObject(file, 'the tokenizer configuration', bytes).chat_template ?? undefined;
+    const found = readJsonObject(file, 'the tokenizer configuration').chat_template ?? undefined;
     if (found === undefined) return undefined;
     return new ChatTemplate(typeof found === 'string' ? found : defaultOf(found, file), file);
   }
@@ -88,12 +88,7 @@ export class ChatTemplate {
     if (clash !== undefined)
       throw new UserError(`the template variable ${clash} is set by the renderer itself`);
     try {
-      return this.#template.render({
-        ...own,
-        ...options.namedTokens,
-        ...options.variables,
-        ...mendFunctions,
-      });
+      return this.#template.render({ ...own, ...options.namedTokens, ...options.variables });
     } catch (cause) {
       const roles = messages.map((message) => message.role).join(', ');
       throw new UserError(

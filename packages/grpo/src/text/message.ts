@@ -5,6 +5,13 @@ export type Role = 'system' | 'user' | 'assistant' | 'tool';
 export interface Message {
   role: Role;
   content: string;
+  /** What a model thought before it answered, where its template keeps that apart. */
+  reasoning_content?: string | null;
+  /** Calls of tools, in the form that the template reads. */
+  tool_calls?: readonly unknown[] | null;
+  /** Of a tool's answer: the call that it answers, and the tool. */
+  tool_call_id?: string;
+  name?: string;
 }
 
 /** What a model is asked: plain text, or a conversation rendered by the model's own chat template. */

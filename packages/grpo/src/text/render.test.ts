@@ -99,6 +99,14 @@ describe('the BOS', () => {
     expect(tokenizer.decode(ids.slice(message.start, message.end))).toBe('hi');
   });
 
+  it('is one more where something stands before it, or where a message holds its text', () => {
+    const late = new ChatTemplate('\n{{ bos_token }}{{ messages[0].content }}');
+    const { ids } = renderPrompt(tokenizer, late, [{ role: 'user', content: 'hi' }]);
+    expect([ids[0], count(ids, bos)]).toEqual([bos, 2]);
+    const within: Message[] = [{ role: 'user', content: 'a<|begin_of_text|>b' }];
+    expect(count(renderPrompt(tokenizer, template, within).ids, bos)).toBe(2);
+  });
+
   it('is not added by a tokenizer that has one and does not use it', () => {
     const gpt2 = load('gpt2').tokenizer;
     const { ids, text, generationPrompt } = renderPrompt(gpt2, undefined, 'The miller');
@@ -124,6 +132,20 @@ describe.each(FAMILIES)('renderExample with %s', (family) => {
   const { tokenizer, template } = load(family);
   const endId = tokenizer.eosId!;
   const prompt = template ? conversation : 'What is 12 + 30?';
+
+  it('is the prompt and the completion, to the byte, for every string', () => {
+    const { strings } = fixtureCases(family);
+    const { text, ids: promptIds } = renderPrompt(tokenizer, template, prompt);
+    for (const { text: completion, decoded = completion } of strings) {
+      const { ids, spans } = renderExample(tokenizer, template, prompt, completion, { endId });
+      const { start, end } = spans.at(-1)!;
+      expect([start, end, ids.at(-1)]).toEqual([promptIds.length, ids.length, endId]);
+      expect(tokenizer.decode(ids.slice(0, start))).toBe(text);
+      // An end token that the completion brings is its own, not one more.
+      const ended = decoded.endsWith(tokenizer.eosToken!) ? decoded : decoded + tokenizer.eosToken!;
+      expect(tokenizer.decode(ids.slice(start))).toBe(ended);
+    }
+  });
 
   it('begins with the very ids of the prompt and trains one end token', () => {
     const { ids: promptIds, spans: promptSpans } = renderPrompt(tokenizer, template, prompt);

@@ -95,6 +95,10 @@ export function renderExample(
   };
 }
 
+/**
+ * Looks at the front only: what a prompt or a template writes before its own BOS makes that one a second, and a BOS
+ * within a message stays.
+ */
 function withBos(tokenizer: Tokenizer, plain: string): { text: string; ids: number[] } {
   const ids = tokenizer.encode(plain);
   const { addsBos, bosId, bosToken } = tokenizer;

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { onFile } from '../formats/file-error.js';
-import { FormatError } from '../formats/format-error.js';
-import { parseJsonObject } from '../formats/json.js';
+import { excerpt, FormatError, printable } from '../formats/format-error.js';
+import { readJsonObject, shown } from '../formats/json.js';
+import { type BpeModel, checkModel, requireOneTextPerId } from './bpe-model.js';
+import { checkParts } from './tokenizer-parts.js';
 
 /** The tokens that Hugging Face gives a name, as chat templates know them. */
 const TOKEN_NAMES = [
@@ -27,16 +28,15 @@ const addedToken = z.looseObject({
   single_word: z.boolean().default(false),
 });
 
-const modelPart = z.looseObject({ vocab: z.record(z.string(), z.int().min(0)) });
 const definitionFile = z.looseObject({
-  model: z.looseObject({ type: z.string().optional() }),
+  model: z.looseObject({ type: z.string().nullish() }),
   decoder: z.looseObject({ type: z.string() }).nullish(),
   added_tokens: z.array(addedToken.extend({ id: z.int().min(0) })).default([]),
 });
 
 const configFile = z.looseObject({
   ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, tokenText.nullish()])),
-  added_tokens_decoder: z.record(z.string().regex(/^\d+$/), addedToken).default({}),
+  added_tokens_decoder: z.record(z.string().regex(/^\d{1,15}$/), addedToken).default({}),
   additional_special_tokens: z.array(tokenText).nullish(),
   // Newer files name the list so; a record gives each extra token a name of its own.
   extra_special_tokens: z.union([z.array(tokenText), z.record(z.string(), tokenText)]).nullish(),
@@ -49,8 +49,7 @@ export interface TokenizerFiles {
   /** `tokenizer.json`, for messages. */
   file: string;
   /** Its content, with the added tokens of the other files. */
-  definition: Definition & { model: z.infer<typeof modelPart> };
-  config: Record<string, unknown>;
+  definition: Definition & { model: BpeModel };
   /** The named tokens as text. */
   named: Partial<Record<TokenName, string>>;
 }
@@ -69,13 +68,15 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
       'there is no such file, only the older vocab.json; let transformers write it: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)',
     );
   }
-  const definition = check(file, definitionFile, readObject(file, 'the tokenizer'));
+  const definition = check(file, definitionFile, readJsonObject(file, 'the tokenizer'));
   refuseOtherKinds(file, definition);
+  const model = checkModel(file, definition.model);
+  checkParts(file, definition);
 
   const configPath = join(dir, 'tokenizer_config.json');
-  const config = readObject(configPath, 'the tokenizer configuration');
+  const config = readJsonObject(configPath, 'the tokenizer configuration');
   const mapPath = join(dir, 'special_tokens_map.json');
-  const map = existsSync(mapPath) ? readObject(mapPath, 'the special tokens map') : {};
+  const map = existsSync(mapPath) ? readJsonObject(mapPath, 'the special tokens map') : {};
   const missing = Object.entries(map).filter(([key]) => config[key] === undefined || config[key] === null);
   const settings = check(configPath, configFile, { ...config, ...Object.fromEntries(missing) });
 
@@ -87,8 +88,8 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
   if (existsSync(addedPath)) {
     const ids = check(
       addedPath,
-      z.record(z.string().min(1), z.int()),
-      readObject(addedPath, 'the added tokens'),
+      z.record(z.string().min(1), z.int().min(0)),
+      readJsonObject(addedPath, 'the added tokens'),
     );
     for (const [content, id] of Object.entries(ids)) {
       if (!added.has(content)) added.set(content, { content, id, special: false, single_word: false });
@@ -106,34 +107,29 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
     ...(settings.additional_special_tokens ?? []),
     ...Object.values(extra),
   ];
-  const model = check(file, modelPart, definition.model, ['model']);
   for (const content of specials) {
     const token = added.get(content);
-    const id = token?.id ?? model.vocab[content];
+    const id = token?.id ?? (Object.hasOwn(model.vocab, content) ? model.vocab[content] : undefined);
     if (id === undefined) {
       throw new FormatError(
         configPath,
-        `the special token ${JSON.stringify(content)} is not in the vocabulary of tokenizer.json`,
+        `the special token ${excerpt(content)} is not in the vocabulary of tokenizer.json`,
       );
     }
     added.set(content, { single_word: false, content, ...token, id, special: true });
   }
-  return { file, definition: { ...definition, model, added_tokens: [...added.values()] }, config, named };
+  requireOneTextPerId(file, model, added.values());
+  return { file, definition: { ...definition, model, added_tokens: [...added.values()] }, named };
 }
 
-function readObject(file: string, part: string): Record<string, unknown> {
-  return parseJsonObject(
-    file,
-    part,
-    onFile('read', file, () => readFileSync(file)),
-  );
-}
-
-function check<T>(file: string, schema: z.ZodType<T>, value: unknown, at: string[] = []): T {
+function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new FormatError(file, `${[...at, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`, {
+  const issue = result.error.issues[0]!;
+  const found = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value);
+  const problem =
+    issue.code === 'invalid_type' ? `must be of type ${issue.expected}` : `is wrong (${issue.message})`;
+  throw new FormatError(file, `${printable(issue.path.join('.'))} ${problem}, found ${shown(found)}`, {
     cause: result.error,
   });
 }
@@ -141,15 +137,16 @@ function check<T>(file: string, schema: z.ZodType<T>, value: unknown, at: string
 /** Only what is compared with the Rust library is taken; a kind that merely loads may tokenize otherwise. */
 function refuseOtherKinds(file: string, { model, decoder, added_tokens }: Definition): void {
   // Old files leave the type out; merges tell.
-  if (model.type === undefined && Array.isArray(model.merges)) model.type = 'BPE';
+  if (model.type == null && Array.isArray(model.merges)) model.type = 'BPE';
   if (model.type !== 'BPE' || decoder?.type !== 'ByteLevel') {
+    const [found, decodes] = [excerpt(model.type ?? 'none'), excerpt(decoder?.type ?? 'none')];
     throw new FormatError(
       file,
-      `this is a tokenizer of model ${model.type ?? 'without type'} with decoder ${decoder?.type ?? 'none'}; supported is byte-level BPE (GPT-2, Llama 3, Qwen): model BPE with decoder ByteLevel`,
+      `this is a tokenizer of model ${found} with decoder ${decodes}; supported is byte-level BPE (GPT-2, Llama 3, Qwen): model BPE with decoder ByteLevel`,
     );
   }
   const word = added_tokens.find((token) => token.single_word);
   if (word !== undefined) {
-    throw new FormatError(file, `added token ${JSON.stringify(word.content)}: single_word is not supported`);
+    throw new FormatError(file, `added token ${excerpt(word.content)}: single_word is not supported`);
   }
 }

@@ -114,25 +114,25 @@ describe('Tokenizer.load', () => {
       'another model',
       'tokenizer.json',
       (content) => ({ ...content, model: { type: 'Unigram', vocab: [] } }),
-      /tokenizer\.json: .*model Unigram.*byte-level BPE/,
+      /tokenizer\.json: .*model "Unigram".*byte-level BPE/,
     ],
     [
       'another decoder',
       'tokenizer.json',
       (content) => ({ ...content, decoder: { type: 'Metaspace' } }),
-      /decoder Metaspace/,
+      /decoder "Metaspace"/,
     ],
     [
       'a part the engine does not know',
       'tokenizer.json',
       (content) => ({ ...content, pre_tokenizer: { type: 'Guess' } }),
-      /tokenizer\.json: .*cannot be built.*Guess/,
+      /tokenizer\.json: the part "Guess" is not supported/,
     ],
     [
       'a malformed vocabulary',
       'tokenizer.json',
       (content) => ({ ...content, model: { ...(content.model as Json), vocab: { a: 'b' } } }),
-      /tokenizer\.json: model\.vocab\.a: /,
+      /tokenizer\.json: model\.vocab: "a" has the id "b"/,
     ],
     [
       'missing bytes',
@@ -143,6 +143,60 @@ describe('Tokenizer.load', () => {
         return { ...content, model: { ...model, vocab } };
       },
       /lacks 1 bytes \(0x0a\)/,
+    ],
+    [
+      'no model',
+      'tokenizer.json',
+      ({ model: _, ...content }) => content,
+      /tokenizer\.json: model must be of type object, found nothing/,
+    ],
+    [
+      'a merge that is none',
+      'tokenizer.json',
+      (content) => ({ ...content, model: { ...(content.model as Json), merges: ['Ġ t', 7] } }),
+      /model\.merges: number 2 must be two tokens with a space between, found 7/,
+    ],
+    [
+      'merges of two kinds',
+      'tokenizer.json',
+      (content) => ({ ...content, model: { ...(content.model as Json), merges: [['Ġ', 't'], 'a b'] } }),
+      /model\.merges: number 2 must be a list of two tokens, as the first one is, found "a b"/,
+    ],
+    [
+      'a merge to a token that is not there',
+      'tokenizer.json',
+      (content) => ({ ...content, model: { ...(content.model as Json), merges: ['z z'] } }),
+      /model\.merges: number 1, "z z", needs "zz", which the vocabulary lacks/,
+    ],
+    [
+      'one id for two tokens',
+      'tokenizer.json',
+      (content) => {
+        const model = content.model as { vocab: Record<string, number> };
+        return { ...content, model: { ...model, vocab: { ...model.vocab, b: model.vocab.a } } };
+      },
+      /the id \d+ is given twice: to "a" and "b"/,
+    ],
+    [
+      'a pattern that is none',
+      'tokenizer.json',
+      (content) => ({
+        ...content,
+        pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'Split', pattern: 'x' }] },
+      }),
+      /pre_tokenizer\.pretokenizers\.0\.pattern must be \{"String": text\} or .*, found "x"/,
+    ],
+    [
+      'a flag in quotes',
+      'tokenizer.json',
+      (content) => ({ ...content, pre_tokenizer: { type: 'ByteLevel', use_regex: 'no' } }),
+      /pre_tokenizer\.use_regex must be true or false, found "no"/,
+    ],
+    [
+      'corrupt JSON',
+      'tokenizer.json',
+      (content) => JSON.stringify(content, null, 1).replace('"model": {', '"model": '),
+      /the tokenizer is not valid JSON: .* at line \d+, column \d+/,
     ],
     [
       'a special token outside the vocabulary',

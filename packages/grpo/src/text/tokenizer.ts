@@ -1,23 +1,13 @@
-import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { FormatError } from '../formats/format-error.js';
+import { UserError } from '../config/errors.js';
+import { FormatError, printable } from '../formats/format-error.js';
 import { byteAlphabet } from './byte-alphabet.js';
+import { buildEngine, type Engine } from './tokenizer-engine.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';
 
-/** What we use of the library; its own types do not resolve in ES modules and would be `any`. */
-interface Engine {
-  readonly pre_tokenizer: PreTokenizer | null;
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
-  decode(ids: number[], options: { clean_up_tokenization_spaces: boolean }): string;
-  token_to_id(token: string): number | undefined;
-  id_to_token(id: number): string | undefined;
-}
+/** Goes through every part of a tokenizer: some of the engine's fail at a text only. */
+const PROBE = " Ab's 12\n\té\u{1f600}  x.";
 
-/** A sequence has `tokenizers`; ByteLevel has `use_regex` and `pattern`. */
-interface PreTokenizer {
-  readonly tokenizers?: (PreTokenizer | null)[];
-  readonly use_regex?: boolean;
-  pattern?: RegExp;
-}
+const BYTE_OF = new Map(byteAlphabet().map((char, byte) => [char, byte]));
 
 /** A byte-level BPE tokenizer of a Hugging Face folder: text to ids and back, equal to the Rust library's. */
 export class Tokenizer {
@@ -29,21 +19,20 @@ export class Tokenizer {
   readonly namedTokens: Readonly<Partial<Record<TokenName, string>>>;
 
   readonly #engine: Engine;
+  readonly #bytes = new Map<number, Buffer>();
   readonly #added: ReadonlyMap<number, { content: string; special: boolean }>;
 
-  private constructor({ file, definition, config, named }: TokenizerFiles) {
+  private constructor(files: TokenizerFiles) {
+    const { file, definition, named } = files;
     this.namedTokens = named;
     this.#added = new Map(definition.added_tokens.map((token) => [token.id, token]));
     requireAllBytes(file, definition.model.vocab);
-    try {
-      this.#engine = new HuggingFaceTokenizer(definition, config);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new FormatError(file, `this tokenizer cannot be built: ${reason}`, { cause });
-    }
-    mendWhitespace(this.#engine.pre_tokenizer);
+    this.#engine = inEngine(file, () => buildEngine(files));
     this.vocabSize = 1 + largest(this.#added.keys(), largest(Object.values(definition.model.vocab), -1));
-    this.addsBos = this.#probeBos(file);
+    this.addsBos = inEngine(file, () => {
+      this.decode(this.encode(PROBE, { specialTokens: true }));
+      return this.#probeBos(file);
+    });
   }
 
   /**
@@ -78,6 +67,13 @@ export class Tokenizer {
    * @param options.specialTokens let the post-processor add its own tokens (a BOS); off unless asked.
    */
   encode(text: string, options: { specialTokens?: boolean } = {}): number[] {
+    const half = text.search(/\p{Surrogate}/u);
+    if (half >= 0) {
+      const code = text.charCodeAt(half).toString(16).toUpperCase();
+      throw new UserError(
+        `the text holds half a character (the lone surrogate U+${code} at position ${half + 1}), which no tokenizer can read`,
+      );
+    }
     return this.#engine.encode(text, { add_special_tokens: options.specialTokens ?? false }).ids;
   }
 
@@ -87,12 +83,10 @@ export class Tokenizer {
    * @param options.skipSpecial leave out special tokens.
    */
   decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
-    const skip = options.skipSpecial ?? false;
-    const known = Array.from(ids).filter(
-      (id) => this.#engine.id_to_token(id) !== undefined && !(skip && this.isSpecial(id)),
-    );
-    // The engine refuses an empty list.
-    return known.length === 0 ? '' : this.#engine.decode(known, { clean_up_tokenization_spaces: false });
+    const parts: Buffer[] = [];
+    for (const id of ids) if (!(options.skipSpecial && this.isSpecial(id))) parts.push(this.#bytesOf(id));
+    // What is no UTF-8 becomes U+FFFD; a BOM is text like any other.
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(parts));
   }
 
   /**
@@ -110,11 +104,26 @@ export class Tokenizer {
     return this.#added.get(id)?.special ?? false;
   }
 
+  /** The texts of the special tokens, by id. */
+  get specialTokens(): Record<number, string> {
+    const special = [...this.#added].filter(([, token]) => token.special);
+    return Object.fromEntries(special.map(([id, { content }]) => [id, content]));
+  }
+
   /** How many UTF-8 bytes of text the token stands for; 0 for an id without a token. */
   byteLength(id: number): number {
-    const added = this.#added.get(id);
-    // In byte-level BPE each character of a vocabulary entry stands for one byte.
-    return added ? Buffer.byteLength(added.content) : (this.#engine.id_to_token(id)?.length ?? 0);
+    return this.#bytesOf(id).length;
+  }
+
+  /** In byte-level BPE each character of a token stands for one byte; a token with any other character is as it is. */
+  #bytesOf(id: number): Buffer {
+    const known = this.#bytes.get(id);
+    if (known) return known;
+    const token = this.#engine.id_to_token(id) ?? '';
+    const bytes = Array.from(token, (char) => BYTE_OF.get(char) ?? -1);
+    const found = bytes.includes(-1) ? Buffer.from(token) : Buffer.from(bytes);
+    this.#bytes.set(id, found);
+    return found;
   }
 
   #idOf(token: string | undefined): number | undefined {
@@ -135,16 +144,15 @@ export class Tokenizer {
   }
 }
 
-/**
- * The engine's own pattern uses JavaScript's `\s`, which has U+FEFF and lacks U+0085; the Rust library's is
- * Unicode's White_Space.
- */
-function mendWhitespace(preTokenizer: PreTokenizer | null): void {
-  preTokenizer?.tokenizers?.forEach(mendWhitespace);
-  if (!preTokenizer?.use_regex || !preTokenizer.pattern) return;
-  const { source, flags } = preTokenizer.pattern;
-  const mended = source.replaceAll('\\s', '\\p{White_Space}').replaceAll('\\S', '\\P{White_Space}');
-  preTokenizer.pattern = new RegExp(mended, flags);
+/** What the engine fails on becomes an error of the file. */
+function inEngine<T>(file: string, body: () => T): T {
+  try {
+    return body();
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new FormatError(file, `this tokenizer cannot be used: ${printable(reason)}`, { cause });
+  }
 }
 
 /** Without all bytes of UTF-8 the engine would drop characters silently. */

@@ -1,5 +1,5 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
-export { rowsOf } from './arrays.js';
+export { offsetsOf, rowsOf } from './arrays.js';
 export type { Declared } from './declared.js';
 export type { Probes } from './probes.js';
 export { readStepRecord } from './read.js';

@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
 import { jsonValue } from '../formats/json.js';
+import { makeFolder } from '../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import type { StepRecord } from './record.js';
 
@@ -21,7 +20,7 @@ type Stored = Int32Array | Float32Array | Float64Array | Uint8Array;
 export function writeStepRecord(folder: string, record: StepRecord): void {
   const tensors: TensorEntry[] = [];
   const json = withoutTensors(record, '', tensors);
-  onFile('write', folder, () => mkdirSync(folder, { recursive: true }));
+  makeFolder(folder);
   writeSafetensors(join(folder, STEP_TENSORS), tensors);
   writeFileAtomic(join(folder, STEP_JSON), `${JSON.stringify(json, jsonValue)}\n`);
 }

@@ -7,6 +7,7 @@ import type { Stopwatch } from './stopwatch.js';
 import type { TokenTally } from './tally.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
+import { type ScoredIds, UpdateTrace } from './update-trace.js';
 
 /** One optimizer update: what it learns from, and what it is measured by. */
 export interface UpdateBatch {
@@ -16,19 +17,21 @@ export interface UpdateBatch {
   prompts: readonly number[];
   /** The policy is still the one that sampled: its log-probs should be the sampler's. */
   compareSampler: boolean;
+  /** Gets the ids that are scored, by completion. */
+  scored: Map<number, ScoredIds>;
 }
 
 /**
  * Adds the gradients of one update's loss to the optimizer, micro-batch by micro-batch; after an error there are none.
  *
- * @returns the loss
+ * @returns the loss, and what it was made of
  */
 export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
   tally: TokenTally,
   clock: Stopwatch,
-): Promise<number> {
+): Promise<{ loss: number; trace: UpdateTrace }> {
   const { config, optimizer } = trainer;
   const { completions_B } = batch.rollout;
   const micros = microBatches(batch.rollout, batch.prompts, config.train.microBatchTokens);
@@ -37,10 +40,11 @@ export async function accumulateGradients(
     completions: members.length,
     tokens: members.reduce((sum, b) => sum + completions_B[b]!.ids.length, 0),
   };
+  const trace = new UpdateTrace(micros.length, batch.scored);
   let loss = 0;
   try {
     for (const micro of micros) {
-      loss += tidy(() => backward(trainer, batch, micro, update, tally, clock));
+      loss += tidy(() => backward(trainer, batch, micro, update, trace, tally, clock));
       await setImmediate();
     }
   } catch (error) {
@@ -48,20 +52,22 @@ export async function accumulateGradients(
     optimizer.zeroGrad();
     throw error;
   }
-  return loss;
+  return { loss, trace };
 }
 
 /** Forward and backward pass of one micro-batch; returns its share of the update's loss. */
 function backward(
   { stages, model, config, optimizer, sampling }: Trainer,
   { rollout, frozen, compareSampler }: UpdateBatch,
-  { groups, members }: MicroBatch,
+  micro: MicroBatch,
   update: { completions: number; tokens: number },
+  trace: UpdateTrace,
   tally: TokenTally,
   clock: Stopwatch,
 ): number {
   const { loss: name, clipLow, clipHigh, beta } = config.objective;
   const { device } = model.decoder;
+  const { groups, members } = micro;
   const completions = members.map((b) => rollout.completions_B[b]!);
   const lengths = completions.map(({ ids }) => ids.length);
   const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(values_B), undefined, { device });
@@ -71,10 +77,9 @@ function backward(
     new Float32Array(lengths[i]!).fill(rollout.advantages.advantages[b]!),
   );
 
-  const { logprobs_T, entropies_T } = clock.time('logprob', () =>
-    stages.logprob(model.decoder, groups, sampling.temperature),
-  );
-  const { loss, metrics } = stages.objective(name)({
+  const scores = clock.time('logprob', () => stages.logprob(model.decoder, groups, sampling.temperature));
+  const { logprobs_T, entropies_T } = scores;
+  const { loss, metrics, terms } = stages.objective(name)({
     logprobs_T,
     oldLogprobs_T: gather(frozen.old_B),
     referenceLogprobs_T: gather(frozen.reference_B),
@@ -91,5 +96,6 @@ function backward(
     loss.backward();
     optimizer.accumulate();
   });
+  trace.add(micro, scores, terms);
   return loss.item();
 }

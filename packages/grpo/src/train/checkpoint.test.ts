@@ -150,7 +150,7 @@ describe('the folder of checkpoints', () => {
     const { root, save } = await folder();
     const { dir } = save(1, 2);
     // What a killed run leaves: the temporary folder with a part of the files, never the name.
-    const half = join(root, '.tmp-0123456789ab');
+    const half = join(root, '.tmp-123-0123456789ab');
     mkdirSync(join(half, 'trainer'), { recursive: true });
     writeFileSync(join(half, 'model.safetensors'), 'half');
     mkdirSync(join(root, 'step-7-of-mine'));
@@ -175,6 +175,7 @@ describe('the folder of checkpoints', () => {
   it('drops later checkpoints when steps are done again', async () => {
     const { root, save } = await folder();
     for (const step of [1, 2, 3]) save(step, 5);
+    mkdirSync(join(root, '.tmp-123-0123456789ab', 'trainer'), { recursive: true });
     dropCheckpointsAfter(root, 2);
     expect(names(root)).toEqual(['step-1', 'step-2']);
     dropCheckpointsAfter(join(root, 'nowhere'), 2);

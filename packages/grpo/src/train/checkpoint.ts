@@ -2,21 +2,26 @@
  * What a run resumes from: `step-N/` is a Hugging Face model folder plus `trainer/`, the optimizer's tensors and the
  * trainer's state. A folder of that name is always whole: it is made, and deleted, under a temporary name.
  */
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AdamW, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { type AdamW, dtypeSize, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { z } from 'zod';
 import { UserError } from '../config/errors.js';
-import { syncFolder, writeFileAtomic } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
-import { parseJsonObject } from '../formats/json.js';
+import {
+  discard,
+  sweepTemporary,
+  syncFolder,
+  temporaryPath,
+  writeFileAtomic,
+} from '../formats/atomic-file.js';
+import { FileError, onFile } from '../formats/file-error.js';
+import { readJsonObject } from '../formats/json.js';
+import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import { type Model, saveModel } from '../models/index.js';
 
 const OPTIMIZER = join('trainer', 'optimizer.safetensors');
 const STATE = join('trainer', 'state.json');
-const TEMPORARY = '.tmp-';
 
 /** A checkpoint on disk. */
 export interface CheckpointFolder {
@@ -39,12 +44,12 @@ export function saveCheckpoint(
 ): CheckpointFolder {
   const { step, model, optimizer, state } = content;
   const json = `${JSON.stringify(state, jsonNumber, 2)}\n`;
-  onFile('write', root, () => mkdirSync(root, { recursive: true }));
-  sweep(root);
+  makeFolder(root);
+  sweepTemporary(root);
   const dir = join(root, `step-${step}`);
   const temporary = temporaryPath(root);
   try {
-    onFile('write', dir, () => mkdirSync(join(temporary, 'trainer'), { recursive: true }));
+    makeFolder(join(temporary, 'trainer'));
     writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer));
     writeFileAtomic(join(temporary, STATE), json);
     // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.
@@ -54,12 +59,12 @@ export function saveCheckpoint(
     // The rename is on the disk before an older checkpoint goes.
     syncFolder(root);
   } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
-    throw error;
+    discard(temporary);
+    throw error instanceof FileError ? error.at(dir, bytesOf(model, optimizer)) : error;
   }
   const others = checkpointsIn(root).filter((other) => other.step !== step);
   for (const old of others.slice(keep - 1)) setAside(root, old.dir);
-  sweep(root);
+  sweepTemporary(root);
   return { dir, step };
 }
 
@@ -68,11 +73,11 @@ export function latestCheckpoint(root: string): CheckpointFolder | undefined {
   return checkpointsIn(root)[0];
 }
 
-/** Deletes the checkpoints of later steps: those of a course that is run again from `step`. */
+/** Deletes the checkpoints of later steps, those of a course that is run again from `step`, and half-written ones. */
 export function dropCheckpointsAfter(root: string, step: number): void {
   const later = checkpointsIn(root).filter((checkpoint) => checkpoint.step > step);
   for (const { dir } of later) setAside(root, dir);
-  if (later.length > 0) sweep(root);
+  sweepTemporary(root);
 }
 
 /**
@@ -109,12 +114,7 @@ export function restoreOptimizer(dir: string, optimizer: AdamW): void {
  */
 export function readTrainerState<T>(dir: string, schema: z.ZodType<T>): T {
   const path = join(dir, STATE);
-  const json = parseJsonObject(
-    path,
-    'the file',
-    onFile('read', path, () => readFileSync(path)),
-  );
-  const state = schema.safeParse(json);
+  const state = schema.safeParse(readJsonObject(path, "the trainer's state"));
   if (state.success) return state.data;
   throw new UserError(`${path} is not the state of a trainer.\n${z.prettifyError(state.error)}`, {
     hint: 'It was changed by hand, or written by another version.',
@@ -132,21 +132,19 @@ function checkpointsIn(root: string): CheckpointFolder[] {
     .sort((a, b) => b.step - a.step);
 }
 
-/** Takes a checkpoint's name away, for `sweep` to delete: interrupted deleting leaves nothing that looks like one. */
+/** Takes a checkpoint's name away, for `sweepTemporary` to delete: interrupted deleting leaves nothing that looks like one. */
 function setAside(root: string, dir: string): void {
   onFile('write', dir, () => renameSync(dir, temporaryPath(root)));
 }
 
-/** Deletes what was set aside, and what a killed run left half-written. */
-function sweep(root: string): void {
-  onFile('write', root, () => {
-    for (const name of readdirSync(root)) {
-      if (name.startsWith(TEMPORARY)) rmSync(join(root, name), { recursive: true, force: true });
-    }
-  });
+/** What a checkpoint takes on disk, but for a few small files. */
+function bytesOf(model: Model, optimizer: AdamW): number {
+  const { parameters } = model.decoder;
+  const files = [...model.files.values()].map((bytes) => bytes.length);
+  const weights = [...parameters.values()].map(({ numel, dtype }) => numel * dtypeSize(dtype));
+  const moments = [...optimizer.state().values()].map(({ numel }) => 4 * numel);
+  return [...files, ...weights, ...moments].reduce((sum, size) => sum + size, 0);
 }
-
-const temporaryPath = (root: string) => join(root, `${TEMPORARY}${randomBytes(6).toString('hex')}`);
 
 /** AdamW keeps all of its state in float32. */
 function* entries(optimizer: AdamW): Iterable<TensorEntry> {

@@ -15,14 +15,19 @@ const options: EvalOptions = {
   sampling: { ...plainSampling, temperature: 5, maxNewTokens: 6 },
 };
 
+interface Row {
+  solved: boolean;
+  i: number;
+}
+
 /** Twelve problems; which are solved is written in their rows. */
-function stubTask(changes: Partial<Task> = {}): Task {
+function stubTask(changes: Partial<Task<Row>> = {}): Task<Row> {
   return {
     name: 'stub',
     train: [],
     eval: Array.from({ length: 12 }, (_, i) => ({ prompt: `${i}+1=`, row: { solved: i < 8, i } })),
     rewards: [],
-    isCorrect: (_, row) => row.solved === true,
+    isCorrect: (_, row) => row.solved,
     stop: [],
     ...changes,
   };
@@ -60,6 +65,10 @@ describe('evaluate', () => {
     const greedy = (await sample(model, requests(1), { ...options.sampling, temperature: 0 }, 0)).flat();
     const sampled = (await sample(model, requests(3), { ...options.sampling, temperature: 1 }, SEED)).flat();
     expect(seen).toEqual([...greedy, ...sampled].map(({ text }) => text));
+    expect(result.completions.map(({ completion }) => completion)).toEqual(seen);
+    expect(result.completions.map(({ length }) => length)).toEqual(
+      [...greedy, ...sampled].map(({ ids }) => ids.length),
+    );
     expect(result.examples[0]!.completion).toBe(greedy[0]!.text);
     for (const [score, completions] of [
       [result.greedy, greedy],
@@ -75,7 +84,7 @@ describe('evaluate', () => {
         mean((c) => Number(c.finishReason === 'length')),
         12,
       );
-      expect(score.rewards.length).toBeCloseTo(
+      expect(score.rewards.length!.mean).toBeCloseTo(
         mean((c) => c.text.length),
         12,
       );
@@ -85,11 +94,11 @@ describe('evaluate', () => {
   });
 
   it('counts failures of rewards and makes no number of them', async () => {
-    const rewards: Task['rewards'] = [
+    const rewards: Task<Row>['rewards'] = [
       {
         name: 'odd',
         weight: 1,
-        score: ({ rows }) => rows.map(({ i }) => (Number(i) % 2 ? Number(i) : Number.NaN)),
+        score: ({ rows }) => rows.map(({ i }) => (i % 2 ? i : Number.NaN)),
       },
       {
         name: 'broken',
@@ -107,7 +116,7 @@ describe('evaluate', () => {
       SEED,
     );
     expect(sampled).toBeUndefined();
-    expect(greedy.rewards).toEqual({ odd: 5, broken: null, silent: null });
+    expect(greedy.rewards).toMatchObject({ odd: { mean: 5 }, broken: null, silent: null });
     expect(greedy.failed).toBe(5 + 10);
     expect(failures.map(({ reason }) => reason)).toContain('returned NaN, not a finite number');
     expect(failures.some(({ reason }) => reason.includes('no grader today'))).toBe(true);
@@ -119,18 +128,22 @@ describe('evaluate', () => {
 
   it('has rewards and no accuracy for a task that cannot tell right from wrong', async () => {
     // By problem: 0, 1, 2, … and twice that; the odd sevens have no opinion.
-    const rewards: Task['rewards'] = [
-      { name: 'a', weight: 1, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : Number(i))) },
-      { name: 'b', weight: 0.5, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : 4 * Number(i))) },
+    const rewards: Task<Row>['rewards'] = [
+      { name: 'a', weight: 1, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : i)) },
+      { name: 'b', weight: 0.5, score: ({ rows }) => rows.map(({ i }) => (i === 7 ? null : 4 * i)) },
       { name: 'logged', weight: 0, score: ({ rows }) => rows.map(() => 100) },
     ];
     const { isCorrect: _, ...task } = stubTask({ rewards });
-    const { greedy, sampled, examples } = await evaluate(await tinyModel(), task, options, SEED);
+    const result = await evaluate(await tinyModel(), task, options, SEED);
+    const { greedy, sampled, examples } = result;
+    expect(result).not.toHaveProperty('passAtK');
     const means = [0, 1, 2, 3, 4, 5, 6, 8, 9].map((i) => 3 * i);
     const interval = meanInterval(means)!;
     for (const score of [greedy, sampled!]) {
       expect(score).toMatchObject({ accuracy: null, low: null, high: null, correct: null });
-      expect(score.rewards).toEqual({ a: 38 / 9, b: 152 / 9, logged: 100 });
+      expect(score.rewards).toMatchObject({ a: { mean: 38 / 9 }, b: { mean: 152 / 9 } });
+      expect(score.rewards.logged).toEqual({ mean: 100, low: null, high: null });
+      expect([score.right, score.wrong]).toEqual([null, null]);
       expect(score.reward).toBeCloseTo((3 * 38) / 9, 12);
       // Three equal completions of a problem tell no more than one.
       expect(score.rewardLow).toBeCloseTo(interval.low, 12);

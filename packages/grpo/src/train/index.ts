@@ -1,7 +1,13 @@
-export { type EvalResult, evaluate } from './evaluate.js';
+export { describeDevice } from './device.js';
+export { type Difference, differenceOf } from './difference.js';
+export { type EvalCompletion, type EvalExample, evalCompletionRow } from './eval-completion.js';
+export type { Estimate, Lengths, Score } from './eval-score.js';
+export { type EvalOptions, type EvalResult, evaluate } from './evaluate.js';
+export { trainExpert } from './expert.js';
 export { trainGrpo } from './grpo.js';
 export { openModel } from './model-source.js';
 export type { Rollout } from './roll-out.js';
+export { problemsToTell } from './sample-size.js';
 export { openSession, type RunEnd, type Session, samplingOf, type Watcher } from './session.js';
 export { trainSft } from './sft-run.js';
 export { type Stages, stages } from './stages.js';

@@ -1,19 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { clusteredWilson, type Interval, meanInterval, wilson } from './interval.js';
+import { clusteredWilson, meanInterval, wilson } from './interval.js';
 
-const rounded = ({ low, high }: Interval) => [low.toFixed(4), high.toFixed(4)];
+/** As many completions of each problem. */
+const each = (problems: number, samples: number) => Array<number>(problems).fill(samples);
 
 describe('wilson', () => {
-  // The first four are of Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+  // statsmodels 0.15: proportion_confint(correct, total, method='wilson'); scipy's binomtest agrees to these digits. The
+  // first four are also in Newcombe (1998), Statistics in Medicine 17, table I, method 3.
   it.each([
-    [81, 263, '0.2553', '0.3662'],
-    [15, 148, '0.0624', '0.1605'],
-    [0, 20, '0.0000', '0.1611'],
-    [1, 29, '0.0061', '0.1718'],
-    [8, 10, '0.4902', '0.9433'],
-    [0, 10, '0.0000', '0.2775'],
-  ])('of %i in %i', (correct, total, low, high) => {
-    expect(rounded(wilson(correct, total))).toEqual([low, high]);
+    [81, 263, 0.2552885199, 0.366209577],
+    [15, 148, 0.0623863995, 0.1604872417],
+    [0, 20, 0, 0.1611251581],
+    [1, 29, 0.0061132143, 0.1717552188],
+    [46, 200, 0.1770934326, 0.2930830437],
+    [199, 200, 0.9722262956, 0.9991168313],
+    [3, 7, 0.1582198553, 0.7495416355],
+    [500, 1024, 0.4577662573, 0.5188838382],
+  ])('of %i in %i is that of statsmodels', (correct, total, low, high) => {
+    const interval = wilson(correct, total);
+    expect(interval.low).toBeCloseTo(low, 9);
+    expect(interval.high).toBeCloseTo(high, 9);
   });
 
   it('ends at 0 and 1 exactly, and is symmetric', () => {
@@ -37,26 +43,32 @@ describe('wilson', () => {
 
 describe('clusteredWilson', () => {
   it('is plain Wilson with one completion a problem', () => {
-    expect(clusteredWilson([1, 1, 0, 1, 1, 1, 0, 1, 1, 1], 1)).toEqual(wilson(8, 10));
-    expect(clusteredWilson([1], 1)).toEqual(wilson(1, 1));
+    expect(clusteredWilson([1, 1, 0, 1, 1, 1, 0, 1, 1, 1], each(10, 1))).toEqual(wilson(8, 10));
+    expect(clusteredWilson([1], [1])).toEqual(wilson(1, 1));
   });
 
   it('counts problems when the completions of each agree', () => {
-    expect(clusteredWilson([4, 4, 0, 0], 4)).toEqual(wilson(2, 4));
-    expect(clusteredWilson([0, 0, 0], 8)).toEqual(wilson(0, 3));
-    expect(clusteredWilson([5, 5, 5], 5)).toEqual(wilson(3, 3));
-    expect(clusteredWilson([3], 4)).toEqual(wilson(0.75, 1));
+    expect(clusteredWilson([4, 4, 0, 0], each(4, 4))).toEqual(wilson(2, 4));
+    expect(clusteredWilson([0, 0, 0], each(3, 8))).toEqual(wilson(0, 3));
+    expect(clusteredWilson([5, 5, 5], each(3, 5))).toEqual(wilson(3, 3));
+    expect(clusteredWilson([3], [4])).toEqual(wilson(0.75, 1));
   });
 
   it('counts completions when problems do not differ', () => {
-    expect(clusteredWilson([2, 2, 2, 2], 4)).toEqual(wilson(8, 16));
+    expect(clusteredWilson([2, 2, 2, 2], each(4, 4))).toEqual(wilson(8, 16));
   });
 
   it('lies between for what lies between', () => {
     // Means 0.75, 0.5, 0.25 and 1: variance of the mean (0.3125 / 3) / 4, so 0.234375 / 0.0260417 = 9 observations.
-    const { low, high } = clusteredWilson([3, 2, 1, 4], 4);
+    const { low, high } = clusteredWilson([3, 2, 1, 4], each(4, 4));
     const by9 = wilson(0.625 * 9, 9);
     expect([low, high]).toEqual([expect.closeTo(by9.low, 12), expect.closeTo(by9.high, 12)]);
+  });
+
+  it('has the cluster-robust variance of statsmodels where the problems have different sizes', () => {
+    // OLS on a constant, cov_type='cluster' with the correction m / (m − 1): 0.0340596, so 7.2794 observations.
+    const { low, high } = clusteredWilson([3, 0, 2, 1], [4, 2, 2, 3]);
+    expect([low, high]).toEqual([expect.closeTo(0.2366836489, 9), expect.closeTo(0.8228229068, 9)]);
   });
 });
 

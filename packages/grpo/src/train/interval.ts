@@ -27,21 +27,22 @@ export function wilson(correct: number, total: number): Interval {
 
 /**
  * The same for several completions a problem. Completions of one problem resemble each other, so the variance of the
- * accuracy is that of the per-problem means, and the interval is Wilson's for as many independent observations as
+ * share is that of a ratio of sums over problems, and the interval is Wilson's for as many independent observations as
  * would have that variance: no fewer than there are problems, no more than completions.
  *
- * @param correct - correct completions of each problem
- * @param samples - completions a problem
+ * @param counts - of each problem, the completions that count; need not be whole: pass@k passes expected ones
+ * @param sizes - of each problem, its completions, 1 or more
  */
-export function clusteredWilson(correct: readonly number[], samples: number): Interval {
-  const problems = correct.length;
-  const accuracy = correct.reduce((sum, count) => sum + count, 0) / (problems * samples);
-  const squares = correct.reduce((sum, count) => sum + (count / samples - accuracy) ** 2, 0);
-  const variance = squares / (problems - 1) / problems;
-  // 0 / 0 when every completion is right or wrong, or with one problem: then only the problems count.
-  const independent = (accuracy * (1 - accuracy)) / variance || problems;
-  const effective = Math.min(Math.max(independent, problems), problems * samples);
-  return wilson(accuracy * effective, effective);
+export function clusteredWilson(counts: readonly number[], sizes: readonly number[]): Interval {
+  const problems = counts.length;
+  const total = sum(sizes);
+  const share = Math.min(sum(counts) / total, 1);
+  const squares = sum(counts.map((count, i) => (count - share * sizes[i]!) ** 2));
+  const variance = (squares / (problems - 1)) * (problems / total ** 2);
+  // 0 / 0 when every completion counts or none does, or with one problem: then only the problems count.
+  const independent = (share * (1 - share)) / variance || problems;
+  const effective = Math.min(Math.max(independent, problems), total);
+  return wilson(share * effective, effective);
 }
 
 /**
@@ -51,8 +52,8 @@ export function clusteredWilson(correct: readonly number[], samples: number): In
 export function meanInterval(values: readonly number[]): Interval | undefined {
   const n = values.length;
   if (n < 3 || values.every((value) => value === values[0])) return undefined;
-  const mean = values.reduce((sum, value) => sum + value, 0) / n;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const mean = sum(values) / n;
+  const squares = sum(values.map((value) => (value - mean) ** 2));
   const half = studentQuantile(n - 1) * Math.sqrt(squares / (n - 1) / n);
   return { low: mean - half, high: mean + half };
 }
@@ -69,5 +70,7 @@ function studentQuantile(degrees: number): number {
     (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384,
     (79 * Z ** 9 + 776 * Z ** 7 + 1482 * Z ** 5 - 1920 * Z ** 3 - 945 * Z) / 92160,
   ];
-  return terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
+  return sum(terms.map((term, power) => term / degrees ** power));
 }
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -35,3 +35,12 @@ export async function rollOut(
   const advantages = stages.advantage(rewards_B, rollout.group, objective.scaleRewards);
   return { problems, prompts, completions_B: groups.flat(), rewardTable, rewards_B, advantages };
 }
+
+/** Tokens of a rollout as TRL counts them: a prompt once for each of its completions. */
+export function tokensOf({ prompts, completions_B }: Rollout): number {
+  const group = completions_B.length / prompts.length;
+  return completions_B.reduce(
+    (sum, { ids }, b) => sum + ids.length + prompts[Math.floor(b / group)]!.ids.length,
+    0,
+  );
+}

@@ -1,22 +1,31 @@
 /** The folder of plain files that a run leaves. */
-import { closeSync, existsSync, mkdirSync, openSync, truncateSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConfigRecord, UserError } from '../config/index.js';
-import { writeFileAtomic } from '../formats/atomic-file.js';
+import { type ConfigRecord, readRecord, UserError } from '../config/index.js';
+import { sweepTemporary, writeFileAtomic } from '../formats/atomic-file.js';
 import { onFile } from '../formats/file-error.js';
 import { readFully } from '../formats/file-io.js';
 import { FormatError } from '../formats/format-error.js';
 import { isObject, shown } from '../formats/json.js';
 import { readJsonLines } from '../formats/jsonl.js';
 import { JsonLinesWriter } from '../formats/jsonl-writer.js';
+import { makeFolder } from '../formats/make-folder.js';
 import { dropCheckpointsAfter } from './checkpoint.js';
 import { RunLock } from './run-lock.js';
 
 const CONFIG = 'config.json';
 const CHECKPOINTS = 'checkpoints';
+const STEPS = 'steps';
 const NEWLINE = 0x0a;
 /** Files of rows, one or several a step, in the order of the steps. */
-const ROWS = ['metrics.jsonl', 'completions.jsonl', 'eval.jsonl'] as const;
+const ROWS = [
+  'metrics.jsonl',
+  'completions.jsonl',
+  'findings.jsonl',
+  'eval.jsonl',
+  'eval-completions.jsonl',
+  'timings.jsonl',
+] as const;
 
 /** A row of a run's files: any fields, and the step that it belongs to. */
 export interface StepRow {
@@ -27,16 +36,19 @@ export interface StepRow {
 /** A run's folder, open for writing. One at a time has it. */
 export class RunFolder implements Disposable {
   readonly #lock: RunLock;
-  readonly #files: JsonLinesWriter[] = [];
+  readonly #files = new Map<(typeof ROWS)[number], JsonLinesWriter>();
 
   private constructor(
     readonly path: string,
     prepare: () => void,
+    /** What the run had been made with before it was resumed; undefined for a new one. */
+    readonly previous?: ConfigRecord,
   ) {
     this.#lock = new RunLock(path);
     try {
+      sweepTemporary(path);
       prepare();
-      for (const name of ROWS) this.#files.push(new JsonLinesWriter(join(path, name)));
+      for (const name of ROWS) this.#files.set(name, new JsonLinesWriter(join(path, name)));
     } catch (error) {
       this.close();
       throw error;
@@ -49,7 +61,7 @@ export class RunFolder implements Disposable {
    * @throws UserError when it holds a run already; FileError when the system refuses
    */
   static create(path: string, record: ConfigRecord): RunFolder {
-    onFile('write', path, () => mkdirSync(path, { recursive: true }));
+    makeFolder(path);
     return new RunFolder(path, () => {
       const present = [CONFIG, ...ROWS, CHECKPOINTS].filter((name) => existsSync(join(path, name)));
       if (present.length > 0) {
@@ -62,21 +74,18 @@ export class RunFolder implements Disposable {
   }
 
   /**
-   * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped, since these steps are done again.
+   * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped,
+   * since these steps are done again, and so is what a killed run left half-written.
    *
    * @throws UserError when there is no run, FormatError for a row that cannot be read, FileError
    */
   static async resume(path: string, step: number, record: ConfigRecord): Promise<RunFolder> {
-    if (!existsSync(join(path, CONFIG))) {
-      throw new UserError(`${path} holds no run to resume: it has no ${CONFIG}`, {
-        hint: 'Give the run folder that a training command wrote.',
-      });
-    }
-    const folder = new RunFolder(path, () => {});
+    const folder = new RunFolder(path, () => {}, readRecord(path));
     try {
-      for (const { path: file } of folder.#files) await dropRowsAfter(file, step);
+      for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
       folder.flush();
       dropCheckpointsAfter(folder.checkpoints, step);
+      folder.#dropRecordsAfter(step);
       writeRecord(path, record);
       return folder;
     } catch (error) {
@@ -92,28 +101,53 @@ export class RunFolder implements Disposable {
 
   /** Adds the row of a step to `metrics.jsonl`. */
   metrics(row: StepRow): void {
-    this.#files[0]!.append(row);
+    this.#append('metrics.jsonl', row);
+  }
+
+  /** Adds the row of a step to `timings.jsonl`. */
+  timings(row: StepRow): void {
+    this.#append('timings.jsonl', row);
   }
 
   /** Adds a step's completions to `completions.jsonl`. */
   completions(rows: readonly StepRow[]): void {
-    for (const row of rows) this.#files[1]!.append(row);
+    for (const row of rows) this.#append('completions.jsonl', row);
   }
 
-  /** Adds an evaluation to `eval.jsonl`. */
-  evaluation(row: StepRow): void {
-    this.#files[2]!.append(row);
+  /** Adds what is wrong with a step to `findings.jsonl`. */
+  findings(rows: readonly StepRow[]): void {
+    for (const row of rows) this.#append('findings.jsonl', row);
+  }
+
+  /** What was found wrong with a step. */
+  async findingsOf(step: number): Promise<StepRow[]> {
+    const rows: StepRow[] = [];
+    for await (const { value } of readJsonLines(join(this.path, 'findings.jsonl'))) {
+      if (isObject(value) && value.step === step) rows.push(value as StepRow);
+    }
+    return rows;
+  }
+
+  /** Where the full record of a step goes. */
+  stepFolder(step: number): string {
+    return join(this.path, STEPS, String(step).padStart(6, '0'));
+  }
+
+  /** Adds an evaluation to `eval.jsonl`, and its completions to `eval-completions.jsonl`. */
+  evaluation(row: StepRow, completions: readonly StepRow[] = []): void {
+    for (const completion of completions) this.#append('eval-completions.jsonl', completion);
+    this.#append('eval.jsonl', row);
   }
 
   /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
   flush(): void {
-    for (const file of this.#files) file.flush();
+    for (const file of this.#files.values()) file.flush();
   }
 
   /** Flushes, closes and lets others have the folder; a second call does nothing. */
   close(): void {
     try {
-      for (const file of this.#files) file.close();
+      for (const file of this.#files.values()) file.close();
     } finally {
       this.#lock[Symbol.dispose]();
     }
@@ -121,6 +155,18 @@ export class RunFolder implements Disposable {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #dropRecordsAfter(step: number): void {
+    const folder = join(this.path, STEPS);
+    if (!existsSync(folder)) return;
+    for (const name of readdirSync(folder)) {
+      if (Number(name) > step) rmSync(join(folder, name), { recursive: true });
+    }
+  }
+
+  #append(file: (typeof ROWS)[number], row: StepRow): void {
+    this.#files.get(file)!.append(row);
   }
 }
 

@@ -1,62 +1,90 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../config/errors.js';
+import { temporaryPath } from '../formats/atomic-file.js';
 import { onFile } from '../formats/file-error.js';
+import { bootId, startOf } from './process-start.js';
 
-const ownerSchema = z.object({ pid: z.number().int().positive(), start: z.string() });
+const ownerSchema = z.object({
+  pid: z.number().int().positive(),
+  /** When the process began, and in which run of the machine: an id alone is soon another process's. */
+  start: z.string(),
+  boot: z.string(),
+  host: z.string(),
+  /** When the folder was taken. */
+  since: z.string(),
+});
+type Owner = z.infer<typeof ownerSchema>;
 
 /**
- * Keeps a second process out of a run folder, whose rows would mix. A lock whose process is gone is taken over. It
- * does not see other machines.
+ * Keeps a second process out of a run folder, whose rows would mix. A lock whose process is gone is taken over. Hosts
+ * that share a disk are told apart by their names; whether a process of another one is alive cannot be seen, so its
+ * lock stays.
  */
 export class RunLock implements Disposable {
   readonly #path: string;
+  readonly #owner: Owner;
   #held = true;
 
-  /** @throws UserError while another run has the folder, or this one already has it */
+  /** @throws UserError while another run has the folder, or this one already has it; FileError */
   constructor(folder: string) {
     this.#path = join(folder, 'run.lock');
     const { pid } = process;
-    const content = `${JSON.stringify({ pid, start: startOf(pid) })}\n`;
-    if (this.#create(content)) return;
-    const owner = readOwner(this.#path);
-    if (owner && startOf(owner.pid) === owner.start) throw inUse(folder, owner.pid, this.#path);
-    rmSync(this.#path, { force: true });
-    // Another process may have been as quick.
-    if (!this.#create(content)) throw inUse(folder, readOwner(this.#path)?.pid, this.#path);
+    const since = new Date().toISOString();
+    this.#owner = { pid, start: startOf(pid) ?? '', boot: bootId(), host: hostname(), since };
+    oneAtATime(`${this.#path}.taking`, () => {
+      const owner = readOwner(this.#path);
+      if (owner && mayLive(owner)) throw inUse(folder, owner, this.#path);
+      this.#write(temporaryPath(folder));
+    });
   }
 
-  /** A second call does nothing: the lock may be another run's by then. */
-  [Symbol.dispose](): void {
-    if (this.#held) rmSync(this.#path, { force: true });
-    this.#held = false;
-  }
-
-  /** @returns false when the file is there already */
-  #create(content: string): boolean {
-    return onFile('write', this.#path, () => {
+  /** Whole, but not flushed, which may take seconds: no lock outlives a power cut anyway. */
+  #write(temporary: string): void {
+    onFile('write', this.#path, () => {
       try {
-        writeFileSync(this.#path, content, { flag: 'wx' });
-        return true;
+        writeFileSync(temporary, `${JSON.stringify(this.#owner)}\n`);
+        renameSync(temporary, this.#path);
       } catch (error) {
-        if (codeOf(error) === 'EEXIST') return false;
+        rmSync(temporary, { force: true });
         throw error;
       }
     });
   }
+
+  /** A second call does nothing: the lock may be another run's by then. */
+  [Symbol.dispose](): void {
+    // Somebody may have deleted our lock, and another run put its own there.
+    if (this.#held && readOwner(this.#path)?.since === this.#owner.since) {
+      onFile('write', this.#path, () => rmSync(this.#path, { force: true }));
+    }
+    this.#held = false;
+  }
 }
 
-function inUse(folder: string, pid: number | undefined, path: string): UserError {
-  return new UserError(`${folder} is in use by a run that is still going on (process ${pid ?? 'unknown'})`, {
-    hint: `Wait for it or stop it, or choose another output. If there is no such run, delete ${path}.`,
+function mayLive(owner: Owner): boolean {
+  if (owner.host !== hostname()) return true;
+  return owner.boot === bootId() && startOf(owner.pid) === owner.start;
+}
+
+function inUse(folder: string, { pid, host, since }: Owner, path: string): UserError {
+  const who = `process ${pid}, since ${since.replace(/\.\d+/, '')}`;
+  if (host === hostname()) {
+    return new UserError(`${folder} is in use by a run that is still going on (${who})`, {
+      hint: 'Wait for it or stop it, or choose another output.',
+    });
+  }
+  return new UserError(`${folder} is in use by a run on the host ${host} (${who})`, {
+    hint: `From here it cannot be seen whether it is still going on. If it is not, delete ${path}.`,
   });
 }
 
-/** Undefined for a file that is gone, or that its process was killed in the middle of writing. */
-function readOwner(path: string): z.infer<typeof ownerSchema> | undefined {
+/** Undefined for a file that is gone, or that a power cut left half-written. */
+function readOwner(path: string): Owner | undefined {
   try {
-    return ownerSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return ownerSchema.parse(JSON.parse(onFile('read', path, () => readFileSync(path, 'utf8'))));
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof z.ZodError || codeOf(error) === 'ENOENT')
       return undefined;
@@ -64,25 +92,46 @@ function readOwner(path: string): z.infer<typeof ownerSchema> | undefined {
   }
 }
 
-/**
- * When a process began, in the system's own terms, so that another one that got the same id is told apart: restarted
- * containers hand out the same ids. Only Linux says; elsewhere it is empty. Undefined when there is no such process.
- */
-function startOf(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if (codeOf(error) === 'ESRCH') return undefined;
-    // EPERM: it is there, but somebody else's.
+const PAUSE_MS = 20;
+/** `body` takes milliseconds; a folder that is older belongs to a process that was killed in it. */
+const PATIENCE_MS = 3000;
+
+/** Runs `body` while no other process does, by a folder: of many that make one, one succeeds. */
+function oneAtATime(folder: string, body: () => void): void {
+  let waiting: { for: number; until: number } | undefined;
+  while (!madeFolder(folder)) {
+    const made = madeAt(folder);
+    if (made === undefined) continue;
+    if (waiting?.for !== made) waiting = { for: made, until: performance.now() + PATIENCE_MS };
+    if (performance.now() > waiting.until) removeFolder(folder);
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
   }
-  if (process.platform !== 'linux') return '';
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Field 22; the second one, in brackets, may itself hold spaces and brackets.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    body();
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+function madeFolder(folder: string): boolean {
+  return onFile('write', folder, () => {
+    try {
+      mkdirSync(folder);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    }
+  });
+}
+
+const madeAt = (folder: string) => statSync(folder, { throwIfNoEntry: false })?.ctimeMs;
+
+function removeFolder(folder: string): void {
+  try {
+    rmdirSync(folder);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
 }
 

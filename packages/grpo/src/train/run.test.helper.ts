@@ -2,14 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
+import { trainExpert } from './expert.js';
 import { trainGrpo } from './grpo.js';
 import type { MetricsRow } from './metrics.js';
-import { openSession, type RunEnd, type Session } from './session.js';
+import { openSession, type RunEnd } from './session.js';
 import { trainSft } from './sft-run.js';
 import { rewarding } from './step.test.helper.js';
 
 export interface RunOptions {
-  command?: 'train' | 'sft';
+  command?: 'train' | 'sft' | 'expert';
   output: string;
   /** `key=value`, as on the command line. */
   settings: readonly string[];
@@ -25,16 +26,15 @@ export interface Ran {
   rows: MetricsRow[];
 }
 
+const SMALL = {
+  train: ['rollout.prompts=2', 'rollout.group=2', 'train.steps=8'],
+  sft: ['sft.steps=8', 'sft.batchSize=3'],
+  expert: ['rollout.prompts=3', 'rollout.group=4', 'expert.iterations=8', 'sft.batchSize=2'],
+};
+
 /** A run of 8 small steps, unless the settings say otherwise. */
 export function resolvedRun({ command = 'train', output, settings }: RunOptions): ResolvedConfig {
-  const small = [
-    'task.name=arithmetic',
-    'eval.limit=2',
-    'rollout.maxNewTokens=4',
-    ...(command === 'train'
-      ? ['rollout.prompts=2', 'rollout.group=2', 'train.steps=8']
-      : ['sft.steps=8', 'sft.batchSize=3']),
-  ];
+  const small = ['task.name=arithmetic', 'eval.limit=2', 'rollout.maxNewTokens=4', ...SMALL[command]];
   return resolveConfig({ command, settings: [...small, `output=${output}`, ...settings] });
 }
 
@@ -56,30 +56,30 @@ export async function run(options: RunOptions): Promise<Ran> {
       },
     },
   });
-  const train = (opened: Session) =>
-    options.command === 'sft' ? trainSft(opened) : trainGrpo(opened, { score: halfOfTheTokens });
-  return { end: await train(session), rows };
+  const train = {
+    train: () => trainGrpo(session, { score: halfOfTheTokens }),
+    sft: () => trainSft(session),
+    expert: () => trainExpert(session, { score: halfOfTheTokens }),
+  };
+  return { end: await train[options.command ?? 'train'](), rows };
 }
 
-const rowsOf = (output: string, file: string): Record<string, unknown>[] =>
-  readFileSync(join(output, file), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-/** Everything that a run of 8 steps leaves, without how long it took and what else lived in the process. */
-export function remainsOf(output: string, command: 'train' | 'sft' = 'train') {
-  const end = join(output, 'checkpoints', 'step-8');
-  const bytes = (...path: string[]) => readFileSync(join(end, ...path)).toString('base64');
-  const differs = (name: string) => /^(step_time$|seconds\/|live_)/.test(name);
+/** Everything that a run of 8 steps leaves, byte for byte, but for its settings and what the machine measured. */
+export function remainsOf(output: string) {
+  const text = (...path: string[]) => readFileSync(join(output, ...path), 'utf8');
+  const base64 = (...path: string[]) => readFileSync(join(output, ...path)).toString('base64');
+  const end = join('checkpoints', 'step-8');
   return {
-    weights: bytes('model.safetensors'),
-    optimizer: bytes('trainer', 'optimizer.safetensors'),
-    state: bytes('trainer', 'state.json'),
-    metrics: rowsOf(output, 'metrics.jsonl').map((row) =>
-      Object.fromEntries(Object.entries(row).filter(([name]) => !differs(name))),
-    ),
-    evaluations: rowsOf(output, 'eval.jsonl'),
-    completions: command === 'train' ? rowsOf(output, 'completions.jsonl') : [],
+    weights: base64(end, 'model.safetensors'),
+    optimizer: base64(end, 'trainer', 'optimizer.safetensors'),
+    state: text(end, 'trainer', 'state.json'),
+    metrics: text('metrics.jsonl'),
+    completions: text('completions.jsonl'),
+    evaluations: text('eval.jsonl'),
+    evaluated: text('eval-completions.jsonl'),
   };
 }
+
+/** The steps of a file of rows, in its order. */
+export const stepsOf = (rows: string): number[] =>
+  rows.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { step: number }).step]));

@@ -1,22 +1,27 @@
 import { join } from 'node:path';
-import { AdamW, setThreads, torchVersion } from '@grpo/torch';
+import { AdamW, memory, setThreads } from '@grpo/torch';
 import { z } from 'zod';
-import { configRecord, type ResolvedConfig } from '../config/index.js';
+import { changedCircumstances, configRecord, type ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
-import { packageVersion } from '../config/version.js';
+import type { Finding } from '../doctor/finding.js';
 import type { Model } from '../models/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
-import { type LoadedTask, loadTask } from '../tasks/index.js';
+import { asLoaded, type LoadedTask, loadTask, promptsFingerprint } from '../tasks/index.js';
+import type { Task } from '../tasks/task.js';
 import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
+import { circumstances } from './circumstances.js';
+import { resolveDevice } from './device.js';
+import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
 import type { MetricsRow } from './metrics.js';
-import { makeArithmeticModel, openModel } from './model-source.js';
+import { makeArithmeticModel, openModel, withPinnedModel } from './model-source.js';
 import { RunFolder } from './run-folder.js';
+import { type TimingsRow, timingsOf } from './timings.js';
 
 /** What a run tells whoever watches it. */
 export interface Watcher {
-  /** A step is done; the row is the one of `metrics.jsonl`. */
-  step?(row: MetricsRow): void;
+  /** A step is done; the rows are those of `metrics.jsonl` and `timings.jsonl`. */
+  step?(metrics: MetricsRow, timings: TimingsRow): void;
   evaluated?(result: EvalResult, step: number): void;
   note?(text: string): void;
 }
@@ -40,16 +45,24 @@ export interface Session extends AsyncDisposable {
   signal: AbortSignal | undefined;
 }
 
+/** How a session is opened. */
+export interface SessionOptions {
+  /** A task in code, in place of the configured one. */
+  task?: Task | undefined;
+  /** Go on with the run in the output folder. */
+  resume?: boolean | undefined;
+  watcher?: Watcher;
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint.
  *
  * @throws what loading the task and the model throws; UserError for an output folder that holds a run, or with `resume`
  * holds none
  */
-export async function openSession(
-  resolved: ResolvedConfig,
-  options: { resume?: boolean; watcher?: Watcher; signal?: AbortSignal } = {},
-): Promise<Session> {
+export async function openSession(given: ResolvedConfig, options: SessionOptions = {}): Promise<Session> {
+  const resolved = withPinnedModel(given);
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   const cleanups: (() => void)[] = [];
@@ -61,17 +74,20 @@ export async function openSession(
     return model;
   };
   try {
-    const task = await loadTask(config);
+    const task = options.task ? asLoaded(options.task) : await loadTask(config);
     cleanups.push(() => task[Symbol.dispose]());
     const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : own(openModel(config));
-    const versions = { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() };
-    const record = configRecord(resolved, versions);
+    const made = circumstances(config, resolveDevice(config.device), config.model);
+    if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
+    const record = configRecord(resolved, made);
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? -1, record)
       : RunFolder.create(config.output, record);
     cleanups.push(() => folder.close());
+    const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
+    if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
     if (!checkpoint && !configured) await makeArithmeticModel(config);
     const model = configured ?? own(openModel(config, checkpoint?.dir));
     for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
@@ -97,6 +113,10 @@ export async function openSession(
     throw error;
   }
 }
+
+const describeChanges = (changes: readonly string[]) =>
+  `Not as when this run was last started: ${changes.join('; ')}. ` +
+  'What follows is not, to the last bit, what the run would have written without the stop.';
 
 /** How completions are sampled; `stop` are the task's stop strings. */
 export function samplingOf(
@@ -126,10 +146,13 @@ export async function evaluateSession({
   progress,
   watcher,
 }: Session): Promise<EvalResult> {
-  const { limit, samples, temperature } = config.eval;
-  const result = await evaluate(model, task, { limit, samples, temperature, sampling }, config.seed);
-  const { examples: _, ...scores } = result;
-  folder.evaluation({ step: progress.step, ...scores });
+  const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed);
+  const { examples: _, completions, ...scores } = result;
+  const { step } = progress;
+  folder.evaluation(
+    { step, ...scores },
+    completions.map((one) => ({ step, ...evalCompletionRow(one) })),
+  );
   watcher.evaluated?.(result, progress.step);
   return result;
 }
@@ -137,31 +160,49 @@ export async function evaluateSession({
 /** How a run ended. */
 export interface RunEnd {
   interrupted: boolean;
+  /** What the doctor ended the run for. */
+  stopped?: Finding | undefined;
   /** Evaluation before the first and after the last step; absent where it was not asked for or not reached. */
   before: EvalResult | undefined;
   after: EvalResult | undefined;
 }
 
+/** What a step tells: its metrics, and the seconds of each of its stages. */
+export interface StepReport {
+  metrics: MetricsRow;
+  seconds: Readonly<Record<string, number>>;
+  /** What is so wrong that the run must end; it is saved. */
+  stop?: Finding | undefined;
+}
+
 /**
  * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing.
  *
- * @param step - does one step and returns its metrics row
+ * @param step - does one step, counted from 0
  */
 export async function runSteps(
   session: Session,
   steps: number,
-  step: (index: number) => Promise<MetricsRow>,
+  step: (index: number) => Promise<StepReport>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = session;
   let before: EvalResult | undefined;
   let after: EvalResult | undefined;
   let saved = progress.step;
-  if (progress.step === 0 && config.eval.before) before = await evaluateSession(session);
-  while (progress.step < steps && !signal?.aborted) {
-    const row = await step(progress.step);
+  let stopped: Finding | undefined;
+  if (progress.step === 0 && config.eval.before && !signal?.aborted) before = await evaluateSession(session);
+  while (progress.step < steps && !signal?.aborted && !stopped) {
+    const start = performance.now();
+    const { metrics, seconds, stop } = await step(progress.step);
+    stopped = stop;
+    const timings = timingsOf(metrics, (performance.now() - start) / 1000, seconds);
     progress.step++;
+    // All scopes of the step are closed: a count that grows is a leak.
+    const { tensors, bytes } = memory();
+    const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };
     folder.metrics(row);
-    watcher.step?.(row);
+    folder.timings(timings);
+    watcher.step?.(row, timings);
     const last = progress.step === steps;
     if (due(progress.step, config.eval.every) || last) {
       const result = await evaluateSession(session);
@@ -172,9 +213,9 @@ export async function runSteps(
       saved = progress.step;
     }
   }
-  const interrupted = progress.step < steps;
-  if (interrupted && progress.step > saved) checkpointSession(session);
-  return { interrupted, before, after };
+  const interrupted = progress.step < steps && !stopped;
+  if (progress.step > saved) checkpointSession(session);
+  return { interrupted, stopped, before, after };
 }
 
 const due = (step: number, every: number) => every > 0 && step % every === 0;

@@ -10,7 +10,6 @@ export async function trainSft(session: Session): Promise<RunEnd> {
   const examples = examplesOf(model, task);
   const order = new DataOrder(examples.length, config.seed);
   return runSteps(session, steps, async (step) => {
-    const start = performance.now();
     const batch = order.at(step, batchSize).map((i) => examples[i]!);
     const rate = learningRateAt({ ...config.optimizer, learningRate }, step, steps);
     const result = await sftStep(model, optimizer, batch, {
@@ -23,15 +22,16 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       0,
     );
     progress.tokens += stepTokens;
-    return {
+    const metrics = {
       step: step + 1,
       loss: result.loss,
+      entropy: result.entropy,
       grad_norm: result.gradNorm,
       learning_rate: rate,
       'completions/mean_length': result.tokens / batch.length,
       num_tokens: progress.tokens,
       step_tokens: stepTokens,
-      step_time: (performance.now() - start) / 1000,
     };
+    return { metrics, seconds: {} };
   });
 }

@@ -117,6 +117,23 @@ describe('an SFT step', () => {
     expect(logprobOf(model, example).at(-1)).toBeGreaterThan(-1);
   });
 
+  it('tells the loss and the entropy of the weights before it, however it was cut', async () => {
+    for (const microBatchTokens of [8192, 1]) {
+      const model = fixtureModel('qwen3');
+      const examples = examplesOf(model, taskOf(PROBLEMS));
+      const groups = examples.map(({ prompt, completion }) => ({ prompt, completions: [completion] }));
+      const [loss, entropy] = noGrad(() =>
+        tidy(() => {
+          const { logprobs_T, entropies_T } = scoreTokens(model.decoder, groups, 1);
+          return [-logprobs_T.mean().item(), entropies_T.mean().item()];
+        }),
+      );
+      const result = await sftStep(model, optimizerOf(model), examples, { ...OPTIONS, microBatchTokens });
+      expect(result.loss).toBeCloseTo(loss!, 4);
+      expect(result.entropy).toBeCloseTo(entropy!, 4);
+    }
+  });
+
   it('with a gradient that is not finite says so and changes nothing', async () => {
     const model = fixtureModel('qwen3');
     const examples = examplesOf(model, taskOf(PROBLEMS));

@@ -42,24 +42,37 @@ export function examplesOf(model: Model, task: Task): Example[] {
   return examples;
 }
 
+/** What an SFT step did. */
+export interface SftResult {
+  /** Mean negative log-likelihood of a token, in nats. */
+  loss: number;
+  /** Of the policy's distribution at these tokens, in nats. */
+  entropy: number;
+  gradNorm: number;
+  tokens: number;
+}
+
 /** One SFT step: mean negative log-likelihood of the completions' tokens, then an update. */
 export async function sftStep(
   model: Model,
   optimizer: AdamW,
   examples: readonly Example[],
   options: { learningRate: number; maxGradNorm: number; microBatchTokens: number },
-): Promise<{ loss: number; gradNorm: number; tokens: number }> {
+): Promise<SftResult> {
   const tokens = examples.reduce((sum, { completion }) => sum + completion.length, 0);
   const groups = {
     prompts: examples.map(({ prompt }) => ({ ids: prompt })),
     completions_B: examples.map(({ completion }) => ({ ids: completion })),
   };
   let loss = 0;
+  let entropy = 0;
   try {
     for (const micro of microBatches(groups, [...examples.keys()], options.microBatchTokens)) {
       loss += tidy(() => {
-        const share = scoreTokens(model.decoder, micro.groups, 1).logprobs_T.sum().div(-tokens);
+        const { logprobs_T, entropies_T } = scoreTokens(model.decoder, micro.groups, 1);
+        const share = logprobs_T.sum().div(-tokens);
         share.backward();
+        entropy += entropies_T.sum().item() / tokens;
         optimizer.accumulate();
         return share.item();
       });
@@ -76,5 +89,5 @@ export async function sftStep(
       hint: 'A smaller sft.learningRate usually helps',
     });
   }
-  return { loss, gradNorm, tokens };
+  return { loss, entropy, gradNorm, tokens };
 }

@@ -3,6 +3,7 @@ import { SignalWatch } from './signal.js';
 
 const row = (frac_reward_zero_std: number) => ({
   step: 1,
+  step_tokens: 1,
   reward: 0.1,
   frac_reward_zero_std,
   'completions/clipped_ratio': 0.75,

@@ -1,4 +1,4 @@
-import type { AdamW } from '@grpo/torch';
+import type { AdamW, GradientNorms } from '@grpo/torch';
 import type { Decoder, Model } from '../models/index.js';
 import {
   type Advantages,
@@ -44,9 +44,14 @@ export interface Stages {
   /** Log-probs and advantages → the loss. */
   objective(name: LossName): Loss;
   /** Accumulated gradients → new weights. */
-  update(optimizer: AdamW, learningRate: number, maxGradNorm: number): { gradNorm: number };
+  update(
+    optimizer: AdamW,
+    learningRate: number,
+    maxGradNorm: number,
+  ): { gradNorm: number } & Partial<GradientNorms>;
 }
 
+/** The standard stages: what a step does unless you say otherwise. */
 export const stages: Stages = {
   render: (model, problems) =>
     problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),

@@ -96,11 +96,9 @@ export function intoGradients(
   take: (gradients: Map<string, Float32Array>) => void,
 ): Stages['update'] {
   return (optimizer) => {
-    const gradients = [...model.decoder.parameters].map(([name, parameter]) => {
-      using gradient = parameter.grad!;
-      return [name, gradient.toTypedArray() as Float32Array] as const;
-    });
-    take(new Map(gradients));
+    const { gradients } = optimizer;
+    const names = [...model.decoder.parameters.keys()];
+    take(new Map(names.map((name) => [name, gradients.get(name)!.toTypedArray() as Float32Array])));
     optimizer.zeroGrad();
     return { gradNorm: 1 };
   };

@@ -1,15 +1,23 @@
 import { UserError } from '../config/errors.js';
 import type { Problem } from '../tasks/task.js';
+import type { UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
-import { frozenLogprobs } from './frozen-logprobs.js';
+import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
 import { type Rollout, rollOut } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
 import { type TokenMeans, TokenTally } from './tally.js';
 import type { Trainer } from './trainer.js';
+import { normsOf, type ScoredIds } from './update-trace.js';
+import { WeightSample } from './weight-sample.js';
 
 /** One step, for records and metrics. */
 export interface StepResult {
   rollout: Rollout;
+  frozen: FrozenLogprobs;
+  /** The ids that were scored, by completion. */
+  scored: ReadonlyMap<number, ScoredIds>;
+  /** What each update was made of. */
+  updates: UpdateRecord[];
   learningRate: number;
   /** Means over the step's updates. */
   loss: number;
@@ -39,25 +47,36 @@ export async function grpoStep(
   const frozen = await frozenLogprobs(trainer, rollout, clock);
 
   const tally = new TokenTally(frozen.reference_B !== undefined);
-  const losses: number[] = [];
-  const gradNorms: number[] = [];
+  const scored = new Map<number, ScoredIds>();
+  const updates: UpdateRecord[] = [];
   for (let iteration = 0; iteration < objective.iterations; iteration++) {
     for (const prompts of minibatches(problems.length, objective.minibatches)) {
-      const batch = { rollout, frozen, prompts, compareSampler: losses.length === 0 };
-      const loss = await accumulateGradients(trainer, batch, tally, clock);
-      const { gradNorm } = clock.time('update', () =>
+      const batch = { rollout, frozen, prompts, compareSampler: updates.length === 0, scored };
+      const { loss, trace } = await accumulateGradients(trainer, batch, tally, clock);
+      using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
+      const { gradNorm, gradNorms } = clock.time('update', () =>
         trainer.stages.update(trainer.optimizer, learningRate, optimizer.maxGradNorm),
       );
-      if (!Number.isFinite(gradNorm)) throw notFinite(step, losses.length, gradNorm);
-      losses.push(loss);
-      gradNorms.push(gradNorm);
+      if (!Number.isFinite(gradNorm)) throw notFinite(step, updates.length, gradNorm);
+      updates.push(
+        trace.record({
+          loss,
+          learningRate,
+          gradNorm,
+          ...(gradNorms && normsOf(gradNorms)),
+          ...weights?.changes(),
+        }),
+      );
     }
   }
   return {
     rollout,
+    frozen,
+    scored,
+    updates,
     learningRate,
-    loss: mean(losses),
-    gradNorm: mean(gradNorms),
+    loss: mean(updates.map((update) => update.loss!)),
+    gradNorm: mean(updates.map((update) => update.gradNorm!)),
     means: tally.means,
     seconds: clock.seconds,
   };

@@ -15,4 +15,6 @@ export interface Trainer {
   config: Config;
   sampling: SamplingOptions;
   stages: Stages;
+  /** Whether each update is to tell how many weights it changed. */
+  measureWeights?: boolean;
 }

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type BuildInput, buildAddon, buildKey } from './build.js';
-import { findCompiler, linkFlags } from './compiler.js';
+import { compileFlags, findCompiler, linkFlags } from './compiler.js';
 import { inspectLayout, type Layout } from './layout.js';
-import { temporaryFolder, writeLibtorch } from './testing.js';
+import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 
 let input: BuildInput;
 
@@ -52,6 +52,18 @@ describe('linkFlags', () => {
     expect(flags.indexOf('-Wl,--no-as-needed')).toBe(flags.indexOf('-ltorch_cuda') - 1);
     expect(linkFlags(input.libtorch)).not.toContain('-ltorch_cuda');
   });
+
+  it('make a bundle on macOS', () => {
+    const mac = inspectLayout(writeLibtorch(temporaryFolder(), { suffix: 'dylib' }), 'darwin') as Layout;
+    expect(mac).toMatchObject({ cuda: false, cxx11Abi: undefined });
+    expect(linkFlags(mac, 'darwin')).toEqual([
+      ...['-bundle', '-undefined', 'dynamic_lookup', `-L${mac.lib}`],
+      ...['-Xlinker', '-rpath', '-Xlinker', mac.lib, '-ltorch', '-ltorch_cpu', '-lc10'],
+    ]);
+    const flags = compileFlags(mac, 'darwin');
+    expect(flags).not.toContain('-pthread');
+    expect(flags.join(' ')).not.toContain('_GLIBCXX_USE_CXX11_ABI');
+  });
 });
 
 describe('buildAddon', () => {
@@ -98,9 +110,14 @@ describe('findCompiler', () => {
     expect(() => findCompiler()).toThrow('CXX=no-such-compiler does not run');
   });
 
-  it('says how to get a compiler when there is none', () => {
+  it('says that there is none, and how to get one', () => {
     vi.stubEnv('CXX', '');
-    vi.stubEnv('PATH', temporaryFolder());
-    expect(() => findCompiler()).toThrow('apt-get install g++');
+    const bin = temporaryFolder();
+    vi.stubEnv('PATH', bin);
+    if (process.platform === 'linux')
+      expect(() => findCompiler()).toThrow(/Install one, or name one with CXX\.$/);
+    writeFileSync(join(bin, 'apt-get'), '');
+    chmodSync(join(bin, 'apt-get'), 0o755);
+    expect(() => findCompiler()).toThrow(/Install one: .*(apt-get install g\+\+|xcode-select --install)/);
   });
 });

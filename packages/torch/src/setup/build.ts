@@ -1,10 +1,12 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { type Compiler, compileFlags, findNodeHeaders, linkFlags } from './compiler.js';
+import { whyOtherLibtorch } from './fit.js';
 import type { Layout } from './layout.js';
 import { cacheDir, shortHash } from './paths.js';
 import { addonPath } from './record.js';
-import { run, type Say, SetupError } from './run.js';
+import { lastLine, run, SetupError } from './run.js';
+import type { Say } from './say.js';
 
 /** What an addon is built from and where it goes. */
 export interface BuildInput {
@@ -93,13 +95,19 @@ async function runCompiler({ command }: Compiler, args: string[]): Promise<void>
 
 // In a process of its own: an addon that does not fit may take the process down.
 async function checkLoads(addon: string, libtorch: Layout): Promise<void> {
-  const load = 'process.dlopen({ exports: {} }, process.argv[1])';
+  const load =
+    'const m = { exports: {} }; process.dlopen(m, process.argv[1]); ' +
+    'console.log(JSON.stringify([m.exports.version(), m.exports.buildConfiguration()]))';
   const { code, output } = await run(process.execPath, ['-e', load, addon]);
-  if (code === 0) return;
-  const reason = output.match(/^Error: .*$/m)?.[0] ?? output.trim();
-  throw new SetupError(
-    `The addon was built against libtorch ${libtorch.version} in ${libtorch.root} but Node cannot load it.\n${reason}`,
-  );
+  if (code !== 0) {
+    const reason = output.match(/^Error: .*$/m)?.[0] ?? output.trim();
+    throw new SetupError(
+      `The addon was built against libtorch ${libtorch.version} in ${libtorch.root} but Node cannot load it.\n${reason}`,
+    );
+  }
+  const [version, configuration] = JSON.parse(lastLine(output)) as [string, string];
+  const other = whyOtherLibtorch(version, configuration);
+  if (other) throw new SetupError(`The addon cannot be used: ${other}.`);
 }
 
 // Copied beside its place and renamed, so that nobody ever loads half a file.

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { installCommand } from './install-command.js';
 import type { Layout } from './layout.js';
 import { firstLine, SetupError } from './run.js';
 
@@ -22,11 +23,11 @@ export function findCompiler(): Compiler {
     const version = firstLine(command[0]!, [...command.slice(1), '--version']);
     if (version !== undefined) return { command, version };
   }
+  if (wanted) throw new SetupError(`CXX=${wanted} does not run. Unset it or name a C++17 compiler.`);
+  const command = installCommand('compiler');
   throw new SetupError(
-    wanted
-      ? `CXX=${wanted} does not run. Unset it or name a C++17 compiler.`
-      : 'No C++ compiler was found (c++, g++, clang++). On Debian or Ubuntu: apt-get install g++; ' +
-          'on macOS: xcode-select --install; elsewhere set CXX to a C++17 compiler.',
+    'There is no C++ compiler (c++, g++ or clang++), which set-up needs. ' +
+      (command ? `Install one: ${command}` : 'Install one, or name one with CXX.'),
   );
 }
 
@@ -45,8 +46,8 @@ export function findNodeHeaders(): NodeHeaders {
 }
 
 /** Arguments that compile one source to an object, without the names of the two and Node's headers. */
-export function compileFlags(libtorch: Layout): string[] {
-  const flags = ['-std=c++17', '-O2', '-fPIC', '-pthread'];
+export function compileFlags(libtorch: Layout, platform = process.platform): string[] {
+  const flags = ['-std=c++17', '-O2', '-fPIC', ...threads(platform)];
   // Basic finalizers, which run during garbage collection, are behind this switch.
   flags.push('-DNAPI_EXPERIMENTAL');
   if (libtorch.cxx11Abi !== undefined) flags.push(`-D_GLIBCXX_USE_CXX11_ABI=${libtorch.cxx11Abi ? 1 : 0}`);
@@ -56,13 +57,23 @@ export function compileFlags(libtorch: Layout): string[] {
   return flags;
 }
 
-/** Arguments that link the objects to an addon; they come after the objects. */
-export function linkFlags(libtorch: Layout): string[] {
-  const form = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
+/**
+ * Arguments that link the objects to an addon; they come after the objects. Node's own symbols are there when it loads
+ * the addon, which Apple's linker has to be told. MPS, Apple's GPU, is part of torch_cpu.
+ */
+export function linkFlags(libtorch: Layout, platform = process.platform): string[] {
+  const form = platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
+  const flags = [...form, ...threads(platform), `-L${libtorch.lib}`];
   // -Xlinker, because a comma in the path would end an argument of -Wl.
-  const flags = [...form, '-pthread', `-L${libtorch.lib}`, '-Xlinker', '-rpath', '-Xlinker', libtorch.lib];
+  flags.push('-Xlinker', '-rpath', '-Xlinker', libtorch.lib);
   flags.push('-ltorch', '-ltorch_cpu', '-lc10');
-  // No symbol of the CUDA half is used directly: it registers itself when it is loaded, so it must stay.
+  // No symbol of the CUDA half is used directly: it registers itself when it is loaded, so it must stay. It finds
+  // NVIDIA's libraries by its own path.
   if (libtorch.cuda) flags.push('-Wl,--no-as-needed', '-ltorch_cuda', '-lc10_cuda');
   return flags;
+}
+
+// On macOS threads are in the C library, and clang says that the switch is not used.
+function threads(platform: NodeJS.Platform): string[] {
+  return platform === 'darwin' ? [] : ['-pthread'];
 }

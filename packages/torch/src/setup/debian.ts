@@ -1,5 +1,6 @@
 import { inspectLayout, type Layout, type Missing } from './layout.js';
-import { firstLine, lastLine, run, type Say } from './run.js';
+import { isOnPath, lastLine, run } from './run.js';
+import type { Say } from './say.js';
 
 const packages = ['libtorch-dev', 'libopenblas0'];
 
@@ -7,9 +8,9 @@ const packages = ['libtorch-dev', 'libopenblas0'];
 export async function findDebianTorch(say: Say): Promise<Layout | Missing> {
   const present = inspectLayout('/usr');
   if (!('why' in present)) return present;
-  if (!firstLine('apt-get', ['--version'])) return { why: 'there is no apt-get' };
+  if (!isOnPath('apt-get')) return { why: 'there is no apt-get' };
   const root = process.getuid?.() === 0;
-  if (!root && !firstLine('sudo', ['--version'])) return { why: 'apt-get needs root, and there is no sudo' };
+  if (!root && !isOnPath('sudo')) return { why: 'apt-get needs root, and there is no sudo' };
   say(`Installing Debian's ${packages.join(' and ')} with ${root ? '' : 'sudo '}apt-get.`);
   const install = ['install', '-y', '--no-install-recommends', ...packages];
   let { code, output } = await apt(root, install);

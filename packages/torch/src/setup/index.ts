@@ -1,9 +1,10 @@
 import { buildAddon, buildKey } from './build.js';
 import { findCompiler } from './compiler.js';
+import { explainDiskError } from './disk.js';
 import { inspectLayout } from './layout.js';
 import { buildDir, nativeDir } from './paths.js';
 import { type BuildRecord, type Libtorch, readBuildRecord, writeBuildRecord } from './record.js';
-import type { Say } from './run.js';
+import { speaker } from './say.js';
 import { search } from './search.js';
 import { ways } from './ways.js';
 
@@ -24,8 +25,15 @@ export interface SetupOptions {
  * @throws SetupError in words for the user.
  */
 export async function setup(options: SetupOptions = {}): Promise<BuildRecord> {
-  const { quiet = false, native = nativeDir, build = buildDir } = options;
-  const say: Say = quiet ? () => {} : (line) => process.stderr.write(`${line}\n`);
+  try {
+    return await findAndBuild(options);
+  } catch (error) {
+    throw explainDiskError(error);
+  }
+}
+
+async function findAndBuild({ quiet, native = nativeDir, build = buildDir() }: SetupOptions) {
+  const say = speaker(quiet ? undefined : process.stderr);
   const compiler = findCompiler();
   const last = readBuildRecord(build);
   const kept = last && lookAgain(last.libtorch);

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectLayout, isAtLeast } from './layout.js';
-import { temporaryFolder, writeLibtorch } from './testing.js';
+import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 
 describe('inspectLayout', () => {
   it('reads an unpacked libtorch', () => {
@@ -44,6 +44,26 @@ describe('inspectLayout', () => {
       expect(inspectLayout(root)).toEqual({ why: `${join(root, name)} is missing` });
     },
   );
+
+  it.each<[number, number, number]>([
+    [1, 12, 1],
+    [3, 0, 0],
+  ])('takes no libtorch %i.%i.%i', (...version) => {
+    const root = writeLibtorch(temporaryFolder(), { version });
+    expect(inspectLayout(root)).toEqual({
+      why: `${root} is libtorch ${version.join('.')}; 1.13 to 2.x will do`,
+    });
+  });
+
+  it.each<[number, number, number]>([
+    [1, 13, 0],
+    [2, 0, 0],
+    [2, 99, 9],
+  ])('takes libtorch %i.%i.%i', (...version) => {
+    expect(inspectLayout(writeLibtorch(temporaryFolder(), { version }))).toMatchObject({
+      version: version.join('.'),
+    });
+  });
 
   it('takes no folder without the libraries', () => {
     const root = writeLibtorch(temporaryFolder());

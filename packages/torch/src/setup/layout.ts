@@ -36,19 +36,22 @@ const multiarch: Partial<Record<NodeJS.Architecture, string>> = {
   x64: 'x86_64-linux-gnu',
   arm64: 'aarch64-linux-gnu',
 };
-const suffix = process.platform === 'darwin' ? 'dylib' : 'so';
+// The sources are written for all of them; tests run with the first and with the pinned one.
+const oldest = '1.13';
+const newestMajor = 2;
 
 /**
  * Looks at a folder as a libtorch: the unpacked archive, the `torch` folder of a Python installation, or
  * `/usr` as Debian lays it out. Says what is missing when it is none.
  */
-export function inspectLayout(root: string): Layout | Missing {
+export function inspectLayout(root: string, platform = process.platform): Layout | Missing {
+  const suffix = platform === 'darwin' ? 'dylib' : 'so';
   if (!existsSync(root)) return { why: `${root} does not exist` };
   const headers = ['torch/torch.h', 'torch/version.h'].map((name) => join(root, apiInclude, name));
   headers.push(join(root, 'include', 'ATen', 'core', 'dispatch', 'Dispatcher.h'));
   const absent = headers.find((header) => !existsSync(header));
   if (absent) return { why: `${absent} is missing` };
-  const lib = libraryFolder(root);
+  const lib = libraryFolder(root, `libtorch_cpu.${suffix}`);
   if (!lib) return { why: `${join(root, 'lib')} has no libtorch_cpu.${suffix}` };
   const library = ['torch', 'c10']
     .map((name) => join(lib, `lib${name}.${suffix}`))
@@ -57,13 +60,18 @@ export function inspectLayout(root: string): Layout | Missing {
 
   const header = versionHeader(root);
   if (!header) return { why: `${join(root, apiInclude, 'torch/version.h')} states no version` };
+  const version = wheelVersion(root) ?? header.version;
+  const major = version.split('.')[0]!;
+  if (!isAtLeast(version, oldest) || Number(major) > newestMajor) {
+    return { why: `${root} is libtorch ${version}; ${oldest} to ${newestMajor}.x will do` };
+  }
   return {
     root,
-    version: wheelVersion(root) ?? header.version,
+    version,
     includes: [join(root, 'include'), join(root, apiInclude)],
     lib,
     cuda: ['torch_cuda', 'c10_cuda'].every((name) => existsSync(join(lib, `lib${name}.${suffix}`))),
-    cxx11Abi: process.platform === 'linux' ? usesCxx11Abi(join(lib, `libc10.${suffix}`)) : undefined,
+    cxx11Abi: platform === 'linux' ? usesCxx11Abi(join(lib, `libc10.${suffix}`)) : undefined,
     stamp: stampOf(header.file),
   };
 }
@@ -85,10 +93,10 @@ function stampOf(file: string): Stamp {
   return { file, size, mtimeMs };
 }
 
-function libraryFolder(root: string): string | undefined {
+function libraryFolder(root: string, library: string): string | undefined {
   const lib = join(root, 'lib');
   const names = [lib, join(lib, multiarch[process.arch] ?? ''), join(root, 'lib64')];
-  return names.find((dir) => existsSync(join(dir, `libtorch_cpu.${suffix}`)));
+  return names.find((dir) => existsSync(join(dir, library)));
 }
 
 // Newer releases keep the numbers in a header of their own, which the older one includes.

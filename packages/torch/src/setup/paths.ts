@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of this package: `src/setup` and `dist/setup` lie equally deep in it. */
@@ -9,15 +10,23 @@ export const packageDir = fileURLToPath(new URL('../../', import.meta.url));
 /** The addon's C++ sources. */
 export const nativeDir = join(packageDir, 'native');
 
-/** Built addons, one folder a key, and the records of what was found. */
-export const buildDir = join(packageDir, 'build');
+/**
+ * Folder of built addons, one folder a key, and of the records of what was found: `build` in a clone. An installed
+ * package has it in the user's cache, because `node_modules` may be read-only and is npm's to empty.
+ */
+export function buildDir(folder = packageDir): string {
+  if (!folder.split(sep).includes('node_modules')) return join(folder, 'build');
+  // An update puts other sources in the same place.
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return join(cacheDir(), 'build', shortHash(`${folder} ${version}`));
+}
 
 /** The user's cache folder of this product, shared by all clones. */
-export function cacheDir(): string {
+export function cacheDir(platform = process.platform): string {
   const xdg = process.env.XDG_CACHE_HOME;
   // The XDG specification says that a relative path is to be ignored.
   if (xdg && isAbsolute(xdg)) return join(xdg, 'grpo');
-  const base = process.platform === 'darwin' ? join('Library', 'Caches') : '.cache';
+  const base = platform === 'darwin' ? join('Library', 'Caches') : '.cache';
   return join(homedir(), base, 'grpo');
 }
 

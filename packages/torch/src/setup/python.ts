@@ -18,15 +18,3 @@ export async function findPythonTorch(): Promise<Layout | Missing> {
     return { why: `python3 has torch ${version}, older than ${oldestWheel}` };
   return inspectLayout(root);
 }
-
-/**
- * A command that runs pip. Debian's python3 comes without pip; where it has venv, `aside` gets one with pip.
- */
-export async function findPip(aside: string): Promise<string[] | Missing> {
-  const own = await run('python3', ['-m', 'pip', '--version']);
-  if (own.code === null) return { why: 'there is no python3' };
-  if (own.code === 0) return ['python3', '-m', 'pip'];
-  const venv = await run('python3', ['-m', 'venv', aside]);
-  if (venv.code !== 0) return { why: 'python3 has neither pip nor venv' };
-  return [`${aside}/bin/python`, '-m', 'pip'];
-}

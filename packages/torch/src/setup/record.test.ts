@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { inspectLayout, type Layout } from './layout.js';
+import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 import { addonPath, type BuildRecord, readBuildRecord, recordPath, writeBuildRecord } from './record.js';
-import { temporaryFolder, writeLibtorch } from './testing.js';
 
 afterEach(() => vi.unstubAllEnvs());
 

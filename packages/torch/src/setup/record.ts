@@ -25,18 +25,18 @@ export interface BuildRecord {
 }
 
 /** Where the addon of a key lies. */
-export function addonPath(key: string, build = buildDir): string {
+export function addonPath(key: string, build = buildDir()): string {
   return join(build, key, 'torch.node');
 }
 
 /** Where the record of the present `LIBTORCH`, or of its absence, lies. */
-export function recordPath(build = buildDir): string {
+export function recordPath(build = buildDir()): string {
   const root = libtorchVariable();
   return join(build, `found-${root ? shortHash(root) : 'default'}.json`);
 }
 
 /** The record that set-up left, or undefined when there is none or its addon is gone. Reads two files at most. */
-export function readBuildRecord(build = buildDir): BuildRecord | undefined {
+export function readBuildRecord(build = buildDir()): BuildRecord | undefined {
   const file = recordPath(build);
   if (!existsSync(file)) return undefined;
   const record = JSON.parse(readFileSync(file, 'utf8')) as Omit<BuildRecord, 'addon'>;
@@ -45,7 +45,7 @@ export function readBuildRecord(build = buildDir): BuildRecord | undefined {
 }
 
 /** Writes the record. The addon's path follows from the key, so that a clone may be moved. */
-export function writeBuildRecord({ addon: _, ...record }: BuildRecord, build = buildDir): void {
+export function writeBuildRecord({ addon: _, ...record }: BuildRecord, build = buildDir()): void {
   const file = recordPath(build);
   const temporary = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });

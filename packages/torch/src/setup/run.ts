@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
-
-/** Says one line of progress to the person who waits. */
-export type Say = (line: string) => void;
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
 /** A set-up that cannot go on, in words for the user; no stack is printed for it. */
 export class SetupError extends Error {
@@ -50,6 +49,18 @@ export function firstLine(command: string, args: string[]): string | undefined {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   return status === 0 ? stdout.split('\n')[0]!.trim() : undefined;
+}
+
+/** Whether a program of this name can be run. */
+export function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** The last non-empty line of a command's output: where Python and apt say what went wrong. */

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { inspectLayout, type Layout, type Missing } from './layout.js';
+import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 import type { Source } from './record.js';
 import { SetupError } from './run.js';
 import { search, type Way } from './search.js';
-import { temporaryFolder, writeLibtorch } from './testing.js';
 import { ways } from './ways.js';
 
 const layout = inspectLayout(writeLibtorch(temporaryFolder())) as Layout;
@@ -46,7 +46,7 @@ describe('ways', () => {
     const wrong = temporaryFolder();
     vi.stubEnv('LIBTORCH', wrong);
     await expect(search(ways, silent)).rejects.toThrow(SetupError);
-    await expect(search(ways, silent)).rejects.toThrow(`LIBTORCH=${wrong} is no libtorch: `);
+    await expect(search(ways, silent)).rejects.toThrow(`LIBTORCH=${wrong} cannot be used: `);
   });
 
   it('pass on when LIBTORCH is unset', async () => {

@@ -1,6 +1,7 @@
 import type { Layout, Missing } from './layout.js';
 import type { Libtorch, Source } from './record.js';
-import { type Say, SetupError } from './run.js';
+import { SetupError } from './run.js';
+import type { Say } from './say.js';
 
 /** One way to a libtorch. */
 export interface Way {

@@ -1,10 +1,10 @@
+import { findCachedTorch } from './cache.js';
 import { findDebianTorch } from './debian.js';
 import { inspectLayout } from './layout.js';
 import { libtorchVariable } from './paths.js';
 import { findPythonTorch, oldestWheel } from './python.js';
 import { SetupError } from './run.js';
 import type { Way } from './search.js';
-import { findCachedTorch, pinnedTorch } from './wheel.js';
 
 /** The ways to a libtorch, in the order in which they are tried. */
 export const ways: Way[] = [
@@ -16,7 +16,7 @@ export const ways: Way[] = [
       if (!root) return { why: 'not set' };
       const layout = inspectLayout(root);
       // Who names a libtorch does not want another one silently.
-      if ('why' in layout) throw new SetupError(`LIBTORCH=${root} is no libtorch: ${layout.why}.`);
+      if ('why' in layout) throw new SetupError(`LIBTORCH=${root} cannot be used: ${layout.why}.`);
       return layout;
     },
   },
@@ -27,12 +27,12 @@ export const ways: Way[] = [
   },
   {
     source: 'cache',
-    help: `Let pip reach torch==${pinnedTorch}; on Debian or Ubuntu pip comes with: apt-get install python3-pip`,
+    help: 'Let pip or Node reach a package index with PyTorch, such as a mirror: GRPO_TORCH_INDEX=URL.',
     find: (say) => findCachedTorch(say),
   },
   {
     source: 'debian',
-    help: 'On Debian or Ubuntu: apt-get install libtorch-dev libopenblas0',
+    help: 'On Debian or Ubuntu, as root: apt-get install libtorch-dev libopenblas0',
     find: findDebianTorch,
   },
 ];

@@ -1,5 +1,6 @@
 import { resolveConfig } from '../../config/index.js';
-import { type CommandArguments, EXIT } from '../command.js';
+import { describeDevice } from '../../train/index.js';
+import type { CommandArguments } from '../command.js';
 import { type ArmContext, grpo, Interrupted, moreSft, shuffledRewards, warmUp } from '../demo/arms.js';
 import { type DemoResult, demoData, describeDemo } from '../demo/report.js';
 import { interruptible } from '../interrupt.js';
@@ -8,12 +9,10 @@ import { watcherOf } from '../run.js';
 
 /** `grpo demo`: an SFT warm-up and GRPO on generated arithmetic, from random weights to right answers. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
-  const { config } = resolveConfig({ command: 'demo', settings });
+  const { config, provenance } = resolveConfig({ command: 'demo', settings });
   const { seed, device, threads, output } = config;
   const reporter = createReporter({ json: flags.json === true });
-  using interrupt = interruptible(() =>
-    reporter.note('Interrupted: the demo ends after this step. Ctrl-C again stops at once.'),
-  );
+  using interrupt = interruptible(reporter.note, 'the demo ends after this step');
 
   const rewards: number[] = [];
   const context = (watchRewards: boolean): ArmContext => ({
@@ -23,15 +22,16 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
       const shown = watcherOf(reporter, steps);
       return {
         ...shown,
-        step: (row) => {
+        step: (row, timings) => {
           if (watchRewards) rewards.push(row.reward!);
-          shown.step?.(row);
+          shown.step?.(row, timings);
         },
       };
     },
   });
   const start = performance.now();
   try {
+    reporter.note(describeDevice(device, provenance.device!));
     reporter.note('1. SFT: a random model imitates a teacher who forgets most carries.');
     const sft = await warmUp(context(false));
     reporter.note('2. GRPO: 16 answers to each problem, rewarded when right.');
@@ -48,7 +48,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     reporter.done({ text: describeDemo(result), data: demoData(result) });
     return 0;
   } catch (error) {
-    if (error instanceof Interrupted) return EXIT.interrupted;
+    if (error instanceof Interrupted) return interrupt.exitCode;
     throw error;
   } finally {
     reporter.close();

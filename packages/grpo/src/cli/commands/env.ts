@@ -4,11 +4,11 @@ import { packageVersion } from '../../config/version.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type EnvironmentReport, renderEnvironment } from '../environment.js';
 
-/** `grpo env`: prints the environment; fails when there is no tensor engine in it. */
+/** `grpo env`: prints the environment; fails when the tensor engine was set up and does not load. */
 export async function run({ flags }: CommandArguments): Promise<number> {
   const report = await collectEnvironment();
   process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : renderEnvironment(report));
-  return report.engine ? 0 : EXIT.error;
+  return report.build && !report.engine ? EXIT.error : 0;
 }
 
 async function collectEnvironment(): Promise<EnvironmentReport> {
@@ -22,7 +22,7 @@ async function collectEnvironment(): Promise<EnvironmentReport> {
     },
   };
   const record = readBuildRecord();
-  if (!record) return { ...about, problem: 'not built yet. ./setup finds libtorch and builds it.' };
+  if (!record) return { ...about, problem: 'libtorch is not set up yet. Run: npx grpo setup' };
   const { libtorch, addon, compiler, node } = record;
   const build = {
     libtorch: libtorch.version,

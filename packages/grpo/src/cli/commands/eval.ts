@@ -1,25 +1,92 @@
 import { setThreads } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
+import type { Config } from '../../config/schema.js';
+import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { loadTask } from '../../tasks/index.js';
-import { evaluate, openModel, samplingOf } from '../../train/index.js';
+import type { Task } from '../../tasks/task.js';
+import {
+  describeDevice,
+  differenceOf,
+  type EvalResult,
+  evalCompletionRow,
+  evaluate,
+  openModel,
+  samplingOf,
+} from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
-import { exampleLabel, formatEvaluation } from '../evaluation.js';
+import { evaluationTable, exampleLabel, fewProblems, formatDifference } from '../evaluation.js';
 
-/** `grpo eval`: accuracy and rewards on a task's held-out problems. */
+/** `grpo eval`: accuracy, pass@k, rewards and lengths on a task's held-out problems, of one model or against another. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
-  const { config } = resolveConfig({ command: 'eval', file: flags.config as string | undefined, settings });
+  const { config, provenance } = resolveConfig({
+    command: 'eval',
+    file: flags.config as string | undefined,
+    settings,
+  });
   if (config.threads !== undefined) setThreads(config.threads);
   using task = await loadTask(config);
-  const model = openModel(config);
-  const { limit, samples, temperature } = config.eval;
-  const sampling = samplingOf(config, task.stop);
-  const result = await evaluate(model, task, { limit, samples, temperature, sampling }, config.seed);
-  if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  else {
-    const examples = result.examples.map(
-      (example) => `${exampleLabel(example)}: ${example.prompt}${example.completion}`,
-    );
-    process.stdout.write(`${formatEvaluation('of the model', result)}\n\n${examples.join('\n\n')}\n`);
+  process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
+  const result = await evaluateModel(config, task);
+  const against = flags.against as string | undefined;
+  const other = against === undefined ? undefined : await evaluateModel({ ...config, model: against }, task);
+  const compared = other && { model: against!, result: other, difference: compare(result, other) };
+
+  const warning = fewProblems(result);
+  if (warning !== undefined) process.stderr.write(`${warning}\n`);
+  process.stdout.write(
+    flags.json ? `${JSON.stringify(summary(result, compared))}\n` : report(result, config, compared),
+  );
+  // Last, so that a path that cannot be written costs no numbers.
+  if (flags.completions !== undefined) {
+    const rows = result.completions.map((completion) => `${JSON.stringify(evalCompletionRow(completion))}\n`);
+    writeFileAtomic(flags.completions as string, rows.join(''));
   }
   return 0;
+}
+
+async function evaluateModel(config: Config, task: Task): Promise<EvalResult> {
+  const model = openModel(config);
+  try {
+    const sampling = samplingOf(config, task.stop);
+    return await evaluate(model, task, { ...config.eval, sampling }, config.seed);
+  } finally {
+    model.decoder.dispose();
+  }
+}
+
+/** The model of `--against`, and how the first one differs from it. */
+interface Compared {
+  model: string;
+  result: EvalResult;
+  difference: ReturnType<typeof compare>;
+}
+
+function compare(one: EvalResult, other: EvalResult) {
+  const difference = (decoding: 'greedy' | 'sampled') =>
+    differenceOf(one.completions, other.completions, decoding);
+  return { greedy: difference('greedy'), ...(one.sampled && { sampled: difference('sampled') }) };
+}
+
+/** What is printed as JSON: everything but the completions, which have a file of their own. */
+function summary({ completions: _, ...rest }: EvalResult, compared?: Compared): object {
+  if (!compared) return rest;
+  const { model, result, difference } = compared;
+  return { ...rest, against: { model, ...summary(result), difference } };
+}
+
+function report(result: EvalResult, config: Config, compared?: Compared): string {
+  const decoded = { ...config.eval, maxNewTokens: config.rollout.maxNewTokens };
+  const parts = [evaluationTable(result, decoded)];
+  if (compared) {
+    const lines = Object.entries(compared.difference).map(([decoding, one]) =>
+      formatDifference(decoding, one),
+    );
+    parts.push(
+      `Against ${compared.model}, which has:`,
+      evaluationTable(compared.result, decoded),
+      ['Problem by problem, this model minus that one:', ...lines].join('\n  '),
+    );
+  }
+  const shown = result.examples.map((one) => `${exampleLabel(one)}: ${one.prompt}${one.completion}`);
+  return `${[...parts, ...shown].join('\n\n')}\n`;
 }

@@ -3,7 +3,7 @@ import { resolveConfig, UsageError } from '../../config/index.js';
 import { sample } from '../../rollout/index.js';
 import { asPrompt } from '../../tasks/prompt.js';
 import { renderPrompt } from '../../text/render.js';
-import { openModel, samplingOf } from '../../train/index.js';
+import { describeDevice, openModel, samplingOf } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 
 /**
@@ -13,12 +13,13 @@ import type { CommandArguments } from '../command.js';
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
   const prompts = (flags.prompt as string[] | undefined) ?? [];
   if (prompts.length === 0) throw new UsageError('grpo generate needs --prompt TEXT.');
-  const { config } = resolveConfig({
+  const { config, provenance } = resolveConfig({
     command: 'generate',
     file: flags.config as string | undefined,
     settings,
   });
   if (config.threads !== undefined) setThreads(config.threads);
+  process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
   const model = openModel(config);
   const rendered = prompts.map((text) =>
     renderPrompt(model.tokenizer, model.template, asPrompt(text, config.task.system)),

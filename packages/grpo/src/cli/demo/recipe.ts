@@ -55,5 +55,6 @@ export function moreSftRecipe({ output, shared }: DemoOptions, model: string, st
 }
 
 function resolve(command: 'sft' | 'train', values: object): ResolvedConfig {
-  return resolveConfig({ command, layers: [objectLayer('grpo demo', values)] });
+  // The environment had its say when the demo's own settings were read; here it would win over them.
+  return resolveConfig({ command, layers: [objectLayer('grpo demo', values)], env: {} });
 }

@@ -9,11 +9,36 @@ export const evalSection = z.strictObject({
     .describe(
       'Sampled completions of a problem beside the greedy one: more narrows the interval, 0 = greedy only',
     ),
+  k: z
+    .array(positiveCount)
+    .optional()
+    .describe(
+      'The k of pass@k, estimated from eval.samples completions a problem. 1, 2, 4, … up to them when not given',
+    ),
   temperature: nonNegative.default(1).describe('Temperature of the sampled completions'),
   limit: positiveCount
     .default(200)
     .describe('Most held-out problems to evaluate on: more narrows the interval and takes longer'),
   before: z.boolean().default(true).describe('Also evaluate before the first step, to compare with'),
+});
+
+/** What is written down of each step. */
+export const recordSection = z.strictObject({
+  every: count
+    .default(0)
+    .describe(
+      'Steps between full records of a step, beside those of the first two and of steps with a new finding: 0 = only those',
+    ),
+});
+
+/** What is done about findings. */
+export const doctorSection = z.strictObject({
+  onFinding: z
+    .enum(['warn', 'stop', 'off'])
+    .default('warn')
+    .describe(
+      'Every step is checked. What fails stops the run in the first two steps, later it is told (warn) or stops it too (stop); off = no checks',
+    ),
 });
 
 /** When the run can be resumed from. */

@@ -87,3 +87,30 @@ export const sftSection = z.strictObject({
     .describe('Demonstrations a step: more steadies the gradient and is slower'),
   learningRate: nonNegative.default(1e-5).describe('Step size of SFT, in place of optimizer.learningRate'),
 });
+
+/** Expert iteration: rounds of sampling, keeping the good completions and SFT on them. */
+export const expertSection = z.strictObject({
+  iterations: positiveCount
+    .default(10)
+    .describe('Rounds of sampling rollout.prompts × rollout.group and SFT'),
+  threshold: z
+    .number()
+    .optional()
+    .describe(
+      'Completions with at least this total reward are kept: more keeps fewer and better ones. The right ones when not given',
+    ),
+  perProblem: positiveCount
+    .optional()
+    .describe(
+      'Most completions kept of a problem, the best-rewarded ones: less keeps easy problems from crowding out hard ones. All when not given',
+    ),
+  unique: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Keeps one of several equal completions of a problem: rare ones weigh more, likely ones less than in the samples',
+    ),
+  epochs: positiveCount
+    .default(1)
+    .describe('SFT passes over the kept completions of a round: more learns more from each, and overfits'),
+});

@@ -1,15 +1,21 @@
 /** Completions are drawn as declared, each on its own. */
 
+import type { Declared, StepRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
-import { inputs } from '../inputs.js';
+import { firstMasks } from '../first-update.js';
+import { inputs, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { groupsOf, sum } from '../statistics.js';
+import { groupsOf, largest, mean, sum } from '../statistics.js';
+import { isFull } from '../tolerance.js';
+import { known } from '../trend.js';
 
 /** Two equal draws this unlikely are no accident: natural logarithm, about 1e-9. */
 const ACCIDENT = -20;
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 6;
 const HALF = 0.5;
+/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
+const ROUNDING = { full: 1e-4, half: 0.01 };
 
 export const generationChecks = [
   stepCheck({
@@ -24,14 +30,16 @@ export const generationChecks = [
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
     induces: ['B30'],
     needs: ['ids', 'promptOf', 'sampledLogprobs'],
-    test({ ids, promptOf, sampledLogprobs }) {
+    test({ ids, promptOf, sampledLogprobs }, { declared }) {
+      if (declared?.temperature === 0) return notApplicable('a temperature above 0');
       const twins: Evidence[] = [];
       for (const group of groupsOf(promptOf)) {
         const seen = new Map<string, number>();
         for (const b of group) {
           const key = ids[b]!.join(' ');
           const first = seen.get(key);
-          const logprob = sum(sampledLogprobs[b]!);
+          // Tokens of tools were not drawn.
+          const logprob = sum(known(sampledLogprobs[b]!));
           if (first === undefined) seen.set(key, b);
           else if (logprob < ACCIDENT) twins.push({ completion: b, values: { equals: first, logprob } });
         }
@@ -46,8 +54,7 @@ export const generationChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 2,
-    threshold:
-      'on average at least half of a group’s completions distinct; short answers of a trained policy repeat in health',
+    threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat in health; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
     source: 'seeds 001 and 003; proposal',
     remedy: 'A higher temperature, or harder prompts; near the end of a successful run nothing.',
     consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -55,17 +62,24 @@ export const generationChecks = [
     settles:
       'Reward and entropy: equal right answers at low entropy are success, equal answers at high entropy a broken sampler.',
     needs: ['ids', 'promptOf'],
-    test({ ids, promptOf }) {
+    test({ ids, promptOf }, record) {
       const groups = groupsOf(promptOf).filter((group) => group.length > 1);
       if (groups.length === 0) return notApplicable('a prompt with several completions');
-      const shares = groups.map((group) => new Set(group.map((b) => ids[b]!.join(' '))).size / group.length);
-      const share = sum(shares) / shares.length;
-      const alike = groups.filter((group) => new Set(group.map((b) => ids[b]!.join(' '))).size === 1);
-      const measured = { groups: groups.length, uniqueShare: share, alike: alike.length };
+      const keys = ids.map((row) => row.join(' '));
+      const share = mean(groups.map((group) => new Set(group.map((b) => keys[b])).size / group.length));
+      const alike = groups.filter((group) => group.every((b) => keys[b] === keys[group[0]!]));
+      const entropy = largest(alike.map((group) => entropyOf(record, group[0]!)));
+      const measured = {
+        groups: groups.length,
+        uniqueShare: share,
+        alike: alike.length,
+        ...(entropy > 0 && { entropy }),
+      };
       const evidence = alike.map(
         (group): Evidence => ({ prompt: promptOf[group[0]!]!, values: { completions: group.length } }),
       );
-      return share < HALF ? inform(measured, evidence) : pass(measured);
+      if (share >= HALF) return pass(measured);
+      return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
     },
   }),
   stepCheck({
@@ -74,23 +88,54 @@ export const generationChecks = [
     stage: 'generation',
     kind: 'identity',
     level: 2,
-    threshold:
-      'with no truncation the first token’s two log-probs agree within 1e-4: nothing was generated before it',
+    threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the one drawn from is not lower`,
     source:
       'identity; seed 002, bug 2: penalties that see the prompt make its words, and relatively the end token, up to 3000 times likelier',
     remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
     induces: ['B03', 'B08', 'B19', 'B39'],
     needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
-    test({ declared, samplerLogprobs, sampledLogprobs }) {
-      const { topP = 1, topK = 0, minP = 0, temperature, minNewTokens = 0 } = declared;
-      if (topP < 1 || topK > 0 || minP > 0 || minNewTokens > 0)
-        return notApplicable('sampling without truncation');
-      if (temperature === 0) return notApplicable('a temperature above 0');
+    test({ declared, samplerLogprobs, sampledLogprobs }, record) {
+      const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+      if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
+        return notApplicable('penalties, declared');
+      if (declared.temperature === 0) return notApplicable('a temperature above 0');
+      // What is left of a cut distribution is likelier than before.
+      const bound = roundingOf(record);
+      const cut = truncates(declared) || (declared.minNewTokens ?? 0) > 0;
       const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
-        if (row.length === 0) return [];
-        const values = { plain: row[0]!, drawn: sampledLogprobs[completion]![0]! };
-        return Math.abs(values.plain - values.drawn) > 1e-4 ? [{ completion, token: 0, values }] : [];
+        const [plain, drawn] = [row[0] ?? 0, sampledLogprobs[completion]![0] ?? 0];
+        const differ = cut ? drawn < plain - bound : Math.abs(plain - drawn) > bound;
+        return differ ? [{ completion, token: 0, values: { plain, drawn } }] : [];
+      });
+      const measured = { completions: samplerLogprobs.length, moved: moved.length };
+      return moved.length > 0 ? fail(measured, moved) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B18.override',
+    title: 'Tokens are drawn as declared',
+    stage: 'generation',
+    kind: 'identity',
+    level: 2,
+    threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`,
+    source: 'identity; ART#140, verl#7270: generation_config.json overrides what was asked for',
+    remedy: 'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B19', 'B39'],
+    needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
+    test({ declared, samplerLogprobs, sampledLogprobs }, record) {
+      const { topP, topK, repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+      const neutral = repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0;
+      if (topP === undefined || topK === undefined || truncates(declared) || !neutral)
+        return notApplicable('sampling without truncation and penalties, declared');
+      if (declared.temperature === 0 || (declared.minNewTokens ?? 0) > 0)
+        return notApplicable('a temperature above 0, and no least length');
+      const bound = roundingOf(record);
+      const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
+        const drawn = sampledLogprobs[completion]!;
+        const token = row.findIndex((plain, t) => Math.abs(plain - drawn[t]!) > bound);
+        return token < 0 ? [] : [{ completion, token, values: { plain: row[token]!, drawn: drawn[token]! } }];
       });
       const measured = { completions: samplerLogprobs.length, moved: moved.length };
       return moved.length > 0 ? fail(measured, moved) : pass(measured);
@@ -102,31 +147,42 @@ export const generationChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 3,
-    threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H`,
+    threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation explains it`,
     source: 'martingale property of sampling; trl#3029, trl#4159, trl#6789',
     remedy:
       'Score under the distribution that is sampled from: same temperature; no top-p, top-k or penalties, or correct for them.',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
-    induces: ['B39', 'B40'],
+    induces: ['B39'],
     settles:
       'The sampler’s own log-probs beside the scored ones, and the sampling parameters that the engine really used.',
     needs: ['firstUpdate', 'firstPolicyLogprobs'],
-    test({ firstUpdate: { entropies }, firstPolicyLogprobs }, record) {
+    test({ firstUpdate, firstPolicyLogprobs }, record) {
+      const entropies = updateRows(record, firstUpdate, 'entropies');
       if (!entropies) return notApplicable(`${inputs.firstUpdate.path}.entropies`);
-      const sources = record.completions?.source;
-      if (sources?.some((source) => source !== 0))
-        return notApplicable('completions of the model’s tokens alone');
-      const logprobs = firstPolicyLogprobs.flatMap((row) => [...row]);
-      const gaps = logprobs.map((logprob, t) => -logprob - entropies[t]!);
-      const total = sum(gaps);
-      const error = Math.sqrt(sum(gaps.map((gap) => gap * gap)));
-      const score = error === 0 ? 0 : total / error;
-      const measured = { tokens: gaps.length, meanGap: total / gaps.length, standardErrors: score };
-      return Math.abs(score) > SURPRISE ? warn({ ...measured, flatter: score > 0 }) : pass(measured);
+      const masks = firstMasks(record);
+      if (!masks && record.completions?.source?.some((source) => source !== 0))
+        return notApplicable('scored.mask, or completions of the model’s tokens alone');
+      let [tokens, total, squares, bound] = [0, 0, 0, 0];
+      for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
+        for (const [t, logprob] of logprobs.entries()) {
+          if (masks?.[row]![t] === 0) continue;
+          const entropy = entropies[row]![t]!;
+          tokens++;
+          total += -logprob - entropy;
+          squares += (-logprob - entropy) ** 2;
+          // Of a nearly certain token the rare other one, which makes up the variance, is seldom in the sample.
+          if (entropy > 0) bound += entropy * Math.max(1, 3 - Math.log(entropy));
+        }
+      }
+      const score = total / Math.sqrt(Math.max(squares, bound));
+      if (!Number.isFinite(score)) return notApplicable('tokens with log-probs and entropies');
+      const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
+      if (Math.abs(score) <= SURPRISE) return pass(measured);
+      return score < 0 && truncates(record.declared ?? {}) ? inform(measured) : warn(measured);
     },
   }),
   stepCheck({
-    code: 'B18.truncation',
+    code: 'B19.truncation',
     title: 'Tokens are drawn from the distribution that is trained',
     stage: 'generation',
     kind: 'heuristic',
@@ -141,11 +197,11 @@ export const generationChecks = [
     needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
     test({ samplerLogprobs, sampledLogprobs, declared }) {
       if (declared.temperature === 0) return notApplicable('a temperature above 0');
-      const gaps = samplerLogprobs.flatMap((row, b) =>
-        [...row].map((logprob, t) => sampledLogprobs[b]![t]! - logprob),
+      const gaps = known(
+        samplerLogprobs.flatMap((row, b) => [...row].map((logprob, t) => sampledLogprobs[b]![t]! - logprob)),
       );
       if (gaps.length === 0) return notApplicable('tokens');
-      const meanGap = sum(gaps) / gaps.length;
+      const meanGap = mean(gaps);
       const measured = { tokens: gaps.length, meanGap };
       return Math.abs(meanGap) > 0.1 ? warn(measured) : pass(measured);
     },
@@ -172,3 +228,16 @@ export const generationChecks = [
     },
   }),
 ];
+
+const roundingOf = (record: StepRecord) => (isFull(record) ? ROUNDING.full : ROUNDING.half);
+
+/** Whether tokens are drawn from a part of the distribution only. */
+const truncates = ({ topP = 1, topK = 0, minP = 0 }: Declared) => topP < 1 || topK > 0 || minP > 0;
+
+/** Σ entropy of a completion's tokens: what −Σ log p is on average. NaN where it is not in the first update. */
+function entropyOf(record: StepRecord, completion: number): number {
+  const [update] = record.updates ?? [];
+  const row = update ? membersOf(record, update).indexOf(completion) : -1;
+  const entropies = updateRows(record, update, 'entropies')?.[row];
+  return entropies ? sum(known(entropies)) : Number.NaN;
+}

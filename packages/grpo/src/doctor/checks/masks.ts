@@ -1,6 +1,9 @@
 /** The loss is over the model’s own tokens of the completion: all of them, and no others. */
 import { stepCheck } from '../check.js';
+import { inputs } from '../inputs.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { largest } from '../statistics.js';
+import { longestRun } from '../trend.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -36,21 +39,20 @@ export const maskChecks = [
     stage: 'masks',
     kind: 'identity',
     level: 2,
-    threshold: 'tokens of the model ≤ declared.maxNewTokens',
+    threshold: 'tokens of the model in a row ≤ declared.maxNewTokens',
     source: 'identity; seed 002: a longer one counts prompt or padding',
     remedy: 'Look at where the completion is cut out of the sampler’s output.',
     consequence,
     needs: ['declared', 'lengths'],
-    test({ declared: { maxNewTokens }, lengths }, { completions }) {
+    test({ declared: { maxNewTokens }, lengths }, record) {
       if (maxNewTokens === undefined) return notApplicable('declared.maxNewTokens');
-      let offset = 0;
+      const sources = inputs.sources.from(record);
       const long = [...lengths].flatMap((length, completion): Evidence[] => {
-        const own =
-          completions?.source?.subarray(offset, offset + length).filter((s) => s === 0).length ?? length;
-        offset += length;
+        // A tool's answer between them begins the count again: each turn has its own limit in some systems.
+        const own = sources ? longestRun(sources[completion]!, (source) => source === 0).length : length;
         return own > maxNewTokens ? [{ completion, values: { tokens: own } }] : [];
       });
-      const measured = { limit: maxNewTokens, longest: Math.max(...lengths), long: long.length };
+      const measured = { limit: maxNewTokens, longest: largest(lengths), long: long.length };
       return long.length > 0 ? fail(measured, long) : pass(measured);
     },
   }),
@@ -65,19 +67,17 @@ export const maskChecks = [
     source: 'identity; seed 002, bug 5, which its authors call the most serious',
     remedy: 'Make the mask where the tokens are put together, from lengths and sources.',
     consequence,
-    induces: ['B37', 'B39', 'B45', 'B49'],
+    induces: ['B08', 'B12', 'B37', 'B39', 'B45', 'B49'],
     needs: ['ids', 'scoredIds', 'masks'],
     test({ ids, scoredIds, masks }, record) {
-      const sources = record.completions?.source;
-      let offset = 0;
+      const sources = inputs.sources.from(record);
       const wrong = masks.flatMap((mask, completion): Evidence[] => {
-        const start = offset;
-        offset += ids[completion]!.length;
-        const covered = mask.some((value) => value !== 0);
-        if (!covered || mask.length < ids[completion]!.length) return [];
-        // The end token has checks of its own.
-        const inner = Math.min(ids[completion]!.length - 1, mask.length);
-        const token = mask.findIndex((value, t) => t < inner && value !== (sources?.[start + t] ? 0 : 1));
+        if (mask.every((value) => value === 0)) return [];
+        // The last token may be the end token, which has checks of its own.
+        const inner = ids[completion]!.length - 1;
+        const token = mask.findIndex(
+          (value, t) => t < inner && value !== (sources?.[completion]?.[t] ? 0 : 1),
+        );
         return token < 0
           ? []
           : [{ completion, token, values: { mask: mask[token]!, id: scoredIds[completion]![token]! } }];
@@ -113,18 +113,18 @@ export const maskChecks = [
     stage: 'logprob',
     kind: 'identity',
     level: 3,
-    threshold: 'as many tokens scored as sampled, the end token aside',
+    threshold: 'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
     source:
       'identity; seed 003: a model that returned its last position only, hidden by a cut to the shorter length',
     remedy:
       'Ask the model for the logits of every completion token, and never cut to the shorter of two lengths.',
     consequence,
-    induces: ['B39', 'B43', 'B45'],
+    induces: ['B11', 'B39', 'B43', 'B45'],
     needs: ['lengths', 'scoredLengths'],
     test({ lengths, scoredLengths }) {
       const short = [...lengths].flatMap((length, completion): Evidence[] => {
         const scored = scoredLengths[completion]!;
-        return scored < length - 1 ? [{ completion, values: { sampled: length, scored } }] : [];
+        return scored > 0 && scored < length - 1 ? [{ completion, values: { sampled: length, scored } }] : [];
       });
       const measured = { completions: lengths.length, short: short.length };
       return short.length > 0 ? fail(measured, short) : pass(measured);
@@ -136,17 +136,21 @@ export const maskChecks = [
     stage: 'masks',
     kind: 'identity',
     level: 6,
-    threshold: 'at least one token with mask 1',
+    threshold: 'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
     source: 'identity; seed 003, trl#3248: everything masked gives 0/0 or a loss of 0',
     remedy:
       'Look at why every completion was masked: truncation with masking, or data without positions to train.',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
     induces: ['B43', 'B52', 'B53'],
     needs: ['masks'],
-    test({ masks }) {
+    test({ masks }, { advantages, declared, completions }) {
+      if (advantages?.every((advantage) => advantage === 0)) return notApplicable('an advantage other than 0');
       const empty = masks.filter((mask) => mask.every((value) => value === 0)).length;
       const measured = { completions: masks.length, empty };
-      return empty === masks.length ? fail(measured) : pass(measured);
+      if (empty < masks.length) return pass(measured);
+      // Then nothing is wrong in the code, but in the lengths.
+      const truncated = completions?.finish?.every((reason) => reason === 'length') ?? false;
+      return declared?.maskTruncated && truncated ? warn({ ...measured, truncated }) : fail(measured);
     },
   }),
 ];

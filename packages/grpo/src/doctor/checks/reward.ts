@@ -1,7 +1,8 @@
 /** Rewards tell completions apart, and are what the functions returned. */
 import { stepCheck } from '../check.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { groupsOf, isFlat, mean } from '../statistics.js';
+import { groupsOf, isFlat, smallest } from '../statistics.js';
+import { known } from '../trend.js';
 
 const SOME = 0.05;
 const MANY = 0.3;
@@ -14,22 +15,25 @@ export const rewardChecks = [
     stage: 'reward',
     kind: 'heuristic',
     level: 4,
-    threshold: 'not one total reward for a whole step with more than one distinct text',
+    threshold:
+      'not one total reward for a whole step with more than one distinct text; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
     source: 'seed 000: a reward that gets message lists and falls back to 0.5',
     remedy:
       'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B28', 'B30', 'B45', 'B53', 'B26'],
+    induces: ['B28', 'B30', 'B53', 'B26'],
     settles:
       'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
     needs: ['texts', 'totals', 'rewards'],
-    test({ texts, totals, rewards: { inputType } }) {
+    test({ texts, totals, rewards: { inputType, values } }) {
       const distinct = new Set(texts).size;
       if (distinct < 2) return notApplicable('two distinct completions');
       const value = totals.find((total) => !Number.isNaN(total));
       if (value === undefined) return notApplicable('a completion with a reward');
-      const measured = { completions: texts.length, distinct, ...(inputType && { inputType }) };
-      return isFlat(totals) ? warn({ ...measured, value }) : pass(measured);
+      const measured = { completions: texts.length, distinct, ...(inputType && { inputType }), value };
+      if (!isFlat(totals)) return pass(measured);
+      const natural = known(values ?? totals).every(isNatural);
+      return natural ? inform(measured) : warn(measured);
     },
   }),
   stepCheck({
@@ -60,6 +64,35 @@ export const rewardChecks = [
     },
   }),
   stepCheck({
+    code: 'B21.alike',
+    title: 'Equal completions of a prompt earn the same',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: 'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
+    source: 'seed 001: rewards handed to [p1, p2, p1, p2] in place of [p1, p1, p2, p2]; proposal',
+    remedy: 'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B30', 'B31', 'B33'],
+    settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
+    needs: ['ids', 'promptOf', 'totals'],
+    test({ ids, promptOf, totals }) {
+      const firsts = new Map<string, number>();
+      const pairs = [...ids.keys()].flatMap((completion) => {
+        const key = `${promptOf[completion]}: ${ids[completion]!.join(' ')}`;
+        const first = firsts.get(key);
+        if (first === undefined) firsts.set(key, completion);
+        return first === undefined || Number.isNaN(totals[completion]! + totals[first]!)
+          ? []
+          : [{ completion, values: { equals: first, reward: totals[completion]!, other: totals[first]! } }];
+      });
+      if (pairs.length < 4) return notApplicable('four completions equal to another');
+      const unequal = pairs.filter(({ values }) => values.reward !== values.other);
+      const measured = { pairs: pairs.length, unequal: unequal.length };
+      return unequal.length > pairs.length / 2 ? warn(measured, unequal) : pass(measured);
+    },
+  }),
+  stepCheck({
     code: 'B22.failures',
     title: 'Reward functions do not fail',
     stage: 'reward',
@@ -71,13 +104,13 @@ export const rewardChecks = [
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
     induces: ['B30'],
     settles: 'The failing completions given to the function by hand.',
-    needs: ['rewards', 'texts'],
-    test({ rewards: { failures }, texts }) {
+    needs: ['rewards', 'totals'],
+    test({ rewards: { failures }, totals }) {
       if (!failures) return notApplicable('rewards.failures');
       const failed =
         failures.filter(({ completion }) => completion !== null).length +
-        failures.filter(({ completion }) => completion === null).length * texts.length;
-      const measured = { completions: texts.length, failures: failures.length };
+        failures.filter(({ completion }) => completion === null).length * totals.length;
+      const measured = { completions: totals.length, failures: failures.length };
       const evidence = failures.map(
         ({ reward, completion, reason }): Evidence => ({
           ...(completion !== null && { completion }),
@@ -86,7 +119,7 @@ export const rewardChecks = [
         }),
       );
       if (failures.length === 0) return pass(measured);
-      return failed > SOME * texts.length ? warn(measured, evidence) : inform(measured, evidence);
+      return failed > SOME * totals.length ? warn(measured, evidence) : inform(measured, evidence);
     },
   }),
   stepCheck({
@@ -95,7 +128,7 @@ export const rewardChecks = [
     stage: 'reward',
     kind: 'heuristic',
     level: 4,
-    threshold: `at most ${100 * MANY} % of a reward’s values equal to a configured fallback`,
+    threshold: `at most ${100 * MANY} % of a reward’s values equal to a configured fallback; only informs where that is −1, 0 or 1, which may be earned`,
     source: 'proposal; seeds 001 and 002',
     remedy: 'Let failures be missing values: a made-up reward is a made-up advantage for the whole group.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -107,24 +140,25 @@ export const rewardChecks = [
       const B = rewardValues.length / rewardNames.length;
       const dead = rewardNames.flatMap((reward, k): Evidence[] => {
         const column = rewardValues.subarray(k * B, (k + 1) * B);
-        const share = mean(Array.from(column, (value) => (fallbacks.includes(value) ? 1 : 0)));
-        return share > MANY ? [{ text: reward, values: { share } }] : [];
+        const value = fallbacks.find((fallback) => column.filter((own) => own === fallback).length > MANY * B);
+        return value === undefined ? [] : [{ text: reward, values: { value } }];
       });
       const measured = { rewards: rewardNames.length, dead: dead.length };
-      return dead.length > 0 ? warn(measured, dead) : pass(measured);
+      if (dead.length === 0) return pass(measured);
+      return dead.every(({ values }) => isNatural(values!.value as number)) ? inform(measured, dead) : warn(measured, dead);
     },
   }),
   stepCheck({
     code: 'B24.provider',
     title: 'One judge grades all completions of a prompt',
     stage: 'reward',
-    kind: 'identity',
+    kind: 'heuristic',
     level: 4,
-    threshold: 'one provider a group',
-    source: 'identity; seed 002: the provider of each row decided the sign of its advantage',
+    threshold: 'one provider a group; several may be one model',
+    source: 'seed 002: the provider of each row decided the sign of its advantage',
     remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B33'],
+    settles: 'The same completions graded by each of them: equal means and spreads are one scale.',
     needs: ['rewards', 'promptOf'],
     test({ rewards: { providers }, promptOf }) {
       if (!providers) return notApplicable('rewards.providers');
@@ -133,7 +167,7 @@ export const rewardChecks = [
         return names.size > 1 ? [{ prompt: promptOf[group[0]!]!, text: [...names].join(', ') }] : [];
       });
       const measured = { providers: new Set(providers).size, mixed: mixed.length };
-      return mixed.length > 0 ? fail(measured, mixed) : pass(measured);
+      return mixed.length > 0 ? warn(measured, mixed) : pass(measured);
     },
   }),
   stepCheck({
@@ -150,7 +184,7 @@ export const rewardChecks = [
     settles: 'The gold answers written as the model would write them, through the grader: all must be right.',
     needs: ['answers', 'texts', 'promptOf', 'totals'],
     test({ answers, texts, promptOf, totals }) {
-      const least = Math.min(...totals);
+      const least = smallest(totals);
       const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
       if (isFlat(totals) || unrewarded.length < 10)
         return notApplicable('ten completions without reward beside some with');
@@ -202,7 +236,7 @@ export const rewardChecks = [
     source: 'identity; trl#3079',
     remedy: 'Leave completions without a reward out of the group’s mean and give them advantage 0.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B33', 'B45'],
+    induces: ['B30', 'B31', 'B33', 'B34', 'B43', 'B45', 'B47'],
     needs: ['totals', 'advantages'],
     test({ totals, advantages }) {
       const wrong = [...advantages].flatMap((advantage, completion): Evidence[] =>
@@ -220,6 +254,9 @@ export const rewardChecks = [
   }),
 ];
 
+/** −1, 0 and 1 are what rewards are that are wholly missed or wholly earned. */
+const isNatural = (value: number) => value === 0 || Math.abs(value) === 1;
+
 const lastLine = (answer: string) =>
   answer
     .trim()
@@ -228,10 +265,12 @@ const lastLine = (answer: string) =>
     .replace(/^#### */, '')
     .trim();
 
-/** Whether the last thing of its kind in a text is the answer: as its last number, or as its end. */
+/** Whether the last thing of its kind in a text is the answer: as its last number, or as its last words. */
 function endsIn(text: string, answer: string): boolean {
-  const plain = (part: string) => part.replace(/[\s,$.]/g, '').toLowerCase();
-  if (/^-?[\d.,]+$/.test(answer))
-    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
-  return answer !== '' && plain(text.replace(/<[^<>]*>\s*$/, '')).endsWith(plain(answer));
+  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
+  if (/^-?[\d.,]+$/.test(answer)) return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
+  const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const gold = words(answer);
+  const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
+  return gold.length > 0 && gold.join(' ') === last.join(' ');
 }

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { onFile } from '../file-error.js';
-import { excerpt, FormatError } from '../format-error.js';
-import { isObject, parseJsonObject } from '../json.js';
+import { excerpt, FormatError, printable } from '../format-error.js';
+import { isObject, readJsonObject, shown } from '../json.js';
 import { SafetensorsFile } from './file.js';
 import type { TensorInfo } from './header.js';
 
@@ -15,13 +15,15 @@ export interface Checkpoint extends Disposable {
   names(): string[];
   /** @throws FormatError when there is no such tensor. */
   info(name: string): TensorInfo;
-  /** Reads a tensor straight into `target`, which has exactly as many bytes. */
-  readInto(name: string, target: Uint8Array): void;
+  /** A copy of a tensor's bytes. */
+  read(name: string): Uint8Array;
   close(): void;
 }
 
 /**
- * Opens `model.safetensors` in `dir`, or else the shards that `model.safetensors.index.json` names.
+ * Opens `model.safetensors` in `dir`, or else the shards that `model.safetensors.index.json` names. An index may name
+ * files in the folder and below it only. Symbolic links there are followed wherever they lead: download caches are made
+ * of such, and no content of a file can make one.
  * @throws FormatError when a file is not valid, a shard or tensor is missing, or only pickle files are there.
  */
 export function openCheckpoint(dir: string): Checkpoint {
@@ -48,7 +50,7 @@ function openSingle(path: string): Checkpoint {
   return {
     names: () => [...file.tensors.keys()],
     info: (name) => file.info(name),
-    readInto: (name, target) => file.readInto(name, target),
+    read: (name) => file.read(name),
     close,
     [Symbol.dispose]: close,
   };
@@ -84,7 +86,7 @@ function openSharded(dir: string, index: string): Checkpoint {
     // What a shard holds beyond the index is not part of the model.
     names: () => [...shardOf.keys()],
     info: (name) => fileOf(name).info(name),
-    readInto: (name, target) => fileOf(name).readInto(name, target),
+    read: (name) => fileOf(name).read(name),
     close,
     [Symbol.dispose]: close,
   };
@@ -92,16 +94,17 @@ function openSharded(dir: string, index: string): Checkpoint {
 
 function openShard(index: string, path: string): SafetensorsFile {
   if (!existsSync(path)) {
-    throw new FormatError(index, `the shard ${path} is missing; the download may not be complete`);
+    throw new FormatError(index, `the shard ${printable(path)} is missing; the download may not be complete`);
   }
   return SafetensorsFile.open(path);
 }
 
 /** The index's `weight_map`: the path of the shard of each tensor. */
 function readIndex(dir: string, index: string): Map<string, string> {
-  const bytes = onFile('read', index, () => readFileSync(index));
-  const { weight_map: weightMap } = parseJsonObject(index, 'the index', bytes);
-  if (!isObject(weightMap)) throw new FormatError(index, '"weight_map" must be an object of tensor: file');
+  const { weight_map: weightMap } = readJsonObject(index, 'the index');
+  if (!isObject(weightMap)) {
+    throw new FormatError(index, `"weight_map" must be an object of tensor: file, found ${shown(weightMap)}`);
+  }
   return new Map(Object.entries(weightMap).map(([name, file]) => [name, shardPath(dir, index, name, file)]));
 }
 
@@ -110,13 +113,11 @@ function shardPath(dir: string, index: string, name: string, file: unknown): str
     throw new FormatError(index, `tensor ${excerpt(name)}: ${problem}`);
   };
   if (typeof file !== 'string' || !file.endsWith('.safetensors') || file.includes('\0')) {
-    const found = file === undefined ? 'nothing' : excerpt(String(file));
-    return fail(`its file must be a .safetensors name, found ${found}`);
+    return fail(`its file must be a .safetensors name, found ${shown(file)}`);
   }
-  const path = resolve(dir, file);
-  const inside = relative(resolve(dir), path);
+  const inside = relative(dir, join(dir, file));
   if (isAbsolute(file) || isAbsolute(inside) || inside.split(sep)[0] === '..') {
     return fail(`its file ${excerpt(file)} lies outside the model's folder`);
   }
-  return path;
+  return join(dir, inside);
 }

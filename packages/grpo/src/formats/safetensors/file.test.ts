@@ -55,7 +55,7 @@ describe('SafetensorsFile', () => {
   });
 
   it.each([
-    ['an empty file', () => new Uint8Array(0), '0 bytes are too few'],
+    ['an empty file', () => new Uint8Array(0), 'the file is empty'],
     ['a few bytes', (bytes: Buffer) => bytes.subarray(0, 7), '7 bytes are too few'],
     ['a cut header', (bytes: Buffer) => bytes.subarray(0, 100), 'but only 92 follow; the file is cut short'],
     ['cut data', (bytes: Buffer) => bytes.subarray(0, -1), 'the file is cut short'],
@@ -63,7 +63,11 @@ describe('SafetensorsFile', () => {
     ['a header over 100 MB', withLength(100_000_001n), 'announce a header of 100000001 bytes'],
     ['the largest length', withLength(2n ** 64n - 1n), 'announce a header of 18446744073709551615 bytes'],
     ['an empty header', withLength(0n), 'the header does not begin with "{"'],
-    ['another kind of file', () => Buffer.from('PK\x03\x04 some archive'), 'this is not a safetensors file'],
+    [
+      'another kind of file',
+      () => Buffer.from('PK\x03\x04 some archive'),
+      'this is a zip archive, not a safetensors file',
+    ],
     ['a Git LFS pointer', () => Buffer.from('version https://git-lfs.github.com/spec/v1\n'), 'git lfs pull'],
   ])('refuses %s', (_, change, message) => {
     const path = damaged(change);
@@ -83,6 +87,6 @@ describe('SafetensorsFile', () => {
   it('says when there is no file, or a folder', () => {
     const folder = tempFolder();
     expect(() => SafetensorsFile.open(join(folder, 'none'))).toThrow(/there is no such file \(ENOENT\)/);
-    expect(() => SafetensorsFile.open(folder)).toThrow(/not a file/);
+    expect(() => SafetensorsFile.open(folder)).toThrow(/it is a folder/);
   });
 });

@@ -1,7 +1,10 @@
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { byteCount } from '../byte-count.js';
 import { onFile } from '../file-error.js';
 import { readFully } from '../file-io.js';
 import { excerpt, FormatError } from '../format-error.js';
+import { otherKind } from '../other-kind.js';
+import { requireFile } from '../read-file.js';
 import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';
 
 const LENGTH_BYTES = 8;
@@ -30,8 +33,7 @@ export class SafetensorsFile implements Disposable {
   /** @throws FormatError when the header is not valid, FileError when the system refuses. */
   static open(path: string): SafetensorsFile {
     return onFile('read', path, () => {
-      // Asked before opening, which would wait forever on a named pipe.
-      if (!statSync(path).isFile()) throw new FormatError(path, 'not a file; check the path');
+      requireFile(path);
       const fd = openSync(path, 'r');
       try {
         const json = readHeader(path, fd);
@@ -56,7 +58,7 @@ export class SafetensorsFile implements Disposable {
   /** A copy of the tensor's bytes, little-endian and row-major. */
   read(name: string): Uint8Array {
     const { begin, end } = this.info(name);
-    const bytes = new Uint8Array(end - begin);
+    const bytes = this.#allocate(name, end - begin);
     this.readInto(name, bytes);
     return bytes;
   }
@@ -76,6 +78,16 @@ export class SafetensorsFile implements Disposable {
     const count = onFile('read', this.path, () => readFully(fd, target, this.#dataStart + begin));
     if (count !== target.length) {
       throw new FormatError(this.path, `tensor ${excerpt(name)}: the file was cut short after it was opened`);
+    }
+  }
+
+  #allocate(name: string, size: number): Uint8Array {
+    try {
+      return new Uint8Array(size);
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause;
+      const problem = `its ${byteCount(size)} do not fit into memory`;
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`, { cause });
     }
   }
 
@@ -99,13 +111,14 @@ function readHeader(path: string, fd: number): Uint8Array {
     throw new FormatError(path, 'this is a Git LFS pointer, not the weights; fetch them with `git lfs pull`');
   }
   if (count < LENGTH_BYTES) {
-    throw new FormatError(
-      path,
-      `${count} bytes are too few for a safetensors file; it is empty or was cut short`,
-    );
+    const found =
+      count === 0 ? 'the file is empty' : `${byteCount(count)} are too few; the file is cut short`;
+    throw new FormatError(path, `${found}; download or copy it again`);
   }
   const length = start.readBigUInt64LE(0);
   if (length > MAX_HEADER_BYTES) {
+    const other = otherKind(start);
+    if (other) throw new FormatError(path, `this is ${other.name}, not a safetensors file`);
     const limit = `more than the format's ${MAX_HEADER_BYTES}; this is not a safetensors file`;
     throw new FormatError(path, `its first 8 bytes announce a header of ${length} bytes, ${limit}`);
   }

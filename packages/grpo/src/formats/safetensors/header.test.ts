@@ -79,7 +79,7 @@ describe('parseHeader', () => {
       'a deep shape',
       `{"w":{"dtype":"U8","shape":${'['.repeat(1e5)}${']'.repeat(1e5)}}}`,
       0,
-      'a nested array',
+      'the header is nested more than 100 deep',
     ],
   ])('refuses %s', (_, header, dataBytes, message) => {
     expect(() => parse(header, dataBytes)).toThrow(FormatError);

@@ -45,13 +45,21 @@ function parseMetadata(file: string, metadata: unknown): Record<string, string> 
     throw new FormatError(file, `${METADATA_KEY} must be an object of strings, found ${shown(metadata)}`);
   }
   const strings = Object.entries(metadata).map(([key, value]): [string, string] => {
-    if (typeof value === 'string') return [key, value];
+    requireUnicode(file, key);
+    if (typeof value === 'string') return [key, requireUnicode(file, value)];
     throw new FormatError(file, `${METADATA_KEY}: ${excerpt(key)} must be a string, found ${shown(value)}`);
   });
   return Object.fromEntries(strings);
 }
 
+/** JSON can escape half a surrogate pair, which is no text: other readers refuse it, and it cannot be written again. */
+function requireUnicode(file: string, text: string): string {
+  if (!/\p{Surrogate}/u.test(text)) return text;
+  throw new FormatError(file, `the header holds half a surrogate pair in ${excerpt(text)}`);
+}
+
 function parseTensor(file: string, name: string, entry: unknown): TensorInfo {
+  requireUnicode(file, name);
   const fail = (problem: string): never => {
     throw new FormatError(file, `tensor ${excerpt(name)}: ${problem}`);
   };

@@ -1,4 +1,4 @@
-import { writeAtomic } from '../atomic-file.js';
+import { type Write, writeAtomic } from '../atomic-file.js';
 import { excerpt, FormatError } from '../format-error.js';
 import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 import { MAX_HEADER_BYTES, METADATA_KEY } from './header.js';
@@ -25,7 +25,8 @@ export function writeSafetensors(
   const tensors = [...entries];
   const sizes = tensors.map((tensor) => checkedSize(path, tensor));
   const header = encodeHeader(path, tensors, sizes, metadata);
-  writeAtomic(path, (write) => {
+  const total = sizes.reduce((sum, size) => sum + size, header.length);
+  const body = (write: Write): undefined => {
     write(header);
     for (const [index, { name, data }] of tensors.entries()) {
       const bytes = data();
@@ -34,7 +35,8 @@ export function writeSafetensors(
       }
       write(bytes);
     }
-  });
+  };
+  writeAtomic(path, body, total);
 }
 
 function fail(path: string, name: string, problem: string): never {

@@ -2,15 +2,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { inspectLayout, type Layout, type Missing } from './layout.js';
+import { installWithNode } from './node-wheel.js';
 import { cacheDir } from './paths.js';
-import { findPip } from './python.js';
-import { run, type Say } from './run.js';
-
-/** The wheel that everything is tested with. */
-export const pinnedTorch = '2.13.0';
+import { pinnedTorch } from './pinned.js';
+import { hasNvidiaDriver, installWithPip } from './pip.js';
+import type { Say } from './say.js';
 
 /**
- * The pinned wheel in the user's cache folder, installed there by pip when it is not.
+ * The pinned PyTorch in the user's cache folder, put there when it is not: by pip, which knows the user's proxies
+ * and mirrors, or else by Node itself.
  *
  * It is made aside and renamed, so that a broken install is never taken for one. When two clones install at
  * once the second rename fails, and its clone uses the winner's.
@@ -25,7 +25,7 @@ export async function findCachedTorch(say: Say, cache = cacheDir()): Promise<Lay
   removeAbandoned(cache);
   const aside = mkdtempSync(join(cache, `${asidePrefix()}${process.pid}-`));
   try {
-    const failure = await install(aside, say);
+    const failure = await install(aside, cache, say);
     if (failure) return failure;
     if (existsSync(home)) discardBroken(home, root, aside, present.why, say);
     return rename(join(aside, 'site'), home, root);
@@ -34,44 +34,26 @@ export async function findCachedTorch(say: Say, cache = cacheDir()): Promise<Lay
   }
 }
 
-async function install(aside: string, say: Say): Promise<Missing | undefined> {
-  // pip unpacks in TMPDIR before it moves: on another, small file system a CUDA wheel would not fit.
-  const temporary = join(aside, 'tmp');
+async function install(aside: string, cache: string, say: Say): Promise<Missing | undefined> {
   const site = join(aside, 'site');
-  mkdirSync(temporary, { recursive: true });
-  const pip = await findPip(join(aside, 'venv'));
-  if ('why' in pip) return pip;
-  say(`Getting PyTorch ${pinnedTorch} with pip, once for all clones; this may take minutes.`);
-  const [python, ...args] = pip;
-  args.push('install', '--disable-pip-version-check', '--no-warn-script-location', '--no-compile');
-  args.push('--target', site);
-  // A user's settings for ordinary installs would be refused together with --target.
-  const env = {
-    TMPDIR: temporary,
-    PIP_USER: '0',
-    PIP_REQUIRE_VIRTUALENV: '0',
-    PIP_ROOT_USER_ACTION: 'ignore',
-  };
-  let code: number | null = null;
-  for (const wanted of wheels()) {
-    ({ code } = await run(python!, [...args, ...wanted], { env, show: true }));
-    if (code === 0) break;
-    rmSync(site, { recursive: true, force: true });
+  const pip = (await installWithPip(site, aside, say)) ?? incomplete(site);
+  if (!pip) return undefined;
+  say(`pip does not help here: ${pip.why}. Node gets PyTorch itself.`);
+  if (hasNvidiaDriver()) {
+    say(
+      `Node can only get the CPU build. For the GPU make pip work, remove ${cache}/torch-* and set up again.`,
+    );
   }
-  if (code !== 0) return { why: `pip could not install torch==${pinnedTorch} (its message is above)` };
-  const made = inspectLayout(join(site, 'torch'));
-  return 'why' in made ? made : undefined;
+  rmSync(site, { recursive: true, force: true });
+  const node = (await installWithNode(site, aside, cache, say)) ?? incomplete(site);
+  if (!node) return undefined;
+  say(`Node could not either: ${node.why}.`);
+  return { why: `with pip: ${pip.why}; with Node: ${node.why}` };
 }
 
-/** What pip is asked for, in order: without an NVIDIA driver the CPU build first, a tenth of the default's size. */
-export function wheels(
-  platform: NodeJS.Platform = process.platform,
-  hasNvidia = existsSync('/proc/driver/nvidia/version'),
-): string[][] {
-  const standard = [`torch==${pinnedTorch}`];
-  if (platform !== 'linux' || hasNvidia) return [standard];
-  const cpu = [`torch==${pinnedTorch}+cpu`, '--extra-index-url', 'https://download.pytorch.org/whl/cpu'];
-  return [[...cpu, '--retries', '1', '--timeout', '30'], standard];
+function incomplete(site: string): Missing | undefined {
+  const made = inspectLayout(join(site, 'torch'));
+  return 'why' in made ? made : undefined;
 }
 
 function rename(site: string, home: string, root: string): Layout | Missing {
@@ -95,12 +77,17 @@ function asidePrefix(): string {
   return `.making-torch-${hostname()}-`;
 }
 
-// A set-up that was killed leaves gigabytes behind; its process number tells that it is gone.
+// A set-up that was killed leaves gigabytes behind; its process number tells that it is gone. Only what it had
+// downloaded is kept.
 function removeAbandoned(cache: string): void {
   for (const name of readdirSync(cache)) {
     if (!name.startsWith(asidePrefix()) || isRunning(Number.parseInt(name.slice(asidePrefix().length), 10)))
       continue;
-    rmSync(join(cache, name), { recursive: true, force: true });
+    const folder = join(cache, name);
+    for (const file of readdirSync(folder)) {
+      if (file.endsWith('.part')) renameSync(join(folder, file), join(cache, file));
+    }
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

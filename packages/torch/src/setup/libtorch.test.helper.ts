@@ -16,17 +16,19 @@ export interface FakeLibtorch {
   cxx11Abi?: boolean;
   /** Contents of the wheel's version.py. */
   python?: string;
+  /** Ending of the libraries; this system's when unset. */
+  suffix?: 'so' | 'dylib';
 }
 
 /** Writes a folder with the headers and libraries of a libtorch, all of them next to empty. */
 export function writeLibtorch(root: string, fake: FakeLibtorch = {}): string {
   const { version = [2, 13, 0], lib = 'lib', cuda = false, cxx11Abi = true, python } = fake;
+  const { suffix = process.platform === 'darwin' ? 'dylib' : 'so' } = fake;
   const api = 'include/torch/csrc/api/include/torch';
   const numbers = ['MAJOR', 'MINOR', 'PATCH'].map((n, i) => `#define TORCH_VERSION_${n} ${version[i]}`);
   write(root, `${api}/torch.h`, '');
   write(root, `${api}/version.h`, numbers.join('\n'));
   write(root, 'include/ATen/core/dispatch/Dispatcher.h', '');
-  const suffix = process.platform === 'darwin' ? 'dylib' : 'so';
   const symbol = `\0_ZN3c105ErrorC1${cxx11Abi ? 'NSt7__cxx1112basic_stringE' : 'SsS1_'}\0`;
   write(root, `${lib}/libc10.${suffix}`, symbol);
   for (const name of ['torch', 'torch_cpu', ...(cuda ? ['torch_cuda', 'c10_cuda'] : [])]) {

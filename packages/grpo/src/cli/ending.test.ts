@@ -1,0 +1,126 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Ended, start } from './grpo.test.helper.js';
+
+/** Far more steps than there is time for, each of milliseconds. */
+const ENDLESS = [
+  'task.name=arithmetic',
+  'rollout.prompts=2',
+  'rollout.group=2',
+  'rollout.maxNewTokens=8',
+  'train.steps=1000000',
+  'rewards=[{module: spread.ts}]',
+  'eval.before=false',
+];
+
+let dir = '';
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'grpo-ending-'));
+  // Rewards that differ, so that the runs have nothing to remark.
+  const spread = 'export default ({ completions }) => completions.map((_, i) => i);';
+  writeFileSync(join(dir, 'spread.ts'), spread);
+  const slow = `export default async () => {
+    console.error('scoring');
+    await new Promise((resolve) => setTimeout(resolve, 600_000));
+  };`;
+  writeFileSync(join(dir, 'slow.ts'), slow);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Starts a training that has done two steps when it is handed over. */
+async function training(output: string) {
+  const running = start(dir, ['train', ...ENDLESS, `output=${output}`, '--json']);
+  await running.says('"step":2');
+  return running;
+}
+
+/** That a run has saved what it has done, and let its folder go. */
+function expectSaved(output: string): number {
+  const rows = readFileSync(join(dir, output, 'metrics.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const { step } = JSON.parse(rows.at(-1)!) as { step: number };
+  expect(rows).toHaveLength(step);
+  expect(existsSync(join(dir, output, `checkpoints/step-${step}/trainer/state.json`))).toBe(true);
+  expect(existsSync(join(dir, output, 'run.lock'))).toBe(false);
+  return step;
+}
+
+/** What a run says on standard error, apart from the device that it begins with. */
+const said = ({ err }: Ended) => err.replace(/^Device: .*\n/, '');
+const lastObject = ({ out }: Ended) => JSON.parse(out.trimEnd().split('\n').at(-1)!);
+
+describe('a run', () => {
+  it('ends with Ctrl-C after its step, is saved and exits with 130', async () => {
+    const { child, ended } = await training('once');
+    child.kill('SIGINT');
+    const run = await ended;
+    expect(run, run.err).toMatchObject({ code: 130, signal: null });
+    expect(said(run)).toBe('Interrupted: finishing this step and saving. Ctrl-C again stops at once.\n');
+    expect(lastObject(run)).toMatchObject({ interrupted: true, steps: expectSaved('once') });
+  });
+
+  it('takes the Ctrl-C that npx passes on for the same one', async () => {
+    const { child, ended } = await training('echo');
+    for (let i = 0; i < 3; i++) {
+      child.kill('SIGINT');
+      await sleep(5);
+    }
+    expect(await ended).toMatchObject({ code: 130, signal: null });
+    expectSaved('echo');
+  });
+
+  it('ends at once with a second Ctrl-C', async () => {
+    const argv = [...ENDLESS, 'rewards=[{module: slow.ts}]', 'output=twice'];
+    const { child, ended, says } = start(dir, ['train', ...argv]);
+    await says('scoring');
+    child.kill('SIGINT');
+    await says('Interrupted: finishing this step');
+    await sleep(600);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: null, signal: 'SIGINT' });
+    expect(existsSync(join(dir, 'twice/checkpoints'))).toBe(false);
+  });
+
+  it.each([
+    ['SIGTERM', { code: 143, signal: null }],
+    // Its own last act, once everything is saved.
+    ['SIGHUP', { code: null, signal: 'SIGHUP' }],
+  ] as const)('ends with %s as with the first Ctrl-C, however often it comes', async (signal, end) => {
+    const { child, ended } = await training(signal);
+    child.kill(signal);
+    await sleep(5);
+    child.kill(signal);
+    const run = await ended;
+    expect(run, run.err).toMatchObject(end);
+    expect(said(run)).toBe(`${signal}: finishing this step and saving.\n`);
+    expect(lastObject(run)).toMatchObject({ interrupted: true, steps: expectSaved(signal) });
+  });
+
+  it('ends after its step when nobody reads its output any more, and is saved', async () => {
+    const { child, ended } = await training('pipe');
+    child.stdout?.destroy();
+    const run = await ended;
+    expect(run, run.err).toMatchObject({ code: 141, signal: null });
+    expect(said(run)).toBe('');
+    expectSaved('pipe');
+  });
+
+  it('goes on when nobody reads its messages', async () => {
+    const { child, ended, says } = await training('silent');
+    child.stderr?.destroy();
+    child.kill('SIGTERM');
+    await says('"interrupted":true');
+    expect(await ended).toMatchObject({ code: 143, signal: null });
+    expectSaved('silent');
+  });
+});
+
+it('a command that does not train ends quietly when nobody reads its output', async () => {
+  const { child, ended } = start(dir, ['train', '--help']);
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0, signal: null, err: '' });
+});

@@ -1,0 +1,49 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { grpo } from './grpo.test.helper.js';
+
+/** A machine on which libtorch has not been set up: no record is found for this one. */
+let dir = '';
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'grpo-cli-'));
+  vi.stubEnv('LIBTORCH', join(dir, 'nowhere'));
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe('without libtorch', () => {
+  it.each(['--help', '--version', 'train --help', 'setup --help'])('grpo %s works', async (line) => {
+    expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('a wrong setting is still what is wrong', async () => {
+    const run = await grpo(dir, 'train', 'task.name=arithmetic', 'rolout.group=2');
+    expect(run.code).toBe(2);
+    expect(run.err).toContain('Unknown key rolout.group');
+  });
+
+  it('env says so', async () => {
+    const run = await grpo(dir, 'env');
+    expect(run).toMatchObject({ code: 0, err: '' });
+    expect(run.out).toMatch(/^engine +libtorch is not set up yet\. Run: npx grpo setup$/m);
+    expect(run.out).toMatch(/^node +v\d/m);
+  });
+
+  it('training ends with one sentence and leaves nothing', async () => {
+    const run = await grpo(dir, 'train', 'task.name=arithmetic', 'output=run');
+    expect(run).toMatchObject({ code: 1, out: '' });
+    expect(run.err).toMatch(/^grpo: libtorch is not set up yet for LIBTORCH=.*\. Run: npx grpo setup\n$/);
+    expect(existsSync(join(dir, 'run'))).toBe(false);
+  });
+
+  it('set-up says why it cannot go on', async () => {
+    const run = await grpo(dir, 'setup');
+    expect(run).toMatchObject({ code: 1, out: '' });
+    expect(run.err).toMatch(/LIBTORCH=.*nowhere.*does not exist/);
+    expect(run.err).not.toMatch(/GRPO_DEBUG|^ +at /m);
+  });
+});

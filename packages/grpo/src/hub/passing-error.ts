@@ -1,0 +1,13 @@
+import { UserError } from '../config/errors.js';
+
+/** It may work if it is tried again: a lost connection, a server that is busy. */
+export class PassingError extends UserError {
+  constructor(
+    message: string,
+    options: { hint?: string; cause?: unknown } = {},
+    /** How long the server asks to wait. */
+    readonly retryAfterSeconds = 0,
+  ) {
+    super(message, options);
+  }
+}

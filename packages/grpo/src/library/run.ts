@@ -1,0 +1,213 @@
+/** Runs in code: the same sessions as those of the commands, with a task that is given instead of configured. */
+import { setThreads } from '@grpo/torch';
+import { UsageError } from '../config/index.js';
+import { refuseUnknown } from '../config/unknown-option.js';
+import type { Task } from '../tasks/task.js';
+import {
+  type EvalResult,
+  evaluate as evaluateModel,
+  openModel,
+  openSession,
+  type RunEnd,
+  type Session,
+  type Stages,
+  samplingOf,
+  trainGrpo,
+  trainSft,
+} from '../train/index.js';
+import type { MetricsRow } from '../train/metrics.js';
+import {
+  type EvalSettings,
+  nameOf,
+  resolveRun,
+  type SftSettings,
+  type TrainSettings,
+  type Verb,
+} from './settings.js';
+
+/** What every training run takes. */
+export interface RunOptions {
+  /** A Hugging Face model folder, or `ORG/NAME` of one that `npx grpo fetch` got. */
+  model: string;
+  /** What {@link defineTask} made. */
+  task: Task;
+  /** The run folder. `runs/<task>-<time>` when left out. */
+  output?: string;
+  /** Go on with the run in `output`, from its last checkpoint, with its settings and those that are set anew. */
+  resume?: boolean;
+  /** Called after each step with its row of `metrics.jsonl`. What it throws ends the run. */
+  onStep?(row: MetricsRow): void;
+  /** Called after each evaluation on the held-out problems; `step` is 0 for the one before the first step. */
+  onEvaluation?(result: EvalResult, step: number): void;
+  /** Called with what a person should know, such as failed rewards; printed on standard error when left out. */
+  onNote?(text: string): void;
+  /** Ends the run after the step in progress, and saves it. */
+  signal?: AbortSignal;
+}
+
+/** What {@link train} takes. */
+export interface TrainOptions extends RunOptions {
+  settings?: TrainSettings;
+  /** Your own in place of the standard {@link stages} of a step. */
+  stages?: Partial<Stages>;
+}
+
+/** What {@link sft} takes. */
+export interface SftOptions extends RunOptions {
+  settings?: SftSettings;
+}
+
+/** What {@link evaluate} takes. */
+export interface EvaluateOptions {
+  /** A Hugging Face model folder, or `ORG/NAME` of one that `npx grpo fetch` got. */
+  model: string;
+  /** What {@link defineTask} made; its held-out problems are used. */
+  task: Task;
+  settings?: EvalSettings;
+}
+
+/** How a run ended, and what it left. */
+export interface RunResult extends RunEnd {
+  /** The run folder. */
+  output: string;
+  /** The trained model, a Hugging Face folder: the last checkpoint. Undefined when no step was done. */
+  model: string | undefined;
+  /** Steps and tokens of the whole run, those before a resumption included. */
+  steps: number;
+  tokens: number;
+}
+
+const RUN_OPTIONS = [
+  'model',
+  'task',
+  'output',
+  'resume',
+  'settings',
+  'onStep',
+  'onEvaluation',
+  'onNote',
+  'signal',
+] as const satisfies readonly (keyof TrainOptions)[];
+
+/**
+ * Trains a model with GRPO on a task.
+ *
+ * @example
+ * import { defineTask, train, writeTinyModel } from 'grpo';
+ *
+ * const task = defineTask({
+ *   name: 'brief',
+ *   rows: ['a', 'b', 'c'],
+ *   prompt: (row) => row,
+ *   rewards: { brief: (completion) => 1 / (1 + completion.length) },
+ * });
+ * const { after, model } = await train({
+ *   model: await writeTinyModel('models/tiny'),
+ *   task,
+ *   settings: { train: { steps: 2 }, rollout: { maxNewTokens: 8 } },
+ *   onStep: (row) => console.log(row.step, row.reward),
+ * });
+ * console.log(after?.greedy.reward, model);
+ *
+ * @throws UsageError for settings that are wrong, UserError and its kind for files, models and rewards
+ */
+export async function train(options: TrainOptions): Promise<RunResult> {
+  await using session = await openRun(options);
+  return resultOf(session, await trainGrpo(session, options.stages));
+}
+
+/**
+ * Fine-tunes a model on the demonstrations of a task, by imitation: `settings.sft` has its steps and learning rate.
+ *
+ * @example
+ * import { defineTask, sft, writeTinyModel } from 'grpo';
+ *
+ * const task = defineTask({
+ *   name: 'doubles',
+ *   rows: [1, 2, 3, 4],
+ *   prompt: (row) => `${row} + ${row} =`,
+ *   demonstration: (row) => ` ${2 * row}`,
+ *   rewards: {},
+ * });
+ * const model = await writeTinyModel('models/tiny');
+ * const run = await sft({ model, task, settings: { sft: { steps: 2 }, rollout: { maxNewTokens: 8 } } });
+ * console.log(run.steps, run.model);
+ */
+export async function sft(options: SftOptions): Promise<RunResult> {
+  refuseUnknown(nameOf('sft'), options, RUN_OPTIONS);
+  await using session = await open('sft', options);
+  return resultOf(session, await trainSft(session));
+}
+
+/**
+ * Measures a model on the held-out problems of a task: rewards, and accuracy where the task can tell.
+ *
+ * @example
+ * import { defineTask, evaluate, writeTinyModel } from 'grpo';
+ *
+ * const task = defineTask({
+ *   name: 'doubles',
+ *   rows: [1, 2, 3, 4],
+ *   prompt: (row) => `${row} + ${row} =`,
+ *   rewards: {},
+ *   isCorrect: (completion, row) => Number(completion) === 2 * row,
+ * });
+ * const model = await writeTinyModel('models/tiny');
+ * const { greedy } = await evaluate({ model, task, settings: { rollout: { maxNewTokens: 8 } } });
+ * console.log(greedy.accuracy, greedy.low, greedy.high);
+ */
+export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
+  refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings']);
+  const { config } = resolveRun('eval', options);
+  if (config.threads !== undefined) setThreads(config.threads);
+  const model = openModel(config);
+  using _ = model.decoder;
+  const sampling = samplingOf(config, options.task.stop);
+  return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed);
+}
+
+/**
+ * Opens the run that {@link train} would train, for a loop of your own. To be disposed: it holds the model, the
+ * optimizer and the run folder.
+ *
+ * @example
+ * import { defineTask, grpoStep, openRun, saveModel, stages, writeTinyModel } from 'grpo';
+ *
+ * const task = defineTask({
+ *   name: 'brief',
+ *   rows: ['a', 'b', 'c'],
+ *   prompt: (row) => row,
+ *   rewards: { brief: (completion) => 1 / (1 + completion.length) },
+ * });
+ * const model = await writeTinyModel('models/tiny');
+ * await using session = await openRun({ model, task, settings: { rollout: { maxNewTokens: 8 } } });
+ * const trainer = { ...session, reference: undefined, stages };
+ * const { loss } = await grpoStep(trainer, task.train, 0, 1e-3);
+ * console.log(loss);
+ * saveModel(session.model, 'models/after-one-step');
+ */
+export async function openRun(options: TrainOptions): Promise<Session> {
+  refuseUnknown(nameOf('train'), options, [...RUN_OPTIONS, 'stages']);
+  return open('train', options);
+}
+
+async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Session> {
+  const { task, resume, signal, onStep, onEvaluation, onNote = console.warn } = options;
+  if (resume && options.output === undefined)
+    throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
+  return openSession(resolveRun(verb, options), {
+    task,
+    resume,
+    signal,
+    watcher: {
+      step: (row) => onStep?.(row),
+      evaluated: (result, step) => onEvaluation?.(result, step),
+      note: (text) => onNote(text),
+    },
+  });
+}
+
+function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {
+  const model = step > 0 ? `${folder.checkpoints}/step-${step}` : undefined;
+  return { ...end, output: folder.path, model, steps: step, tokens };
+}

@@ -1,0 +1,140 @@
+/**
+ * What a template computes with. Text, booleans, `null` (None) and `undefined` (Undefined) are JavaScript's own; a
+ * `number` is always an int, a float is a {@link Float}; a list is an array, a dict a Map with text keys.
+ */
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | Value[]
+  | Dict
+  | Float
+  | Tuple
+  | View
+  | Lazy
+  | Markup
+  | Namespace
+  | Loop
+  | Callable;
+
+export type Dict = Map<string, Value>;
+
+export class Float {
+  constructor(readonly value: number) {}
+}
+
+export class Tuple {
+  constructor(readonly items: readonly Value[]) {}
+}
+
+/** What `dict.items()`, `keys()`, `values()` and `range` give: it can be walked again and again. */
+export class View {
+  constructor(
+    readonly items: readonly Value[],
+    /** Only a range takes an index. */
+    readonly indexable: boolean,
+  ) {}
+}
+
+/** Python's generator, which most filters give: what was taken is gone, its length is unknown, it is never false. */
+export class Lazy {
+  constructor(readonly rest: Value[]) {}
+}
+
+/** What the filter `safe` gives. Python escapes what is added to it, so nothing but printing is supported. */
+export class Markup {
+  constructor(readonly text: string) {}
+}
+
+export class Namespace {
+  constructor(readonly attributes: Dict) {}
+}
+
+/** The variable `loop`. */
+export class Loop {
+  constructor(
+    readonly items: readonly Value[],
+    readonly index0: number,
+  ) {}
+}
+
+export type Keywords = ReadonlyMap<string, Value>;
+
+export class Callable {
+  constructor(
+    readonly name: string,
+    readonly call: (args: readonly Value[], keywords: Keywords) => Value,
+  ) {}
+}
+
+/** A value of the program as a value of the template. A whole number becomes an int: JavaScript has no other 1.0. */
+export function toValue(input: unknown): Value {
+  if (input === null || ['string', 'boolean', 'undefined'].includes(typeof input)) return input as Value;
+  if (typeof input === 'number') return Number.isInteger(input) ? int(input) : new Float(input);
+  if (Array.isArray(input)) return input.map(toValue);
+  if (typeof input === 'object' && input instanceof Callable) return input;
+  if (typeof input === 'object') {
+    const given = Object.entries(input).filter(([, value]) => value !== undefined);
+    return new Map(given.map(([key, value]) => [key, toValue(value)]));
+  }
+  throw new Error(`a template cannot be given a ${typeof input}`);
+}
+
+/** @throws Error beyond 2⁵³, where Python's ints go on and JavaScript's numbers lose digits. */
+export function int(value: number): number {
+  if (Number.isSafeInteger(value)) return value;
+  throw new Error(`the whole number ${value} is too large: beyond 2^53 it would lose digits`);
+}
+
+/** The kind of a value in Python's words, for messages. */
+export function kindOf(value: Value): string {
+  if (value === undefined) return 'undefined';
+  if (value === null) return 'None';
+  if (typeof value === 'string') return 'text';
+  if (value instanceof Markup) return 'safe text';
+  if (typeof value === 'number') return 'int';
+  if (typeof value === 'boolean') return 'bool';
+  if (Array.isArray(value)) return 'list';
+  if (value instanceof Map) return 'dict';
+  if (value instanceof Lazy) return 'generator';
+  if (value instanceof Callable) return `function ${value.name}`;
+  return value.constructor.name.toLowerCase();
+}
+
+export function isTrue(value: Value): boolean {
+  if (typeof value === 'object' && value !== null) {
+    if (Array.isArray(value)) return value.length > 0;
+    if (value instanceof Map) return value.size > 0;
+    if (value instanceof Float) return value.value !== 0;
+    if (value instanceof Tuple || value instanceof View) return value.items.length > 0;
+    if (value instanceof Markup) return value.text !== '';
+    return true;
+  }
+  return Boolean(value);
+}
+
+/** The number behind an int, a float or a bool; undefined for anything else. */
+export function numberOf(value: Value): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'boolean') return Number(value);
+  return value instanceof Float ? value.value : undefined;
+}
+
+/** The elements of what Python can iterate over. What a generator had is gone then. */
+export function iterate(value: Value): readonly Value[] {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Tuple || value instanceof View) return value.items;
+  if (value instanceof Map) return [...value.keys()];
+  if (value instanceof Lazy) return value.rest.splice(0);
+  if (typeof value === 'string') return Array.from(value);
+  if (value === undefined) return [];
+  throw new Error(`${kindOf(value)} cannot be iterated over`);
+}
+
+/** How many elements, in a text how many code points. */
+export function lengthOf(value: Value): number {
+  if (value instanceof Lazy || value instanceof Loop) throw new Error(`a ${kindOf(value)} has no length`);
+  return iterate(value).length;
+}

@@ -1,0 +1,88 @@
+import { excerpt, FormatError } from '../../formats/format-error.js';
+import { isObject } from '../../formats/json.js';
+import type { StepRecord } from '../record.js';
+import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
+import { completedRow, looksCompleted } from './completed-row.js';
+import { linesOf } from './lines.js';
+import { literal } from './literal.js';
+import type { Place } from './place.js';
+import { BrokenParts, type Reading } from './reading.js';
+
+/** A step that has more is read in parts; so is a file that tells no steps. */
+const MOST_ROWS = 4096;
+
+/** Whether the file begins with a row of a table of completions. */
+export const isCompletionLines = ({ head }: Place): boolean =>
+  looksCompleted(head.trimStart().split('\n', 1)[0]!);
+
+/**
+ * Reads JSON Lines of completions with ids, masks, rewards or texts: each run of rows of one step is a record.
+ *
+ * @throws FormatError when the file has no row
+ */
+export function readCompletionLines({ path }: Place): Reading {
+  const broken = new BrokenParts();
+  const context: TableContext = { producer: { name: 'completions' } };
+  const [first] = stepsOf(path, new BrokenParts());
+  if (!first) throw new FormatError(path, 'no row has a completion as text or as token ids');
+  const notes = first.told ? [] : ['The rows tell no step: the file is taken in parts of whole groups.'];
+  return {
+    kind: 'completions, JSON Lines',
+    files: [path],
+    records: completionRecords(path, context, broken),
+    isGrpo: true,
+    broken,
+    notes,
+  };
+}
+
+/** The records of a file of completions, one at a time. */
+export function completionRecords(
+  path: string,
+  context: TableContext,
+  broken: BrokenParts,
+): Iterable<StepRecord> {
+  let counts = true;
+  return {
+    *[Symbol.iterator]() {
+      // What is broken is counted the first time only.
+      const own = counts ? broken : new BrokenParts();
+      counts = false;
+      for (const { step, rows } of stepsOf(path, own)) yield recordOf(step, rows, context);
+    },
+  };
+}
+
+interface StepRows {
+  step: number;
+  rows: Completed[];
+  /** Whether the rows told the step. */
+  told: boolean;
+}
+
+function* stepsOf(path: string, broken: BrokenParts): Generator<StepRows> {
+  let open: StepRows | undefined;
+  for (const { line, text, cut } of linesOf(path)) {
+    const row = cut ? undefined : literal(text.trim());
+    const found = isObject(row) ? completedRow(row) : undefined;
+    if (!found) {
+      broken.add({ file: path, line, reason: `no completion: ${excerpt(text.trim())}` });
+      continue;
+    }
+    const told = found.step !== undefined;
+    const step = found.step ?? open?.step ?? 1;
+    const full = open && open.rows.length >= MOST_ROWS && begins(open.rows.at(-1)!, found.completed);
+    if (open && (step !== open.step || full)) {
+      yield open;
+      open = undefined;
+    }
+    // Without steps the parts are counted.
+    open ??= { step: told ? step : step + Number(full ?? false), rows: [], told };
+    open.rows.push(found.completed);
+  }
+  if (open) yield open;
+}
+
+/** Whether another prompt's completions begin. */
+const begins = (before: Completed, now: Completed) =>
+  before.group !== now.group || (now.group === undefined && promptKey(before) !== promptKey(now));

@@ -1,0 +1,74 @@
+/** Lines of text files of any size, holding one at a time. Read synchronously: records are asked for one by one. */
+import { closeSync, openSync } from 'node:fs';
+import { onFile } from '../../formats/file-error.js';
+import { readFully } from '../../formats/file-io.js';
+import { requireFile } from '../../formats/read-file.js';
+
+const CHUNK_BYTES = 2 ** 20;
+/** No row of a log or a table is longer; what is would not fit into memory some day. */
+const MAX_LINE_CHARACTERS = 2 ** 25;
+
+/** A line, or a part of one between carriage returns: progress bars write over themselves. */
+export interface Line {
+  /** 1-based number of the line. */
+  line: number;
+  text: string;
+  /** Whether it was longer than is read, and the rest left out. */
+  cut?: true;
+}
+
+/** The text of a file in pieces. Bytes that are no UTF-8 become U+FFFD: two processes may write into one log. */
+export function* chunksOf(path: string): Generator<string> {
+  onFile('read', path, () => requireFile(path));
+  const fd = onFile('read', path, () => openSync(path, 'r'));
+  try {
+    const decoder = new TextDecoder('utf-8');
+    const bytes = new Uint8Array(CHUNK_BYTES);
+    let position = 0;
+    for (;;) {
+      const count = onFile('read', path, () => readFully(fd, bytes, position));
+      if (count > 0) yield decoder.decode(bytes.subarray(0, count), { stream: true });
+      position += count;
+      if (count < CHUNK_BYTES) break;
+    }
+    const rest = decoder.decode();
+    if (rest !== '') yield rest;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The lines of a file, without those that are blank. */
+export function* linesOf(path: string): Generator<Line> {
+  let line = 1;
+  let rest = '';
+  let cut = false;
+  for (const chunk of chunksOf(path)) {
+    const text = rest + chunk;
+    let start = 0;
+    for (const match of text.matchAll(/[\r\n]/g)) {
+      yield* lineOf(line, text.slice(start, match.index), cut);
+      cut = false;
+      start = match.index + 1;
+      if (match[0] === '\n') line++;
+    }
+    rest = text.slice(start);
+    if (rest.length > MAX_LINE_CHARACTERS) {
+      // Only the beginning is kept, with nothing of it read as if it were whole.
+      rest = rest.slice(0, 1000);
+      cut = true;
+    }
+  }
+  yield* lineOf(line, rest, cut);
+}
+
+function* lineOf(line: number, text: string, cut: boolean): Generator<Line> {
+  if (text.trim() === '') return;
+  yield cut ? { line, text: text.slice(0, 1000), cut: true } : { line, text };
+}
+
+/** A line as it would look without colours and movements of the cursor. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what ANSI sequences begin with
+  return text.includes('\u001b') ? text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '') : text;
+}

@@ -1,0 +1,82 @@
+/** Diagnostics that grpo-dual prints; its texts are Chinese, the numbers stand between signs of their own. */
+import { type Collected, Collector } from '../collector.js';
+import type { Line } from '../lines.js';
+import { literal } from '../literal.js';
+import { grpoDual } from '../producers/others.js';
+import type { LogFormat } from './log-format.js';
+
+const AT_STEP = /@step\s?(\d+)\]|\[Step (\d+)\]|\[步骤\s?(\d+)\]/;
+const NUMBER = '([-+]?(?:[\\d.]+(?:e[-+]?\\d+)?|nan|inf))';
+
+/** What a line with a step tells, and its name in ours. */
+const NUMBERS: readonly (readonly [RegExp, string])[] = [
+  [new RegExp(`Fairness[^\\]]*\\] Entropy: mean=${NUMBER}`), 'entropy'],
+  [new RegExp(`Fairness[^\\]]*\\] Entropy: .*min=${NUMBER}`), 'entropy_min'],
+  [new RegExp(`Fairness[^\\]]*\\] Entropy: .*max=${NUMBER}`), 'entropy_max'],
+  [new RegExp(`Reward Scale[^\\]]*\\] F: std=${NUMBER}`), 'rewards/fairness/std'],
+  [new RegExp(`Reward Scale[^\\]]*\\] .*\\bH: std=${NUMBER}`), 'rewards/hallucination/std'],
+  [new RegExp(`Judge[^\\]]*\\] time=${NUMBER}s`), 'judge_time'],
+  [new RegExp(`\\(F:${NUMBER}%`), 'trunc_percent_f'],
+  [new RegExp(`\\bH:${NUMBER}%\\)`), 'trunc_percent_h'],
+];
+const FLAT_GROUPS = /(\d+)\/(\d+)\s*组/;
+const PROVIDERS = /providers=(\{[^}]*\})/;
+/** `Fairness样本 0: entropy=0.032`, of whatever step is being printed. */
+const SAMPLE = new RegExp(`样本 \\d+: entropy=${NUMBER}`);
+
+export class DualConsole implements LogFormat {
+  readonly hints = { isGrpo: true, producer: grpoDual };
+  readonly #collector = new Collector();
+  #step: number | undefined;
+  #values: Record<string, number> = {};
+  #entropies: number[] = [];
+  #line = 0;
+
+  get rows(): number {
+    return this.#collector.rows + Number(Object.keys(this.#values).length + this.#entropies.length > 0);
+  }
+
+  kind(): string {
+    return 'grpo-dual console log';
+  }
+
+  take({ line, text }: Line): void {
+    const at = text.includes('[') ? AT_STEP.exec(text) : null;
+    const step = Number(at?.[1] ?? at?.[2] ?? at?.[3] ?? Number.NaN);
+    if (at && step !== this.#step) this.#close(step, line);
+    const sample = text.includes('entropy=') ? SAMPLE.exec(text) : null;
+    if (sample) this.#entropies.push(Number(sample[1]));
+    if (!at) return;
+    for (const [pattern, name] of NUMBERS) {
+      const found = pattern.exec(text);
+      if (found) this.#values[name] = Number(found[1]);
+    }
+    const flat = FLAT_GROUPS.exec(text);
+    if (flat && text.includes('std')) this.#values.frac_reward_zero_std = Number(flat[1]) / Number(flat[2]);
+    const providers = literal(PROVIDERS.exec(text)?.[1] ?? '');
+    for (const [name, count] of Object.entries(providers ?? {}))
+      if (typeof count === 'number') this.#values[`provider_${name}`] = count;
+  }
+
+  finish(): Collected {
+    this.#close(undefined, this.#line);
+    return this.#collector.finish();
+  }
+
+  #close(next: number | undefined, line: number): void {
+    const values = this.#values;
+    if (this.#entropies.length > 0)
+      values.entropy ??= this.#entropies.reduce((a, b) => a + b, 0) / this.#entropies.length;
+    const [f, h] = [values.trunc_percent_f, values.trunc_percent_h];
+    if (f !== undefined && h !== undefined) values['completions/clipped_ratio'] = (f + h) / 200;
+    if (Object.keys(values).length > 0) {
+      const names = Object.keys(values);
+      const step = this.#step === undefined ? {} : { step: this.#step };
+      this.#collector.add({ values, names, ...step }, this.#line);
+    }
+    this.#step = next;
+    this.#line = line;
+    this.#values = {};
+    this.#entropies = [];
+  }
+}

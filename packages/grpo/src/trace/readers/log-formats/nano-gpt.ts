@@ -1,0 +1,115 @@
+/** Masked-diffusion GRPO in nano_gpt: lines of micro-steps, and one an iteration. */
+import { type Collected, Collector } from '../collector.js';
+import type { Line } from '../lines.js';
+import type { Producer } from '../producers/index.js';
+import { unknown } from '../producers/others.js';
+import type { LogFormat } from './log-format.js';
+
+const ITERATION =
+  /\biter (\d+): loss ([-+\w.]+)(?: \(main ([-+\w.]+), critic ([-+\w.]+)\))?(?:, time ([\d.]+)\s*ms)?/;
+const MICRO = /\[Micro (\d+)\]\s*(?:(\d+)\.)?/;
+const REWARDS = /rewards=([-+\w.]+)±([-+\w.]+)/;
+const MASKS = /masks_in_X=(\d+)/;
+
+/** Names that the lines use for numbers of a micro-step, in ours. */
+const NAMED: readonly (readonly [RegExp, string])[] = [
+  [/\bpg_loss=([-+\w.]+)/, 'policy_loss'],
+  // Of whole sequences, so not the KL a token that others log.
+  [/\bavg_kl=([-+\w.]+)/, 'sequence_kl'],
+  [/\bkl=([-+\w.]+)/, 'sequence_kl'],
+  [/\bkl_penalty=([-+\w.]+)/, 'kl_penalty'],
+  [/\btotal=([-+\w.]+)/, 'total'],
+  [/\bavg_seq_log_prob=([-+\w.]+)/, 'sequence_logprob'],
+];
+
+/** Warnings that say that a micro-step taught nothing. */
+const EVENTS: readonly (readonly [string, string])[] = [
+  ['No masks in batch', 'skipped/no_masks'],
+  ['completions are identical', 'skipped/identical'],
+  ['All advantages are near zero', 'warnings/zero_advantages'],
+  ['sequence_log_probs', 'warnings/zero_logprobs'],
+  ['No masked positions', 'warnings/no_masked_positions'],
+];
+
+const producer: Producer = {
+  ...unknown,
+  name: 'nano_gpt',
+  meaning: () => ({ hidesNotFinite: false }),
+  declares: () => ({ kl: 'k1' }),
+};
+
+export class NanoGpt implements LogFormat {
+  readonly #collector = new Collector();
+  #sums = new Map<string, { sum: number; count: number }>();
+  #counts: Record<string, number> = {};
+  #micros = new Set<string>();
+  #isGrpo = false;
+
+  /** Pre-training logs iterations too, but has neither micro-steps nor a critic. */
+  get hints() {
+    return { producer, ...(this.#isGrpo && { isGrpo: true }) };
+  }
+
+  get rows(): number {
+    return this.#collector.rows;
+  }
+
+  kind(): string {
+    return 'nano_gpt log of micro-steps and iterations';
+  }
+
+  take({ line, text }: Line): void {
+    const iteration = text.includes('iter ') ? ITERATION.exec(text) : null;
+    if (iteration) this.#end(iteration, line);
+    else if (/=|WARNING/.test(text)) this.#detail(text);
+  }
+
+  finish(): Collected {
+    return this.#collector.finish();
+  }
+
+  #detail(text: string): void {
+    for (const [words, name] of EVENTS)
+      if (text.includes(words) && /WARNING/i.test(text)) this.#counts[name] = (this.#counts[name] ?? 0) + 1;
+    const micro = MICRO.exec(text);
+    if (micro) this.#isGrpo = true;
+    if (micro && micro[2] !== undefined) this.#micros.add(micro[1]!);
+    // The details of the loss stand on lines of their own, indented.
+    if (!micro && !/^\s+\w+=/.test(text)) return;
+    const rewards = REWARDS.exec(text);
+    if (rewards) {
+      this.#sum('reward', rewards[1]!);
+      this.#sum('reward_std', rewards[2]!);
+      if (Number(rewards[2]) === 0) this.#counts.flat = (this.#counts.flat ?? 0) + 1;
+    }
+    const masks = MASKS.exec(text);
+    if (masks) this.#sum('masked_positions', masks[1]!);
+    for (const [pattern, name] of NAMED) {
+      const found = pattern.exec(text);
+      if (found) this.#sum(name, found[1]!);
+    }
+  }
+
+  #sum(name: string, text: string): void {
+    const value = Number(text.replace(/^([+-]?)inf$/, '$1Infinity'));
+    const known = this.#sums.get(name);
+    this.#sums.set(name, { sum: (known?.sum ?? 0) + value, count: (known?.count ?? 0) + 1 });
+  }
+
+  #end([, step, loss, , critic, time]: RegExpExecArray, line: number): void {
+    if (critic !== undefined) this.#isGrpo = true;
+    const values: Record<string, number> = {};
+    for (const [name, { sum, count }] of this.#sums) values[name] = sum / count;
+    const scored = this.#sums.get('reward')?.count;
+    const { flat = 0, ...counts } = this.#counts;
+    Object.assign(values, counts);
+    if (scored !== undefined) values.frac_reward_zero_std = flat / scored;
+    if (this.#micros.size > 0) values.micro_steps = this.#micros.size;
+    values.loss = Number(loss);
+    if (time !== undefined) values.step_time = Number(time) / 1000;
+    this.#sums = new Map();
+    this.#counts = {};
+    this.#micros = new Set();
+    this.#collector.add({ values, step: Number(step), names: Object.keys(values) }, line);
+  }
+}

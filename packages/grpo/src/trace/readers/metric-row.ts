@@ -1,0 +1,92 @@
+/** A row of metrics out of whatever object a log holds: numbers by name, and the step. */
+
+/** Names of the step, the surest first. */
+const STEP_NAMES = [
+  'step',
+  'global_step',
+  'global_step/max_steps',
+  'train/global_step',
+  'training/global_step',
+  'train_step',
+  'train/step',
+  'iteration',
+  'iter',
+  'progress/batch',
+  '_step',
+] as const;
+
+/** Objects that only hold the metrics: their name is no part of the metrics' names. */
+const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log']);
+
+/** More are no metrics but weights, or text. */
+const MOST_METRICS = 2000;
+const MOST_LEVELS = 4;
+
+/** Names that a row of training metrics has at least one of. */
+const METRIC =
+  /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^(actor|critic|response_length)\/|^(loss|reward|entropy|mismatch_kl)\/|^optim\/|^env\/|^train\//;
+
+export interface MetricRow {
+  values: Record<string, number>;
+  /** As the row tells it. */
+  step?: number;
+  /** The last step of the run, where the row tells it. */
+  lastStep?: number;
+  /** Every name, that of the step too. */
+  names: readonly string[];
+}
+
+/** The numbers of an object; undefined when nothing in it is a metric of training. */
+export function metricRow(object: Record<string, unknown>): MetricRow | undefined {
+  const flat: [string, unknown][] = [];
+  flatten(object, '', MOST_LEVELS, flat);
+  const values: Record<string, number> = {};
+  const all = new Map(flat);
+  for (const [name, value] of flat) {
+    const number = numberOf(value);
+    if (number !== undefined && name !== '__proto__') values[name] = number;
+  }
+  const stepName = STEP_NAMES.find((name) => stepOf(all.get(name)) !== undefined);
+  for (const name of STEP_NAMES) delete values[name];
+  if (!Object.keys(values).some((name) => METRIC.test(name))) return undefined;
+  const names = flat.map(([name]) => name);
+  if (stepName === undefined) return { values, names };
+  return { values, names, ...stepOf(all.get(stepName)) };
+}
+
+/** A step, or a step and the last one: `12/500`. */
+function stepOf(value: unknown): { step: number; lastStep?: number } | undefined {
+  const parts = typeof value === 'string' ? /^(\d+)\/(\d+)$/.exec(value) : null;
+  if (parts) return { step: Number(parts[1]), lastStep: Number(parts[2]) };
+  const step = numberOf(value);
+  return step !== undefined && Number.isFinite(step) ? { step } : undefined;
+}
+
+/** A number, or one in quotes; `nan` and `inf` too. Anything else is none, `'12 s'` and `true` for instance. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const text = value.trim();
+  if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return Number(text);
+  const special = /^([+-]?)(nan|inf|infinity)$/i.exec(text);
+  if (!special) return undefined;
+  if (special[2]!.toLowerCase() === 'nan') return Number.NaN;
+  return special[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+}
+
+function flatten(
+  object: Record<string, unknown>,
+  prefix: string,
+  levels: number,
+  into: [string, unknown][],
+): void {
+  for (const [key, value] of Object.entries(object)) {
+    if (into.length >= MOST_METRICS) return;
+    const nested = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!nested) into.push([prefix + key, value]);
+    else if (levels > 0) {
+      const inner = prefix === '' && WRAPPERS.has(key) ? '' : `${prefix}${key}/`;
+      flatten(value as Record<string, unknown>, inner, levels - 1, into);
+    }
+  }
+}

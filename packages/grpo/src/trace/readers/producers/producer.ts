@@ -1,0 +1,27 @@
+import type { Declared } from '../../declared.js';
+import type { MetricSeries } from '../../series.js';
+
+/** What a trainer calls its metrics, and what its numbers mean. */
+export interface Producer {
+  name: string;
+  /** Whether a log with these names is its own. */
+  wrote(names: ReadonlySet<string>): boolean;
+  /** TRL's name for each of its own that has one, with a factor where the unit differs; the first to come wins. */
+  names?: Readonly<Record<string, string | readonly [name: string, factor: number]>>;
+  /** The same for families of names. */
+  patterns?: readonly (readonly [RegExp, string])[];
+  /** Adds what follows from several of its metrics, in TRL's names. */
+  derive?(values: Record<string, number>): void;
+  /** Whether an entry is a mean over the steps since the last entry, rather than one step. */
+  averages: boolean;
+  /** How its numbers are to be read. */
+  meaning?(entries: MetricSeries['entries']): Partial<MetricSeries>;
+  /** What follows of the settings from the metrics that are there. */
+  declares?(entries: MetricSeries['entries']): Declared;
+}
+
+/** The mean of those that are there, as `target`. */
+export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
+  const known = sources.flatMap((name) => values[name] ?? []);
+  if (known.length > 0) values[target] ??= known.reduce((a, b) => a + b, 0) / known.length;
+}

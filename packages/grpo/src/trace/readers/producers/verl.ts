@@ -1,0 +1,38 @@
+import type { Producer } from './producer.js';
+
+/** verl, and what was made from it (EasyR1, Search-R1): an entry a step. */
+export const verl: Producer = {
+  name: 'verl',
+  wrote: (names) => [...names].some((name) => /^(actor|critic)\/[a-z_]+/.test(name)),
+  names: {
+    'critic/rewards/mean': 'reward',
+    'critic/score/mean': 'rewards/score/mean',
+    'actor/loss': 'loss',
+    'actor/pg_loss': 'policy_loss',
+    'actor/entropy': 'entropy',
+    'actor/entropy_loss': 'entropy',
+    'actor/kl_loss': 'kl',
+    'actor/reward_kl_penalty': 'kl',
+    'actor/grad_norm': 'grad_norm',
+    'actor/lr': 'learning_rate',
+    'actor/lr(1e-4)': ['learning_rate', 1e-4],
+    'actor/pg_clipfrac': 'clip_ratio/region_mean',
+    'response_length/mean': 'completions/mean_length',
+    'response_length/min': 'completions/min_length',
+    'response_length/max': 'completions/max_length',
+    'response_length/clip_ratio': 'completions/clipped_ratio',
+    'timing_s/step': 'step_time',
+    'perf/total_num_tokens': 'step_tokens',
+  },
+  patterns: [
+    [/^val-core\/.+\/(?:reward|acc)\/mean@\d+$/, 'eval_reward'],
+    [/^val\/test_score\/.+$/, 'eval_reward'],
+  ],
+  derive(values) {
+    // It logs no deviation; where the extremes are one value it is 0.
+    const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
+    if (least !== undefined && least === most) values.reward_std = 0;
+  },
+  averages: false,
+  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+};

@@ -1,0 +1,57 @@
+import type { Declared } from '../declared.js';
+import type { StepRecord } from '../record.js';
+import type { MetricSeries } from '../series.js';
+
+/** A part of a file that could not be read. */
+export interface BrokenPart {
+  file: string;
+  /** 1-based; missing where the format has no lines. */
+  line?: number;
+  reason: string;
+}
+
+/** How much could not be read, and the first few of it. */
+export interface Broken {
+  readonly count: number;
+  readonly first: readonly BrokenPart[];
+}
+
+/** One completion of a table of completions. */
+export interface CompletionRow {
+  step: number;
+  prompt?: string;
+  completion: string;
+  /** By the name of the reward; NaN where there is no value. */
+  rewards: Readonly<Record<string, number>>;
+  advantage?: number;
+}
+
+/** What a path was recognised as, and what it holds. */
+export interface Reading {
+  /** For people: `TRL trainer_state.json`. */
+  kind: string;
+  files: readonly string[];
+  series?: MetricSeries;
+  /** Each is read when it is asked for; what cannot be read is passed over and counted in {@link Reading.broken}. */
+  records?: Iterable<StepRecord>;
+  /** Those of the records that have texts. */
+  completions?: Iterable<CompletionRow>;
+  declared?: Declared;
+  /** Whether anything in it is about GRPO: logs of supervised training are not. */
+  isGrpo: boolean;
+  /** Grows while records are read. */
+  broken: Broken;
+  /** What was found and how it was taken, and what can therefore not be judged. */
+  notes: readonly string[];
+}
+
+/** Collects what could not be read. */
+export class BrokenParts implements Broken {
+  count = 0;
+  readonly first: BrokenPart[] = [];
+
+  add(part: BrokenPart): void {
+    this.count++;
+    if (this.first.length < 5) this.first.push(part);
+  }
+}

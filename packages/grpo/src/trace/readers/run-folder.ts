@@ -1,0 +1,160 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
+import { excerpt } from '../../formats/format-error.js';
+import { isObject } from '../../formats/json.js';
+import type { Declared } from '../declared.js';
+import { declaredOf } from '../declared-of.js';
+import type { StepRecord } from '../record.js';
+import { Collector, type RawEntry } from './collector.js';
+import { completionRecords } from './completion-lines.js';
+import { linesOf } from './lines.js';
+import { literal } from './literal.js';
+import { metricRow } from './metric-row.js';
+import { type Place, placeOf } from './place.js';
+import { ours } from './producers/ours.js';
+import { BrokenParts, type Reading } from './reading.js';
+import { type SeriesReading, seriesOf } from './series-of.js';
+import { recordsIn, stepFolders } from './step-folders.js';
+
+const METRICS = 'metrics.jsonl';
+const COMPLETIONS = 'completions.jsonl';
+const STEPS = 'steps';
+
+/** Whether a folder is that of a run of ours. */
+export const isRunFolder = ({ isFolder, names }: Place): boolean =>
+  isFolder && names.includes('config.json') && names.includes(METRICS);
+
+/** Reads a run's metrics, timings, evaluations, completions and step records. */
+export function readRunFolder({ path }: Place): Reading {
+  const broken = new BrokenParts();
+  const notes: string[] = [];
+  const record = recordOf(path, notes);
+  const declared = record && declaredIn(record, notes);
+  const log = readMetrics(path, broken, record);
+  const isGrpo = log?.isGrpo ?? false;
+  const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
+  if (!log) notes.push(`${METRICS} has no row yet: the run has not ended its first step.`);
+  notes.push(...(log?.notes ?? []));
+  const files = ['config.json', METRICS, 'timings.jsonl', 'eval.jsonl', COMPLETIONS]
+    .map((name) => join(path, name))
+    .filter((file) => existsSync(file));
+  return {
+    kind: 'run folder of grpo',
+    files,
+    ...(log && { series: log.series }),
+    ...(records && { records }),
+    ...(declared && isGrpo && { declared: { ...log?.declared, ...declared } }),
+    isGrpo: isGrpo || records !== undefined,
+    broken,
+    notes,
+  };
+}
+
+/** The run's configuration, or a note of why there is none. */
+function recordOf(path: string, notes: string[]): ConfigRecord | undefined {
+  try {
+    return readRecord(path);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    notes.push(`The settings are not known: ${error.message.split('\n', 1)[0]}`);
+    return undefined;
+  }
+}
+
+function declaredIn({ values }: ConfigRecord, notes: string[]): Declared | undefined {
+  const nested: Record<string, unknown> = {};
+  for (const [path, { value }] of Object.entries(values)) {
+    const keys = path.split('.');
+    const last = keys.pop()!;
+    let holder = nested;
+    for (const key of keys) {
+      holder[key] ??= {};
+      if (!isObject(holder[key])) return undefined;
+      holder = holder[key];
+    }
+    // Rewards in code have no module; what they are is of no matter here.
+    if (value !== undefined && path !== 'rewards') holder[last] = value;
+  }
+  const parsed = configSchema.safeParse(nested);
+  if (parsed.success) return declaredOf(parsed.data as Config);
+  notes.push('The settings are those of another version of grpo and are not used.');
+  return undefined;
+}
+
+function readMetrics(
+  path: string,
+  broken: BrokenParts,
+  record: ConfigRecord | undefined,
+): SeriesReading | undefined {
+  const collector = new Collector();
+  readRows(join(path, METRICS), collector, broken, '');
+  const evaluations = join(path, 'eval.jsonl');
+  if (existsSync(evaluations)) readRows(evaluations, collector, broken, 'eval_');
+  if (collector.rows === 0) return undefined;
+  const collected = collector.finish();
+  const timings = join(path, 'timings.jsonl');
+  if (existsSync(timings)) addTimings(collected.entries, timings, broken);
+  const version = record?.versions.grpo;
+  return seriesOf(collected, { producer: ours, ...(version !== undefined && { version }) });
+}
+
+function readRows(file: string, collector: Collector, broken: BrokenParts, prefix: string): void {
+  for (const { line, text } of linesOf(file)) {
+    const value = literal(text.trim());
+    const row = isObject(value) ? metricRow(prefixed(value, prefix)) : undefined;
+    if (row) collector.add(row, line);
+    else broken.add({ file, line, reason: `not a row of metrics: ${excerpt(text.trim())}` });
+  }
+}
+
+const prefixed = (row: Record<string, unknown>, prefix: string) =>
+  prefix === ''
+    ? row
+    : Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name === 'step' ? name : prefix + name, value]),
+      );
+
+/** Adds what the machine took to the entries of the same steps. */
+function addTimings(entries: readonly RawEntry[], file: string, broken: BrokenParts): void {
+  const bySteps = new Map(entries.map((entry) => [entry.step, entry]));
+  for (const { line, text } of linesOf(file)) {
+    const row = literal(text.trim());
+    if (!isObject(row) || typeof row.step !== 'number') {
+      broken.add({ file, line, reason: `not a row of timings: ${excerpt(text.trim())}` });
+      continue;
+    }
+    const { step, ...times } = row;
+    const numbers = Object.entries(times).filter(
+      (pair): pair is [string, number] => typeof pair[1] === 'number',
+    );
+    Object.assign(bySteps.get(step as number)?.values ?? {}, Object.fromEntries(numbers));
+  }
+}
+
+/** Step records, and of all other steps what their completions tell, in the order of the steps. */
+function recordsOf(
+  path: string,
+  broken: BrokenParts,
+  declared: Declared | undefined,
+): Iterable<StepRecord> | undefined {
+  const steps = join(path, STEPS);
+  const folders = existsSync(steps) ? stepFolders(placeOf(steps)) : [];
+  const file = join(path, COMPLETIONS);
+  const full = recordsIn(folders, broken);
+  if (!existsSync(file)) return folders.length > 0 ? full : undefined;
+  const context = { producer: { name: 'grpo' }, plainSum: false, ...(declared && { declared }) };
+  const partial = completionRecords(file, context, broken);
+  return { [Symbol.iterator]: () => inOrder(full, partial) };
+}
+
+function* inOrder(full: Iterable<StepRecord>, partial: Iterable<StepRecord>): Generator<StepRecord> {
+  const seconds = partial[Symbol.iterator]();
+  let second = seconds.next();
+  for (const first of full) {
+    for (; !second.done && second.value.step < first.step; second = seconds.next()) yield second.value;
+    while (!second.done && second.value.step === first.step) second = seconds.next();
+    yield first;
+  }
+  for (; !second.done; second = seconds.next()) yield second.value;
+}

@@ -1,0 +1,123 @@
+import type { Declared } from '../declared.js';
+import type { MetricSeries, MetricsEntry } from '../series.js';
+import type { Collected } from './collector.js';
+import { type Producer, producerOf } from './producers/index.js';
+import { MOST_ENTRIES } from './thinned.js';
+
+/** Collected metrics in common names, with what their numbers mean. */
+export interface SeriesReading {
+  series: MetricSeries;
+  declared: Declared;
+  isGrpo: boolean;
+  notes: string[];
+}
+
+/** What is known beside the log itself. */
+export interface Hints {
+  /** Where the format itself tells. */
+  producer?: Producer;
+  version?: string;
+  meaning?: Partial<MetricSeries>;
+  declared?: Declared;
+  /** Known from the format, whatever metrics are in it. */
+  isGrpo?: boolean;
+}
+
+/** Renames the metrics, and finds out how they are to be read. */
+export function seriesOf(collected: Collected, hints: Hints = {}): SeriesReading {
+  const producer = hints.producer ?? producerOf(collected.names);
+  const rename = renamer(producer);
+  const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
+    const renamed = rename(values);
+    producer.derive?.(renamed);
+    return { step, values: renamed, ...(line !== undefined && { line }) };
+  });
+  const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
+  const series: MetricSeries = {
+    entries,
+    producer: { name: producer.name, ...(hints.version !== undefined && { version: hints.version }) },
+    ...(stepsPerEntry !== undefined && { stepsPerEntry }),
+    ...producer.meaning?.(entries),
+    ...hints.meaning,
+  };
+  const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries);
+  return {
+    series,
+    declared: { ...producer.declares?.(entries), ...hints.declared },
+    isGrpo,
+    notes: isGrpo ? notesOf(collected, series) : [NO_SIGNALS],
+  };
+}
+
+const NO_SIGNALS =
+  'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
+
+/** How many steps an entry is the mean of, where the log tells. */
+function averagedSteps({ counted, stride, entries }: Collected): number | undefined {
+  if (counted) return undefined;
+  // The only entry, and of step 1: it cannot be the mean of more.
+  return stride ?? (entries.length === 1 && entries[0]!.step === 1 ? 1 : undefined);
+}
+
+function renamer({ names = {}, patterns = [] }: Producer) {
+  const known = new Map<string, readonly [target: string, factor: number]>();
+  const find = (name: string): readonly [target: string, factor: number] => {
+    const own = Object.hasOwn(names, name) ? names[name]! : undefined;
+    const family = patterns.find(([pattern]) => pattern.test(name));
+    const renamed = own ?? (family ? name.replace(family[0], family[1]) : name);
+    const found = typeof renamed === 'string' ? ([renamed, 1] as const) : renamed;
+    known.set(name, found);
+    return found;
+  };
+  return (values: Readonly<Record<string, number>>): Record<string, number> => {
+    const renamed: Record<string, number> = {};
+    for (const [name, value] of Object.entries(values)) {
+      const [target, factor] = known.get(name) ?? find(name);
+      if (!Object.hasOwn(renamed, target)) renamed[target] = value * factor;
+    }
+    return renamed;
+  };
+}
+
+const GRPO = /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio/;
+
+function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries']): boolean {
+  // Preference training logs rewards too, but of pairs.
+  if (names.has('rewards/chosen') || names.has('train/rewards/chosen')) return false;
+  return entries.some(({ values }) => Object.keys(values).some((name) => GRPO.test(name)));
+}
+
+function notesOf(collected: Collected, { stepsPerEntry, rewardDeviation, entries }: MetricSeries): string[] {
+  const notes: string[] = [];
+  const { counted, every, restarts, rows } = collected;
+  if (counted) notes.push('The log has no step numbers: its entries are counted instead.');
+  if (every > 1) {
+    notes.push(
+      `Of ${rows} rows every ${every}th was kept, and those with numbers that are not finite: ${entries.length} entries are at most about ${MOST_ENTRIES}.`,
+    );
+  }
+  const [first] = restarts;
+  if (first) {
+    const where = first.line === undefined ? '' : ` (line ${first.line})`;
+    const more = restarts.length > 1 ? `, and ${restarts.length - 1} times more` : '';
+    notes.push(
+      `The steps go back from ${first.from} to ${first.to}${where}${more}: what had come from there on was done again and is left out.`,
+    );
+  }
+  if (stepsPerEntry === undefined) {
+    notes.push(
+      'How many steps an entry averages over is not told: what must hold in each single step is not judged.',
+    );
+  } else if (stepsPerEntry > 1) {
+    notes.push(
+      `An entry averages over ${stepsPerEntry} steps, but its grad_norm is of the last one: what must hold in each single step is not judged (logging_steps=1 would tell).`,
+    );
+  }
+  const hasDeviation = entries.some(({ values }) => values.reward_std !== undefined);
+  if (hasDeviation && rewardDeviation === undefined) {
+    notes.push(
+      'reward_std is the mean over groups or the deviation of the whole batch, by version, and nothing here tells which.',
+    );
+  }
+  return notes;
+}

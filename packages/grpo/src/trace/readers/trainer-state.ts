@@ -1,0 +1,48 @@
+import { FormatError } from '../../formats/format-error.js';
+import { isObject } from '../../formats/json.js';
+import { Collector } from './collector.js';
+import { membersOf } from './json-document.js';
+import { metricRow, numberOf } from './metric-row.js';
+import type { Place } from './place.js';
+import { BrokenParts, type Reading } from './reading.js';
+import { type Hints, seriesOf } from './series-of.js';
+
+/** Whether a file is what transformers' Trainer saves of its progress. */
+export const isTrainerState = ({ name, head }: Pick<Place, 'name' | 'head'>): boolean =>
+  /^\s*\{/.test(head) && (name === 'trainer_state.json' || /"log_history"\s*:/.test(head));
+
+/**
+ * Reads `trainer_state.json`.
+ *
+ * @throws FormatError when it has no entry
+ */
+export function readTrainerState(path: string, hints: Hints = {}): Reading {
+  const broken = new BrokenParts();
+  const collector = new Collector();
+  let loggingSteps: number | undefined;
+  for (const member of membersOf(path, 'log_history')) {
+    if ('problem' in member) {
+      broken.add({ file: path, line: member.line, reason: member.problem });
+    } else if (member.key === 'logging_steps') loggingSteps = numberOf(member.value);
+    else if (member.key === 'log_history') {
+      const row = isObject(member.value) ? metricRow(member.value) : undefined;
+      if (row && !row.names.includes('train_runtime')) collector.add(row, member.line);
+    }
+  }
+  if (collector.rows === 0) throw noEntries(path, broken);
+  // A fraction is a share of the run, which only its length would tell.
+  const stepsPerEntry =
+    loggingSteps !== undefined && loggingSteps >= 1 ? { stepsPerEntry: loggingSteps } : {};
+  const meaning = { ...stepsPerEntry, ...hints.meaning };
+  const { series, declared, isGrpo, notes } = seriesOf(collector.finish(), { ...hints, meaning });
+  const kind = `${isGrpo ? 'TRL' : 'transformers'} trainer_state.json`;
+  return { kind, files: [path], series, declared, isGrpo, broken, notes };
+}
+
+function noEntries(path: string, broken: BrokenParts): FormatError {
+  const [first] = broken.first;
+  const why = first ? `; line ${first.line}: ${first.reason}` : '';
+  return new FormatError(path, `log_history has no entry with metrics of training${why}`, {
+    hint: 'The run was saved before its first log: set logging_steps=1, or give a later checkpoint.',
+  });
+}

@@ -1,0 +1,133 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { onFile } from '../../formats/file-error.js';
+import { FormatError } from '../../formats/format-error.js';
+import { readText } from '../../formats/read-file.js';
+import type { StepRecord } from '../record.js';
+import { readTables, tableRecords, tablesIn } from './completion-tables.js';
+import type { Place } from './place.js';
+import { meaningOfVersion } from './producers/index.js';
+import { BrokenParts, type Reading } from './reading.js';
+import type { Hints } from './series-of.js';
+import { readTrainerState } from './trainer-state.js';
+import { readTrainingArgs, type TrainingArgs } from './training-args.js';
+
+const STATE = 'trainer_state.json';
+const ARGS = 'training_args.bin';
+const TABLES = 'completions';
+
+/** Whether a folder is what TRL or transformers write a run into, or one of its checkpoints. */
+export const isTrlFolder = (place: Place): boolean =>
+  place.isFolder && (statesIn(place).length > 0 || hasTables(place));
+
+const hasTables = ({ path, names }: Place) =>
+  names.includes(TABLES) && tablesIn('', listing(join(path, TABLES))).length > 0;
+
+const listing = (folder: string) => onFile('read', folder, () => readdirSync(folder)).sort();
+
+/** Paths of the trainer's states, the latest first. */
+function statesIn({ path, names }: Place): string[] {
+  const checkpoints = names
+    .flatMap((name) => {
+      const step = /^checkpoint-(\d+)$/.exec(name)?.[1];
+      return step === undefined ? [] : [{ name, step: Number(step) }];
+    })
+    .sort((a, b) => b.step - a.step);
+  // A state in the folder itself is saved when all is over.
+  return ['', ...checkpoints.map(({ name }) => name)]
+    .map((name) => join(path, name, STATE))
+    .filter((file) => existsSync(file));
+}
+
+/**
+ * Reads the output folder of TRL's or transformers' Trainer: the latest state, the completions, the settings and the
+ * version.
+ */
+export async function readTrlFolder(place: Place): Promise<Reading> {
+  const broken = new BrokenParts();
+  const notes: string[] = [];
+  const [state] = statesIn(place);
+  const args = argsOf(place, broken);
+  const hints = hintsOf(place, args);
+  const log = state === undefined ? undefined : readTrainerState(state, hints);
+  const tables = hasTables(place)
+    ? tablesIn(join(place.path, TABLES), listing(join(place.path, TABLES)))
+    : [];
+  const read = await readTables(tables, broken);
+  const records = recordsOf(read.steps, log, args, hints.version);
+  notes.push(...(log?.notes ?? []), ...read.notes, ...missingNotes(state, tables, args));
+  for (const part of log?.broken.first ?? []) broken.add(part);
+  const isGrpo = records.length > 0 || (log?.isGrpo ?? false);
+  const used = [state, args?.path].filter((file) => file !== undefined);
+  return {
+    kind: `${isGrpo ? 'TRL' : 'transformers'} output folder`,
+    files: [...used, ...tables],
+    ...(log?.series && { series: log.series }),
+    ...(records.length > 0 && { records }),
+    declared: { ...log?.declared, ...args?.declared },
+    isGrpo,
+    broken,
+    notes,
+  };
+}
+
+function recordsOf(
+  steps: Awaited<ReturnType<typeof readTables>>['steps'],
+  log: Reading | undefined,
+  args: TrainingArgs | undefined,
+  version: string | undefined,
+): StepRecord[] {
+  const groupSize = args?.declared.groupSize;
+  return tableRecords(steps, {
+    producer: { name: 'TRL', ...(version !== undefined && { version }) },
+    declared: { ...log?.declared, ...args?.declared },
+    ...(groupSize !== undefined && { groupSize }),
+    ...(args?.plainSum && { plainSum: true }),
+  });
+}
+
+/** The settings, where a checkpoint or the folder has them. */
+function argsOf(place: Place, broken: BrokenParts): (TrainingArgs & { path: string }) | undefined {
+  const folders = [place.path, ...statesIn(place).map((file) => join(file, '..'))];
+  const path = folders.map((folder) => join(folder, ARGS)).find((file) => existsSync(file));
+  if (path === undefined) return undefined;
+  try {
+    return { ...readTrainingArgs(path), path };
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    broken.add({ file: path, reason: error.message.replace(`${path}: `, '') });
+    return undefined;
+  }
+}
+
+function hintsOf(place: Place, args: TrainingArgs | undefined): Hints {
+  const version = versionOf(place);
+  return {
+    ...(version !== undefined && { version }),
+    meaning: { ...(version !== undefined && meaningOfVersion(version)), ...args?.meaning },
+    ...(args && { declared: args.declared }),
+  };
+}
+
+/** From the model card, which lists the versions of what the run used. */
+function versionOf({ path, names }: Place): string | undefined {
+  if (!names.includes('README.md')) return undefined;
+  const card = readText(join(path, 'README.md'), 'the model card', 2 ** 20);
+  return /^- TRL: (\d+\.\d+[\w.+]*)\s*$/m.exec(card)?.[1];
+}
+
+function missingNotes(
+  state: string | undefined,
+  tables: readonly string[],
+  args: TrainingArgs | undefined,
+): string[] {
+  return [
+    ...(state === undefined
+      ? ['No trainer_state.json, which a checkpoint has: trends of metrics are not judged.']
+      : []),
+    ...(tables.length === 0
+      ? ['No completions/*.parquet, which log_completions=True writes: single completions are not judged.']
+      : []),
+    ...(args ? [] : ['No training_args.bin, which a checkpoint has: the settings are not known.']),
+  ];
+}

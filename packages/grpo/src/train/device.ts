@@ -1,0 +1,49 @@
+import { cudaDeviceCount, mpsAvailable } from '@grpo/torch';
+import { UserError } from '../config/errors.js';
+import type { Config } from '../config/schema.js';
+
+/** What libtorch finds in this machine beside the CPU. */
+export interface Devices {
+  cuda: boolean;
+  mps: boolean;
+}
+
+/**
+ * Where tensors live: the configured device, or for `auto` cuda where there is one, else the CPU. Metal (`mps`) has to
+ * be asked for.
+ *
+ * @param source - who asks, for the message
+ * @throws UserError: the device is not there
+ */
+export function resolveDevice(
+  device: Config['device'],
+  { source, found = findDevices() }: { source?: string; found?: Devices } = {},
+): string {
+  if (device === 'cpu' || (device === 'auto' && !found.cuda)) return 'cpu';
+  if (device === 'auto' || (device === 'cuda' && found.cuda)) return 'cuda:0';
+  if (device === 'mps' && found.mps) return 'mps';
+  const [name, needs] =
+    device === 'cuda'
+      ? [
+          'CUDA device',
+          'It takes an NVIDIA driver and a libtorch built for CUDA; LIBTORCH chooses another one',
+        ]
+      : ['Metal device', 'It takes a Mac with its own processor, and a libtorch built for it'];
+  throw new UserError(
+    `device=${device}${source === undefined ? '' : ` (${source})`}, but libtorch finds no ${name}`,
+    { hint: `${needs}. grpo env shows what is found; device=auto takes what there is.` },
+  );
+}
+
+/** Which device is used and why, in a line: `Device: cpu (auto: no CUDA device)`. Throws as {@link resolveDevice}. */
+export function describeDevice(
+  device: Config['device'],
+  source: string,
+  found: Devices = findDevices(),
+): string {
+  const chosen = resolveDevice(device, { source, found });
+  const why = device === 'auto' ? `auto: ${found.cuda ? 'the first CUDA device' : 'no CUDA device'}` : source;
+  return `Device: ${chosen} (${why})`;
+}
+
+const findDevices = (): Devices => ({ cuda: cudaDeviceCount() > 0, mps: mpsAvailable() });

@@ -1,0 +1,117 @@
+import { packageVersion } from '../config/version.js';
+import type { Model } from '../models/index.js';
+import type { Message, Prompt } from '../text/message.js';
+import { declaredOf } from '../trace/declared-of.js';
+import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import type { StepResult } from './step.js';
+import { join } from './token-values.js';
+import type { Trainer } from './trainer.js';
+
+/** The record of a step, from what it computed. */
+export function stepRecordOf(trainer: Trainer, result: StepResult, step: number): StepRecord {
+  const { config, model } = trainer;
+  const { rollout, frozen, scored, updates } = result;
+  const { completions_B, prompts, problems, rewardTable, rewards_B, advantages } = rollout;
+  const group = completions_B.length / prompts.length;
+  const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
+  const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
+  const scoredPrompts = prompts.map((_, p) => own[p * group]!.prompt);
+  return {
+    format: 'grpo-step',
+    version: 1,
+    step,
+    producer: { name: 'grpo', version: packageVersion() },
+    seed: config.seed,
+    declared: declaredOf(config),
+    tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
+    prompts: {
+      messages: problems.map(({ prompt }) => prompt),
+      texts: prompts.map(({ text }) => text),
+      rows: problems.map(({ row }) => row),
+      ...assistantHeaderOf(model, problems[0]?.prompt),
+      ids: flat(prompts.map(({ ids }) => ids)),
+      lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
+      spans: prompts.map(({ spans }) =>
+        spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
+      ),
+      scoredIds: flat(scoredPrompts),
+      scoredLengths: Int32Array.from(scoredPrompts, (ids) => ids.length),
+    },
+    completions: {
+      prompt: Int32Array.from(completions_B, (_, b) => Math.floor(b / group)),
+      texts: completions_B.map(({ text }) => text),
+      finish: completions_B.map(({ finishReason }) => finishReason),
+      ids: flat(completions_B.map(({ ids }) => ids)),
+      lengths,
+      source: new Uint8Array(lengths.reduce((a, b) => a + b, 0)),
+      samplerLogprobs: join(completions_B.map(({ logprobs }) => logprobs)),
+      sampledLogprobs: join(completions_B.map(({ sampledLogprobs }) => sampledLogprobs)),
+    },
+    scored: {
+      ids: flat(own.map(({ completion }) => completion)),
+      lengths: Int32Array.from(own, ({ completion }) => completion.length),
+      mask: maskOf(lengths, updates),
+      ...(frozen.old_B && { oldLogprobs: join(frozen.old_B) }),
+      ...(frozen.reference_B && { referenceLogprobs: join(frozen.reference_B) }),
+    },
+    rewards: {
+      names: rewardTable.names,
+      weights: rewardTable.weights,
+      values: Float64Array.from(rewardTable.columns.flatMap((column) => [...column])),
+      totals: rewards_B,
+      inputType: 'text',
+      failures: rewardTable.failures.map(({ reward, index, reason }) => ({
+        reward,
+        completion: index,
+        reason,
+      })),
+    },
+    advantages: advantages.advantages,
+    updates,
+    stages: Object.entries(result.seconds).map(([name, seconds]) => ({ name, seconds })),
+  };
+}
+
+const flat = (rows: readonly (readonly number[])[]) => Int32Array.from(rows.flat());
+
+/** 1 where the loss gave a token a weight; of the first update that a completion is in. */
+function maskOf(lengths: Int32Array, updates: readonly UpdateRecord[]): Uint8Array {
+  const starts = offsetsOf(lengths);
+  const mask = new Uint8Array(starts.at(-1)!);
+  for (const { completions, weights } of updates) {
+    let at = 0;
+    for (const b of completions ?? []) {
+      for (let t = 0; t < lengths[b]!; t++) mask[starts[b]! + t] = weights![at + t] === 0 ? 0 : 1;
+      at += lengths[b]!;
+    }
+  }
+  return mask;
+}
+
+function tokenizerOf({ tokenizer, endIds }: Model, text: string): StepRecord['tokenizer'] {
+  const { bosId, bosToken, padId, addsBos } = tokenizer;
+  const expectedBos = bosToken !== undefined && (addsBos || text.startsWith(bosToken)) ? 1 : 0;
+  return {
+    vocabularySize: tokenizer.vocabSize,
+    ...(bosId !== undefined && { bosId, expectedBos }),
+    ...(padId !== undefined && { padId }),
+    endIds: [...endIds],
+    specialTokens: tokenizer.specialTokens,
+  };
+}
+
+/** What the template puts between a conversation and an answer; nothing where it cannot be told, or for plain text. */
+function assistantHeaderOf(
+  { template, tokenizer }: Model,
+  prompt: Prompt | undefined,
+): { assistantHeader?: string } {
+  if (!template || typeof prompt !== 'object') return {};
+  const render = (messages: readonly Message[]) =>
+    template.render(messages, { addGenerationPrompt: false, namedTokens: tokenizer.namedTokens });
+  const closed = render(prompt);
+  const mark = '\u{f0000}';
+  const [before, after] = render([...prompt, { role: 'assistant', content: mark }]).split(mark);
+  return after !== undefined && before!.startsWith(closed)
+    ? { assistantHeader: before!.slice(closed.length) }
+    : {};
+}

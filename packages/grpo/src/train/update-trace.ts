@@ -1,0 +1,72 @@
+import type { Tensor } from '@grpo/torch';
+import type { LossOutput, TokenScores } from '../objective/index.js';
+import type { UpdateRecord } from '../trace/index.js';
+import type { MicroBatch } from './micro-batch.js';
+import { join } from './token-values.js';
+
+type PerToken = 'policyLogprobs' | 'entropies' | 'policyTerms' | 'klTerms' | 'weights';
+
+/** The tokens that were scored for a prompt and its completion. */
+export interface ScoredIds {
+  prompt: readonly number[];
+  completion: readonly number[];
+}
+
+/** Collects, micro-batch by micro-batch, what the record of an optimizer update holds. */
+export class UpdateTrace {
+  readonly #members: number[] = [];
+  readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
+  #executed = 0;
+
+  constructor(
+    private readonly configured: number,
+    /** By completion; filled as they are scored. */
+    private readonly scored: Map<number, ScoredIds>,
+  ) {}
+
+  /** Takes the values of a micro-batch whose gradients were added up. */
+  add(batch: MicroBatch, scores: TokenScores, terms: LossOutput['terms']): void {
+    this.#executed++;
+    this.#members.push(...batch.members);
+    const ids = batch.groups.flatMap(({ prompt, completions }) =>
+      completions.map((completion) => ({ prompt, completion })),
+    );
+    for (const [i, b] of batch.members.entries()) this.scored.set(b, ids[i]!);
+    this.#push('policyLogprobs', scores.logprobs_T);
+    this.#push('entropies', scores.entropies_T);
+    this.#push('policyTerms', terms.policy_T);
+    if (terms.kl_T) this.#push('klTerms', terms.kl_T);
+    this.#push('weights', terms.weights_T);
+  }
+
+  /** The record of the update, with what the optimizer tells. */
+  record(facts: UpdateRecord): UpdateRecord {
+    const perToken = Object.entries(this.#values).map(([name, parts]) => [name, join(parts)] as const);
+    return {
+      completions: Int32Array.from(this.#members),
+      ...Object.fromEntries(perToken),
+      microBatches: { executed: this.#executed, configured: this.configured },
+      ...facts,
+    };
+  }
+
+  #push(name: PerToken, values: Tensor): void {
+    const own = Float32Array.from(values.detach().toTypedArray() as Float32Array);
+    this.#values[name] = [...(this.#values[name] ?? []), own];
+  }
+}
+
+/** Gradient norms by layer, and the share of tensors that got no gradient. */
+export function normsOf(
+  norms: ReadonlyMap<string, number>,
+): Pick<UpdateRecord, 'gradNorms' | 'zeroGradients'> {
+  const groups: Record<string, number> = {};
+  let zero = 0;
+  for (const [name, norm] of norms) {
+    // `model.layers.3.mlp.up_proj.weight` belongs to `model.layers.3`.
+    const group = /^.*?\.\d+(?=\.)/.exec(name)?.[0] ?? name;
+    groups[group] = Math.hypot(groups[group] ?? 0, norm);
+    if (norm === 0) zero++;
+  }
+  return { gradNorms: groups, zeroGradients: zero / norms.size };
+}

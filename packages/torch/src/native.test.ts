@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+
+/** What a program prints that has the package as `torch`, in a process of its own. */
+function run(program: string, env: Record<string, string> = {}): string {
+  const index = new URL('./index.js', import.meta.url);
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', `import * as torch from '${index}';\n${program}`],
+    { encoding: 'utf8', env: { ...process.env, ...env } },
+  );
+  return stdout + stderr;
+}
+
+it('is loaded by the first use, not by the import', () => {
+  const loaded =
+    "const loaded = () => process.report.getReport().sharedObjects.some((path) => path.endsWith('torch.node'));";
+  const out = run(`${loaded}
+    console.log(torch.dtypeSize('float32'), typeof torch.add, loaded());
+    console.log(torch.add(torch.tensor([1]), 2).item(), loaded());`);
+  expect(out).toBe('4 function false\n3 true\n');
+});
+
+it('is asked for by name where it is not set up, at every use', () => {
+  const attempts = [
+    'torch.tensor([1])',
+    'torch.zeros([1])',
+    'torch.getThreads()',
+    "torch.unsafe.call('aten::zeros', [1])",
+  ];
+  const out = run(
+    attempts
+      .map((code) => `try { ${code}; } catch (error) { console.log(error.name, '|', error.message); }`)
+      .join('\n'),
+    { LIBTORCH: '/nowhere' },
+  );
+  const line = 'SetupError | libtorch is not set up yet for LIBTORCH=/nowhere. Run: npx grpo setup\n';
+  expect(out).toBe(line.repeat(attempts.length));
+});
+
+it('refuses an impossible number of threads', () => {
+  const out = run('try { torch.ones([1]); } catch (error) { console.log(error.message); }', {
+    GRPO_THREADS: 'two',
+  });
+  expect(out).toBe("GRPO_THREADS must be a whole number of at least 1, found 'two'\n");
+});

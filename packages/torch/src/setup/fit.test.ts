@@ -1,0 +1,30 @@
+import { rmSync, utimesSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { whyOtherLibtorch, whyReplaced } from './fit.js';
+import { inspectLayout, type Layout } from './layout.js';
+import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
+
+describe('whyReplaced', () => {
+  it('notices that libtorch was replaced or removed', () => {
+    const layout = inspectLayout(writeLibtorch(temporaryFolder())) as Layout;
+    expect(whyReplaced(layout)).toBeUndefined();
+    utimesSync(layout.stamp.file, 1, 1);
+    expect(whyReplaced(layout)).toBe(
+      `the libtorch in ${layout.root} was replaced after the addon was built against its version 2.13.0`,
+    );
+    rmSync(layout.root, { recursive: true });
+    expect(whyReplaced(layout)).toContain('is gone');
+  });
+});
+
+describe('whyOtherLibtorch', () => {
+  const configuration =
+    'PyTorch built with:\n  - Build settings: LAPACK_INFO=mkl, TORCH_VERSION=2.13.0, USE_CUDA=0, ';
+
+  it('compares the headers with the library', () => {
+    expect(whyOtherLibtorch('2.13.0', configuration)).toBeUndefined();
+    expect(whyOtherLibtorch('2.12.1', configuration)).toBe(
+      'it was built against libtorch 2.12.1, but libtorch 2.13.0 was loaded (does LD_LIBRARY_PATH lead there?)',
+    );
+  });
+});

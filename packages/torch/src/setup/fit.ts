@@ -1,0 +1,23 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Libtorch } from './record.js';
+
+/** Why an addon built against this libtorch must not be loaded now, as the start of a sentence; undefined if it may. */
+export function whyReplaced({ root, version, stamp }: Pick<Libtorch, 'root' | 'version' | 'stamp'>) {
+  if (!existsSync(stamp.file))
+    return `the libtorch ${version} in ${root}, which the addon was built against, is gone`;
+  const { size, mtimeMs } = statSync(stamp.file);
+  if (size === stamp.size && mtimeMs === stamp.mtimeMs) return undefined;
+  return `the libtorch in ${root} was replaced after the addon was built against its version ${version}`;
+}
+
+/**
+ * Why a loaded addon must not be used, as {@link whyReplaced}: the dynamic linker found another libtorch than the one
+ * that it was built against. `LD_LIBRARY_PATH` goes before the path in the addon.
+ * @param built version of the headers
+ * @param configuration libtorch's own description of its build
+ */
+export function whyOtherLibtorch(built: string, configuration: string): string | undefined {
+  const loaded = configuration.match(/TORCH_VERSION=([\d.]+)/)?.[1];
+  if (loaded === undefined || loaded === built) return undefined;
+  return `it was built against libtorch ${built}, but libtorch ${loaded} was loaded (does LD_LIBRARY_PATH lead there?)`;
+}

@@ -1,0 +1,127 @@
+"""Shows that the recorder changes no number of a TRL run, that it fails loudly, and what it costs.
+
+Trains twice from the same weights and seed, with and without `record`, in several settings, and compares every logged
+number and every final weight exactly. Exits 1 when any differs. `--time` measures a larger model instead.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import torch
+from transformers import TrainerCallback
+from trl import GRPOTrainer
+
+from tiny_tokenizer import tiny_tokenizer
+from trl_cases import grpo_trace, trainer_for, warm_model
+
+SETTINGS = {
+    "default": {},
+    "dropout, bf16 autocast": {"bf16": True, "model_config": {"attention_dropout": 0.1}},
+    "two iterations of two updates": {"steps_per_generation": 4, "num_iterations": 2, "max_steps": 6},
+    "several generations an update": {"steps_per_generation": 1, "gradient_accumulation_steps": 2, "beta": 0.0},
+    "temperature, top-k, penalty": {"temperature": 0.7, "top_k": 20, "repetition_penalty": 1.1},
+    "bf16 weights": {"model_init_kwargs": {"dtype": "bfloat16"}, "loss_type": "grpo"},
+}
+# Clocks are no numbers of the run.
+CLOCKS = ("runtime", "per_second", "step_time")
+
+
+def run(model: str, recorded: bool, **settings):
+    trainer = trainer_for(model, **settings)
+    folder = Path(tempfile.mkdtemp())
+    if recorded:
+        grpo_trace.record(trainer, folder, every=1)
+    trainer.train()
+    history = [
+        {key: value for key, value in entry.items() if not any(clock in key for clock in CLOCKS)}
+        for entry in trainer.state.log_history
+    ]
+    return history, trainer.model.state_dict(), sorted(folder.glob("steps/*/step.json"))
+
+
+def compare(name: str, model_config=None, **settings) -> bool:
+    model = warm_model(Path(tempfile.mkdtemp()), tiny_tokenizer(chat=True), 1, **(model_config or {}))
+    plain, weights, _ = run(model, False, **settings)
+    watched, watched_weights, records = run(model, True, **settings)
+    equal = plain == watched and all(torch.equal(weights[key], watched_weights[key]) for key in weights)
+    numbers = sum(len(entry) for entry in plain)
+    print(f"{'equal' if equal else 'DIFFERENT'}: {name}: {numbers} numbers, {len(weights)} weights, {len(records)} records")
+    if not records:
+        print(f"DIFFERENT: {name}: nothing was recorded")
+    return equal and len(records) > 0
+
+
+def fails_loudly() -> bool:
+    """Without an essential method it raises; without another it says what is lost."""
+
+    class NoLoss(GRPOTrainer):
+        compute_loss = None
+
+    class OtherSampler(GRPOTrainer):
+        def _generate_single_turn(self, prompts):
+            raise NotImplementedError
+
+    class NeverScores(GRPOTrainer):
+        def _prepare_inputs(self, batch):
+            self.mine = True
+            return super()._prepare_inputs(batch)
+
+        def training_step(self, model, inputs, num_items_in_batch):
+            self._step += 1
+            return sum((p.sum() * 0 for p in model.parameters()), torch.zeros(())).detach()
+
+    outcomes = []
+    try:
+        grpo_trace.record(trainer_for(trainer_class=NoLoss), tempfile.mkdtemp())
+    except grpo_trace.RecorderError as error:
+        outcomes.append(str(error))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        grpo_trace.record(trainer_for(trainer_class=OtherSampler), tempfile.mkdtemp())
+        outcomes += [str(w.message) for w in heard if "grpo_trace" in str(w.message)]
+    trainer = trainer_for(trainer_class=NeverScores)
+    grpo_trace.record(trainer, tempfile.mkdtemp())
+    try:
+        trainer.train()
+    except grpo_trace.RecorderError as error:
+        outcomes.append(str(error))
+    for outcome in outcomes:
+        print(f"says: {outcome}")
+    return len(outcomes) == 3
+
+
+class StepTimes(TrainerCallback):
+    def __init__(self):
+        self.ends = []
+
+    def on_step_end(self, args, state, control, **kwargs):
+        self.ends.append(time.perf_counter())
+
+
+def measure(steps: int = 12) -> None:
+    """Seconds a step, each recorded, against none recorded, on a model of 20 million weights."""
+    tokenizer = tiny_tokenizer(chat=True)
+    config = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=6, num_attention_heads=8)
+    model = warm_model(Path(tempfile.mkdtemp()), tokenizer, 1, steps=3, **config)
+    medians = {}
+    for every in (None, 1):
+        times = StepTimes()
+        trainer = trainer_for(model, max_steps=steps, max_completion_length=64, callbacks=[times])
+        if every:
+            grpo_trace.record(trainer, tempfile.mkdtemp(), every=every)
+        trainer.train()
+        medians[every] = statistics.median(b - a for a, b in zip(times.ends[1:], times.ends[2:]))
+    overhead = medians[1] / medians[None] - 1
+    print(f"{medians[None]:.3f} s a step, {medians[1]:.3f} s with every step recorded: {100 * overhead:.1f} % more")
+
+
+if __name__ == "__main__":
+    if "--time" in sys.argv:
+        measure()
+    else:
+        results = [compare(name, **settings) for name, settings in SETTINGS.items()] + [fails_loudly()]
+        sys.exit(0 if all(results) else 1)
