@@ -1,4 +1,4 @@
-"""Real TRL runs, one without a fault and one for each of six, recorded by integrations/trl/grpo_trace.py.
+"""Real TRL runs, one without a fault and one for each of seven, recorded by integrations/trl/grpo_trace.py.
 
     python trl_faults.py                      # fixtures/trl-run/<name>/, seed 1
     python trl_faults.py FOLDER SEED [SEED…]  # FOLDER/<name>-<seed>/
@@ -58,6 +58,7 @@ RUNS = {
     "mask-by-padding": {"tokenizer": pad_is_end, "trainer_class": MaskByPadding},
     "dropout": {"model_config": {"attention_dropout": 0.1}},
     "prompt-penalty": {"repetition_penalty": 1.2},
+    "other-temperature": {"generation_kwargs": {"temperature": 0.5}},
     "lost-updates": {"model_init_kwargs": {"dtype": "bfloat16"}, "learning_rate": 1e-6},
 }
 

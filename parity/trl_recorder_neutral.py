@@ -49,9 +49,8 @@ def compare(name: str, model_config=None, **settings) -> bool:
     watched, watched_weights, records = run(model, True, **settings)
     equal = plain == watched and all(torch.equal(weights[key], watched_weights[key]) for key in weights)
     numbers = sum(len(entry) for entry in plain)
-    print(f"{'equal' if equal else 'DIFFERENT'}: {name}: {numbers} numbers, {len(weights)} weights, {len(records)} records")
-    if not records:
-        print(f"DIFFERENT: {name}: nothing was recorded")
+    verdict = "equal" if equal else "DIFFERENT"
+    print(f"{verdict}: {name}: {numbers} numbers, {len(weights)} weights, {len(records)} records")
     return equal and len(records) > 0
 
 

@@ -151,6 +151,17 @@ describe.each<DType>(['float32', 'bfloat16'])('AdamW in %s', (dtype) => {
     expect(optimizer.step(0, 0).gradNorm).toBe(1);
   });
 
+  it('drops a backward pass that failed and keeps those before', () => {
+    const { weight, optimizer, push } = pushed(dtype, OPTIONS);
+    push(4);
+    tidy(() => weight.mul(8).sum().backward());
+    optimizer.discard();
+    push(1);
+    expect(optimizer.gradients.get('weight')!.toNumbers()).toEqual([5]);
+    expect(optimizer.step(0, 0).gradNorm).toBe(5);
+    expect(optimizer.gradients.size).toBe(0);
+  });
+
   it('goes on from its state as if it had never stopped', () => {
     const whole = start(dtype);
     const first = new AdamW(whole, OPTIONS);

@@ -39,6 +39,7 @@ export type AdamWState = Map<string, Tensor>;
  */
 export class AdamW {
   readonly #slots: Map<string, Slot>;
+  #accumulated = 0;
 
   /** @param parameters - leaves that require gradients, by name; they stay the caller's, without their `.grad` */
   constructor(
@@ -69,6 +70,7 @@ export class AdamW {
           if (slot.gradient) slot.gradient.add_(gradient);
           else slot.gradient = keep(gradient);
         }
+        if (fresh.length > 0) this.#accumulated++;
         this.discard();
       }),
     );
@@ -77,6 +79,11 @@ export class AdamW {
   /** Drops the gradients of a backward pass that failed halfway; those that were taken over stay. */
   discard(): void {
     for (const { parameter } of this.#slots.values()) parameter.grad = null;
+  }
+
+  /** How many backward passes the gradients of the update so far are the sum of. */
+  get accumulated(): number {
+    return this.#accumulated;
   }
 
   /** Gradients of the update so far by parameter, float32; the optimizer's own. */
@@ -132,6 +139,7 @@ export class AdamW {
   /** Drops all gradients since the last step, such as those of an update that failed halfway. */
   zeroGrad(): void {
     this.discard();
+    this.#accumulated = 0;
     for (const slot of this.#slots.values()) {
       slot.gradient?.dispose();
       slot.gradient = null;

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { AdamW, memory, ones, type Tensor, tensor, tidy } from './index.js';
+import { AdamW, empty, emptyCache, isOutOfMemory, memory, ones, type Tensor, tensor, tidy } from './index.js';
 
 const MiB = 2 ** 20;
 
@@ -58,5 +58,28 @@ describe('a training loop in scopes', () => {
     }
     expect(counts[199]).toEqual(counts[19]);
     expect(losses[199]).toBeLessThan(losses[0]!);
+  });
+});
+
+describe('more memory than there is', () => {
+  it('is an error that can be told from others', () => {
+    const errorOf = (body: () => unknown) => {
+      try {
+        body();
+      } catch (error) {
+        return error;
+      }
+      return undefined;
+    };
+    // 140 TB: no machine can address them.
+    const size = [2 ** 45];
+    const x = ones([1]);
+    x.requiresGrad = true;
+    const backward = () => x.expand(size).narrow(0, 0, 1).sum().backward();
+    for (const exhaust of [() => empty(size), () => x.expand(size).add(1), backward])
+      expect(isOutOfMemory(errorOf(exhaust))).toBe(true);
+    expect(isOutOfMemory(errorOf(() => x.view([2])))).toBe(false);
+    expect(isOutOfMemory(new Error('out of memory'))).toBe(false);
+    emptyCache();
   });
 });

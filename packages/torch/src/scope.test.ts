@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { keep, memory, ones, type Tensor, tidy, zeros } from './index.js';
 
+it('nothing stays of a scope whose result cannot be looked through', () => {
+  const before = memory();
+  const trap = {
+    get tensor(): never {
+      throw new Error('a trap');
+    },
+  };
+  expect(() => tidy(() => [ones([1]), trap])).toThrow('a trap');
+  expect(memory()).toEqual(before);
+});
+
 describe('tidy', () => {
   it('disposes what is made in it and returns the result', () => {
     const made: Tensor[] = [];

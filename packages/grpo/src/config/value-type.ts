@@ -56,6 +56,5 @@ const MAX_SHOWN = 120;
 export function describeFound(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'number') return String(value);
-  const text = printable(typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return printable(typeof value === 'string' ? `'${value}'` : JSON.stringify(value), MAX_SHOWN);
 }

@@ -1,6 +1,6 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
-import type { Declared } from '../trace/index.js';
-import { groupsOf, isFlat, mean, moments } from './statistics.js';
+import type { Declared, StepRecord } from '../trace/index.js';
+import { groupsOf, isFlat, largest, moments } from './statistics.js';
 
 /** A way to turn rewards into advantages. */
 export interface Recipe {
@@ -11,52 +11,90 @@ export interface Recipe {
 
 /** What explains the recorded advantages. */
 export type Explanation =
+  /** What is declared, or one of the known ways where nothing is. */
   | { kind: 'declared' }
+  /** As declared, and clipped besides. */
+  | { kind: 'clipped'; bound: number }
   | { kind: 'recipe'; recipe: Recipe }
   | { kind: 'other grouping' }
   | { kind: 'batch whitening' }
   | { kind: 'raw rewards'; completions: number[] }
   | { kind: 'nothing' };
 
-/** Absolute, on advantages of order 1: float32 rewards and sums in another order. */
+/** Rewards of a step, and what was made of them. */
+export interface Rewarded {
+  totals: Float64Array;
+  advantages: Float64Array;
+  promptOf: Int32Array;
+  declared: Declared;
+  rewards?: StepRecord['rewards'];
+}
+
+/** Relative to max(1, |A|): sums in another order. */
 const TOLERANCE = 2e-3;
+/** What float32 makes of a mean and a difference, relative to the largest reward. */
+const FLOAT32 = 2 ** -22;
+/** Several systems give a group 0 whose rewards differ by less. */
+const NEARLY_FLAT = 0.01;
+const EPSILONS = [1e-4, 1e-6, 1e-8, 0];
 
 /** The first of the known ways that gives the recorded advantages. */
-export function explain(
-  totals: Float64Array,
-  advantages: Float64Array,
-  promptOf: Int32Array,
-  declared: Declared,
-): Explanation {
+export function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded): Explanation {
   const groups = groupsOf(promptOf);
-  const fits = (expected: Float64Array, tolerance = TOLERANCE) =>
-    expected.every(
-      (value, b) => Math.abs(value - advantages[b]!) <= tolerance * Math.max(1, Math.abs(value)),
-    );
-  const told: Recipe = {
-    scale: declared.scaleRewards ?? 'group',
-    epsilon: declared.advantageEpsilon ?? 1e-4,
-    ddof: declared.advantageDdof === 0 ? 0 : 1,
-  };
-  if (fits(clip(recompute(totals, groups, told), declared.advantageClip))) return { kind: 'declared' };
+  const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantageClip) =>
+    groups.every((group) => {
+      const slack = roundingOf(
+        group.map((b) => totals[b]!),
+        declared,
+      );
+      const skipped = isSkipped(group, totals, advantages);
+      return group.every((b) => {
+        const value = clipped(expected[b]!, bound);
+        return (
+          skipped || Math.abs(value - advantages[b]!) <= tolerance * Math.max(1, Math.abs(value)) + slack
+        );
+      });
+    });
+  const ways = recipes(declared);
+  if (ways.some((way) => fits(recompute(totals, groups, way)))) return { kind: 'declared' };
+  if (declared.scaleRewards === undefined && rewards && fits(normalizedSums(totals, groups, rewards)))
+    return { kind: 'declared' };
+  const most = largest(advantages.map(Math.abs));
+  if (ways.some((way) => fits(recompute(totals, groups, way), TOLERANCE, most)))
+    return { kind: 'clipped', bound: most };
   // Rewards in other blocks: [p1, p2, p1, p2] read as [p1, p1, p2, p2].
-  const crossed = interleaved(totals.length, groups.length);
-  if (groups.length > 1 && fits(recompute(totals, crossed, told))) return { kind: 'other grouping' };
+  const crossed = interleaved(totals.length, groups);
+  if (crossed && ways.some((way) => fits(recompute(totals, crossed, way)))) return { kind: 'other grouping' };
   if (fits(whitened(totals, groups))) return { kind: 'batch whitening' };
-  const raw = groups.filter(
-    (group) => group.every((b) => advantages[b] === totals[b]) && group.some((b) => totals[b] !== 0),
-  );
+  const isRaw = (b: number) =>
+    Math.abs(advantages[b]! - totals[b]!) <= 1e-6 * Math.max(1, Math.abs(totals[b]!));
+  const raw = groups.filter((group) => group.every(isRaw) && group.some((b) => totals[b] !== 0));
   if (raw.length > 0) return { kind: 'raw rewards', completions: raw.flat() };
-  for (const scale of ['group', 'batch', 'none'] as const) {
-    for (const ddof of [1, 0] as const) {
-      for (const epsilon of [1e-4, 1e-6, 1e-8, 0]) {
-        // Small ε differ by less than the tolerance would tell apart.
-        if (fits(recompute(totals, groups, { scale, epsilon, ddof }), 1e-6))
-          return { kind: 'recipe', recipe: { scale, epsilon, ddof } };
-      }
-    }
-  }
-  return { kind: 'nothing' };
+  // Small ε differ by less than the tolerance would tell apart.
+  const recipe = recipes({}).find((way) => fits(recompute(totals, groups, way), 1e-6));
+  return recipe ? { kind: 'recipe', recipe } : { kind: 'nothing' };
+}
+
+/** How far rounding in float32 may carry advantages of a group: rewards are centred, then divided by little. */
+export function roundingOf(
+  rewards: readonly number[],
+  { scaleRewards, advantageEpsilon = 1e-4 }: Declared,
+): number {
+  const noise = FLOAT32 * Math.max(0, largest(rewards.map(Math.abs)));
+  if (scaleRewards === 'none') return noise;
+  const { deviation } = moments(rewards, 1);
+  return noise / ((deviation || 0) + Math.max(advantageEpsilon, 1e-6));
+}
+
+/** Every recipe that the declaration leaves open. */
+function recipes({ scaleRewards, advantageEpsilon, advantageDdof }: Declared): Recipe[] {
+  const scales = scaleRewards === undefined ? (['group', 'batch', 'none'] as const) : [scaleRewards];
+  const epsilons = advantageEpsilon === undefined ? EPSILONS : [advantageEpsilon];
+  const ddofs =
+    advantageDdof === undefined ? ([1, 0] as const) : [advantageDdof === 0 ? (0 as const) : (1 as const)];
+  return scales.flatMap((scale) =>
+    epsilons.flatMap((epsilon) => ddofs.map((ddof): Recipe => ({ scale, epsilon, ddof }))),
+  );
 }
 
 /** (reward − mean of the group) / (deviation + ε); 0 for a group of equal rewards and for what was not scored. */
@@ -79,20 +117,47 @@ function recompute(
 
 /** Centred by group, then centred and scaled over the batch, as in seed 003. */
 function whitened(totals: Float64Array, groups: readonly number[][]): Float64Array {
-  const centred = new Float64Array(totals.length);
-  for (const group of groups) {
-    const centre = mean(group.map((b) => totals[b]!));
-    for (const b of group) centred[b] = totals[b]! - centre;
-  }
-  const { mean: centre, deviation } = moments(centred, 1);
-  return centred.map((value) => (value - centre) / (deviation + 1e-8));
+  const centred = recompute(totals, groups, { scale: 'none', epsilon: 0, ddof: 1 });
+  const { mean, deviation } = moments(centred, 1);
+  return centred.map((value) => (value - mean) / (deviation + 1e-8));
 }
 
-/** Groups of every n-th completion. */
-function interleaved(count: number, n: number): number[][] {
+/** Each reward function normalised by group, their weighted sum over the batch: GDPO, TRL's `normalize_then_sum`. */
+function normalizedSums(
+  totals: Float64Array,
+  groups: readonly number[][],
+  { values, weights }: NonNullable<StepRecord['rewards']>,
+): Float64Array {
+  const B = totals.length;
+  const sums = new Float64Array(B);
+  for (const [k, weight] of (weights ?? []).entries()) {
+    const column = values?.subarray(k * B, (k + 1) * B);
+    if (column?.length !== B) continue;
+    const own = recompute(column, groups, { scale: 'group', epsilon: 1e-4, ddof: 1 });
+    for (let b = 0; b < B; b++) sums[b]! += weight * own[b]!;
+  }
+  const scored = sums.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value));
+  const { mean, deviation } = moments(scored, 1);
+  return scored.map((value) => (Number.isNaN(value) ? 0 : (value - mean) / (deviation + 1e-4)));
+}
+
+/** Groups of every n-th completion, where all groups are of one size. */
+function interleaved(count: number, groups: readonly number[][]): number[][] | undefined {
+  const [first = []] = groups;
+  if (groups.length < 2 || groups.some(({ length }) => length !== first.length)) return undefined;
+  const n = groups.length;
   return Array.from({ length: n }, (_, g) => Array.from({ length: count / n }, (_, i) => g + i * n));
 }
 
-function clip(values: Float64Array, bound: number | undefined): Float64Array {
-  return bound === undefined ? values : values.map((value) => Math.max(-bound, Math.min(bound, value)));
+/** Whether a group of nearly equal rewards was given 0 as a whole. */
+function isSkipped(group: readonly number[], totals: Float64Array, advantages: Float64Array): boolean {
+  if (group.some((b) => advantages[b] !== 0)) return false;
+  return (
+    moments(
+      group.map((b) => totals[b]!),
+      0,
+    ).deviation < NEARLY_FLAT
+  );
 }
+
+const clipped = (value: number, bound = Number.POSITIVE_INFINITY) => Math.max(-bound, Math.min(bound, value));

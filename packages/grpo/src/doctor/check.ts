@@ -146,7 +146,9 @@ function inputsOf<N extends InputName>(
 }
 
 function isMissing(value: unknown): boolean {
-  return value === undefined || ((Array.isArray(value) || ArrayBuffer.isView(value)) && lengthOf(value) === 0);
+  return (
+    value === undefined || ((Array.isArray(value) || ArrayBuffer.isView(value)) && lengthOf(value) === 0)
+  );
 }
 
 const lengthOf = (list: unknown) => (list as ArrayLike<unknown>).length;

@@ -38,7 +38,9 @@ const SEVERITIES: readonly Severity[] = ['fail', 'warn', 'inform'];
 export function examine(material: Material, checks: readonly Check[]): Diagnosis {
   const tallies = new Map(checks.map((check) => [check, new Tally(check)]));
   const stepChecks = checks.filter((check): check is StepCheck => check.scope === 'step');
-  const runs = checks.filter((check): check is RunCheck => check.scope === 'run').map((check) => new Run(check));
+  const runs = checks
+    .filter((check): check is RunCheck => check.scope === 'run')
+    .map((check) => new Run(check));
   for (const record of material.records ?? []) {
     for (const check of stepChecks) tallies.get(check)!.add(check.test(record), record.step);
     for (const run of runs) run.see(record);
@@ -164,5 +166,11 @@ function causeOf(finding: Finding, all: readonly Finding[], induced: Map<string,
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))
     .sort((a, b) => a.level - b.level);
   const [cause] = earlier;
-  return cause ? causeOf(cause, all.filter((other) => other !== finding), induced) : finding;
+  return cause
+    ? causeOf(
+        cause,
+        all.filter((other) => other !== finding),
+        induced,
+      )
+    : finding;
 }

@@ -90,7 +90,7 @@ export function membersOf(record: StepRecord, update: UpdateRecord): number[] {
 export function updateRows(
   record: StepRecord,
   update: UpdateRecord | undefined,
-  key: 'policyLogprobs' | 'entropies' | 'policyTerms' | 'klTerms' | 'weights',
+  key: 'policyLogprobs' | 'entropies' | 'ratios' | 'policyTerms' | 'klTerms' | 'weights',
 ): Float32Array[] | undefined {
   const lengths = record.scored?.lengths ?? record.completions?.lengths;
   if (!update?.[key] || !lengths) return undefined;

@@ -1,4 +1,5 @@
 import type { Declared, MetricSeries } from '../trace/index.js';
+import type { Evidence } from './outcome.js';
 
 /** Scalar metrics as a check sees them. */
 export class LogView {
@@ -35,8 +36,20 @@ export class LogView {
   names(pattern: RegExp): string[] {
     if (!this.#names) {
       this.#names = new Set();
-      for (const { values } of this.series.entries) for (const name of Object.keys(values)) this.#names.add(name);
+      for (const { values } of this.series.entries)
+        for (const name of Object.keys(values)) this.#names.add(name);
     }
     return [...this.#names].filter((name) => pattern.test(name));
   }
 }
+
+/** A metric at an entry, as evidence. */
+export const at = (log: LogView, index: number, text: string, value: number): Evidence => ({
+  step: log.series.entries[index]!.step,
+  text,
+  values: { value },
+});
+
+/** Names of the reward functions in a log. */
+export const rewardNames = (log: LogView): string[] =>
+  log.names(/^rewards\/.+\/mean$/).map((name) => name.slice('rewards/'.length, -'/mean'.length));

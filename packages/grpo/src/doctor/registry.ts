@@ -1,31 +1,53 @@
 import type { Check } from './check.js';
 import { advantageChecks } from './checks/advantage.js';
+import { endChecks } from './checks/end.js';
+import { formatChecks } from './checks/format.js';
 import { generationChecks } from './checks/generation.js';
+import { gradingChecks } from './checks/grading.js';
 import { klChecks } from './checks/kl.js';
+import { controlLogChecks } from './checks/log-control.js';
+import { microLogChecks } from './checks/log-micro.js';
+import { monitorLogChecks } from './checks/log-monitors.js';
 import { policyLogChecks } from './checks/log-policy.js';
+import { rewardLogChecks } from './checks/log-reward.js';
 import { runLogChecks } from './checks/log-run.js';
+import { scoringLogChecks } from './checks/log-scoring.js';
 import { signalLogChecks } from './checks/log-signal.js';
 import { logprobChecks } from './checks/logprob.js';
 import { lossChecks } from './checks/loss.js';
 import { maskChecks } from './checks/masks.js';
+import { objectiveChecks } from './checks/objective.js';
 import { optimizerChecks } from './checks/optimizer.js';
 import { rewardChecks } from './checks/reward.js';
+import { runChecks } from './checks/run.js';
 import { templateChecks } from './checks/template.js';
 import { tokenChecks } from './checks/tokens.js';
+import { weightChecks } from './checks/weights.js';
 
 /** Every check, in the order of diagnosis. */
 export const registry: readonly Check[] = [
   ...templateChecks,
+  ...formatChecks,
   ...tokenChecks,
   ...maskChecks,
+  ...endChecks,
   ...generationChecks,
+  ...runChecks,
   ...logprobChecks,
   ...rewardChecks,
+  ...gradingChecks,
   ...advantageChecks,
   ...lossChecks,
+  ...weightChecks,
+  ...objectiveChecks,
   ...klChecks,
   ...optimizerChecks,
   ...signalLogChecks,
+  ...rewardLogChecks,
+  ...scoringLogChecks,
+  ...microLogChecks,
+  ...monitorLogChecks,
   ...policyLogChecks,
+  ...controlLogChecks,
   ...runLogChecks,
 ].sort((a, b) => a.level - b.level);

@@ -3,9 +3,12 @@ import { mean, sum } from './statistics.js';
 
 const MOST_PAIRED = 1000;
 
-/** A straight line through values at their indices; `t` is slope ÷ its standard error. NaN values are left out. */
-export function slope(values: ArrayLike<number>): { slope: number; t: number; count: number } {
-  const points = Array.from(values, (y, x) => ({ x, y })).filter(({ y }) => !Number.isNaN(y));
+/** A straight line through values, by index or by `at`; `t` is slope ÷ its standard error. NaN values are left out. */
+export function slope(
+  values: ArrayLike<number>,
+  at?: readonly number[],
+): { slope: number; t: number; count: number } {
+  const points = Array.from(values, (y, i) => ({ x: at?.[i] ?? i, y })).filter(({ y }) => !Number.isNaN(y));
   const count = points.length;
   const mx = mean(points.map(({ x }) => x));
   const my = mean(points.map(({ y }) => y));

@@ -68,6 +68,22 @@ describe('parseJsonObject', () => {
   });
 });
 
+describe('a text that would fill the memory', () => {
+  it.each(['{"a":[', '{"a":{'])(
+    'of five million values, as in %s, is refused before it is parsed',
+    (start) => {
+      const text = `${start}${start.endsWith('[') ? '{},'.repeat(5e6) : '"":0,'.repeat(5e6)}`;
+      expect(() => parse(text)).toThrow(
+        'f.json: the header has more than 4 million values; is it the right file?',
+      );
+    },
+  );
+
+  it('may be long otherwise', () => {
+    expect(parse(`{"a":"${'x'.repeat(1e7)}"}`)).toHaveProperty('a');
+  });
+});
+
 describe('shown', () => {
   it('is short for any value, however deep', () => {
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));

@@ -4,6 +4,8 @@ import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
 /** More than any JSON file of a model or a tokenizer has, and little enough to be parsed in memory. */
 const MAX_JSON_BYTES = 128 * 2 ** 20;
+/** Twice what the largest tokenizers have. Each may take a hundred bytes of memory, and large objects much time. */
+const MAX_VALUES = 4_000_000;
 /** What reads a value after us may recurse; no file of ours is a tenth as deep. */
 const MAX_DEPTH = 100;
 
@@ -22,6 +24,7 @@ export function readJsonObject(file: string, part: string): Record<string, unkno
  * @throws FormatError with the place of what is wrong.
  */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): Record<string, unknown> {
+  requireFewValues(file, part, bytes);
   const text = withoutByteOrderMark(decodeUtf8(file, part, bytes));
   let value: unknown;
   try {
@@ -72,6 +75,23 @@ export function shown(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   if (value.some((item) => typeof item === 'object' && item !== null)) return 'a nested array';
   return value.length > 10 ? `an array of ${value.length} values` : `[${value.map(shown).join(', ')}]`;
+}
+
+/**
+ * Asked before a JSON text is parsed, which could fill the memory.
+ * @throws FormatError for a text of more than four million values.
+ */
+export function requireFewValues(file: string, part: string, bytes: Uint8Array, line?: number): void {
+  if (bytes.length <= MAX_VALUES) return;
+  let values = 0;
+  // Before each value but the first stands a comma or a bracket. Those inside of strings are counted too.
+  for (const byte of bytes) if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values++;
+  if (values <= MAX_VALUES) return;
+  throw new FormatError(
+    file,
+    `${part} has more than ${MAX_VALUES / 1e6} million values; is it the right file?`,
+    { line },
+  );
 }
 
 /**

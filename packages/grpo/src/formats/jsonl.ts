@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { byteCount } from './byte-count.js';
 import { fileError, onFile } from './file-error.js';
 import { EmptyFile, excerpt, FormatError } from './format-error.js';
-import { isObject, jsonProblem, shown, structureProblem } from './json.js';
+import { isObject, jsonProblem, requireFewValues, shown, structureProblem } from './json.js';
 import { otherKind } from './other-kind.js';
 import { requireFile } from './read-file.js';
 import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
@@ -28,6 +28,7 @@ export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, voi
   let line = 0;
   for await (const bytes of readLines(path)) {
     line++;
+    requireFewValues(path, 'the line', bytes, line);
     const whole = decodeUtf8(path, 'the line', bytes, line);
     const text = line === 1 ? withoutByteOrderMark(whole) : whole;
     if (text.trim() === '') continue;

@@ -101,7 +101,8 @@ export function mutateJson(dice: Dice, json: unknown): unknown {
       () => put(holder, key, structuredClone(dice.of(ODD))),
       () => (Array.isArray(holder) ? holder.splice(Number(key), 1) : delete holder[key]),
       () => put(holder, key, structuredClone(other.holder[other.key])),
-      () => put(holder, dice.of(['x', 'type', '__proto__', 'constructor', '0']), holder[key]),
+      () =>
+        isObject(holder) && put(holder, dice.of(['x', 'type', '__proto__', 'constructor', '0']), holder[key]),
       () => {
         const value = holder[key];
         if (typeof value === 'number')

@@ -34,7 +34,7 @@ export interface LossOutput {
   /** The micro-batch's share of the update's loss, a scalar: shares add up, whatever the split. */
   loss: Tensor;
   /** Per token, before weighting, detached: `[T]` each. */
-  terms: { policy_T: Tensor; kl_T: Tensor | null; weights_T: Tensor };
+  terms: { ratio_T: Tensor; policy_T: Tensor; kl_T: Tensor | null; weights_T: Tensor };
   metrics: LossMetrics;
 }
 
@@ -69,7 +69,12 @@ function clippedLoss(input: LossInput, weightOf: (length: number) => number): Lo
   const perToken_T = kl_T ? policy_T.add(kl_T.mul(beta)) : policy_T;
   return {
     loss: perToken_T.mul(weights_T).sum(),
-    terms: { policy_T: policy_T.detach(), kl_T: kl_T?.detach() ?? null, weights_T },
+    terms: {
+      ratio_T: ratio_T.detach(),
+      policy_T: policy_T.detach(),
+      kl_T: kl_T?.detach() ?? null,
+      weights_T,
+    },
     metrics: {
       tokens: logprobs_T.size(0),
       kl: kl_T ? kl_T.detach().sum().item() : 0,

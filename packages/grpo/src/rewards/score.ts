@@ -3,6 +3,7 @@
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
 import { inspect } from 'node:util';
+import type { StepRecord } from '../trace/index.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { failureOf, RewardError, type RewardFailure } from './failure.js';
@@ -18,7 +19,15 @@ export interface RewardTable {
   /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
   dropped: Uint8Array;
   failures: RewardFailure[];
+  /** What a scoring of one's own knows besides, for the record of the step. */
+  facts?: RewardFacts;
 }
+
+/** Who judged each completion, what the functions were given, and which values stand for a failure. */
+export type RewardFacts = Pick<
+  NonNullable<StepRecord['rewards']>,
+  'providers' | 'replies' | 'inputType' | 'fallbacks'
+>;
 
 export interface ScoreOptions {
   /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */

@@ -1,2 +1,3 @@
 export { type Completion, type FinishReason, plainSampling, type SamplingOptions } from './completion.js';
 export { type GroupRequest, sample } from './sampler.js';
+export { memoryNews, withinMemory } from './within-memory.js';

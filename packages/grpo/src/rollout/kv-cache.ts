@@ -33,21 +33,14 @@ export class KvCache {
     this.#column = longest;
     this.#rows = prompts.length;
     // A scope, so that nothing stays when memory runs out half-way.
-    this.#layers = tidy(() =>
-      Array.from({ length: config.layers }, () => ({ k: zeros(shape, like), v: zeros(shape, like) })),
-    );
-    if (prompts.some((length) => length < longest)) {
-      this.#mask = tidy(() => {
-        const mask = full([prompts.length, 1, 1, longest + newTokens], 0, like);
-        for (const [row, length] of prompts.entries()) {
-          mask
-            .select(0, row)
-            .narrow(-1, 0, longest - length)
-            .fill_(Number.NEGATIVE_INFINITY);
-        }
-        return mask;
-      });
-    }
+    const { layers, mask } = tidy(() => ({
+      layers: Array.from({ length: config.layers }, () => ({ k: zeros(shape, like), v: zeros(shape, like) })),
+      mask: prompts.some((length) => length < longest)
+        ? maskOf(prompts, longest + newTokens, like)
+        : undefined,
+    }));
+    this.#layers = layers;
+    this.#mask = mask;
   }
 
   /**
@@ -110,4 +103,17 @@ export class KvCache {
     }
     this.#mask?.dispose();
   }
+}
+
+/** −∞ before the first token of each row, whose prompt ends where the longest does: `[rows, 1, 1, columns]`. */
+function maskOf(prompts: readonly number[], columns: number, like: { dtype: DType; device: string }): Tensor {
+  const longest = Math.max(...prompts);
+  const mask = full([prompts.length, 1, 1, columns], 0, like);
+  for (const [row, length] of prompts.entries()) {
+    mask
+      .select(0, row)
+      .narrow(-1, 0, longest - length)
+      .fill_(Number.NEGATIVE_INFINITY);
+  }
+  return mask;
 }

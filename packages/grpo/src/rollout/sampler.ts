@@ -8,6 +8,7 @@ import { draw } from './distribution.js';
 import { KvCache } from './kv-cache.js';
 import { hasPenalties, penalize } from './penalties.js';
 import { StopStrings } from './stop.js';
+import { withinMemory } from './within-memory.js';
 
 /** A prompt and how many completions of it are wanted. */
 export interface GroupRequest {
@@ -18,12 +19,16 @@ export interface GroupRequest {
   keys: readonly number[];
 }
 
-/** A completion in the making; its place in the cache is its place among the active ones. */
-interface Row {
+/** A completion that is wanted. */
+interface Wanted {
   group: number;
   index: number;
   prompt: readonly number[];
   keys: readonly number[];
+}
+
+/** One in the making; its place in the cache is its place among the active ones. */
+interface Row extends Wanted {
   ids: number[];
   logprobs: number[];
   sampledLogprobs: number[];
@@ -43,8 +48,14 @@ export async function sample(
   seed: number,
 ): Promise<Completion[][]> {
   const groups: Completion[][] = requests.map(() => []);
-  for (const wave of waves(model, requests, options.batchSize)) {
-    const decoding = new Decoding(model, wave, options, seed);
+  const wanted = wantedOf(model, requests);
+  const bound = { setting: 'rollout.batchSize', configured: options.batchSize, model: model.decoder };
+  const take = (from: number, size: number) => {
+    const rows = wanted.slice(from, from + size);
+    return { rows, count: rows.length, size: rows.length };
+  };
+  await withinMemory(bound, wanted.length, take, async ({ rows }) => {
+    const decoding = new Decoding(model, rows, options, seed);
     try {
       decoding.prefill();
       for (let yielded = Date.now(); decoding.active > 0; ) {
@@ -59,7 +70,7 @@ export async function sample(
       decoding.dispose();
     }
     for (const { row, completion } of decoding.finished) groups[row.group]![row.index] = completion;
-  }
+  });
   return groups;
 }
 
@@ -72,10 +83,10 @@ function failOn({ group, index, ids }: Row): never {
   );
 }
 
-/** Rows in lots of at most `size`, a prompt's rows side by side. */
-function waves(model: Model, requests: readonly GroupRequest[], size: number): Row[][] {
+/** All completions that are wanted, a prompt's side by side. */
+function wantedOf(model: Model, requests: readonly GroupRequest[]): Wanted[] {
   const { maxPositions } = model.decoder.config;
-  const rows = requests.flatMap(({ ids, count, keys }, group) => {
+  return requests.flatMap(({ ids, count, keys }, group) => {
     if (ids.length === 0) {
       throw new UserError(`prompt ${group + 1} has no tokens: there is nothing to continue`, {
         hint: 'leave out empty prompts, or begin them with the BOS token',
@@ -87,13 +98,8 @@ function waves(model: Model, requests: readonly GroupRequest[], size: number): R
         { hint: 'shorten or leave out the longest prompts' },
       );
     }
-    return Array.from({ length: count }, (_, index): Row => {
-      return { group, index, prompt: ids, keys, ids: [], logprobs: [], sampledLogprobs: [] };
-    });
+    return Array.from({ length: count }, (_, index) => ({ group, index, prompt: ids, keys }));
   });
-  return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) =>
-    rows.slice(i * size, (i + 1) * size),
-  );
 }
 
 /** One lot of rows, from their prompts to their ends. */
@@ -105,7 +111,7 @@ class Decoding {
 
   constructor(
     private readonly model: Model,
-    rows: readonly Row[],
+    rows: readonly Wanted[],
     private readonly options: SamplingOptions,
     private readonly seed: number,
   ) {
@@ -113,7 +119,7 @@ class Decoding {
     const { config, dtype, device } = decoder;
     const prompts = rows.map((row) => row.prompt.length);
     const newTokens = Math.min(options.maxNewTokens, config.maxPositions - Math.min(...prompts));
-    this.#rows = [...rows];
+    this.#rows = rows.map((row) => ({ ...row, ids: [], logprobs: [], sampledLogprobs: [] }));
     this.#stop = new StopStrings(options.stop, tokenizer);
     this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
   }

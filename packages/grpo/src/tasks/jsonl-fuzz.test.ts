@@ -32,7 +32,7 @@ const ROWS = [
   { question: 'Twice: "x\\y"\t?', answer: '-1,200.5' },
   { question: 'Last', answer: '7' },
 ];
-const lines = (rows: readonly unknown[]) => `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
+const lines = (rows: readonly unknown[]) => `${Array.from(rows, (row) => JSON.stringify(row)).join('\n')}\n`;
 
 describe('a dataset', () => {
   it(`${COUNT} times damaged, is refused in words or read`, async () => {

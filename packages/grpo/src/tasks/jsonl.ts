@@ -111,7 +111,7 @@ function text(
     throw new FormatError(path, `${key} must be text or a number, found ${shown(value)}`, { line });
   }
   const keys = Object.keys(row);
-  const listed = keys.slice(0, 12).map((name) => printable(name.slice(0, 40)));
+  const listed = keys.slice(0, 12).map((name) => printable(name, 40));
   const found = [...listed, ...(keys.length > 12 ? ['…'] : [])].join(', ') || 'no keys';
   const ungraded = setting === 'answerKey' ? ', or task.grading=none with rewards of your own' : '';
   const advice = `set task.${setting} to the key that holds it${ungraded}`;

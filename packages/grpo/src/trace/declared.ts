@@ -21,6 +21,8 @@ export const declaredSchema = z.object({
   beta: real.optional(),
   /** `k1`, `k2`, `k3`, `full`. */
   kl: z.string().optional(),
+  /** Of the KL a token, where β follows it. */
+  klTarget: real.optional(),
   clipLow: real.optional(),
   clipHigh: real.optional(),
   entropyCoefficient: real.optional(),

@@ -1,7 +1,7 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
 export type { Declared } from './declared.js';
-export type { Probes } from './probes.js';
+export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';
 export { type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
 export type { MetricSeries, MetricsEntry } from './series.js';

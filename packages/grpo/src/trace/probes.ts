@@ -12,6 +12,20 @@ export const probesSchema = z.object({
   aloneInBatch: differenceSchema.optional(),
   /** The sampler's log-probs and the trainer's at other temperatures. */
   temperatures: z.array(differenceSchema.extend({ temperature: real })).optional(),
+  /**
+   * One completion scored plainly, by itself and in one pass, for want of agreement between trainer and sampler: how far
+   * each of them is from it. `shift` 1 takes the logits after a token, in place of those before it.
+   */
+  plainScoring: z
+    .array(
+      z.object({
+        temperature: real,
+        shift: z.number().int(),
+        policy: differenceSchema,
+        sampler: differenceSchema,
+      }),
+    )
+    .optional(),
   /** Rewards of completions whose grade is known, through the production path. */
   canaries: z
     .array(

@@ -111,6 +111,8 @@ const updateSchema = z.object({
   completions: ints.optional(),
   policyLogprobs: floats.optional(),
   entropies: floats.optional(),
+  /** Policy to old policy, as the loss used it. */
+  ratios: floats.optional(),
   /** Terms of the loss a token, before weights: the policy's, and the KL without β. */
   policyTerms: floats.optional(),
   klTerms: floats.optional(),

@@ -11,7 +11,7 @@ export interface MetricsEntry {
 
 /** What a log holds, and how its numbers are to be read. */
 export interface MetricSeries {
-  /** In the order of the steps. */
+  /** In the order of the steps, one a step; of very many some are left out. */
   entries: readonly MetricsEntry[];
   producer: { name: string; version?: string };
   /** Steps that one entry averages over; missing when nobody tells. `grad_norm` is of the last step even so. */

@@ -42,7 +42,14 @@ export function shapeProblem(record: StepRecord): string | undefined {
     if (outside !== undefined) return `updates.${i}.completions names completion ${outside} of ${B!.count}`;
     const lengths = scored?.lengths;
     const expected = lengths && (own ?? [...lengths.keys()]).reduce((sum, b) => sum + lengths[b]!, 0);
-    for (const key of ['policyLogprobs', 'entropies', 'policyTerms', 'klTerms', 'weights'] as const) {
+    for (const key of [
+      'policyLogprobs',
+      'entropies',
+      'ratios',
+      'policyTerms',
+      'klTerms',
+      'weights',
+    ] as const) {
       rules.push({ name: `updates.${i}.${key}`, found: update[key]?.length, of: 'scored tokens', expected });
     }
   }

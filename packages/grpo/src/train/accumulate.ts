@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Tensor, tensor, tidy } from '@grpo/torch';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
-import { type MicroBatch, microBatches } from './micro-batch.js';
+import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import type { TokenTally } from './tally.js';
@@ -33,20 +32,26 @@ export async function accumulateGradients(
   clock: Stopwatch,
 ): Promise<{ loss: number; trace: UpdateTrace }> {
   const { config, optimizer } = trainer;
-  const { completions_B } = batch.rollout;
-  const micros = microBatches(batch.rollout, batch.prompts, config.train.microBatchTokens);
-  const members = micros.flatMap((micro) => micro.members);
+  const { trained } = batch.rollout;
+  const members = membersOf(trained, batch.prompts);
   const update = {
     completions: members.length,
-    tokens: members.reduce((sum, b) => sum + completions_B[b]!.ids.length, 0),
+    tokens: members.reduce((sum, b) => sum + trained.completions_B[b]!.ids.length, 0),
   };
-  const trace = new UpdateTrace(micros.length, batch.scored);
+  const trace = new UpdateTrace(batch.scored);
+  const tokens = config.train.microBatchTokens;
   let loss = 0;
   try {
-    for (const micro of micros) {
-      loss += tidy(() => backward(trainer, batch, micro, update, trace, tally, clock));
-      await setImmediate();
-    }
+    trace.configured = await eachMicroBatch(
+      trainer.model.decoder,
+      trained,
+      batch.prompts,
+      tokens,
+      (micro) => {
+        optimizer.discard(); // what a backward pass that ran out of memory left
+        loss += tidy(() => backward(trainer, batch, micro, update, trace, tally, clock));
+      },
+    );
   } catch (error) {
     // Or the update after this one would begin with half of its gradients.
     optimizer.zeroGrad();
@@ -68,8 +73,7 @@ function backward(
   const { loss: name, clipLow, clipHigh, beta } = config.objective;
   const { device } = model.decoder;
   const { groups, members } = micro;
-  const completions = members.map((b) => rollout.completions_B[b]!);
-  const lengths = completions.map(({ ids }) => ids.length);
+  const lengths = members.map((b) => rollout.trained.completions_B[b]!.ids.length);
   const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(values_B), undefined, { device });
   const gather = (values_B: Float32Array[] | undefined): Tensor | null =>
     values_B ? tokensOf(members.map((b) => values_B[b]!)) : null;
@@ -90,12 +94,17 @@ function backward(
     clipHigh,
     beta,
   });
-  tally.add(metrics, entropies_T.sum().item());
-  if (compareSampler) tally.compare(logprobs_T, tokensOf(completions.map(({ logprobs }) => logprobs)));
+  const samplers_B = members.map((b) => rollout.completions_B[b]!.logprobs);
+  // A stage of one's own may train on other tokens than were sampled.
+  const comparable = compareSampler && samplers_B.every((own, i) => own.length === lengths[i]);
+  const samplers_T = comparable ? tokensOf(samplers_B) : undefined;
   clock.time('backward', () => {
     loss.backward();
     optimizer.accumulate();
   });
-  trace.add(micro, scores, terms);
+  // Nothing is counted before: when memory runs out up to here, the micro-batch is done again in halves.
+  tally.add(metrics, entropies_T.sum().item());
+  if (samplers_T) tally.compare(logprobs_T, samplers_T);
+  trace.add(micro, scores, terms, optimizer.accumulated);
   return loss.item();
 }

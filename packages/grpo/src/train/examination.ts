@@ -41,7 +41,13 @@ export class Examination {
 
   /** Whether the record of a step, counted from 1, is needed at all. */
   wants(step: number): boolean {
-    return this.config.doctor.onFinding !== 'off' || this.#isDue(step);
+    return this.config.doctor.onFinding !== 'off' || this.isDue(step);
+  }
+
+  /** Whether the record of a step is kept whatever it holds. */
+  isDue(step: number): boolean {
+    const { every } = this.config.record;
+    return step <= STRICT_STEPS || (every > 0 && step % every === 0);
   }
 
   /** Examines one step. */
@@ -53,7 +59,7 @@ export class Examination {
     this.last = new Set(sick.map(({ code }) => code));
     const { step } = record;
     this.folder.findings(findings.map(({ steps: _, judged: __, ...finding }) => ({ step, ...finding })));
-    if (news.length > 0 || this.#isDue(step)) writeStepRecord(this.folder.stepFolder(step), record);
+    if (news.length > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), record);
     const strict = onFinding === 'stop' || (onFinding === 'warn' && step <= STRICT_STEPS);
     return {
       news: news.map(
@@ -61,10 +67,5 @@ export class Examination {
       ),
       stop: strict ? sick.find(({ severity }) => severity === 'fail') : undefined,
     };
-  }
-
-  #isDue(step: number): boolean {
-    const { every } = this.config.record;
-    return step <= STRICT_STEPS || (every > 0 && step % every === 0);
   }
 }

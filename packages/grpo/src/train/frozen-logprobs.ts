@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
-import { microBatches } from './micro-batch.js';
+import { eachMicroBatch } from './micro-batch.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import { cut } from './token-values.js';
@@ -37,14 +36,15 @@ export async function frozenLogprobs(
 /** Log-probs of all completions under a decoder, without gradients. */
 async function scoreWith(
   decoder: Decoder,
-  { stages, config, sampling }: Trainer,
+  { stages, model, config, sampling }: Trainer,
   rollout: Rollout,
   clock: Stopwatch,
   stage: string,
 ): Promise<Float32Array[]> {
   const logprobs_B: Float32Array[] = [];
-  const all = [...rollout.prompts.keys()];
-  for (const { groups, members } of microBatches(rollout, all, config.train.microBatchTokens)) {
+  const { trained } = rollout;
+  const all = [...trained.prompts.keys()];
+  await eachMicroBatch(model.decoder, trained, all, config.train.microBatchTokens, ({ groups, members }) => {
     const values = clock.time(stage, () =>
       noGrad(() =>
         tidy(
@@ -53,9 +53,8 @@ async function scoreWith(
         ),
       ),
     );
-    const lengths = members.map((b) => rollout.completions_B[b]!.ids.length);
+    const lengths = members.map((b) => trained.completions_B[b]!.ids.length);
     for (const [i, own] of cut(values, lengths).entries()) logprobs_B[members[i]!] = own;
-    await setImmediate();
-  }
+  });
   return logprobs_B;
 }

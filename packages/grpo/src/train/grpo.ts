@@ -1,8 +1,9 @@
+import { UserError } from '../config/errors.js';
 import type { Decoder } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
 import { DataOrder } from './data-order.js';
-import { Examination } from './examination.js';
+import { Examination, type StepVerdict } from './examination.js';
 import { metricsOf } from './metrics.js';
 import { openModel } from './model-source.js';
 import { tokensOf } from './roll-out.js';
@@ -10,7 +11,7 @@ import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
 import { SignalWatch } from './signal.js';
 import { type Stages, stages as standardStages } from './stages.js';
-import { grpoStep } from './step.js';
+import { grpoStep, NotFiniteError } from './step.js';
 import { stepRecordOf } from './step-record.js';
 import type { Trainer } from './trainer.js';
 
@@ -36,7 +37,14 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
     return await runSteps(session, config.train.steps, async (step) => {
       const problems = order.at(step, config.rollout.prompts).map((i) => task.train[i]!);
       const rate = learningRateAt(config.optimizer, step, config.train.steps);
-      const result = await grpoStep(trainer, problems, step, rate);
+      const probeScoring = examination.isDue(step + 1);
+      const result = await grpoStep({ ...trainer, probeScoring }, problems, step, rate).catch(
+        (error: unknown) => {
+          throw error instanceof NotFiniteError && examination.wants(step + 1)
+            ? diagnosed(error, examination.step(stepRecordOf(trainer, error.result, step + 1)))
+            : error;
+        },
+      );
       const { advantages } = result.rollout.advantages;
       const stepTokens = tokensOf(result.rollout);
       progress.tokens += stepTokens;
@@ -55,6 +63,13 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
   } finally {
     reference?.dispose();
   }
+}
+
+/** The error with what the doctor says of the step, which leads with the cause. */
+function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserError {
+  return cause === undefined
+    ? error
+    : new UserError(error.message, { hint: `The doctor, of ${cause}`, cause: error });
 }
 
 /** The frozen policy that the KL is measured to: the model as it was before the first step. */

@@ -15,6 +15,7 @@ const rollout: Rollout = {
     { prompt: '2', row: 'yes' },
   ],
   prompts: [],
+  trained: { prompts: [], completions_B: [] },
   completions_B: TEXTS.map((text) => {
     return {
       ids: [],

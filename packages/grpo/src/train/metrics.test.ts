@@ -24,6 +24,7 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
     rollout: {
       problems: [],
       prompts: [],
+    trained: { prompts: [], completions_B: [] },
       completions_B,
       rewardTable: {
         names: ['right', 'short'],
@@ -38,6 +39,7 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
     frozen: { old_B: undefined, reference_B: undefined },
     scored: new Map(),
     updates: [],
+    probes: undefined,
     learningRate: 0.5,
     loss: -0.25,
     gradNorm: 3,

@@ -1,12 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Groups, type MicroBatch, microBatches } from './micro-batch.js';
+import { type Groups, type MicroBatch, membersOf, microBatchAt } from './micro-batch.js';
 
 /** Groups of these lengths; every token is an id of its own. */
 function groupsOf(promptLengths: readonly number[], completionLengths: readonly number[]): Groups {
   let next = 0;
   const take = (length: number) => ({ ids: Array.from({ length }, () => next++) });
   return { prompts: promptLengths.map(take), completions_B: completionLengths.map(take) };
+}
+
+/** All of them with one budget. */
+function microBatches(groups: Groups, chosen: readonly number[], budget: number): MicroBatch[] {
+  const members = membersOf(groups, chosen);
+  const batches: MicroBatch[] = [];
+  for (let done = 0; done < members.length; done += batches.at(-1)!.count)
+    batches.push(microBatchAt(groups, members, done, budget));
+  return batches;
 }
 
 /** Tokens that are computed, each prompt once. */
@@ -66,6 +75,7 @@ describe('micro-batches', () => {
               groups.completions_B[b]!.ids,
             ]),
           );
+          expect([batch.count, batch.size]).toEqual([batch.members.length, cost(batch)]);
           expect(new Set(batch.groups.map(({ prompt }) => prompt[0])).size).toBe(batch.groups.length);
         }
       }),

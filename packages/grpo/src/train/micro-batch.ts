@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Decoder } from '../models/index.js';
 import type { ScoredGroup } from '../objective/index.js';
+import { withinMemory } from '../rollout/index.js';
 
 /** Anything that is tokens: a rendered prompt, a completion. */
 interface Tokens {
@@ -16,44 +19,75 @@ export interface MicroBatch {
   groups: ScoredGroup[];
   /** Where these completions stand among the B. */
   members: number[];
+  /** How many they are. */
+  count: number;
+  /** Tokens, each prompt counted once. */
+  size: number;
 }
 
 /**
- * Cuts groups into micro-batches of at most `budget` tokens, each prompt counted once in each that it is in.
- * A completion that exceeds the budget with its prompt alone gets a micro-batch of its own.
+ * Does `work` for all completions of the chosen prompts, in micro-batches of at most `train.microBatchTokens` tokens,
+ * or of fewer where memory is short.
  *
- * @param chosen - the prompts whose groups are wanted
+ * @param work - must leave nothing behind when it throws
+ * @param tokens - `train.microBatchTokens`
+ * @returns the number of micro-batches
  */
-export function microBatches(
-  { prompts, completions_B }: Groups,
+export async function eachMicroBatch(
+  decoder: Decoder,
+  groups: Groups,
   chosen: readonly number[],
-  budget: number,
-): MicroBatch[] {
+  tokens: number,
+  work: (micro: MicroBatch) => void,
+): Promise<number> {
+  const members = membersOf(groups, chosen);
+  const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
+  let micros = 0;
+  const take = (from: number, budget: number) => microBatchAt(groups, members, from, budget);
+  await withinMemory(bound, members.length, take, async (micro) => {
+    work(micro);
+    micros++;
+    await setImmediate();
+  });
+  return micros;
+}
+
+/** The completions of some prompts. */
+export function membersOf({ prompts, completions_B }: Groups, chosen: readonly number[]): number[] {
   const size = completions_B.length / prompts.length;
-  const batches: MicroBatch[] = [];
-  let room = 0;
-  for (const p of chosen) {
+  return chosen.flatMap((p) => Array.from({ length: size }, (_, i) => p * size + i));
+}
+
+/**
+ * The micro-batch of at most `budget` tokens that begins with the member at `from`, each prompt counted once.
+ * A completion that exceeds the budget with its prompt alone gets a micro-batch of its own.
+ */
+export function microBatchAt(
+  { prompts, completions_B }: Groups,
+  members: readonly number[],
+  from: number,
+  budget: number,
+): MicroBatch {
+  const size = completions_B.length / prompts.length;
+  const micro: MicroBatch = { groups: [], members: [], count: 0, size: 0 };
+  let last: number | undefined;
+  let completions: (readonly number[])[] = [];
+  for (let i = from; i < members.length; i++) {
+    const b = members[i]!;
+    const p = Math.floor(b / size);
     const prompt = prompts[p]!.ids;
-    /** This prompt's completions in the last micro-batch. */
-    let group: (readonly number[])[] | undefined;
-    for (let b = p * size; b < (p + 1) * size; b++) {
-      const completion = completions_B[b]!.ids;
-      let batch = batches.at(-1);
-      if (!batch || completion.length + (group ? 0 : prompt.length) > room) {
-        batch = { groups: [], members: [] };
-        batches.push(batch);
-        group = undefined;
-        room = budget;
-      }
-      if (!group) {
-        group = [];
-        batch.groups.push({ prompt, completions: group });
-        room -= prompt.length;
-      }
-      group.push(completion);
-      batch.members.push(b);
-      room -= completion.length;
+    const completion = completions_B[b]!.ids;
+    const cost = completion.length + (p === last ? 0 : prompt.length);
+    if (micro.count > 0 && micro.size + cost > budget) break;
+    if (p !== last) {
+      completions = [];
+      micro.groups.push({ prompt, completions });
     }
+    completions.push(completion);
+    micro.members.push(b);
+    micro.count++;
+    micro.size += cost;
+    last = p;
   }
-  return batches;
+  return micro;
 }

@@ -3,6 +3,7 @@ import { type RewardTable, totals } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
 import type { RenderedPrompt } from '../text/render.js';
+import type { Groups } from './micro-batch.js';
 import type { Stopwatch } from './stopwatch.js';
 import type { Trainer } from './trainer.js';
 
@@ -11,6 +12,8 @@ export interface Rollout {
   problems: readonly Problem[];
   prompts: RenderedPrompt[];
   completions_B: Completion[];
+  /** The ids of both that are scored and trained on. */
+  trained: Groups;
   rewardTable: RewardTable;
   /** Weighted sums; NaN where a completion could not be scored. */
   rewards_B: Float64Array;
@@ -28,12 +31,14 @@ export async function rollOut(
   const prompts = clock.time('render', () => stages.render(model, problems));
   const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, p] }));
   const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed));
+  const completions_B = groups.flat();
+  const trained = stages.assemble(model, { prompts, completions_B });
   const rewardTable = await clock.timeAsync('score', () =>
     stages.score(task, problems, groups, onRewardError),
   );
   const rewards_B = totals(rewardTable);
   const advantages = stages.advantage(rewards_B, rollout.group, objective.scaleRewards);
-  return { problems, prompts, completions_B: groups.flat(), rewardTable, rewards_B, advantages };
+  return { problems, prompts, completions_B, trained, rewardTable, rewards_B, advantages };
 }
 
 /** Tokens of a rollout as TRL counts them: a prompt once for each of its completions. */

@@ -5,7 +5,7 @@ import { changedCircumstances, configRecord, type ResolvedConfig } from '../conf
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import type { Model } from '../models/index.js';
-import type { SamplingOptions } from '../rollout/index.js';
+import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, loadTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
@@ -200,6 +200,7 @@ export async function runSteps(
     // All scopes of the step are closed: a count that grows is a leak.
     const { tensors, bytes } = memory();
     const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };
+    for (const text of memoryNews(session.model.decoder)) watcher.note?.(text);
     folder.metrics(row);
     folder.timings(timings);
     watcher.step?.(row, timings);

@@ -1,11 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { type AdamW, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
-import { microBatches } from './micro-batch.js';
+import { eachMicroBatch } from './micro-batch.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -67,17 +66,18 @@ export async function sftStep(
   let loss = 0;
   let entropy = 0;
   try {
-    for (const micro of microBatches(groups, [...examples.keys()], options.microBatchTokens)) {
+    const all = [...examples.keys()];
+    await eachMicroBatch(model.decoder, groups, all, options.microBatchTokens, (micro) => {
+      optimizer.discard(); // what a backward pass that ran out of memory left
       loss += tidy(() => {
         const { logprobs_T, entropies_T } = scoreTokens(model.decoder, micro.groups, 1);
         const share = logprobs_T.sum().div(-tokens);
         share.backward();
-        entropy += entropies_T.sum().item() / tokens;
         optimizer.accumulate();
+        entropy += entropies_T.sum().item() / tokens;
         return share.item();
       });
-      await setImmediate();
-    }
+    });
   } catch (error) {
     // Or the next step would begin with half of this one's gradients.
     optimizer.zeroGrad();

@@ -15,6 +15,7 @@ import { type RewardTable, scoreCompletions } from '../rewards/index.js';
 import { type Completion, type GroupRequest, type SamplingOptions, sample } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { type RenderedPrompt, renderPrompt } from '../text/render.js';
+import type { Groups } from './micro-batch.js';
 
 /**
  * The stages of a GRPO step, in order. Each is one function with typed input and output: a stage of your own takes the
@@ -30,6 +31,8 @@ export interface Stages {
     options: SamplingOptions,
     seed: number,
   ): Promise<Completion[][]>;
+  /** What was sampled → the ids that are scored and trained on: the very same. */
+  assemble(model: Model, sampled: Groups): Groups;
   /** Completions → one column of rewards a function; failures marked. */
   score(
     task: Task,
@@ -56,6 +59,7 @@ export const stages: Stages = {
   render: (model, problems) =>
     problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),
   sample,
+  assemble: (_model, sampled) => sampled,
   score: (task, problems, groups, onError) => {
     const rows = problems.flatMap((problem, p) => groups[p]!.map((completion) => ({ problem, completion })));
     const batch = {

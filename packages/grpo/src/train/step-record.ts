@@ -1,4 +1,5 @@
 import { packageVersion } from '../config/version.js';
+import { isObject } from '../formats/json.js';
 import type { Model } from '../models/index.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
@@ -9,25 +10,28 @@ import type { Trainer } from './trainer.js';
 
 /** The record of a step, from what it computed. */
 export function stepRecordOf(trainer: Trainer, result: StepResult, step: number): StepRecord {
-  const { config, model } = trainer;
+  const { config, model, sampling } = trainer;
   const { rollout, frozen, scored, updates } = result;
   const { completions_B, prompts, problems, rewardTable, rewards_B, advantages } = rollout;
   const group = completions_B.length / prompts.length;
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
   const scoredPrompts = prompts.map((_, p) => own[p * group]!.prompt);
+  const scoredLengths = Int32Array.from(own, ({ completion }) => completion.length);
+  const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
     format: 'grpo-step',
     version: 1,
     step,
     producer: { name: 'grpo', version: packageVersion() },
     seed: config.seed,
-    declared: declaredOf(config),
+    declared: { ...declaredOf(config), ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }) },
     tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
     prompts: {
       messages: problems.map(({ prompt }) => prompt),
       texts: prompts.map(({ text }) => text),
       rows: problems.map(({ row }) => row),
+      ...(answers.some((answer) => answer !== null) && { answers }),
       ...assistantHeaderOf(model, problems[0]?.prompt),
       ids: flat(prompts.map(({ ids }) => ids)),
       lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
@@ -49,8 +53,8 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     },
     scored: {
       ids: flat(own.map(({ completion }) => completion)),
-      lengths: Int32Array.from(own, ({ completion }) => completion.length),
-      mask: maskOf(lengths, updates),
+      lengths: scoredLengths,
+      mask: maskOf(scoredLengths, updates),
       ...(frozen.old_B && { oldLogprobs: join(frozen.old_B) }),
       ...(frozen.reference_B && { referenceLogprobs: join(frozen.reference_B) }),
     },
@@ -60,6 +64,7 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
       values: Float64Array.from(rewardTable.columns.flatMap((column) => [...column])),
       totals: rewards_B,
       inputType: 'text',
+      ...rewardTable.facts,
       failures: rewardTable.failures.map(({ reward, index, reason }) => ({
         reward,
         completion: index,
@@ -68,8 +73,15 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     },
     advantages: advantages.advantages,
     updates,
+    ...(result.probes && { probes: result.probes }),
     stages: Object.entries(result.seconds).map(([name, seconds]) => ({ name, seconds })),
   };
+}
+
+/** The answer that a row of data holds, as text. */
+function answerOf(row: unknown, key: string): string | null {
+  const answer: unknown = isObject(row) ? row[key] : undefined;
+  return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : null;
 }
 
 const flat = (rows: readonly (readonly number[])[]) => Int32Array.from(rows.flat());

@@ -189,7 +189,16 @@ describe('the updates of a step', () => {
       ]),
     ) as unknown as Stages;
     await grpoStep(trainerOf(fixtureModel('llama3'), [], wrapped), PROBLEMS, 0, 0.01);
-    expect([...calls]).toEqual(['render', 'sample', 'score', 'advantage', 'logprob', 'objective', 'update']);
+    expect([...calls]).toEqual([
+      'render',
+      'sample',
+      'assemble',
+      'score',
+      'advantage',
+      'logprob',
+      'objective',
+      'update',
+    ]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { UserError } from '../config/errors.js';
 import type { Problem } from '../tasks/task.js';
-import type { UpdateRecord } from '../trace/index.js';
+import type { Probes, UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
 import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
+import { scoringProbes } from './probes.js';
 import { type Rollout, rollOut } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
 import { type TokenMeans, TokenTally } from './tally.js';
@@ -18,6 +19,8 @@ export interface StepResult {
   scored: ReadonlyMap<number, ScoredIds>;
   /** What each update was made of. */
   updates: UpdateRecord[];
+  /** What was measured besides, where it was asked for. */
+  probes: Probes | undefined;
   learningRate: number;
   /** Means over the step's updates. */
   loss: number;
@@ -28,12 +31,28 @@ export interface StepResult {
   seconds: Record<string, number>;
 }
 
+/** A gradient is no number: the weights are those before its update. */
+export class NotFiniteError extends UserError {
+  constructor(
+    /** The step as far as it came. */
+    readonly result: StepResult,
+    step: number,
+  ) {
+    const { gradNorm } = result.updates.at(-1)!;
+    const made = result.updates.length - 1;
+    const since = made === 0 ? 'before the step' : `after its first ${made} updates`;
+    super(`the gradient of step ${step + 1} is ${gradNorm}; the weights are as ${since}`, {
+      hint: 'A smaller optimizer.learningRate or objective.beta usually helps; look at the last rows of metrics.jsonl',
+    });
+  }
+}
+
 /**
  * One GRPO step: sample completions of every problem, compare their rewards within each group, and update the policy
  * by the log-probs of what was sampled.
  *
  * @param step - counted from 0; with the seed it fixes every random draw
- * @throws UserError when a gradient is not finite; the weights are then those before that update
+ * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update
  */
 export async function grpoStep(
   trainer: Trainer,
@@ -49,15 +68,29 @@ export async function grpoStep(
   const tally = new TokenTally(frozen.reference_B !== undefined);
   const scored = new Map<number, ScoredIds>();
   const updates: UpdateRecord[] = [];
+  let probes: Probes | undefined;
+  const result = (): StepResult => ({
+    rollout,
+    frozen,
+    scored,
+    updates,
+    probes,
+    learningRate,
+    loss: mean(updates.map((update) => update.loss!)),
+    gradNorm: mean(updates.map((update) => update.gradNorm!)),
+    means: tally.means,
+    seconds: clock.seconds,
+  });
   for (let iteration = 0; iteration < objective.iterations; iteration++) {
     for (const prompts of minibatches(problems.length, objective.minibatches)) {
       const batch = { rollout, frozen, prompts, compareSampler: updates.length === 0, scored };
       const { loss, trace } = await accumulateGradients(trainer, batch, tally, clock);
+      if (trainer.probeScoring && updates.length === 0)
+        probes = clock.time('probe', () => scoringProbes(trainer, rollout, (b) => trace.policyOf(b)));
       using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
       const { gradNorm, gradNorms } = clock.time('update', () =>
         trainer.stages.update(trainer.optimizer, learningRate, optimizer.maxGradNorm),
       );
-      if (!Number.isFinite(gradNorm)) throw notFinite(step, updates.length, gradNorm);
       updates.push(
         trace.record({
           loss,
@@ -67,32 +100,16 @@ export async function grpoStep(
           ...weights?.changes(),
         }),
       );
+      if (!Number.isFinite(gradNorm)) throw new NotFiniteError(result(), step);
     }
   }
-  return {
-    rollout,
-    frozen,
-    scored,
-    updates,
-    learningRate,
-    loss: mean(updates.map((update) => update.loss!)),
-    gradNorm: mean(updates.map((update) => update.gradNorm!)),
-    means: tally.means,
-    seconds: clock.seconds,
-  };
+  return result();
 }
 
 /** The prompts 0 … count − 1 in `n` equal runs. */
 function minibatches(count: number, n: number): number[][] {
   const size = count / n;
   return Array.from({ length: n }, (_, i) => Array.from({ length: size }, (_, j) => i * size + j));
-}
-
-function notFinite(step: number, updates: number, gradNorm: number): UserError {
-  const since = updates === 0 ? 'before the step' : `after its first ${updates} updates`;
-  return new UserError(`the gradient of step ${step + 1} is ${gradNorm}; the weights are as ${since}`, {
-    hint: 'A smaller optimizer.learningRate or objective.beta usually helps; look at the last rows of metrics.jsonl',
-  });
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -17,4 +17,6 @@ export interface Trainer {
   stages: Stages;
   /** Whether each update is to tell how many weights it changed. */
   measureWeights?: boolean;
+  /** Whether this step is to score a completion again, for its record. */
+  probeScoring?: boolean;
 }

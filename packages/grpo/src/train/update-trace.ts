@@ -4,7 +4,7 @@ import type { UpdateRecord } from '../trace/index.js';
 import type { MicroBatch } from './micro-batch.js';
 import { join } from './token-values.js';
 
-type PerToken = 'policyLogprobs' | 'entropies' | 'policyTerms' | 'klTerms' | 'weights';
+type PerToken = 'policyLogprobs' | 'entropies' | 'ratios' | 'policyTerms' | 'klTerms' | 'weights';
 
 /** The tokens that were scored for a prompt and its completion. */
 export interface ScoredIds {
@@ -17,16 +17,21 @@ export class UpdateTrace {
   readonly #members: number[] = [];
   readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
   #executed = 0;
+  /** Micro-batches of the whole update. */
+  configured = 0;
 
   constructor(
-    private readonly configured: number,
     /** By completion; filled as they are scored. */
     private readonly scored: Map<number, ScoredIds>,
   ) {}
 
-  /** Takes the values of a micro-batch whose gradients were added up. */
-  add(batch: MicroBatch, scores: TokenScores, terms: LossOutput['terms']): void {
-    this.#executed++;
+  /**
+   * Takes the values of a micro-batch.
+   *
+   * @param executed - how many micro-batches of the update the optimizer has the gradients of by now
+   */
+  add(batch: MicroBatch, scores: TokenScores, terms: LossOutput['terms'], executed: number): void {
+    this.#executed = executed;
     this.#members.push(...batch.members);
     const ids = batch.groups.flatMap(({ prompt, completions }) =>
       completions.map((completion) => ({ prompt, completion })),
@@ -34,9 +39,19 @@ export class UpdateTrace {
     for (const [i, b] of batch.members.entries()) this.scored.set(b, ids[i]!);
     this.#push('policyLogprobs', scores.logprobs_T);
     this.#push('entropies', scores.entropies_T);
+    this.#push('ratios', terms.ratio_T);
     this.#push('policyTerms', terms.policy_T);
     if (terms.kl_T) this.#push('klTerms', terms.kl_T);
     this.#push('weights', terms.weights_T);
+  }
+
+  /** Log-probs of a completion's tokens as they were scored; undefined when it was not. */
+  policyOf(completion: number): Float32Array | undefined {
+    const place = this.#members.indexOf(completion);
+    if (place < 0) return undefined;
+    const lengthOf = (b: number) => this.scored.get(b)!.completion.length;
+    const start = this.#members.slice(0, place).reduce((sum, b) => sum + lengthOf(b), 0);
+    return join(this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));
   }
 
   /** The record of the update, with what the optimizer tells. */

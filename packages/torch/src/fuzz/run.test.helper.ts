@@ -25,7 +25,7 @@ const slowest = { ms: 0, call: '' };
 function assertValid(result: unknown): void {
   for (const value of Array.isArray(result) ? result : [result]) {
     if (!(value instanceof Tensor) || value.disposed) continue;
-    if (!value.shape.every((size) => Number.isSafeInteger(size) && size >= 0))
+    if (!value.shape.every((size) => Number.isInteger(size) && size >= 0))
       throw new Error(`shape [${value.shape}]`);
     const size = value.numel * dtypeSize(value.dtype);
     if (size <= MOST_BYTES && value.toBytes().length !== size) throw new Error(`${value} has other bytes`);

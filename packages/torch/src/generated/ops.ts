@@ -19,20 +19,11 @@ export const full = bind('aten::full', 'aten::full(SymInt[] size, Scalar fill_va
 /** start, start + step, … below end. `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export const arange = bind('aten::arange.start_step', 'aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor') as (start: Scalar, end: Scalar, step?: Scalar, options?: { dtype?: DType | null; device?: string | null }) => Tensor;
 
-/** Uninitialised, with the shape and dtype of self. `aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
-export const emptyLike = bind('aten::empty_like', 'aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor') as (self: Tensor, options?: { dtype?: DType | null; device?: string | null }) => Tensor;
-
 /** Zeros with the shape and dtype of self. `aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
 export const zerosLike = bind('aten::zeros_like', 'aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor') as (self: Tensor, options?: { dtype?: DType | null; device?: string | null }) => Tensor;
 
-/** Ones with the shape and dtype of self. `aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
-export const onesLike = bind('aten::ones_like', 'aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor') as (self: Tensor, options?: { dtype?: DType | null; device?: string | null }) => Tensor;
-
 /** The lower triangle; the rest is zero. `aten::tril(Tensor self, SymInt diagonal=0) -> Tensor` */
 export const tril = bind('aten::tril', 'aten::tril(Tensor self, SymInt diagonal=0) -> Tensor') as (self: Tensor, diagonal?: number) => Tensor;
-
-/** The upper triangle; the rest is zero. `aten::triu(Tensor self, SymInt diagonal=0) -> Tensor` */
-export const triu = bind('aten::triu', 'aten::triu(Tensor self, SymInt diagonal=0) -> Tensor') as (self: Tensor, diagonal?: number) => Tensor;
 
 /** Converts to a dtype; self when it has it already. `aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)` */
 export const to = bind('aten::to.dtype', 'aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)') as (self: Tensor, dtype: DType) => Tensor;
@@ -120,9 +111,6 @@ export const tanh = bind('aten::tanh', 'aten::tanh(Tensor self) -> Tensor') as (
 
 /** 1 / (1 + exp(−self)). `aten::sigmoid(Tensor self) -> Tensor` */
 export const sigmoid = bind('aten::sigmoid', 'aten::sigmoid(Tensor self) -> Tensor') as (self: Tensor) => Tensor;
-
-/** max(self, 0). `aten::relu(Tensor self) -> Tensor` */
-export const relu = bind('aten::relu', 'aten::relu(Tensor self) -> Tensor') as (self: Tensor) => Tensor;
 
 /** GELU; approximate: 'none' or 'tanh'. `aten::gelu(Tensor self, *, str approximate="none") -> Tensor` */
 export const gelu = bind('aten::gelu', 'aten::gelu(Tensor self, *, str approximate="none") -> Tensor') as (self: Tensor, options?: { approximate?: string }) => Tensor;
@@ -223,9 +211,6 @@ export const sort = bind('aten::sort', 'aten::sort(Tensor self, int dim=-1, bool
 /** Where values would be inserted into sorted sequences. `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor` */
 export const searchsorted = bind('aten::searchsorted.Tensor', 'aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor') as (sortedSequence: Tensor, self: Tensor, options?: { out_int32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null }) => Tensor;
 
-/** The p-norm, p being ord. `aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor` */
-export const vectorNorm = bind('aten::linalg_vector_norm', 'aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor') as (self: Tensor, ord?: Scalar, dim?: readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }) => Tensor;
-
 /** The same memory in another shape. `aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)` */
 export const view = bind('aten::view', 'aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)') as (self: Tensor, size: readonly number[]) => Tensor;
 
@@ -277,15 +262,6 @@ export const indexSelect = bind('aten::index_select', 'aten::index_select(Tensor
 /** One element an index along a dimension. `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor` */
 export const gather = bind('aten::gather', 'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor') as (self: Tensor, dim: number, index: Tensor, options?: { sparse_grad?: boolean }) => Tensor;
 
-/** A copy with src written at the given indices. `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` */
-export const scatter = bind('aten::scatter.src', 'aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor') as (self: Tensor, dim: number, index: Tensor, src: Tensor) => Tensor;
-
-/** Writes rows of source at the given indices. `aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)` */
-export const indexCopy_ = bind('aten::index_copy_', 'aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)') as (self: Tensor, dim: number, index: Tensor, source: Tensor) => Tensor;
-
-/** Adds rows of source at the given indices. `aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)` */
-export const indexAdd_ = bind('aten::index_add_', 'aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)') as (self: Tensor, dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }) => Tensor;
-
 /** Adds elements of src at the given indices. `aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)` */
 export const scatterAdd_ = bind('aten::scatter_add_', 'aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)') as (self: Tensor, dim: number, index: Tensor, src: Tensor) => Tensor;
 
@@ -295,14 +271,8 @@ export const matmul = bind('aten::matmul', 'aten::matmul(Tensor self, Tensor oth
 /** Product of two matrices. `aten::mm(Tensor self, Tensor mat2) -> Tensor` */
 export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor') as (self: Tensor, mat2: Tensor) => Tensor;
 
-/** Products of two batches of matrices. `aten::bmm(Tensor self, Tensor mat2) -> Tensor` */
-export const bmm = bind('aten::bmm', 'aten::bmm(Tensor self, Tensor mat2) -> Tensor') as (self: Tensor, mat2: Tensor) => Tensor;
-
 /** input × weightᵀ + bias. `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export const linear = bind('aten::linear', 'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
-
-/** β × self + α × mat1 × mat2. `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor` */
-export const addmm = bind('aten::addmm', 'aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor') as (self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }) => Tensor;
 
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;
@@ -328,25 +298,16 @@ export const foreachNorm = bind('aten::_foreach_norm.Scalar', 'aten::_foreach_no
 /** Multiplies each tensor by one number, in place. `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export const foreachMul_ = bind('aten::_foreach_mul_.Scalar', 'aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()') as (self: readonly Tensor[], scalar: Scalar) => void;
 
-/** Adds alpha × other to each tensor, in place. `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
-export const foreachAdd_ = bind('aten::_foreach_add_.List', 'aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()') as (self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: Scalar }) => void;
-
 /** One AdamW step of each tensor, in place; the step counts are not advanced. `aten::_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export const fusedAdamW_ = bind('aten::_fused_adamw_', 'aten::_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()') as (self: readonly Tensor[], grads: readonly Tensor[], expAvgs: readonly Tensor[], expAvgSqs: readonly Tensor[], maxExpAvgSqs: readonly Tensor[], stateSteps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }) => void;
 
 declare module '../tensor.js' {
   // Disposable is the class's own doing; TypeScript's incremental builds forget that where a class is augmented.
   interface Tensor extends Disposable {
-    /** Uninitialised, with the shape and dtype of self. */
-    emptyLike(options?: { dtype?: DType | null; device?: string | null }): Tensor;
     /** Zeros with the shape and dtype of self. */
     zerosLike(options?: { dtype?: DType | null; device?: string | null }): Tensor;
-    /** Ones with the shape and dtype of self. */
-    onesLike(options?: { dtype?: DType | null; device?: string | null }): Tensor;
     /** The lower triangle; the rest is zero. */
     tril(diagonal?: number): Tensor;
-    /** The upper triangle; the rest is zero. */
-    triu(diagonal?: number): Tensor;
     /** Converts to a dtype; self when it has it already. */
     to(dtype: DType): Tensor;
     /** Copies to a device and dtype. */
@@ -405,8 +366,6 @@ declare module '../tensor.js' {
     tanh(): Tensor;
     /** 1 / (1 + exp(−self)). */
     sigmoid(): Tensor;
-    /** max(self, 0). */
-    relu(): Tensor;
     /** GELU; approximate: 'none' or 'tanh'. */
     gelu(options?: { approximate?: string }): Tensor;
     /** self × sigmoid(self). */
@@ -469,8 +428,6 @@ declare module '../tensor.js' {
     topk(k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
     /** (values, indices) in order along a dimension. */
     sort(dim?: number, descending?: boolean): [Tensor, Tensor];
-    /** The p-norm, p being ord. */
-    vectorNorm(ord?: Scalar, dim?: readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
     /** The same memory in another shape. */
     view(size: readonly number[]): Tensor;
     /** Another shape, copied when it must be. */
@@ -501,22 +458,12 @@ declare module '../tensor.js' {
     indexSelect(dim: number, index: Tensor): Tensor;
     /** One element an index along a dimension. */
     gather(dim: number, index: Tensor, options?: { sparse_grad?: boolean }): Tensor;
-    /** A copy with src written at the given indices. */
-    scatter(dim: number, index: Tensor, src: Tensor): Tensor;
-    /** Writes rows of source at the given indices. */
-    indexCopy_(dim: number, index: Tensor, source: Tensor): Tensor;
-    /** Adds rows of source at the given indices. */
-    indexAdd_(dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
     /** Adds elements of src at the given indices. */
     scatterAdd_(dim: number, index: Tensor, src: Tensor): Tensor;
     /** Matrix product, batched over leading dimensions. */
     matmul(other: Tensor | number): Tensor;
     /** Product of two matrices. */
     mm(mat2: Tensor): Tensor;
-    /** Products of two batches of matrices. */
-    bmm(mat2: Tensor): Tensor;
-    /** β × self + α × mat1 × mat2. */
-    addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
     /** Writes draws from a normal distribution into self. */
     normal_(mean?: number, std?: number, options?: { generator?: Generator | null }): Tensor;
     /** Writes draws from a uniform distribution into self. */
@@ -524,7 +471,7 @@ declare module '../tensor.js' {
   }
 }
 
-const methods = { emptyLike, zerosLike, onesLike, tril, triu, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, relu, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, vectorNorm, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, scatter, indexCopy_, indexAdd_, scatterAdd_, matmul, mm, bmm, addmm, normal_, uniform_ };
+const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, scatterAdd_, matmul, mm, normal_, uniform_ };
 for (const [name, operator] of Object.entries(methods)) {
   const call = operator as (...args: unknown[]) => unknown;
   Object.defineProperty(Tensor.prototype, name, {

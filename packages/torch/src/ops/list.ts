@@ -9,11 +9,8 @@ export const operators: Record<string, [operator: string, help: string]> = {
   ones: ['aten::ones', 'A tensor of ones.'],
   full: ['aten::full', 'A tensor of one value.'],
   arange: ['aten::arange.start_step', 'start, start + step, … below end.'],
-  emptyLike: ['aten::empty_like', 'Uninitialised, with the shape and dtype of self.'],
   zerosLike: ['aten::zeros_like', 'Zeros with the shape and dtype of self.'],
-  onesLike: ['aten::ones_like', 'Ones with the shape and dtype of self.'],
   tril: ['aten::tril', 'The lower triangle; the rest is zero.'],
-  triu: ['aten::triu', 'The upper triangle; the rest is zero.'],
 
   // Moving and copying
   to: ['aten::to.dtype', 'Converts to a dtype; self when it has it already.'],
@@ -47,7 +44,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   cos: ['aten::cos', 'Cosine.'],
   tanh: ['aten::tanh', 'Hyperbolic tangent.'],
   sigmoid: ['aten::sigmoid', '1 / (1 + exp(−self)).'],
-  relu: ['aten::relu', 'max(self, 0).'],
   gelu: ['aten::gelu', "GELU; approximate: 'none' or 'tanh'."],
   silu: ['aten::silu', 'self × sigmoid(self).'],
   minimum: ['aten::minimum', 'The smaller of two, elementwise.'],
@@ -85,7 +81,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   topk: ['aten::topk', 'The k largest (values, indices) along a dimension, sorted.'],
   sort: ['aten::sort', '(values, indices) in order along a dimension.'],
   searchsorted: ['aten::searchsorted.Tensor', 'Where values would be inserted into sorted sequences.'],
-  vectorNorm: ['aten::linalg_vector_norm', 'The p-norm, p being ord.'],
 
   // Shaping
   view: ['aten::view', 'The same memory in another shape.'],
@@ -107,17 +102,12 @@ export const operators: Record<string, [operator: string, help: string]> = {
   select: ['aten::select.int', 'A view of one index along a dimension, which goes away.'],
   indexSelect: ['aten::index_select', 'Rows at the given indices along a dimension.'],
   gather: ['aten::gather', 'One element an index along a dimension.'],
-  scatter: ['aten::scatter.src', 'A copy with src written at the given indices.'],
-  indexCopy_: ['aten::index_copy_', 'Writes rows of source at the given indices.'],
-  indexAdd_: ['aten::index_add_', 'Adds rows of source at the given indices.'],
   scatterAdd_: ['aten::scatter_add_', 'Adds elements of src at the given indices.'],
 
   // Multiplying
   matmul: ['aten::matmul', 'Matrix product, batched over leading dimensions.'],
   mm: ['aten::mm', 'Product of two matrices.'],
-  bmm: ['aten::bmm', 'Products of two batches of matrices.'],
   linear: ['aten::linear', 'input × weightᵀ + bias.'],
-  addmm: ['aten::addmm', 'β × self + α × mat1 × mat2.'],
 
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],
@@ -138,7 +128,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Lists of tensors
   foreachNorm: ['aten::_foreach_norm.Scalar', 'The norm of each tensor.'],
   foreachMul_: ['aten::_foreach_mul_.Scalar', 'Multiplies each tensor by one number, in place.'],
-  foreachAdd_: ['aten::_foreach_add_.List', 'Adds alpha × other to each tensor, in place.'],
   fusedAdamW_: [
     'aten::_fused_adamw_',
     'One AdamW step of each tensor, in place; the step counts are not advanced.',

@@ -6,7 +6,7 @@ import { sentenceOf } from '../../doctor/words/index.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { curve } from './curve.js';
 import { escapeHtml as e } from './html.js';
-import { type Examined, place } from './report.js';
+import { type Examined, place, whereOf } from './report.js';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8886; --fail: #c62828; --warn: #b26a00; --inform: #0277bd; --ok: #2e7d32 }
@@ -61,7 +61,7 @@ ${section('What follows from it, or may', induced)}
 function brokenLines({ broken }: Examined): string {
   if (broken.count === 0) return '';
   const items = broken.first.map(
-    ({ file, line, reason }) => `<li><code>${e(`${file}:${line}`)}</code> ${e(reason)}</li>`,
+    ({ file, line, reason }) => `<li><code>${e(whereOf(file, line))}</code> ${e(reason)}</li>`,
   );
   return `<p>${broken.count} broken lines were left out:</p><ul>${items.join('')}</ul>`;
 }

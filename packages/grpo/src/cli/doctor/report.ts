@@ -5,6 +5,7 @@ import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
 import { sentenceOf, written } from '../../doctor/words/index.js';
+import type { Broken } from '../../trace/readers/reading.js';
 import { twoColumns, wrap } from '../text-layout.js';
 
 /** What was examined, in words. */
@@ -15,7 +16,7 @@ export interface Examined {
   records: number;
   entries: number;
   notes: readonly string[];
-  broken: { count: number; first: readonly { file: string; line: number; reason: string }[] };
+  broken: Broken;
 }
 
 const WIDTH = 100;
@@ -54,7 +55,7 @@ function head({ kind, path, records, entries, notes, broken }: Examined): string
   lines.push(...notes.flatMap((note) => wrap(note, WIDTH)));
   if (broken.count > 0) {
     lines.push(`${broken.count} broken ${broken.count === 1 ? 'line was' : 'lines were'} left out:`);
-    lines.push(...broken.first.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`));
+    lines.push(...broken.first.map(({ file, line, reason }) => `  ${whereOf(file, line)}: ${reason}`));
   }
   return lines;
 }
@@ -98,6 +99,10 @@ function stepsOf({ steps, judged }: Finding): string {
   const shown = steps.slice(0, 8).join(', ');
   return `${shown}${steps.length > 8 ? ', …' : ''} (${steps.length} of ${judged} that could be judged)`;
 }
+
+/** A file, and its line where it has lines. */
+export const whereOf = (file: string, line: number | undefined) =>
+  line === undefined ? file : `${file}:${line}`;
 
 /** Where evidence points, down to the token. */
 export function place({ step, prompt, completion, token, text, values }: Evidence): string {

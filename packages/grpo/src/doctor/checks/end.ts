@@ -25,7 +25,12 @@ export const endChecks = [
     test(given, record) {
       const padId = record.tokenizer?.padId;
       // A lost end token that is the padding token was probably lost by comparing ids: B12.
-      return endsTrained(given, record, (id) => id !== padId, 'a completion that an end token other than padding closed');
+      return endsTrained(
+        given,
+        record,
+        (id) => id !== padId,
+        'a completion that an end token other than padding closed',
+      );
     },
   }),
   stepCheck({
@@ -65,7 +70,9 @@ export const endChecks = [
       const sources = inputs.sources.from(record);
       const rambling = ids.flatMap((row, completion): Evidence[] => {
         const own = (t: number) => (sources?.[completion]?.[t] ?? MODEL) === MODEL;
-        const at = row.findIndex((id, t) => t + 1 < row.length && endIds.includes(id) && own(t) && own(t + 1));
+        const at = row.findIndex(
+          (id, t) => t + 1 < row.length && endIds.includes(id) && own(t) && own(t + 1),
+        );
         return at < 0
           ? []
           : [{ completion, token: at, values: { id: row[at]!, after: row.length - at - 1 } }];
@@ -80,11 +87,14 @@ export const endChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 8,
-    threshold: 'not 95 % or more of a step’s completions cut off; usual before a model has learnt to end, so it only informs',
+    threshold:
+      'not 95 % or more of a step’s completions cut off; usual before a model has learnt to end, so it only informs',
     source: 'seed 000; trl#5697: a limit of 256 tokens cut 97 %',
-    remedy: 'Look at the last tokens of a completion: an end token that the sampler does not know, or too little room.',
+    remedy:
+      'Look at the last tokens of a completion: an end token that the sampler does not know, or too little room.',
     consequence: { rerun: 'nothing', checkpointsVoid: false },
-    settles: 'The next steps: it falls where a model learns to end, and stays at 1 where the end token is unknown.',
+    settles:
+      'The next steps: it falls where a model learns to end, and stays at 1 where the end token is unknown.',
     needs: ['finish'],
     test({ finish }) {
       const cut = finish.filter((reason) => reason === 'length').length;
@@ -106,7 +116,9 @@ function endsTrained(
   const ended = [...ids.keys()].filter((b) => {
     const last = ids[b]!.at(-1);
     // A template may close a turn with an end token that is not the model's.
-    return last !== undefined && endIds.includes(last) && ours(last) && (sources?.[b]?.at(-1) ?? MODEL) === MODEL;
+    return (
+      last !== undefined && endIds.includes(last) && ours(last) && (sources?.[b]?.at(-1) ?? MODEL) === MODEL
+    );
   });
   if (ended.length === 0) return notApplicable(nothing);
   const left = ended.flatMap((b): Evidence[] => {

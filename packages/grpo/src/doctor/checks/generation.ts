@@ -6,7 +6,7 @@ import { firstMasks } from '../first-update.js';
 import { inputs, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { groupsOf, largest, mean, sum } from '../statistics.js';
-import { isFull } from '../tolerance.js';
+import { isFull, toleranceOf } from '../tolerance.js';
 import { known } from '../trend.js';
 
 /** Two equal draws this unlikely are no accident: natural logarithm, about 1e-9. */
@@ -120,7 +120,8 @@ export const generationChecks = [
     level: 2,
     threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`,
     source: 'identity; ART#140, verl#7270: generation_config.json overrides what was asked for',
-    remedy: 'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
+    remedy:
+      'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
     induces: ['B19', 'B39'],
     needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
@@ -179,6 +180,34 @@ export const generationChecks = [
       const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
       if (Math.abs(score) <= SURPRISE) return pass(measured);
       return score < 0 && truncates(record.declared ?? {}) ? inform(measured) : warn(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B19.temperature',
+    title: 'Completions are scored at the temperature that they were sampled at',
+    stage: 'generation',
+    kind: 'identity',
+    level: 3,
+    threshold:
+      'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they do not agree at another one',
+    source: 'identity; trl#3029, trl#4159: log-probs at T 1 of tokens drawn at another',
+    remedy: 'Divide the logits by the same temperature in sampling and in scoring.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B19', 'B38', 'B39', 'B55'],
+    needs: ['probes', 'declared'],
+    test({ probes: { temperatures }, declared: { temperature } }, record) {
+      const own = temperatures?.find((probe) => probe.temperature === temperature);
+      if (!temperatures || !own) return notApplicable('probes.temperatures, with the declared one');
+      const tolerance = toleranceOf(record).mean;
+      const best = temperatures.reduce((a, b) => (b.mean < a.mean ? b : a));
+      const measured = {
+        declared: own.temperature,
+        meanGap: own.mean,
+        fits: best.temperature,
+        gapThere: best.mean,
+      };
+      if (own.mean <= tolerance) return pass(measured);
+      return best.mean <= tolerance ? fail(measured) : notApplicable('a temperature at which the two agree');
     },
   }),
   stepCheck({

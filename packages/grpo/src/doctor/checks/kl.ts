@@ -1,10 +1,10 @@
 /** The KL is the declared estimate, to the intended reference. */
 import { stepCheck } from '../check.js';
-import { ofFirstUpdate, placeOf } from '../first-update.js';
+import { compareFirst, firstMasks, ofFirstUpdate, placeOf } from '../first-update.js';
 import { updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { sum } from '../statistics.js';
-import { compare, toleranceOf } from '../tolerance.js';
+import { isFull, toleranceOf } from '../tolerance.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -31,7 +31,7 @@ export const klChecks = [
     needs: ['firstPolicyLogprobs', 'referenceLogprobs'],
     test({ firstPolicyLogprobs, referenceLogprobs }, record) {
       if (record.step > 1) return notApplicable('the first step of a run');
-      const gap = compare(firstPolicyLogprobs, ofFirstUpdate(record, referenceLogprobs));
+      const gap = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
       if (gap.tokens === 0) return notApplicable('tokens scored by both');
       const tolerance = toleranceOf(record);
       const measured = {
@@ -49,34 +49,40 @@ export const klChecks = [
     stage: 'kl',
     kind: 'identity',
     level: 6,
-    threshold: 'every token within 1e-3 of max(1, |KL|)',
+    threshold:
+      'every token with mask 1 within 1e-3 of the KL and 1e-5 in float32, 0.02 of max(1, |KL|) in half precision; any of k1, k2, k3 where none is declared',
     source: 'identity; Schulman, 2020: k1, k2, k3',
     remedy: 'Compare formula and sign: d = log π − log π_ref; k3 = e^−d + d − 1.',
     consequence,
     induces: ['B49', 'B43'],
-    needs: ['updates', 'referenceLogprobs', 'declared'],
-    test({ updates, referenceLogprobs, declared: { kl = 'k3' } }, record) {
-      const [first] = updates;
-      const policy = updateRows(record, first, 'policyLogprobs');
-      const terms = updateRows(record, first, 'klTerms');
-      if (!policy || !terms || !ESTIMATES[kl])
-        return notApplicable('updates.klTerms of k1, k2 or k3, with policy log-probs');
+    needs: ['firstUpdate', 'firstPolicyLogprobs', 'referenceLogprobs'],
+    test({ firstUpdate, firstPolicyLogprobs, referenceLogprobs }, record) {
+      const kl = record.declared?.kl;
+      const terms = updateRows(record, firstUpdate, 'klTerms');
+      if (!terms || (kl !== undefined && !ESTIMATES[kl]))
+        return notApplicable('updates.klTerms of k1, k2 or k3');
       const reference = ofFirstUpdate(record, referenceLogprobs);
-      const misses = (estimate: (d: number) => number) => {
+      const masks = firstMasks(record);
+      const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
+      const miss = (estimate: (d: number) => number) => {
         for (const [row, own] of terms.entries()) {
           for (const [token, value] of own.entries()) {
-            const expected = estimate(policy[row]![token]! - reference[row]![token]!);
-            if (Math.abs(value - expected) > 1e-3 * Math.max(1, Math.abs(expected)))
+            if (masks?.[row]![token] === 0) continue;
+            const expected = estimate(firstPolicyLogprobs[row]![token]! - reference[row]![token]!);
+            if (!(Math.abs(value - expected) <= absolute + relative * Math.abs(expected)))
               return { row, token, value, expected };
           }
         }
         return undefined;
       };
-      const miss = misses(ESTIMATES[kl]);
-      if (!miss) return pass({ estimate: kl });
-      const other = Object.keys(ESTIMATES).find((name) => !misses(ESTIMATES[name]!)) ?? 'none known';
-      return fail({ estimate: kl, fits: other }, [
-        { ...placeOf(record, miss), values: { kl: miss.value, expected: miss.expected } },
+      const fits = Object.keys(ESTIMATES).find((name) => !miss(ESTIMATES[name]!)) ?? 'none known';
+      const broken = kl === undefined ? undefined : miss(ESTIMATES[kl]!);
+      if (!broken)
+        return kl === undefined && fits === 'none known'
+          ? notApplicable('declared.kl')
+          : pass({ estimate: kl ?? fits });
+      return fail({ estimate: kl!, fits }, [
+        { ...placeOf(record, broken), values: { kl: broken.value, expected: broken.expected } },
       ]);
     },
   }),
@@ -103,18 +109,22 @@ export const klChecks = [
     stage: 'kl',
     kind: 'identity',
     level: 6,
-    threshold: 'every token ≥ −1e-6, and finite',
+    threshold:
+      'every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
     source: 'identity: e^−d + d − 1 ≥ 0',
     remedy: 'Look at sign and mask: padding has no KL.',
     consequence,
-    needs: ['updates', 'declared'],
-    test({ updates, declared: { kl = 'k3' } }, record) {
-      if (kl !== 'k3') return notApplicable('the estimate k3');
-      const [first] = updates;
-      const terms = updateRows(record, first, 'klTerms');
+    needs: ['firstUpdate', 'declared'],
+    test({ firstUpdate, declared: { kl } }, record) {
+      if (kl !== 'k3') return notApplicable('a declared estimate k3');
+      const terms = updateRows(record, firstUpdate, 'klTerms');
       if (!terms) return notApplicable('updates.klTerms');
+      const masks = firstMasks(record);
+      const least = isFull(record) ? -1e-6 : -0.02;
       const wrong = terms.flatMap((row, at): Evidence[] => {
-        const token = row.findIndex((value) => !(value >= -1e-6 && value < Number.POSITIVE_INFINITY));
+        const token = row.findIndex(
+          (value, t) => masks?.[at]![t] !== 0 && !(value >= least && value < Number.POSITIVE_INFINITY),
+        );
         return token < 0 ? [] : [{ ...placeOf(record, { row: at, token }), values: { kl: row[token]! } }];
       });
       const measured = { completions: terms.length, wrong: wrong.length };
@@ -127,15 +137,18 @@ export const klChecks = [
     stage: 'kl',
     kind: 'heuristic',
     level: 6,
-    threshold: 'the top 1 % of tokens hold at most half of a KL above 0.01 nat a token; |log ratio| ≤ 10',
+    threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat a token',
     source: 'verl#2953, slime#1004; proposal',
     remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate tames them.',
     consequence: { rerun: 'nothing', checkpointsVoid: false },
     settles: 'The tokens themselves, and whether they belong to the completion.',
     needs: ['firstUpdate'],
-    test({ firstUpdate: { klTerms } }) {
-      if (!klTerms || klTerms.length < 200) return notApplicable('updates.klTerms of 200 tokens');
-      const sorted = Float64Array.from(klTerms).sort().reverse();
+    test({ firstUpdate }, record) {
+      const masks = firstMasks(record);
+      const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
+      const trained = terms.flatMap((row, at) => [...row].filter((_, t) => masks?.[at]![t] !== 0));
+      if (trained.length < 200) return notApplicable('updates.klTerms of 200 tokens');
+      const sorted = Float64Array.from(trained).sort().reverse();
       const total = sum(sorted);
       const top = sum(sorted.subarray(0, Math.ceil(sorted.length / 100)));
       const measured = {

@@ -1,7 +1,9 @@
 /** Logs: lengths, loss, learning rate, and the numbers’ own consistency. */
 import { logCheck } from '../check.js';
+import { at } from '../log-view.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
-import { known, longestRun, mannKendall, median } from '../trend.js';
+import { largest } from '../statistics.js';
+import { ends, known, longestRun, mannKendall, median } from '../trend.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
@@ -13,7 +15,8 @@ export const runLogChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 8,
-    threshold: 'not 95 % or more cut off in 3 entries in a row',
+    threshold:
+      'not 95 % or more cut off in 3 entries in a row, from the first tenth of the run on; only informs where it is below a half in the end, or begins later: then B08.log tells whether it grew',
     source: 'seed 000 (1.0 throughout), trl#5697: a limit of 256 tokens cut 97 %',
     remedy:
       'Look at the last tokens of a completion: an end token that the sampler does not know, or an answer that needs more room.',
@@ -24,12 +27,12 @@ export const runLogChecks = [
     test(log) {
       const cut = log.column('completions/clipped_ratio');
       const { start, length } = longestRun(cut, (share) => share >= 0.95);
-      const measured = { entries: known(cut).length, inARow: length, fromStart: start === 0 };
-      return length >= 3
-        ? warn(measured, [
-            { step: log.steps[start]!, text: 'completions/clipped_ratio', values: { value: cut[start]! } },
-          ])
-        : pass(measured);
+      const fromStart = start <= cut.length / 10;
+      const recovered = ends(cut).last < 0.5;
+      const measured = { entries: known(cut).length, inARow: length, fromStart, recovered };
+      if (length < 3) return pass(measured);
+      const evidence = [at(log, start, 'completions/clipped_ratio', cut[start]!)];
+      return fromStart && !recovered ? warn(measured, evidence) : inform(measured, evidence);
     },
   }),
   logCheck({
@@ -49,8 +52,8 @@ export const runLogChecks = [
       const cut = known(log.column('completions/clipped_ratio'));
       if (cut.length < 20) return notApplicable('20 entries');
       const { z } = mannKendall(cut);
-      const tenth = Math.max(1, Math.floor(cut.length / 10));
-      const rise = median(cut.slice(-tenth)) - median(cut.slice(0, tenth));
+      const { first, last } = ends(cut);
+      const rise = last - first;
       const measured = { entries: cut.length, z, rise };
       return z > 3 && rise > 0.2 ? warn(measured) : pass(measured);
     },
@@ -90,19 +93,22 @@ export const runLogChecks = [
   }),
   logCheck({
     code: 'B45.log',
-    title: 'Loss, reward and gradient are numbers',
+    title: 'Loss and gradient are numbers',
     stage: 'loss',
     kind: 'identity',
     level: 6,
-    threshold: 'finite in every entry that has them',
+    threshold:
+      'finite in every entry that has them; in float16 a gradient that overflows is skipped, and does not count',
     source: 'identity; trl#3248',
-    remedy: 'Look at the step before: an empty mask, a ratio that overflowed, a reward that is not a number.',
+    remedy:
+      'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is no number.',
     consequence,
     induces: ['B52', 'B54'],
     needs: ['loss'],
     test(log) {
+      const names = log.declared.dtype === 'float16' ? ['loss'] : ['loss', 'grad_norm'];
       const broken = log.series.entries.flatMap(({ step, values }): Evidence[] =>
-        ['loss', 'grad_norm', 'reward'].flatMap((name) =>
+        names.flatMap((name) =>
           values[name] !== undefined && !Number.isFinite(values[name])
             ? [{ step, text: name, values: { value: values[name]! } }]
             : [],
@@ -119,20 +125,26 @@ export const runLogChecks = [
     kind: 'heuristic',
     level: 6,
     threshold:
-      'loss 0 in every entry: with a gradient it is normal at ratio 1, without one there is nothing to train on',
+      'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient it cannot be told',
     source: 'trl#2703, trl#3452, open-r1#239: misreadings of a loss of 0',
     remedy: 'Read grad_norm and reward in place of the loss.',
     consequence: harmless,
     settles: 'grad_norm: above 0 the run learns.',
-    needs: ['loss', 'grad_norm'],
+    needs: ['loss'],
     test(log) {
-      const losses = known(log.column('loss'));
-      if (losses.length < 3 || losses.some((loss) => loss !== 0)) return pass({ entries: losses.length });
-      const measured = {
-        entries: losses.length,
-        gradient: known(log.column('grad_norm')).some((norm) => norm > 0),
-      };
-      return measured.gradient ? inform(measured) : warn(measured);
+      const loss = log.column('loss');
+      const zero = [...loss.keys()].filter((i) => loss[i] === 0);
+      const norms = log.column('grad_norm');
+      const told = zero.filter((i) => !Number.isNaN(norms[i]!));
+      const measured = { entries: known(loss).length, zero: zero.length };
+      if (zero.length === 0) return pass(measured);
+      const evidence = zero.map((i): Evidence => ({ step: log.steps[i]!, values: { loss: 0 } }));
+      if (told.length === 0) return inform(measured, evidence);
+      const gradient = told.some((i) => norms[i]! > 0);
+      // A step without differences in reward has neither, in health too.
+      if (zero.length < known(loss).length) return pass({ ...measured, gradient });
+      if (gradient) return inform({ ...measured, gradient });
+      return zero.length < 3 ? pass({ ...measured, gradient }) : warn({ ...measured, gradient });
     },
   }),
   logCheck({
@@ -142,31 +154,49 @@ export const runLogChecks = [
     kind: 'heuristic',
     level: 7,
     threshold:
-      'not: an evaluation bit-identical 3 times in a row with a learning rate and a gradient above 0; not: rewards bit-identical over 20 entries with deviation above 0',
+      'not: 20 training rewards in a row equal to the last bit with deviation above 0; not: 5 evaluations in a row or more, over 20 steps or more, equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
     source: 'seed 001: 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16',
     remedy:
       'Keep float32 master weights, or raise the learning rate: bfloat16 rounds a change below 1/256 of a weight away.',
     consequence,
     induces: ['B58'],
-    settles: 'The share of weights that differ after ten steps.',
-    needs: ['reward'],
+    settles:
+      'The share of weights that differ after ten steps: none moved is rounding (or a rate of 0); some moved, an evaluation that reads other weights.',
+    needs: [],
     test(log) {
-      const evaluations = known(log.column('eval_reward'));
+      const evaluated = log.series.entries.flatMap(({ step, values: { eval_reward: value } }) =>
+        value === undefined ? [] : [{ step, value }],
+      );
       const rewards = log.column('reward');
+      if (evaluated.length === 0 && known(rewards).length === 0)
+        return notApplicable('reward, or eval_reward');
       const deviations = log.column('reward_std');
       const rates = known(log.column('learning_rate'));
       if (rates.length > 0 && rates.every((rate) => rate === 0))
         return notApplicable('a learning rate above 0');
+      // What is wholly missed or wholly earned stays so in health.
+      const moves = (value: number) => value !== 0 && Math.abs(value) !== 1;
       const still = longestRun(
-        evaluations.map((value, i) => Number(i > 0 && value === evaluations[i - 1])),
+        evaluated.map(({ value }, i) => Number(i > 0 && value === evaluated[i - 1]!.value && moves(value))),
         (same) => same === 1,
-      ).length;
+      );
+      const [first, last] = [evaluated[still.start - 1], evaluated[still.start + still.length - 1]];
       const same = longestRun(
-        Array.from(rewards, (value, i) => Number(i > 0 && value === rewards[i - 1] && deviations[i]! > 0)),
+        Array.from(rewards, (value, i) =>
+          Number(i > 0 && value === rewards[i - 1] && moves(value) && deviations[i]! > 0),
+        ),
         (equal) => equal === 1,
       ).length;
-      const measured = { evaluationsAlike: still + Number(still > 0), rewardsAlike: same + Number(same > 0) };
-      return still >= 2 || same >= 19 ? warn(measured) : pass(measured);
+      const rate = log.declared.learningRate ?? (rates.length > 0 ? largest(rates) : undefined);
+      const measured = {
+        evaluationsAlike: still.length + Number(still.length > 0),
+        rewardsAlike: same + Number(same > 0),
+        ...(first && last && { value: first.value, steps: last.step - first.step }),
+        ...(rate !== undefined && { rate }),
+      };
+      const stuck = still.length >= 4 && last!.step - first!.step >= 20;
+      const evidence = stuck ? [{ step: first!.step, values: { eval_reward: first!.value } }] : [];
+      return stuck || same >= 19 ? warn(measured, evidence) : pass(measured);
     },
   }),
   logCheck({
@@ -184,7 +214,7 @@ export const runLogChecks = [
     needs: ['learning_rate'],
     test(log) {
       const rates = known(log.column('learning_rate'));
-      const measured = { entries: rates.length, largest: Math.max(...rates) };
+      const measured = { entries: rates.length, largest: largest(rates) };
       return measured.largest === 0 && rates.length >= 3 ? warn(measured) : pass(measured);
     },
   }),
@@ -195,7 +225,7 @@ export const runLogChecks = [
     kind: 'heuristic',
     level: 8,
     threshold:
-      'a moving average (10 entries) at most 5 × the median of the first 100 entries, in runs of 50 entries or more',
+      'from the 100th entry, or the middle of a shorter run, a moving average (10 entries) at most 5 × the median before it, in runs of 50 entries or more',
     source: 'seed 001; verl: a rising gradient norm points at a mismatch of sampler and trainer',
     remedy:
       'A smaller learning rate, a tighter clip; look at the KL and at the gap between sampler and trainer.',
@@ -205,9 +235,10 @@ export const runLogChecks = [
     test(log) {
       const norms = known(log.column('grad_norm'));
       if (norms.length < 50) return notApplicable('50 entries');
-      const usual = median(norms.slice(0, 100).filter((norm) => norm > 0));
-      let [average, worst] = [norms[0]!, 0];
-      for (const norm of norms) {
+      const begin = Math.min(100, norms.length >> 1);
+      const usual = median(norms.slice(0, begin).filter((norm) => norm > 0));
+      let [average, worst] = [usual, 0];
+      for (const norm of norms.slice(begin)) {
         average += (norm - average) / 10;
         worst = Math.max(worst, average);
       }

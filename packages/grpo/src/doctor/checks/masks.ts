@@ -113,7 +113,8 @@ export const maskChecks = [
     stage: 'logprob',
     kind: 'identity',
     level: 3,
-    threshold: 'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
+    threshold:
+      'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
     source:
       'identity; seed 003: a model that returned its last position only, hidden by a cut to the shorter length',
     remedy:
@@ -136,7 +137,8 @@ export const maskChecks = [
     stage: 'masks',
     kind: 'identity',
     level: 6,
-    threshold: 'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
+    threshold:
+      'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
     source: 'identity; seed 003, trl#3248: everything masked gives 0/0 or a loss of 0',
     remedy:
       'Look at why every completion was masked: truncation with masking, or data without positions to train.',
@@ -144,7 +146,8 @@ export const maskChecks = [
     induces: ['B43', 'B52', 'B53'],
     needs: ['masks'],
     test({ masks }, { advantages, declared, completions }) {
-      if (advantages?.every((advantage) => advantage === 0)) return notApplicable('an advantage other than 0');
+      if (advantages?.every((advantage) => advantage === 0))
+        return notApplicable('an advantage other than 0');
       const empty = masks.filter((mask) => mask.every((value) => value === 0)).length;
       const measured = { completions: masks.length, empty };
       if (empty < masks.length) return pass(measured);

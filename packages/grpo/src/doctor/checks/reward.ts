@@ -1,12 +1,11 @@
 /** Rewards tell completions apart, and are what the functions returned. */
 import { stepCheck } from '../check.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { groupsOf, isFlat, smallest } from '../statistics.js';
+import { groupsOf, isFlat } from '../statistics.js';
 import { known } from '../trend.js';
 
 const SOME = 0.05;
 const MANY = 0.3;
-const GOLD_MISSED = 0.1;
 
 export const rewardChecks = [
   stepCheck({
@@ -28,8 +27,8 @@ export const rewardChecks = [
     test({ texts, totals, rewards: { inputType, values } }) {
       const distinct = new Set(texts).size;
       if (distinct < 2) return notApplicable('two distinct completions');
-      const value = totals.find((total) => !Number.isNaN(total));
-      if (value === undefined) return notApplicable('a completion with a reward');
+      const [value, second] = known(totals);
+      if (value === undefined || second === undefined) return notApplicable('two completions with a reward');
       const measured = { completions: texts.length, distinct, ...(inputType && { inputType }), value };
       if (!isFlat(totals)) return pass(measured);
       const natural = known(values ?? totals).every(isNatural);
@@ -69,9 +68,11 @@ export const rewardChecks = [
     stage: 'reward',
     kind: 'heuristic',
     level: 4,
-    threshold: 'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
+    threshold:
+      'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
     source: 'seed 001: rewards handed to [p1, p2, p1, p2] in place of [p1, p1, p2, p2]; proposal',
-    remedy: 'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
+    remedy:
+      'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
     induces: ['B30', 'B31', 'B33'],
     settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
@@ -140,12 +141,16 @@ export const rewardChecks = [
       const B = rewardValues.length / rewardNames.length;
       const dead = rewardNames.flatMap((reward, k): Evidence[] => {
         const column = rewardValues.subarray(k * B, (k + 1) * B);
-        const value = fallbacks.find((fallback) => column.filter((own) => own === fallback).length > MANY * B);
+        const value = fallbacks.find(
+          (fallback) => column.filter((own) => own === fallback).length > MANY * B,
+        );
         return value === undefined ? [] : [{ text: reward, values: { value } }];
       });
       const measured = { rewards: rewardNames.length, dead: dead.length };
       if (dead.length === 0) return pass(measured);
-      return dead.every(({ values }) => isNatural(values!.value as number)) ? inform(measured, dead) : warn(measured, dead);
+      return dead.every(({ values }) => isNatural(values!.value as number))
+        ? inform(measured, dead)
+        : warn(measured, dead);
     },
   }),
   stepCheck({
@@ -170,107 +175,7 @@ export const rewardChecks = [
       return mixed.length > 0 ? warn(measured, mixed) : pass(measured);
     },
   }),
-  stepCheck({
-    code: 'B27.gold',
-    title: 'A completion that holds the right answer is not graded as if it did not',
-    stage: 'reward',
-    kind: 'heuristic',
-    level: 4,
-    threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions end in the reference answer`,
-    source: 'proposal; seed 001: exact match on text that legally ends in more than the answer',
-    remedy: 'Read such completions: grader too strict on spaces, units, or form?',
-    consequence: { rerun: 'GRPO', checkpointsVoid: false },
-    induces: ['B30'],
-    settles: 'The gold answers written as the model would write them, through the grader: all must be right.',
-    needs: ['answers', 'texts', 'promptOf', 'totals'],
-    test({ answers, texts, promptOf, totals }) {
-      const least = smallest(totals);
-      const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
-      if (isFlat(totals) || unrewarded.length < 10)
-        return notApplicable('ten completions without reward beside some with');
-      const missed = unrewarded.flatMap((completion): Evidence[] => {
-        const gold = lastLine(answers[promptOf[completion]!]!);
-        return endsIn(texts[completion]!, gold)
-          ? [{ completion, text: `…${texts[completion]!.slice(-40)}`, values: { gold } }]
-          : [];
-      });
-      const measured = { unrewarded: unrewarded.length, missed: missed.length };
-      return missed.length > GOLD_MISSED * unrewarded.length ? warn(measured, missed) : pass(measured);
-    },
-  }),
-  stepCheck({
-    code: 'B06.stop',
-    title: 'The text that rewards see keeps the stop string',
-    stage: 'template',
-    kind: 'heuristic',
-    level: 1,
-    threshold: 'completions that ended without an end token end in a declared stop string',
-    source: 'seed 004: </answer> dropped by the engine, so that no answer is well formed',
-    remedy: 'Have the engine include the stop string in its output, or append it before grading.',
-    consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B20', 'B27', 'B28', 'B30'],
-    settles: 'A completion as the engine returned it, through the format reward by hand.',
-    needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
-    test({ declared: { stop }, texts, finish, ids, endIds }) {
-      if (!stop?.length) return notApplicable('declared.stop');
-      const stopped = [...texts.keys()].filter(
-        (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
-      );
-      if (stopped.length === 0) return notApplicable('a completion that a stop string ended');
-      const without = stopped.flatMap((completion): Evidence[] =>
-        stop.some((string) => texts[completion]!.includes(string))
-          ? []
-          : [{ completion, text: `…${texts[completion]!.slice(-40)}` }],
-      );
-      const measured = { stopped: stopped.length, without: without.length };
-      return without.length > 0 ? warn(measured, without) : pass(measured);
-    },
-  }),
-  stepCheck({
-    code: 'B29.advantage',
-    title: 'Every advantage is a number, and 0 where there is no reward',
-    stage: 'advantage',
-    kind: 'identity',
-    level: 5,
-    threshold: 'all finite; exactly 0 for a completion without a total',
-    source: 'identity; trl#3079',
-    remedy: 'Leave completions without a reward out of the group’s mean and give them advantage 0.',
-    consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B30', 'B31', 'B33', 'B34', 'B43', 'B45', 'B47'],
-    needs: ['totals', 'advantages'],
-    test({ totals, advantages }) {
-      const wrong = [...advantages].flatMap((advantage, completion): Evidence[] =>
-        Number.isFinite(advantage) && !(Number.isNaN(totals[completion]!) && advantage !== 0)
-          ? []
-          : [{ completion, values: { advantage, reward: totals[completion]! } }],
-      );
-      const measured = {
-        completions: totals.length,
-        unscored: totals.filter(Number.isNaN).length,
-        wrong: wrong.length,
-      };
-      return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
-    },
-  }),
 ];
 
 /** −1, 0 and 1 are what rewards are that are wholly missed or wholly earned. */
 const isNatural = (value: number) => value === 0 || Math.abs(value) === 1;
-
-const lastLine = (answer: string) =>
-  answer
-    .trim()
-    .split('\n')
-    .at(-1)!
-    .replace(/^#### */, '')
-    .trim();
-
-/** Whether the last thing of its kind in a text is the answer: as its last number, or as its last words. */
-function endsIn(text: string, answer: string): boolean {
-  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
-  if (/^-?[\d.,]+$/.test(answer)) return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
-  const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const gold = words(answer);
-  const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
-  return gold.length > 0 && gold.join(' ') === last.join(' ');
-}

@@ -98,7 +98,10 @@ export const templateChecks = [
       if (completions?.source?.some((source) => source !== 0))
         return notApplicable('completions of the model’s tokens alone');
       const markup = Object.entries(specialTokens)
-        .filter(([id, text]) => text.length > 2 && !ANSWER_TAG.test(text) && ![...endIds, padId].includes(Number(id)))
+        .filter(
+          ([id, text]) =>
+            text.length > 2 && !ANSWER_TAG.test(text) && ![...endIds, padId].includes(Number(id)),
+        )
         .map(([, text]) => text);
       const marked = texts.flatMap((text, completion): Evidence[] => {
         const head = text.slice(0, 120);
@@ -183,7 +186,9 @@ const isMessage = (value: unknown): value is Said =>
 /** A prompt's messages of system and user that are plain text; a prompt that is a text itself has none. */
 function saidIn(prompt: unknown): Said[] {
   const messages = Array.isArray(prompt) ? prompt.filter(isMessage) : [];
-  return messages.filter(({ role, content }) => (role === 'system' || role === 'user') && content.trim() !== '');
+  return messages.filter(
+    ({ role, content }) => (role === 'system' || role === 'user') && content.trim() !== '',
+  );
 }
 
 /** Whether a text lacks most words of a content: encoding may have normalised some, and cutting is another fault. */

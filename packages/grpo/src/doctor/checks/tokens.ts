@@ -42,7 +42,10 @@ export const tokenChecks = [
     test({ ids, scoredIds }, { tokenizer }) {
       const endIds = tokenizer?.endIds ?? [];
       const different = differences(ids, scoredIds)
-        .filter(({ row, token }) => !isLeftOut(scoredIds[row]!) && !lostEnd(ids[row]!, scoredIds[row]!, token, endIds))
+        .filter(
+          ({ row, token }) =>
+            !isLeftOut(scoredIds[row]!) && !lostEnd(ids[row]!, scoredIds[row]!, token, endIds),
+        )
         .map(({ row, ...rest }) => ({ completion: row, ...rest }));
       const measured = { completions: ids.length, different: different.length };
       return different.length > 0 ? fail(measured, different) : pass(measured);

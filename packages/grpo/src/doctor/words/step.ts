@@ -10,6 +10,8 @@ export const stepWords: Record<string, Words> = {
   'B03.header': (of) =>
     `${of('without')} of ${of('prompts')} prompts do not open the assistant's turn: the template puts ${of('header')} before an answer, and the prompt does not end with it. The model goes on with the user's turn, or ends at once.`,
   'B04.bos': (of) => `${of('wrong')} of ${of('prompts')} prompts do not begin with ${of('expected')} BOS.`,
+  'B06.closed': (of, m) =>
+    `${of('open')} of ${of('completions')} completions open ${m.tag} and not one closes it${m.finish ? ', though none of them ran into the limit of length: the engine stops at' : '. Either the engine stops at'} ${m.end} and drops it${m.finish ? '' : ', or they are cut off before it; the finish reasons would tell'}. A reward that looks for ${m.end} pays nothing.`,
   'B06.stop': (of) =>
     `${of('without')} of the ${of('stopped')} completions that a stop string ended do not contain it: the rewards see text without it.`,
   'B07.ids': (of) =>
@@ -40,6 +42,8 @@ export const stepWords: Record<string, Words> = {
     `Tokens are drawn from another distribution than the one that is trained: ${of('meanGap')} nat a token apart on average.`,
   'B19.surprise': (of, m) =>
     `Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${of('meanGap')} nat a token (${of('standardErrors')} standard errors): they were drawn from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'A higher temperature, or penalties,' : 'A lower temperature, top-p or top-k'} would do that.`,
+  'B19.temperature': (of) =>
+    `Tokens are scored at temperature ${of('declared')} and were drawn at ${of('fits')}: there policy and sampler agree within ${of('gapThere')} nat a token, at the declared one they differ by ${of('meanGap')}.`,
   'B20.constant': (of, m) =>
     `All ${of('completions')} completions, ${of('distinct')} of them different, earned exactly ${of('value')}.${m.inputType === 'messages' ? ' The reward is given lists of messages, not text.' : ''}`,
   'B21.totals': (of) =>

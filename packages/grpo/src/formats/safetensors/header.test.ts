@@ -34,6 +34,12 @@ describe('parseHeader', () => {
     expect(odd.tensors.has('__proto__')).toBe(true);
   });
 
+  // Python's library refuses these numbers; they are the same whole numbers.
+  it.each(['2.0', '2e0', '20e-1'])('takes the size %s as the whole number that it is', (size) => {
+    const { tensors } = parse(`{"w":{"dtype":"U8","shape":[${size}],"data_offsets":[-0,2]}}`, 2);
+    expect(tensors.get('w')?.shape).toEqual([2]);
+  });
+
   it.each([
     ['unknown dtype', { w: tensor('F8_E4M3', [1], 0, 1) }, 1, 'unknown dtype "F8_E4M3"; known are F64, F32'],
     ['dtype of a prototype', { w: tensor('toString', [1], 0, 1) }, 1, 'unknown dtype "toString"'],
@@ -74,6 +80,7 @@ describe('parseHeader', () => {
     ['bytes of no tensor', { w: tensor('U8', [1], 0, 1) }, 3, '2 bytes after the last tensor belong to none'],
     ['metadata that is no object', { __metadata__: 'pt' }, 0, 'must be an object of strings, found "pt"'],
     ['metadata that is no string', { __metadata__: { a: 1 } }, 0, '"a" must be a string, found 1'],
+    ['half a surrogate pair', '{"__metadata__":{"a":"\\ud800"}}', 0, 'half a surrogate pair in "\\ud800"'],
     ['a name twice', '{"w":1,"w":2}', 0, 'm: the header names "w" twice'],
     [
       'a deep shape',

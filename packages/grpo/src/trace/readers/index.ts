@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { FormatError, printable } from '../../formats/format-error.js';
 import { STEP_JSON } from '../write.js';
 import { isCompletionLines, readCompletionLines } from './completion-lines.js';
+import { completionsOf } from './completion-rows.js';
 import { isParquet, readCompletionTables } from './completion-tables.js';
 import { isMetricsTable, readMetricsTable } from './csv.js';
-import { completionsOf, limits } from './limits.js';
+import { limits } from './limits.js';
 import { type Place, placeOf } from './place.js';
 import type { Reading } from './reading.js';
 import { isRunFolder, readRunFolder } from './run-folder.js';
@@ -72,7 +73,7 @@ export async function readRun(path: string): Promise<Reading> {
 async function readPlace(place: Place): Promise<Reading> {
   const reader = readers.find(({ recognises }) => recognises(place));
   if (reader) return await reader.read(place);
-  const listed = place.names.slice(0, 8).map((name) => printable(name.slice(0, 40)));
+  const listed = place.names.slice(0, 8).map((name) => printable(name, 40));
   const found =
     place.names.length === 0
       ? 'the folder is empty'

@@ -24,7 +24,7 @@ const MOST_LEVELS = 4;
 
 /** Names that a row of training metrics has at least one of. */
 const METRIC =
-  /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^(actor|critic|response_length)\/|^(loss|reward|entropy|mismatch_kl)\/|^optim\/|^env\/|^train\//;
+  /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^(actor|critic|response_length)\/|^(loss|reward|entropy|mismatch_kl)\/|^optim\/|^env\/|^train\/|^eval_greedy\//;
 
 export interface MetricRow {
   values: Record<string, number>;
@@ -38,20 +38,23 @@ export interface MetricRow {
 
 /** The numbers of an object; undefined when nothing in it is a metric of training. */
 export function metricRow(object: Record<string, unknown>): MetricRow | undefined {
-  const flat: [string, unknown][] = [];
-  flatten(object, '', MOST_LEVELS, flat);
+  const flat: Record<string, unknown> = {};
+  const names = flatten(object, '', MOST_LEVELS, flat, []);
   const values: Record<string, number> = {};
-  const all = new Map(flat);
-  for (const [name, value] of flat) {
-    const number = numberOf(value);
-    if (number !== undefined && name !== '__proto__') values[name] = number;
+  let step: { step: number; lastStep?: number } | undefined;
+  for (const name of STEP_NAMES) {
+    if (!Object.hasOwn(flat, name)) continue;
+    step ??= stepOf(flat[name]);
+    delete flat[name];
   }
-  const stepName = STEP_NAMES.find((name) => stepOf(all.get(name)) !== undefined);
-  for (const name of STEP_NAMES) delete values[name];
-  if (!Object.keys(values).some((name) => METRIC.test(name))) return undefined;
-  const names = flat.map(([name]) => name);
-  if (stepName === undefined) return { values, names };
-  return { values, names, ...stepOf(all.get(stepName)) };
+  let isMetric = false;
+  for (const name in flat) {
+    const number = numberOf(flat[name]);
+    if (number === undefined) continue;
+    values[name] = number;
+    isMetric ||= METRIC.test(name);
+  }
+  return isMetric ? { values, names, ...step } : undefined;
 }
 
 /** A step, or a step and the last one: `12/500`. */
@@ -74,19 +77,26 @@ export function numberOf(value: unknown): number | undefined {
   return special[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
 }
 
+/** Puts what is nested under one name with slashes; gives the names. */
 function flatten(
   object: Record<string, unknown>,
   prefix: string,
   levels: number,
-  into: [string, unknown][],
-): void {
-  for (const [key, value] of Object.entries(object)) {
-    if (into.length >= MOST_METRICS) return;
+  into: Record<string, unknown>,
+  names: string[],
+): string[] {
+  for (const key of Object.keys(object)) {
+    if (names.length >= MOST_METRICS) break;
+    const value = object[key];
     const nested = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!nested) into.push([prefix + key, value]);
-    else if (levels > 0) {
-      const inner = prefix === '' && WRAPPERS.has(key) ? '' : `${prefix}${key}/`;
-      flatten(value as Record<string, unknown>, inner, levels - 1, into);
+    const name = prefix + key;
+    if (nested && levels > 0) {
+      const inner = prefix === '' && WRAPPERS.has(key) ? '' : `${name}/`;
+      flatten(value as Record<string, unknown>, inner, levels - 1, into, names);
+    } else if (!nested && name !== '__proto__') {
+      into[name] = value;
+      names.push(name);
     }
   }
+  return names;
 }

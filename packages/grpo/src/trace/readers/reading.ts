@@ -54,4 +54,9 @@ export class BrokenParts implements Broken {
     this.count++;
     if (this.first.length < 5) this.first.push(part);
   }
+
+  addAll({ count, first }: Broken): void {
+    this.count += count;
+    this.first.push(...first.slice(0, 5 - this.first.length));
+  }
 }

@@ -64,7 +64,7 @@ function recordOf(path: string, notes: string[]): ConfigRecord | undefined {
 
 function declaredIn({ values }: ConfigRecord, notes: string[]): Declared | undefined {
   const nested: Record<string, unknown> = {};
-  for (const [path, { value }] of Object.entries(values)) {
+  for (const [path, { value, source }] of Object.entries(values)) {
     const keys = path.split('.');
     const last = keys.pop()!;
     let holder = nested;
@@ -73,8 +73,8 @@ function declaredIn({ values }: ConfigRecord, notes: string[]): Declared | undef
       if (!isObject(holder[key])) return undefined;
       holder = holder[key];
     }
-    // Rewards in code have no module; what they are is of no matter here.
-    if (value !== undefined && path !== 'rewards') holder[last] = value;
+    // A task in code is none that the schema knows; nothing that it sets is asked here.
+    if (value !== undefined && source !== 'in code') holder[last] = value;
   }
   const parsed = configSchema.safeParse(nested);
   if (parsed.success) return declaredOf(parsed.data as Config);

@@ -45,7 +45,6 @@ function statesIn({ path, names }: Place): string[] {
  */
 export async function readTrlFolder(place: Place): Promise<Reading> {
   const broken = new BrokenParts();
-  const notes: string[] = [];
   const [state] = statesIn(place);
   const args = argsOf(place, broken);
   const hints = hintsOf(place, args);
@@ -55,19 +54,19 @@ export async function readTrlFolder(place: Place): Promise<Reading> {
     : [];
   const read = await readTables(tables, broken);
   const records = recordsOf(read.steps, log, args, hints.version);
-  notes.push(...(log?.notes ?? []), ...read.notes, ...missingNotes(state, tables, args));
-  for (const part of log?.broken.first ?? []) broken.add(part);
+  if (log) broken.addAll(log.broken);
   const isGrpo = records.length > 0 || (log?.isGrpo ?? false);
+  const missing = isGrpo ? missingNotes(state, tables, args) : [];
   const used = [state, args?.path].filter((file) => file !== undefined);
   return {
     kind: `${isGrpo ? 'TRL' : 'transformers'} output folder`,
     files: [...used, ...tables],
     ...(log?.series && { series: log.series }),
     ...(records.length > 0 && { records }),
-    declared: { ...log?.declared, ...args?.declared },
+    ...(isGrpo && { declared: { ...log?.declared, ...args?.declared } }),
     isGrpo,
     broken,
-    notes,
+    notes: [...(log?.notes ?? []), ...read.notes, ...missing],
   };
 }
 

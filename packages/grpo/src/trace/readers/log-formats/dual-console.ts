@@ -23,6 +23,12 @@ const FLAT_GROUPS = /(\d+)\/(\d+)\s*组/;
 const PROVIDERS = /providers=(\{[^}]*\})/;
 /** `Fairness样本 0: entropy=0.032`, of whatever step is being printed. */
 const SAMPLE = new RegExp(`样本 \\d+: entropy=${NUMBER}`);
+/** The parts of the loss stand below a title with the step, once a task: `KL项(β=0.05): +0.05  (raw_kl=1.0)`. */
+const KL_PART = new RegExp(`KL项\\(β=${NUMBER}\\):.*raw_kl=${NUMBER}`);
+const ENTROPY_PART = new RegExp(`Entropy项\\(coef=${NUMBER}\\):.*raw_entropy=${NUMBER}`);
+const LOSS = new RegExp(`Overall Loss:\\s*${NUMBER}`);
+/** A second count of the flat groups, once a task, below a title with the number of the step before. */
+const COUNTED = /实际:\s*(\d+)\/(\d+)/;
 
 export class DualConsole implements LogFormat {
   readonly hints = { isGrpo: true, producer: grpoDual };
@@ -30,6 +36,9 @@ export class DualConsole implements LogFormat {
   #step: number | undefined;
   #values: Record<string, number> = {};
   #entropies: number[] = [];
+  /** Of each task. */
+  #parts: Record<'kl' | 'beta' | 'entropy' | 'entropy_coef', number[]> = noParts();
+  #counted = { flat: 0, groups: 0 };
   #line = 0;
 
   get rows(): number {
@@ -46,7 +55,10 @@ export class DualConsole implements LogFormat {
     if (at && step !== this.#step) this.#close(step, line);
     const sample = text.includes('entropy=') ? SAMPLE.exec(text) : null;
     if (sample) this.#entropies.push(Number(sample[1]));
-    if (!at) return;
+    if (!at) {
+      this.#part(text);
+      return;
+    }
     for (const [pattern, name] of NUMBERS) {
       const found = pattern.exec(text);
       if (found) this.#values[name] = Number(found[1]);
@@ -58,6 +70,26 @@ export class DualConsole implements LogFormat {
       if (typeof count === 'number') this.#values[`provider_${name}`] = count;
   }
 
+  /** A line of what belongs to the step named last. */
+  #part(text: string): void {
+    const kl = text.includes('raw_kl') ? KL_PART.exec(text) : null;
+    if (kl) {
+      this.#parts.beta.push(Number(kl[1]));
+      this.#parts.kl.push(Number(kl[2]));
+    }
+    const entropy = text.includes('raw_entropy') ? ENTROPY_PART.exec(text) : null;
+    if (entropy) {
+      this.#parts.entropy_coef.push(Number(entropy[1]));
+      this.#parts.entropy.push(Number(entropy[2]));
+    }
+    const loss = text.includes('Overall Loss') ? LOSS.exec(text) : null;
+    if (loss) this.#values.loss = Number(loss[1]);
+    const counted = text.includes('实际') ? COUNTED.exec(text) : null;
+    if (!counted) return;
+    this.#counted.flat += Number(counted[1]);
+    this.#counted.groups += Number(counted[2]);
+  }
+
   finish(): Collected {
     this.#close(undefined, this.#line);
     return this.#collector.finish();
@@ -67,6 +99,10 @@ export class DualConsole implements LogFormat {
     const values = this.#values;
     if (this.#entropies.length > 0)
       values.entropy ??= this.#entropies.reduce((a, b) => a + b, 0) / this.#entropies.length;
+    for (const [name, list] of Object.entries(this.#parts))
+      if (list.length > 0) values[name] = list.reduce((a, b) => a + b, 0) / list.length;
+    const { flat, groups } = this.#counted;
+    if (groups > 0) values['frac_reward_zero_std/counted_again'] = flat / groups;
     const [f, h] = [values.trunc_percent_f, values.trunc_percent_h];
     if (f !== undefined && h !== undefined) values['completions/clipped_ratio'] = (f + h) / 200;
     if (Object.keys(values).length > 0) {
@@ -78,5 +114,9 @@ export class DualConsole implements LogFormat {
     this.#line = line;
     this.#values = {};
     this.#entropies = [];
+    this.#parts = noParts();
+    this.#counted = { flat: 0, groups: 0 };
   }
 }
+
+const noParts = () => ({ kl: [], beta: [], entropy: [], entropy_coef: [] });

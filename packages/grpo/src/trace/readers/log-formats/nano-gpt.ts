@@ -7,7 +7,9 @@ import type { LogFormat } from './log-format.js';
 
 const ITERATION =
   /\biter (\d+): loss ([-+\w.]+)(?: \(main ([-+\w.]+), critic ([-+\w.]+)\))?(?:, time ([\d.]+)\s*ms)?/;
-const MICRO = /\[Micro (\d+)\]\s*(?:(\d+)\.)?/;
+const MICRO = /\[Micro (\d+)\]/;
+/** A setting, as it stands before the first iteration. */
+const SETTING = /^\s*(group_size|kl_beta|gradient_accumulation_steps|learning_rate):\s*([-+\w.]+)\s*$/;
 const REWARDS = /rewards=([-+\w.]+)±([-+\w.]+)/;
 const MASKS = /masks_in_X=(\d+)/;
 
@@ -16,7 +18,8 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
   [/\bpg_loss=([-+\w.]+)/, 'policy_loss'],
   // Of whole sequences, so not the KL a token that others log.
   [/\bavg_kl=([-+\w.]+)/, 'sequence_kl'],
-  [/\bkl=([-+\w.]+)/, 'sequence_kl'],
+  // Already times β.
+  [/\bkl=([-+\w.]+)/, 'kl_penalty'],
   [/\bkl_penalty=([-+\w.]+)/, 'kl_penalty'],
   [/\btotal=([-+\w.]+)/, 'total'],
   [/\bavg_seq_log_prob=([-+\w.]+)/, 'sequence_logprob'],
@@ -31,23 +34,36 @@ const EVENTS: readonly (readonly [string, string])[] = [
   ['No masked positions', 'warnings/no_masked_positions'],
 ];
 
+/** A part of the loss in a micro-step's line: its sum with the other, over the total, is what the loss was divided by. */
+const PARTS = /pg_loss=([-+\w.]+), (?:kl|kl_penalty)=([-+\w.]+), total=([-+\w.]+)/;
+
 const producer: Producer = {
   ...unknown,
   name: 'nano_gpt',
   meaning: () => ({ hidesNotFinite: false }),
-  declares: () => ({ kl: 'k1' }),
 };
 
 export class NanoGpt implements LogFormat {
   readonly #collector = new Collector();
   #sums = new Map<string, { sum: number; count: number }>();
   #counts: Record<string, number> = {};
-  #micros = new Set<string>();
+  /** Micro-steps that were begun, and those of them that came to a loss. */
+  #begun = new Set<string>();
+  #executed = new Set<string>();
+  #divisors: number[] = [];
+  readonly #settings: Record<string, number> = {};
   #isGrpo = false;
 
   /** Pre-training logs iterations too, but has neither micro-steps nor a critic. */
   get hints() {
-    return { producer, ...(this.#isGrpo && { isGrpo: true }) };
+    const { group_size, kl_beta, learning_rate } = this.#settings;
+    const declared = {
+      kl: 'k1',
+      ...(group_size !== undefined && { groupSize: group_size }),
+      ...(kl_beta !== undefined && { beta: kl_beta }),
+      ...(learning_rate !== undefined && { learningRate: learning_rate }),
+    };
+    return { producer, declared, ...(this.#isGrpo && { isGrpo: true }) };
   }
 
   get rows(): number {
@@ -62,6 +78,7 @@ export class NanoGpt implements LogFormat {
     const iteration = text.includes('iter ') ? ITERATION.exec(text) : null;
     if (iteration) this.#end(iteration, line);
     else if (/=|WARNING/.test(text)) this.#detail(text);
+    else this.#setting(text);
   }
 
   finish(): Collected {
@@ -72,8 +89,11 @@ export class NanoGpt implements LogFormat {
     for (const [words, name] of EVENTS)
       if (text.includes(words) && /WARNING/i.test(text)) this.#counts[name] = (this.#counts[name] ?? 0) + 1;
     const micro = MICRO.exec(text);
-    if (micro) this.#isGrpo = true;
-    if (micro && micro[2] !== undefined) this.#micros.add(micro[1]!);
+    if (micro) {
+      this.#isGrpo = true;
+      this.#begun.add(micro[1]!);
+      if (text.includes('Loss computed')) this.#executed.add(micro[1]!);
+    }
     // The details of the loss stand on lines of their own, indented.
     if (!micro && !/^\s+\w+=/.test(text)) return;
     const rewards = REWARDS.exec(text);
@@ -88,6 +108,14 @@ export class NanoGpt implements LogFormat {
       const found = pattern.exec(text);
       if (found) this.#sum(name, found[1]!);
     }
+    const [policy, kl, total] = PARTS.exec(text)?.slice(1).map(Number) ?? [];
+    // Of a small total its rounding is too large a part.
+    if (Math.abs(total!) >= 0.01) this.#divisors.push((policy! + kl!) / total!);
+  }
+
+  #setting(text: string): void {
+    const found = text.includes(':') ? SETTING.exec(text) : null;
+    if (found) this.#settings[found[1]!] = Number(found[2]);
   }
 
   #sum(name: string, text: string): void {
@@ -104,12 +132,23 @@ export class NanoGpt implements LogFormat {
     const { flat = 0, ...counts } = this.#counts;
     Object.assign(values, counts);
     if (scored !== undefined) values.frac_reward_zero_std = flat / scored;
-    if (this.#micros.size > 0) values.micro_steps = this.#micros.size;
+    if (this.#begun.size > 0) {
+      values.micro_steps = this.#settings.gradient_accumulation_steps ?? this.#begun.size;
+      values['micro_steps/executed'] = this.#executed.size;
+    }
+    if (this.#divisors.length > 0) values.loss_divisor = median(this.#divisors);
     values.loss = Number(loss);
     if (time !== undefined) values.step_time = Number(time) / 1000;
     this.#sums = new Map();
     this.#counts = {};
-    this.#micros = new Set();
+    this.#begun = new Set();
+    this.#executed = new Set();
+    this.#divisors = [];
     this.#collector.add({ values, step: Number(step), names: Object.keys(values) }, line);
   }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1]!;
 }

@@ -1,4 +1,6 @@
 /** Phase logs of rookworld's manual GRPO, and the table of steps in their end. */
+
+import type { Declared } from '../../declared.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { numberOf } from '../metric-row.js';
@@ -8,6 +10,8 @@ import type { LogFormat } from './log-format.js';
 const PHASE = /={10,} PHASE (\d+):.*?(?:\(step (\d+)\).*)?={10,}/;
 const NEXT = /SEQUENTIAL STEP (\d+)/;
 const LOGPROBS = /\bGen \d+: Train_LP=\s*([-\w.]+), Ref_LP=\s*([-\w.]+)/;
+/** Of two lines, the first is the completion itself. */
+const TEXT = /^\s+Text:\s*(.*)$/;
 const REWARD = /\bGen \d+: Reward=\s*([-\w.]+)/;
 const TERMS = /\bGen \d+: A=([-+\w.]+), logp\/len=\s*([-\w.]+), kl=\s*([-\w.]+)(?:, H=\s*([-\w.]+))?/;
 const TABLE = /^\s*\d+(\s*\|\s*[-+\w.]+){5,}\s*$/;
@@ -24,6 +28,14 @@ const SINGLE: readonly (readonly [RegExp, string])[] = [
   [/^\s*Average reward:\s*([-\w.]+)\s*$/, 'eval_reward'],
   [/^\s*Positive ratio:\s*([-\w.]+)%/, 'eval_positive_percent'],
   [/beta=\s*([-\w.]+)/, 'beta'],
+];
+
+/** Settings of the run, as phase 0 lists them. */
+const SETTINGS: readonly (readonly [RegExp, 'groupSize' | 'maxNewTokens' | 'beta' | 'learningRate'])[] = [
+  [/^\s+Generations per prompt:\s*(\d+)/, 'groupSize'],
+  [/^\s+Max new tokens:\s*(\d+)/, 'maxNewTokens'],
+  [/^\s+Beta \(KL penalty\):\s*([\d.e-]+)/, 'beta'],
+  [/^\s+Learning rate:\s*([\d.e-]+)/, 'learningRate'],
 ];
 
 /** Columns of the table of steps, in ours. */
@@ -45,10 +57,13 @@ class Step {
   /** Rewards by prompt. */
   readonly groups: number[][] = [];
   readonly sums = new Map<string, { sum: number; count: number }>();
+  /** Prompt by prompt, the reference's total log-prob of each distinct text. */
+  readonly totals: Map<string, number>[] = [];
   line: number | undefined;
 }
 
 export class Rookworld implements LogFormat {
+  readonly #declared: Declared = {};
   readonly hints = {
     isGrpo: true,
     producer: {
@@ -56,12 +71,15 @@ export class Rookworld implements LogFormat {
       name: 'rookworld',
       meaning: () => ({ rewardDeviation: 'groups' as const, hidesNotFinite: false }),
     },
+    declared: this.#declared,
   };
   /** The table comes last and adds to steps long past, so all are kept; each took thousands of lines. */
   readonly #steps = new Map<number, Step>();
   #phase = 0;
   #step = 1;
   #columns: string[] = [];
+  /** The reference's total of the completion whose text comes next. */
+  #total: number | undefined;
 
   get rows(): number {
     return this.#steps.size;
@@ -89,15 +107,25 @@ export class Rookworld implements LogFormat {
     else if (this.#columns.length > 0 && TABLE.test(text)) this.#row(text, line);
     else if (this.#phase > 2) this.#line(text, line);
     else if (this.#phase === 2) this.#single(text, line, 0);
+    else this.#setting(text);
+  }
+
+  #setting(text: string): void {
+    for (const [pattern, name] of SETTINGS) {
+      const value = numberOf(pattern.exec(text)?.[1]);
+      if (value !== undefined) this.#declared[name] = value;
+    }
+    // One formula of the KL came after the other.
+    if (/KL: token-level KL/.test(text)) this.#declared.kl = 'full';
   }
 
   finish(): Collected {
     const collector = new Collector();
     for (const step of [...this.#steps.keys()].sort((a, b) => a - b)) {
-      const { values, groups, sums, line } = this.#steps.get(step)!;
+      const { values, groups, sums, totals, line } = this.#steps.get(step)!;
       const all = { ...values };
       for (const [name, { sum, count }] of sums) all[name] = sum / count;
-      Object.assign(all, ofGroups(groups));
+      Object.assign(all, ofGroups(groups), ofTotals(totals));
       collector.add({ values: all, step, names: Object.keys(all) }, line);
     }
     return collector.finish();
@@ -112,6 +140,7 @@ export class Rookworld implements LogFormat {
 
   #line(text: string, line: number): void {
     if (!/[=:❌]/u.test(text)) return;
+    if (/Prompt \d+: /.test(text)) this.#of(this.#step, line).totals.push(new Map());
     const reward = REWARD.exec(text);
     const logprobs = LOGPROBS.exec(text);
     const terms = TERMS.exec(text);
@@ -120,6 +149,10 @@ export class Rookworld implements LogFormat {
     else if (logprobs) {
       this.#sum(line, 'sequence_logprob', logprobs[1]);
       this.#sum(line, 'sequence_logprob_reference', logprobs[2]);
+      this.#total = numberOf(logprobs[2]);
+    } else if (this.#total !== undefined && TEXT.test(text)) {
+      this.#of(this.#step, line).totals.at(-1)?.set(TEXT.exec(text)![1]!, this.#total);
+      this.#total = undefined;
     } else if (terms) {
       this.#sum(line, 'mean_logprob', terms[2]);
       this.#sum(line, 'kl', terms[3]);
@@ -168,6 +201,23 @@ export class Rookworld implements LogFormat {
     const { values } = this.#of(this.#step, line);
     values[name] = (values[name] ?? 0) + 1;
   }
+}
+
+/** How the reference's totals of different texts lie: the most of one prompt that are equal, and the relative spread. */
+function ofTotals(totals: readonly ReadonlyMap<string, number>[]): Record<string, number> {
+  const all = totals.flatMap((one) => [...one.values()]);
+  if (all.length < 4) return {};
+  const alike = totals.flatMap((one) => {
+    const values = [...one.values()];
+    return values.map((value) => values.filter((other) => other === value).length);
+  });
+  const centre = all.reduce((a, b) => a + b, 0) / all.length;
+  const spread = Math.sqrt(all.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (all.length - 1));
+  return {
+    'sequence_logprob_reference/equal': Math.max(...alike),
+    'sequence_logprob_reference/texts': all.length,
+    'sequence_logprob_reference/spread': spread / Math.abs(centre),
+  };
 }
 
 /** Mean and deviation of the rewards, and the share of groups without any. */

@@ -1,0 +1,145 @@
+/** Rewards grade what was said: right answers as right, and nothing else. */
+import type { Probes } from '../../trace/index.js';
+import { stepCheck } from '../check.js';
+import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { isFlat, smallest } from '../statistics.js';
+
+const GOLD_MISSED = 0.1;
+
+export const gradingChecks = [
+  stepCheck({
+    code: 'B27.gold',
+    title: 'A completion that holds the right answer is not graded as if it did not',
+    stage: 'reward',
+    kind: 'heuristic',
+    level: 4,
+    threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions end in the reference answer`,
+    source: 'proposal; seed 001: exact match on text that legally ends in more than the answer',
+    remedy: 'Read such completions: grader too strict on spaces, units, or form?',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B30'],
+    settles: 'The gold answers written as the model would write them, through the grader: all must be right.',
+    needs: ['answers', 'texts', 'promptOf', 'totals'],
+    test({ answers, texts, promptOf, totals }) {
+      const least = smallest(totals);
+      const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
+      if (isFlat(totals) || unrewarded.length < 10)
+        return notApplicable('ten completions without reward beside some with');
+      const missed = unrewarded.flatMap((completion): Evidence[] => {
+        const gold = lastLine(answers[promptOf[completion]!]!);
+        return endsIn(texts[completion]!, gold)
+          ? [{ completion, text: `…${texts[completion]!.slice(-40)}`, values: { gold } }]
+          : [];
+      });
+      const measured = { unrewarded: unrewarded.length, missed: missed.length };
+      return missed.length > GOLD_MISSED * unrewarded.length ? warn(measured, missed) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B06.stop',
+    title: 'The text that rewards see keeps the stop string',
+    stage: 'template',
+    kind: 'heuristic',
+    level: 1,
+    threshold: 'completions that ended without an end token end in a declared stop string',
+    source: 'seed 004: </answer> dropped by the engine, so that no answer is well formed',
+    remedy: 'Have the engine include the stop string in its output, or append it before grading.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B20', 'B27', 'B28', 'B30'],
+    settles: 'A completion as the engine returned it, through the format reward by hand.',
+    needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
+    test({ declared: { stop }, texts, finish, ids, endIds }) {
+      if (!stop?.length) return notApplicable('declared.stop');
+      const stopped = [...texts.keys()].filter(
+        (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
+      );
+      if (stopped.length === 0) return notApplicable('a completion that a stop string ended');
+      const without = stopped.flatMap((completion): Evidence[] =>
+        stop.some((string) => texts[completion]!.includes(string))
+          ? []
+          : [{ completion, text: `…${texts[completion]!.slice(-40)}` }],
+      );
+      const measured = { stopped: stopped.length, without: without.length };
+      return without.length > 0 ? warn(measured, without) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B23.canary',
+    title: 'Answers that are known to be right are graded as right',
+    stage: 'reward',
+    kind: 'identity',
+    level: 4,
+    threshold: 'through the production path, every probe graded, and none below its declared least',
+    source:
+      'identity by declaration; verl#5635, trl#5281: a time-out off the main thread makes every grade 0',
+    remedy:
+      'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B20', 'B22', 'B27', 'B28', 'B30'],
+    needs: ['probes'],
+    test: ({ probes }) =>
+      graded(
+        probes,
+        ({ least }) => least !== undefined,
+        ({ value, least }) => value !== null && value >= least!,
+      ),
+  }),
+  stepCheck({
+    code: 'B26.canary',
+    title: 'Answers that are known to be worthless are not paid',
+    stage: 'reward',
+    kind: 'identity',
+    level: 4,
+    threshold: 'through the production path, no probe graded above its declared most',
+    source: 'identity by declaration; Visual-RFT#79: an empty answer is in every text, so it was right',
+    remedy: 'Close the hole: the policy will find it.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    needs: ['probes'],
+    test: ({ probes }) =>
+      graded(
+        probes,
+        ({ most, value }) => most !== undefined && value !== null,
+        ({ value, most }) => value! <= most!,
+      ),
+  }),
+];
+
+type Canary = NonNullable<Probes['canaries']>[number];
+
+/** Asks every probe of the rewards that `asked` names. */
+function graded(
+  { canaries }: Probes,
+  asked: (canary: Canary) => boolean,
+  holds: (canary: Canary) => boolean,
+): Outcome {
+  const some = canaries?.filter(asked) ?? [];
+  if (some.length === 0) return notApplicable('probes.canaries with the values that are right');
+  const wrong = some.filter((canary) => !holds(canary));
+  const measured = { probes: some.length, wrong: wrong.length, kind: wrong[0]?.kind ?? '' };
+  const evidence = wrong.map(
+    ({ kind, reward, value }): Evidence => ({
+      text: kind,
+      values: { reward, value: value ?? 'none' },
+    }),
+  );
+  return wrong.length > 0 ? fail(measured, evidence) : pass(measured);
+}
+
+const lastLine = (answer: string) =>
+  answer
+    .trim()
+    .split('\n')
+    .at(-1)!
+    .replace(/^#### */, '')
+    .trim();
+
+/** Whether the last thing of its kind in a text is the answer: as its last number, or as its last words. */
+function endsIn(text: string, answer: string): boolean {
+  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
+  if (/^-?[\d.,]+$/.test(answer))
+    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
+  const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const gold = words(answer);
+  const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
+  return gold.length > 0 && gold.join(' ') === last.join(' ');
+}

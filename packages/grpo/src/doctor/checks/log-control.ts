@@ -1,0 +1,99 @@
+/** Logs: whether the loss is what its parts say, β follows the KL, and a resumed run goes on. */
+import { logCheck } from '../check.js';
+import { at } from '../log-view.js';
+import { notApplicable, pass, warn } from '../outcome.js';
+import { known, longestRun, median } from '../trend.js';
+
+const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
+
+export const controlLogChecks = [
+  logCheck({
+    code: 'B43.loss-log',
+    title: 'At ratio 1 the loss is β × KL',
+    stage: 'loss',
+    kind: 'heuristic',
+    level: 6,
+    threshold:
+      'within half of it, and 1e-3, in half of 5 entries or more, for the loss grpo with one update a rollout: advantages sum to 0 in a group, and each completion counts the same; the KL of the log counts tokens',
+    source: 'identity up to lengths; trl#2703. Seeds 002 and 003 logged another loss than they optimised',
+    remedy:
+      'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
+    consequence: harmless,
+    settles: 'The record of a step: its parts, and their sum.',
+    needs: ['loss', 'kl'],
+    test(log) {
+      const { loss, beta, updatesPerRollout, entropyCoefficient = 0, maskTruncated = false } = log.declared;
+      if (
+        loss !== 'grpo' ||
+        beta === undefined ||
+        updatesPerRollout !== 1 ||
+        entropyCoefficient !== 0 ||
+        maskTruncated
+      )
+        return notApplicable('the loss grpo with one update a rollout and a β, all declared');
+      const judged = log.series.entries.flatMap(({ step, values }) =>
+        Number.isFinite(values.loss! * values.kl!)
+          ? [{ step, value: values.loss!, expected: beta * values.kl! }]
+          : [],
+      );
+      if (judged.length < 5) return notApplicable('5 entries');
+      const off = judged.filter(
+        ({ value, expected }) => Math.abs(value - expected) > 1e-3 + 0.5 * Math.abs(expected),
+      );
+      const measured = { entries: judged.length, off: off.length };
+      const evidence = off.map(({ step, ...values }) => ({ step, text: 'loss', values }));
+      return off.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B50.log',
+    title: 'An adaptive β follows the KL',
+    stage: 'kl',
+    kind: 'heuristic',
+    level: 6,
+    threshold:
+      'β not constant over 50 entries in which the KL is on one side of its declared target, by a quarter or more',
+    source:
+      'seed 001: a controller that compared β × KL with the target, and one that wrote where nobody read',
+    remedy:
+      'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
+    consequence: harmless,
+    settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
+    needs: ['kl', 'beta'],
+    test(log) {
+      const { klTarget } = log.declared;
+      if (!klTarget) return notApplicable('a declared target of the KL');
+      const [kl, beta] = [log.column('kl'), log.column('beta')];
+      const stuckOn = (side: number) => {
+        const outside = Array.from(kl, (value, i) =>
+          Number(side * (value - klTarget) > 0.25 * klTarget && (i === 0 || beta[i] === beta[i - 1])),
+        );
+        return longestRun(outside, (yes) => yes === 1).length;
+      };
+      const stuck = Math.max(stuckOn(-1), stuckOn(1));
+      const measured = { entries: known(kl).length, target: klTarget, median: median(kl), stuck };
+      return stuck >= 50 ? warn(measured) : pass(measured);
+    },
+  }),
+  logCheck({
+    code: 'B57.log',
+    title: 'A resumed run goes on where it stopped',
+    stage: 'checkpoint',
+    kind: 'heuristic',
+    level: 8,
+    threshold: 'num_tokens never falls from entry to entry',
+    source: 'trl#3148, OpenRLHF#1069; proposal',
+    remedy:
+      'Compare prompts, learning rate and loss of the first step after the seam with those of a run without a stop.',
+    consequence: harmless,
+    settles: 'N steps, a resumed N, and 2 N in one go: prompts and losses must be equal.',
+    needs: ['num_tokens'],
+    test(log) {
+      const tokens = log.column('num_tokens');
+      const seams = [...tokens.keys()].filter((i) => i > 0 && tokens[i]! < tokens[i - 1]!);
+      const measured = { entries: known(tokens).length, seams: seams.length };
+      const evidence = seams.map((i) => at(log, i, 'num_tokens', tokens[i]!));
+      return seams.length > 0 ? warn(measured, evidence) : pass(measured);
+    },
+  }),
+];

@@ -1,0 +1,117 @@
+/** Steps of the trainer on a policy of the lab, with the record and the metrics of each. */
+import { AdamW } from '@grpo/torch';
+import { resolveConfig } from '../config/index.js';
+import type { Config } from '../config/schema.js';
+import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import { declaredOf } from '../trace/declared-of.js';
+import type { Model } from '../models/index.js';
+import type { Task } from '../tasks/task.js';
+import { DataOrder } from '../train/data-order.js';
+import { metricsOf } from '../train/metrics.js';
+import { tokensOf } from '../train/roll-out.js';
+import { learningRateAt } from '../train/schedule.js';
+import { samplingOf } from '../train/session.js';
+import { type Stages, stages as standardStages } from '../train/stages.js';
+import { grpoStep, NotFiniteError, type StepResult } from '../train/step.js';
+import { stepRecordOf } from '../train/step-record.js';
+import type { Trainer } from '../train/trainer.js';
+import { type PolicyOptions, policy } from './policy.js';
+import { lettersTask } from './task.js';
+
+/** A run of a few steps, and what is not standard in it. */
+export interface LabRun {
+  policy?: Partial<PolicyOptions>;
+  task?: Task;
+  /** `key=value`, as on the command line. */
+  settings?: readonly string[];
+  steps?: number;
+  seed?: number;
+  stages?: Partial<Stages>;
+  /** Changes what the steps work with, before the first. What it makes in place of an optimizer or a reference is freed. */
+  plant?(trainer: Trainer): Partial<Trainer> | undefined;
+}
+
+/** What the run left. */
+export interface LabResult {
+  declared: Declared;
+  records: StepRecord[];
+  series: MetricSeries;
+}
+
+const SMALL = [
+  'rollout.prompts=4',
+  'rollout.group=6',
+  'rollout.maxNewTokens=12',
+  'optimizer.learningRate=1e-3',
+  'device=cpu',
+];
+
+/** Does the steps; ends early, as a run does, when a gradient is no number. */
+export async function labRun({ task = lettersTask(), steps = 2, seed = 0, ...run }: LabRun): Promise<LabResult> {
+  const base = await policy(run.policy);
+  const dtype = run.policy?.dtype ?? 'float32';
+  const { config } = resolveConfig({
+    command: 'train',
+    env: {},
+    code: { task: task.name, rewards: task.rewards.map(({ name, weight }) => ({ name, weight })) },
+    settings: [...SMALL, ...(run.settings ?? []), `seed=${seed}`, `dtype=${dtype}`, `train.steps=${steps}`],
+  });
+  const decoder = base.decoder.clone();
+  for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
+  const trainer = trainerOf({ ...base, decoder }, task, config, run.stages);
+  const planted = { ...trainer, ...run.plant?.(trainer) };
+  try {
+    return await takeSteps(planted, steps);
+  } finally {
+    for (const owned of new Set([trainer.optimizer, planted.optimizer, trainer.reference, planted.reference, decoder]))
+      owned?.dispose();
+  }
+}
+
+function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Stages> = {}): Trainer {
+  return {
+    model,
+    reference: config.objective.beta > 0 ? model.decoder.clone() : undefined,
+    task,
+    optimizer: new AdamW(model.decoder.parameters, config.optimizer),
+    config,
+    sampling: samplingOf(config, task.stop),
+    stages: { ...standardStages, ...stages },
+    measureWeights: true,
+    probeScoring: true,
+  };
+}
+
+async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
+  const { task, config } = trainer;
+  const order = new DataOrder(task.train.length, config.seed);
+  const records: StepRecord[] = [];
+  const entries: MetricsEntry[] = [];
+  let tokens = 0;
+  const note = (result: StepResult, step: number) => {
+    records.push(stepRecordOf(trainer, result, step));
+    const stepTokens = tokensOf(result.rollout);
+    tokens += stepTokens;
+    const { step: _, ...values } = metricsOf(result, step, { tokens, stepTokens });
+    entries.push({ step, values });
+  };
+  for (let i = 0; i < steps; i++) {
+    const problems = order.at(i, config.rollout.prompts).map((p) => task.train[p]!);
+    try {
+      note(await grpoStep(trainer, problems, i, learningRateAt(config.optimizer, i, steps)), i + 1);
+    } catch (error) {
+      if (!(error instanceof NotFiniteError)) throw error;
+      note(error.result, i + 1);
+      break;
+    }
+  }
+  const series: MetricSeries = {
+    entries,
+    producer: { name: 'grpo' },
+    stepsPerEntry: 1,
+    rewardDeviation: 'batch',
+    rewardIsWeighted: true,
+    hidesNotFinite: false,
+  };
+  return { declared: declaredOf(config), records, series };
+}

@@ -1,0 +1,90 @@
+import { emptyCache, isOutOfMemory } from '@grpo/torch';
+import { UserError } from '../config/errors.js';
+
+/** A setting that bounds how much is computed at once. */
+export interface MemoryBound {
+  /** The key, such as `train.microBatchTokens`. */
+  setting: string;
+  configured: number;
+  /** The model that computes: what fits into its device's memory is remembered with it. */
+  model: object;
+}
+
+/** Some of the items, computed together. */
+export interface Lot {
+  /** How many items. */
+  count: number;
+  /** How much they are, in the unit of the setting. */
+  size: number;
+}
+
+/** What is known of a model's memory. */
+interface Known {
+  /** Sizes that replace larger configured ones, by setting. */
+  fitting: Map<string, number>;
+  news: string[];
+}
+
+const knownOf = new WeakMap<object, Known>();
+
+/**
+ * Runs all items in lots. One that runs out of memory is done again in halves, once; the smaller size then stays for
+ * all that this model computes.
+ *
+ * @param take - the lot that begins at item `from` and, if it holds more than one item, is at most `size`
+ * @param run - must leave nothing behind when it throws
+ * @throws UserError that names the setting when half a lot does not fit either, or a single item does not
+ */
+export async function withinMemory<L extends Lot>(
+  bound: MemoryBound,
+  items: number,
+  take: (from: number, size: number) => L,
+  run: (lot: L) => Promise<void>,
+): Promise<void> {
+  let retriedUpTo = 0;
+  for (let done = 0; done < items; ) {
+    const lot = take(done, sizeOf(bound));
+    try {
+      await run(lot);
+      done += lot.count;
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw error;
+      emptyCache();
+      if (done < retriedUpTo || lot.count === 1) throw shortage(bound, lot, error as Error);
+      retriedUpTo = done + lot.count;
+      shrink(bound, lot);
+    }
+  }
+}
+
+/** What `withinMemory` has to tell of a model since it was last asked. */
+export function memoryNews(model: object): string[] {
+  return knownOf.get(model)?.news.splice(0) ?? [];
+}
+
+const sizeOf = ({ model, setting, configured }: MemoryBound) =>
+  Math.min(configured, knownOf.get(model)?.fitting.get(setting) ?? configured);
+
+function shrink({ model, setting, configured }: MemoryBound, { size }: Lot): void {
+  const known: Known = knownOf.get(model) ?? { fitting: new Map(), news: [] };
+  knownOf.set(model, known);
+  const half = Math.ceil(size / 2);
+  known.fitting.set(setting, half);
+  known.news.push(
+    `memory ran out with ${size} of ${setting}=${configured}; from now on ${half}. ` +
+      `Results differ by rounding only. Set ${setting}=${half} to begin with it.`,
+  );
+}
+
+function shortage({ setting, configured }: MemoryBound, { count, size }: Lot, cause: Error): UserError {
+  const single = count === 1;
+  return new UserError(
+    `out of memory: ${single ? 'a single completion' : `half of a lot, ${size},`} does not fit`,
+    {
+      hint: single
+        ? `${setting} (${configured}) cannot help: shorten rollout.maxNewTokens or the prompts, or set dtype=bfloat16`
+        : `Set ${setting}, now ${configured}, to less than ${size}; dtype=bfloat16 takes half the memory of float32`,
+      cause,
+    },
+  );
+}

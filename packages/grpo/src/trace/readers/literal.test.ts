@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { dictsIn, literal } from './literal.js';
+
+describe('literal', () => {
+  it.each<[string, unknown]>([
+    ['{\'a\': 1, "b": [True, None, (1, 2)]}', { a: 1, b: [true, null, [1, 2]] }],
+    ["{'x': nan, 'y': -inf, 'z': 1_000, 'w': -.5e-3}", { x: Number.NaN, y: -Infinity, z: 1000, w: -0.0005 }],
+    ['{"x": NaN, "y": -Infinity}', { x: Number.NaN, y: -Infinity }],
+    ["{'l': tensor(0.25, device='cuda:0'), 'm': np.float64(2.5)}", { l: 0.25, m: 2.5 }],
+    ["{'it\\'s': 'a\\nb\\u00e9'}", { "it's": 'a\nbé' }],
+  ])('reads %s', (text, value) => {
+    expect(literal(text)).toEqual(value);
+  });
+
+  it.each(["{'a': }", "{'a': 1", 'import os', '{1: open("x")}x', '['.repeat(200)])(
+    'takes %s for none',
+    (text) => {
+      expect(literal(text)).toBeUndefined();
+    },
+  );
+
+  it('finds dicts among other text, and half a one in the end', () => {
+    expect(dictsIn("x {'a': 1} {not} {'b': 2}{'c': 3} y")).toEqual({
+      dicts: [{ a: 1 }, { b: 2 }, { c: 3 }],
+      cut: false,
+    });
+    expect(dictsIn("{'a': 1} {'b': 2, 'c")).toEqual({ dicts: [{ a: 1 }], cut: true });
+  });
+
+  it('makes no prototype of a key', () => {
+    const value = literal("{'__proto__': {'polluted': 1}}") as object;
+    expect(Object.keys(value)).toEqual(['__proto__']);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});

@@ -1,0 +1,176 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configRecord } from '../../config/index.js';
+import { resolveConfig } from '../../config/resolve.js';
+import type { StepRecord } from '../record.js';
+import { writeStepRecord } from '../write.js';
+import { column, folderOf, lines, steps } from './files.test.helper.js';
+import { readRun } from './index.js';
+
+const record = (step: number): StepRecord => ({
+  format: 'grpo-step',
+  version: 1,
+  step,
+  producer: { name: 'grpo' },
+  completions: { texts: ['a', 'b'], prompt: Int32Array.of(0, 0) },
+  prompts: { texts: ['p'] },
+  rewards: { names: ['right'], values: Float64Array.of(1, 0), totals: Float64Array.of(1, 0) },
+});
+
+const settings = [
+  'task.data=a.jsonl',
+  'model=m',
+  'objective.beta=0.1',
+  'rollout.group=4',
+  'objective.clipHigh=0.3',
+];
+const config = JSON.stringify(
+  configRecord(resolveConfig({ command: 'train', settings, env: {} }), {
+    versions: { grpo: '0.1.0' },
+    engine: {},
+    files: {},
+  }),
+);
+const metrics = (step: number) => ({
+  step,
+  reward: 0.5,
+  reward_std: 0.1,
+  loss: 0.01,
+  kl: 0,
+  step_tokens: 90,
+});
+const completion = (step: number, index: number) => ({
+  step,
+  prompt: 0,
+  index,
+  prompt_text: 'p',
+  completion: `c${index}`,
+  finish_reason: index === 0 ? 'stop' : 'length',
+  length: 3,
+  reward: index,
+  rewards: { right: index },
+  advantage: index - 0.5,
+});
+
+describe('a run folder of ours', () => {
+  it('gives metrics with timings and evaluations, settings, records and completions', async () => {
+    const folder = folderOf({
+      'config.json': config,
+      'metrics.jsonl': lines([metrics(1), metrics(2), metrics(3)]),
+      'timings.jsonl': lines(
+        [1, 2, 3].map((step) => ({ step, step_time: step / 2, 'seconds/rollout': 0.1 })),
+      ),
+      'eval.jsonl': lines([{ step: 0, problems: 9, greedy: { accuracy: 0.25, reward: 0.5, rewards: {} } }]),
+      'completions.jsonl': lines([1, 2, 3].flatMap((step) => [completion(step, 0), completion(step, 1)])),
+    });
+    writeStepRecord(join(folder, 'steps/000002'), record(2));
+    const reading = await readRun(folder);
+    expect(reading).toMatchObject({ kind: 'run folder of grpo', isGrpo: true, broken: { count: 0 } });
+    expect(steps(reading)).toEqual([0, 1, 2, 3]);
+    expect(column(reading, 'step_time')).toEqual([undefined, 0.5, 1, 1.5]);
+    expect(column(reading, 'eval_accuracy')).toEqual([0.25, undefined, undefined, undefined]);
+    expect(column(reading, 'eval_reward')[0]).toBe(0.5);
+    expect(reading.series).toMatchObject({ producer: { name: 'grpo', version: '0.1.0' }, stepsPerEntry: 1 });
+    expect(reading.declared).toMatchObject({
+      groupSize: 4,
+      beta: 0.1,
+      clipLow: 0.2,
+      clipHigh: 0.3,
+      loss: 'dapo',
+      updatesPerRollout: 1,
+      maxGradNorm: 1,
+      dtype: 'float32',
+    });
+    const records = [...reading.records!];
+    expect(records.map(({ step, completions }) => [step, completions!.texts![0]])).toEqual([
+      [1, 'c0'],
+      [2, 'a'],
+      [3, 'c0'],
+    ]);
+    expect(records[0]!.completions!.finish).toEqual(['stop', 'length']);
+    expect([...records[0]!.advantages!]).toEqual([-0.5, 0.5]);
+    expect([...reading.completions!]).toHaveLength(6);
+  });
+
+  it('of SFT has no GRPO signals', async () => {
+    const folder = folderOf({
+      'config.json': config,
+      'metrics.jsonl': lines([{ step: 1, loss: 2, grad_norm: 1, step_tokens: 5 }]),
+    });
+    const reading = await readRun(folder);
+    expect(reading.isGrpo).toBe(false);
+    expect(reading.declared).toBeUndefined();
+    expect(reading.notes.join(' ')).toContain('No GRPO signals here');
+  });
+
+  it('is read without settings that cannot be', async () => {
+    const folder = folderOf({ 'config.json': '{}', 'metrics.jsonl': lines([metrics(1)]) });
+    const reading = await readRun(folder);
+    expect(reading.notes.join(' ')).toContain('The settings are not known');
+    expect(steps(reading)).toEqual([1]);
+  });
+
+  it('before its first step says so', async () => {
+    const folder = folderOf({ 'config.json': config, 'metrics.jsonl': '' });
+    expect((await readRun(folder)).notes.join(' ')).toContain('has no row yet');
+  });
+});
+
+describe('step records', () => {
+  it('are read one by one, in the order of their steps', async () => {
+    const folder = folderOf({});
+    for (const step of [10, 2, 1]) writeStepRecord(join(folder, `${step}`), record(step));
+    const reading = await readRun(folder);
+    expect(reading.kind).toBe('3 step records');
+    expect([...reading.records!].map(({ step }) => step)).toEqual([1, 2, 10]);
+  });
+
+  it('are read alone, by folder and by file', async () => {
+    const folder = folderOf({});
+    writeStepRecord(folder, record(7));
+    for (const path of [folder, join(folder, 'step.json')]) {
+      const reading = await readRun(path);
+      expect(reading.kind).toBe('step record');
+      expect([...reading.records!][0]!.step).toBe(7);
+    }
+  });
+
+  it('that are broken are passed over and counted, and refused when there is no other', async () => {
+    const folder = folderOf({});
+    for (const step of [1, 2]) writeStepRecord(join(folder, `${step}`), record(step));
+    writeFileSync(join(folder, '1/step.json'), '{"format": "grpo-step"');
+    const reading = await readRun(folder);
+    expect([...reading.records!].map(({ step }) => step)).toEqual([2]);
+    expect(reading.broken.count).toBe(1);
+    rmSync(join(folder, '2'), { recursive: true });
+    await expect(readRun(folder)).rejects.toThrow(/not valid JSON/);
+  });
+});
+
+describe('metrics of argen, a file a step', () => {
+  const step = {
+    loss: 0,
+    grad_norm: 0,
+    reward: 0.5,
+    reward_std: 0,
+    'completions/clipped_ratio': 1,
+    num_tokens: 668,
+  };
+
+  it('are one series', async () => {
+    const folder = folderOf({
+      'step_10_logs.json': JSON.stringify(step),
+      'step_2_logs.json': JSON.stringify(step, null, 2),
+      'step_3_logs.json': '{"loss": 0.0,',
+      'step_2_completion_0.txt': 'x',
+    });
+    const reading = await readRun(folder);
+    expect(reading.kind).toBe('TRL metrics, a JSON file a step');
+    expect(steps(reading)).toEqual([2, 10]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([1, 1]);
+    expect(reading.broken.count).toBe(1);
+    const one = await readRun(join(folder, 'step_10_logs.json'));
+    expect(steps(one)).toEqual([10]);
+  });
+});

@@ -1,0 +1,107 @@
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { toleranceOf } from '../doctor/tolerance.js';
+import { type Decoder, pack } from '../models/index.js';
+import type { Difference, Probes } from '../trace/index.js';
+import type { Rollout } from './roll-out.js';
+import type { Trainer } from './trainer.js';
+
+/** Tried when trainer and sampler disagree. */
+const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
+
+/**
+ * Scores one completion of the first update twice more, by itself, with the weights that it was sampled from. Draws
+ * nothing at random and changes nothing.
+ *
+ * @param policyOf - its log-probs as the update had them, by completion; undefined for one that was not in it
+ */
+export function scoringProbes(
+  trainer: Trainer,
+  rollout: Rollout,
+  policyOf: (completion: number) => Float32Array | undefined,
+): Probes {
+  const chosen = probedCompletion(rollout, policyOf);
+  if (chosen === undefined) return {};
+  const { stages, model, sampling, config } = trainer;
+  const group = rollout.trained.completions_B.length / rollout.trained.prompts.length;
+  const prompt = rollout.trained.prompts[Math.floor(chosen / group)]!.ids;
+  const { ids } = rollout.trained.completions_B[chosen]!;
+  const alone = () =>
+    frozen(
+      () => stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature).logprobs_T,
+    );
+  const [once, twice] = [alone(), alone()];
+  const policy = policyOf(chosen)!;
+  const sampler = rollout.completions_B[chosen]!.logprobs;
+  const probes: Probes = {
+    repeatedScoring: difference(once, twice),
+    aloneInBatch: difference(once, policy),
+  };
+  if (sampler.length !== policy.length) return probes;
+  const { mean } = toleranceOf({ declared: { dtype: config.dtype } });
+  if (difference(policy, sampler).mean <= mean) return probes;
+  const own = sampling.temperature || 1;
+  const plainScoring = plainly(model.decoder, prompt, ids, [...new Set([own, ...TEMPERATURES])], own).map(
+    ({ logprobs, ...setting }) => ({
+      ...setting,
+      policy: difference(logprobs, policy),
+      sampler: difference(logprobs, sampler),
+    }),
+  );
+  return { ...probes, plainScoring };
+}
+
+/** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */
+function probedCompletion(
+  { trained }: Rollout,
+  policyOf: (completion: number) => unknown,
+): number | undefined {
+  const group = trained.completions_B.length / trained.prompts.length;
+  const lengthOf = (b: number) => trained.prompts[Math.floor(b / group)]!.ids.length;
+  return [...trained.completions_B.keys()]
+    .filter((b) => policyOf(b) !== undefined && trained.completions_B[b]!.ids.length > 0)
+    .reduce<number | undefined>(
+      (best, b) => (best === undefined || lengthOf(b) <= lengthOf(best) ? b : best),
+      undefined,
+    );
+}
+
+/** Log-probs of a completion from one plain pass over prompt and completion, under each setting. */
+function plainly(
+  decoder: Decoder,
+  prompt: readonly number[],
+  ids: readonly number[],
+  temperatures: readonly number[],
+  own: number,
+): { temperature: number; shift: number; logprobs: Float32Array }[] {
+  return noGrad(() =>
+    tidy(() => {
+      const { device } = decoder;
+      const packed = pack([{ ids: [...prompt, ...ids] }], decoder.config, device);
+      const logits_LV = decoder.logits(decoder.hidden(packed, packed.attend));
+      const index = (values: readonly number[]) => tensor(values, undefined, { dtype: 'int64', device });
+      const targets_T = index(ids).unsqueeze(1);
+      const read = (temperature: number, shift: number) => {
+        // The row before the completion's first token predicts it; a shift never leaves the first row to the left.
+        const rows = ids.map((_, t) => Math.max(0, prompt.length - 1 + t + shift));
+        const all_TV = logits_LV.indexSelect(0, index(rows)).div(temperature).logSoftmax(-1);
+        const logprobs = all_TV.gather(1, targets_T).squeeze(1).toTypedArray() as Float32Array;
+        return { temperature, shift, logprobs: Float32Array.from(logprobs) };
+      };
+      return [...temperatures.map((temperature) => read(temperature, 0)), read(own, 1), read(own, -1)];
+    }),
+  );
+}
+
+const frozen = (score: () => Tensor): Float32Array =>
+  noGrad(() => tidy(() => Float32Array.from(score().toTypedArray() as Float32Array)));
+
+/** NaN where there is nothing to compare, or a log-prob is no number. */
+function difference(a: Float32Array, b: Float32Array): Difference {
+  if (a.length !== b.length) return { mean: Number.NaN, max: Number.NaN, tokens: 0 };
+  const gaps = a.map((value, t) => Math.abs(value - b[t]!));
+  return {
+    mean: gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length,
+    max: Math.max(...gaps),
+    tokens: gaps.length,
+  };
+}
