@@ -37,6 +37,11 @@ describe('what libtorch would crash on, or read and write beyond its tensors for
       /429496730 elements are too many in bfloat16/,
     ],
     [
+      'a range as long as 64 bits',
+      () => torch.arange(2n ** 63n - 1n, -1, -1),
+      /9223372036854776000 elements are too many/,
+    ],
+    [
       'indices that sort',
       () => torch.searchsorted(ones([3]), ones([2]), { sorter: tensor([9, 0, 1], [3], { dtype: 'int64' }) }),
       /sorter cannot be given/,

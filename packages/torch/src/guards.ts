@@ -7,13 +7,12 @@ export type Guard = (args: Record<string, unknown>) => void;
 
 /** Checks that libtorch itself leaves out of a typed operator. */
 export const guards: Record<string, Guard> = {
-  // Counts the elements of half precision in float32, and so writes past the end or not up to it.
+  // Counts in 64 bits without a look at their end and, for half precision, in float32: it then writes past the end.
   'aten::arange.start_step': ({ start, end, step, dtype }) => {
-    const count = (Number(end) - Number(start)) / Number(step ?? 1);
-    if ((dtype === 'bfloat16' || dtype === 'float16') && count > 2 ** 24)
-      throw new RangeError(
-        `${Math.ceil(count)} elements are too many in ${dtype}: make float32 and convert it`,
-      );
+    const count = Math.ceil((Number(end) - Number(start)) / Number(step ?? 1));
+    const most = dtype === 'bfloat16' || dtype === 'float16' ? 2 ** 24 : Number.MAX_SAFE_INTEGER;
+    if (count > most)
+      throw new RangeError(`${count} elements are too many${most === 2 ** 24 ? ` in ${dtype}` : ''}`);
   },
 
   // Makes tensors of a negative size.

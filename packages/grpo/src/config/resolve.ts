@@ -85,7 +85,12 @@ const MAX_PROBLEMS = 20;
 function invalid(problems: readonly string[], command: ConfigCommand): UsageError {
   const hint = `grpo ${command} --help lists the keys.`;
   // They quote the file.
-  const shown = problems.slice(0, MAX_PROBLEMS).map((text) => text.split('\n').map(printable).join('\n'));
+  const shown = problems.slice(0, MAX_PROBLEMS).map((text) =>
+    text
+      .split('\n')
+      .map((line) => printable(line))
+      .join('\n'),
+  );
   const [first] = shown;
   if (problems.length === 1) return new UsageError(first!, { hint });
   const more = problems.length > MAX_PROBLEMS ? [`… and ${problems.length - MAX_PROBLEMS} more.`] : [];

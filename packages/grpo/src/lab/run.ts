@@ -44,6 +44,7 @@ const SMALL = [
   'rollout.maxNewTokens=12',
   'optimizer.learningRate=1e-3',
   'device=cpu',
+  'model=lab',
 ];
 
 /** Does the steps; ends early, as a run does, when a gradient is no number. */

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { onFile } from '../formats/file-error.js';
-import { FormatError } from '../formats/format-error.js';
-import { parseJsonObject } from '../formats/json.js';
+import { excerpt, FormatError } from '../formats/format-error.js';
+import { parseJsonObject, shown } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { numbersOf } from './numbers.js';
 import { type StepRecord, stepRecordSchema } from './record.js';
@@ -23,37 +23,47 @@ export function readStepRecord(folder: string): StepRecord {
   if (json.format === 'grpo-step' && json.version !== 1) {
     throw new FormatError(
       file,
-      `a step record of version ${String(json.version)}; this release reads version 1`,
+      `a step record of version ${shown(json.version)}; this release reads version 1`,
     );
   }
   const tensors = join(folder, STEP_TENSORS);
-  if (existsSync(tensors)) addTensors(tensors, json);
+  const names = existsSync(tensors) ? addTensors(tensors, json) : [];
   const parsed = stepRecordSchema.safeParse(json);
   if (!parsed.success) {
     throw new FormatError(file, `not a step record.\n${z.prettifyError(parsed.error)}`);
   }
+  const stray = names.find((name) => !ArrayBuffer.isView(at(parsed.data, name)));
+  if (stray !== undefined) throw new FormatError(tensors, noPlace(stray));
   const problem = shapeProblem(parsed.data);
   if (problem !== undefined) throw new FormatError(file, problem);
   return parsed.data;
 }
 
-/** Puts every tensor at its path into the JSON. */
-function addTensors(path: string, json: Record<string, unknown>): void {
+/** Puts every tensor at its path into the JSON; gives their names. */
+function addTensors(path: string, json: Record<string, unknown>): string[] {
   using file = SafetensorsFile.open(path);
   for (const [name, { dtype }] of file.tensors) {
     const keys = name.split('.');
     const last = keys.pop()!;
     let place: unknown = json;
     for (const key of keys) place = child(place, key);
-    if (typeof place !== 'object' || place === null || !isPlainKey(last)) {
-      throw new FormatError(
-        path,
-        `tensor '${name}' has no place in the record: ${STEP_JSON} has nothing there`,
-      );
-    }
+    if (typeof place !== 'object' || place === null || !isPlainKey(last))
+      throw new FormatError(path, noPlace(name));
     (place as Record<string, unknown>)[last] = numbersOf(dtype, file.read(name));
   }
+  return [...file.tensors.keys()];
 }
+
+/** A name that the record does not have would be lost without a word. */
+const noPlace = (name: string) =>
+  `tensor ${excerpt(name)} has no place in a step record; see docs/step-record.md for the names`;
+
+/** What stands at a path of the record. */
+const at = (record: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((place, key) => {
+    const isHolder = typeof place === 'object' && place !== null && Object.hasOwn(place, key);
+    return isHolder ? (place as Record<string, unknown>)[key] : undefined;
+  }, record);
 
 /** The object under a key; made where there is none, so that a writer need not name empty objects in the JSON. */
 function child(place: unknown, key: string): unknown {

@@ -1,64 +1,65 @@
 /** Whether the arrays of a record fit together. */
-import type { StepRecord } from './record.js';
+import type { StepRecord, UpdateRecord } from './record.js';
 
-/** The first array whose length contradicts another's, in words; undefined when all fit. */
+const PER_TOKEN = ['policyLogprobs', 'entropies', 'ratios', 'policyTerms', 'klTerms', 'weights'] as const;
+
+/** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
 export function shapeProblem(record: StepRecord): string | undefined {
   const { prompts, completions, scored, rewards } = record;
-  const P = sizeOf('prompts', prompts, [
-    'lengths',
-    'scoredLengths',
-    'texts',
-    'messages',
-    'rows',
-    'answers',
-    'spans',
+  const negative = lengthLists(record).find(([, lengths]) => lengths?.some((length) => length < 0));
+  if (negative) return `${negative[0]} has a negative value`;
+  const [P, promptRules] = agree(
+    ['lengths', 'scoredLengths', 'texts', 'messages', 'rows', 'answers', 'spans'].map((key) =>
+      list(`prompts.${key}`, prompts?.[key as keyof typeof prompts]),
+    ),
+  );
+  const [B, completionRules] = agree([
+    ...['lengths', 'prompt', 'texts', 'finish'].map((key) =>
+      list(`completions.${key}`, completions?.[key as keyof typeof completions]),
+    ),
+    list('scored.lengths', scored?.lengths),
+    list('advantages', record.advantages),
+    list('rewards.totals', rewards?.totals),
+    list('rewards.providers', rewards?.providers),
+    list('rewards.replies', rewards?.replies),
   ]);
-  const B = sizeOf('completions', completions, ['lengths', 'prompt', 'texts', 'finish']);
-  const rules: (Rule | undefined)[] = [
-    ...agree('prompts', prompts, P),
-    ...agree('completions', completions, B),
-    tokens('prompts.ids', prompts?.ids, 'prompts.lengths', prompts?.lengths),
-    tokens('prompts.scoredIds', prompts?.scoredIds, 'prompts.scoredLengths', prompts?.scoredLengths),
+  const [K, rewardRules] = agree([
+    list('rewards.names', rewards?.names),
+    list('rewards.weights', rewards?.weights),
+  ]);
+  const values: Rule = {
+    name: 'rewards.values',
+    found: rewards?.values?.length,
+    of: 'rewards.names × completions',
+    expected: K && B && K.count * B.count,
+  };
+  const rules = [
+    ...promptRules,
+    ...completionRules,
+    ...rewardRules,
+    values,
+    ...perToken('prompts', { ids: prompts?.ids }, 'lengths', prompts?.lengths),
+    ...perToken('prompts', { scoredIds: prompts?.scoredIds }, 'scoredLengths', prompts?.scoredLengths),
     ...perToken(
       'completions',
-      completions,
-      ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs'],
+      pick(completions, ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs']),
+      'lengths',
       completions?.lengths,
     ),
-    { name: 'scored.lengths', found: scored?.lengths?.length, of: 'completions', expected: B?.count },
-    ...perToken('scored', scored, ['ids', 'mask', 'oldLogprobs', 'referenceLogprobs'], scored?.lengths),
-    { name: 'advantages', found: record.advantages?.length, of: 'completions', expected: B?.count },
-    { name: 'rewards.totals', found: rewards?.totals?.length, of: 'completions', expected: B?.count },
-    {
-      name: 'rewards.values',
-      found: rewards?.values?.length,
-      of: 'rewards.names × completions',
-      expected: rewards?.names && B && rewards.names.length * B.count,
-    },
+    ...perToken(
+      'scored',
+      pick(scored, ['ids', 'mask', 'oldLogprobs', 'referenceLogprobs']),
+      'lengths',
+      scored?.lengths,
+    ),
+    ...(record.updates ?? []).flatMap((update, i) => updateRules(record, update, `updates.${i}`)),
   ];
-  for (const [i, update] of (record.updates ?? []).entries()) {
-    const own = update.completions ? [...update.completions] : undefined;
-    const outside = own?.find((b) => B && (b < 0 || b >= B.count));
-    if (outside !== undefined) return `updates.${i}.completions names completion ${outside} of ${B!.count}`;
-    const lengths = scored?.lengths;
-    const expected = lengths && (own ?? [...lengths.keys()]).reduce((sum, b) => sum + lengths[b]!, 0);
-    for (const key of [
-      'policyLogprobs',
-      'entropies',
-      'ratios',
-      'policyTerms',
-      'klTerms',
-      'weights',
-    ] as const) {
-      rules.push({ name: `updates.${i}.${key}`, found: update[key]?.length, of: 'scored tokens', expected });
-    }
-  }
-  const broken = rules.find(
-    (rule) => rule && rule.found !== undefined && rule.expected !== undefined && rule.found !== rule.expected,
+  return (
+    strayIndex(record, P?.count, B?.count) ??
+    rules
+      .filter(({ found, expected }) => found !== undefined && expected !== undefined && found !== expected)
+      .map(({ name, found, of, expected }) => `${name} has ${found} values, ${of} has ${expected}`)[0]
   );
-  if (broken) return `${broken.name} has ${broken.found} values, ${broken.of} has ${broken.expected}`;
-  const stray = P && completions?.prompt?.find((p) => p < 0 || p >= P.count);
-  return stray === undefined ? undefined : `completions.prompt names prompt ${stray} of ${P!.count}`;
 }
 
 interface Rule {
@@ -68,56 +69,78 @@ interface Rule {
   expected: number | undefined;
 }
 
-interface Size {
-  /** The list that told the count. */
-  list: string;
-  count: number;
+interface List {
+  name: string;
+  count: number | undefined;
 }
-
-type Lists = Record<string, unknown> | undefined;
 
 const lengthOf = (value: unknown) => (value as { length: number } | undefined)?.length;
+const list = (name: string, value: unknown): List => ({ name, count: lengthOf(value) });
+const total = (lengths: Int32Array | undefined) => lengths?.reduce((a, b) => a + b, 0);
 
-/** How many there are, by the first of the lists that is there. */
-function sizeOf(
-  part: string,
-  holder: Lists,
-  names: readonly string[],
-): (Size & { names: readonly string[] }) | undefined {
-  const name = names.find((key) => holder?.[key] !== undefined);
-  return name === undefined ? undefined : { list: `${part}.${name}`, count: lengthOf(holder![name])!, names };
+const lengthLists = ({ prompts, completions, scored }: StepRecord) =>
+  [
+    ['prompts.lengths', prompts?.lengths],
+    ['prompts.scoredLengths', prompts?.scoredLengths],
+    ['completions.lengths', completions?.lengths],
+    ['scored.lengths', scored?.lengths],
+  ] as const;
+
+function pick<T extends object, K extends keyof T>(holder: T | undefined, keys: readonly K[]): Partial<T> {
+  return Object.fromEntries(keys.map((key) => [key, holder?.[key]])) as Partial<T>;
 }
 
-function agree(part: string, holder: Lists, size: (Size & { names: readonly string[] }) | undefined): Rule[] {
-  if (!size) return [];
-  return size.names.map((key) => ({
+/** Lists of one thing each have as many elements as the first that is there, which is given as well. */
+function agree(lists: readonly List[]): [size: { count: number } | undefined, rules: Rule[]] {
+  const first = lists.find(({ count }) => count !== undefined);
+  if (!first) return [undefined, []];
+  const rules = lists.map(({ name, count }) => ({
+    name,
+    found: count,
+    of: first.name,
+    expected: first.count,
+  }));
+  return [{ count: first.count! }, rules];
+}
+
+/** Arrays that have an element for each token of rows of these lengths. */
+function perToken(part: string, arrays: object, of: string, lengths: Int32Array | undefined): Rule[] {
+  return Object.entries(arrays).map(([key, values]) => ({
     name: `${part}.${key}`,
-    found: lengthOf(holder![key]),
-    of: size.list,
-    expected: size.count,
+    found: lengthOf(values),
+    of: `the sum of ${part}.${of}`,
+    expected: total(lengths),
   }));
 }
 
-function tokens(
-  name: string,
-  ids: Int32Array | undefined,
-  of: string,
-  lengths: Int32Array | undefined,
-): Rule {
-  return { name, found: ids?.length, of: `the sum of ${of}`, expected: lengths?.reduce((a, b) => a + b, 0) };
-}
-
-function perToken(
-  part: string,
-  holder: Lists,
-  names: readonly string[],
-  lengths: Int32Array | undefined,
-): Rule[] {
-  const expected = lengths?.reduce((a, b) => a + b, 0);
-  return names.map((key) => ({
-    name: `${part}.${key}`,
-    found: lengthOf(holder?.[key]),
-    of: `the sum of ${part}.lengths`,
+function updateRules({ scored, completions }: StepRecord, update: UpdateRecord, name: string): Rule[] {
+  const lengths = scored?.lengths ?? completions?.lengths;
+  const expected = update.completions
+    ? lengths && [...update.completions].reduce((sum, b) => sum + (lengths[b] ?? 0), 0)
+    : total(lengths);
+  return PER_TOKEN.map((key) => ({
+    name: `${name}.${key}`,
+    found: update[key]?.length,
+    of: 'the scored tokens of its completions',
     expected,
   }));
+}
+
+/** An index of a prompt or completion that is not there, in words. */
+function strayIndex(
+  { completions, rewards, updates = [] }: StepRecord,
+  P: number | undefined,
+  B: number | undefined,
+): string | undefined {
+  const isOutside = (count: number | undefined) => (index: number) =>
+    index < 0 || index >= (count ?? Infinity);
+  const prompt = completions?.prompt?.find(isOutside(P));
+  if (prompt !== undefined) return `completions.prompt names prompt ${prompt} of ${P ?? 'none'}`;
+  for (const [i, update] of updates.entries()) {
+    const completion = update.completions?.find(isOutside(B));
+    if (completion !== undefined)
+      return `updates.${i}.completions names completion ${completion} of ${B ?? 'none'}`;
+  }
+  const failed = rewards?.failures?.find((failure) => isOutside(B)(failure.completion ?? 0));
+  return failed && `rewards.failures names completion ${failed.completion} of ${B ?? 'none'}`;
 }

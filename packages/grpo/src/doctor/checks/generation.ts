@@ -166,7 +166,7 @@ export const generationChecks = [
       let [tokens, total, squares, bound] = [0, 0, 0, 0];
       for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
         for (const [t, logprob] of logprobs.entries()) {
-          if (masks?.[row]![t] === 0) continue;
+          if (masks?.[row]?.[t] === 0) continue;
           const entropy = entropies[row]![t]!;
           tokens++;
           total += -logprob - entropy;

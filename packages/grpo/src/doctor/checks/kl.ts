@@ -67,7 +67,7 @@ export const klChecks = [
       const miss = (estimate: (d: number) => number) => {
         for (const [row, own] of terms.entries()) {
           for (const [token, value] of own.entries()) {
-            if (masks?.[row]![token] === 0) continue;
+            if (masks?.[row]?.[token] === 0) continue;
             const expected = estimate(firstPolicyLogprobs[row]![token]! - reference[row]![token]!);
             if (!(Math.abs(value - expected) <= absolute + relative * Math.abs(expected)))
               return { row, token, value, expected };
@@ -123,7 +123,7 @@ export const klChecks = [
       const least = isFull(record) ? -1e-6 : -0.02;
       const wrong = terms.flatMap((row, at): Evidence[] => {
         const token = row.findIndex(
-          (value, t) => masks?.[at]![t] !== 0 && !(value >= least && value < Number.POSITIVE_INFINITY),
+          (value, t) => masks?.[at]?.[t] !== 0 && !(value >= least && value < Number.POSITIVE_INFINITY),
         );
         return token < 0 ? [] : [{ ...placeOf(record, { row: at, token }), values: { kl: row[token]! } }];
       });
@@ -146,7 +146,7 @@ export const klChecks = [
     test({ firstUpdate }, record) {
       const masks = firstMasks(record);
       const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
-      const trained = terms.flatMap((row, at) => [...row].filter((_, t) => masks?.[at]![t] !== 0));
+      const trained = terms.flatMap((row, at) => [...row].filter((_, t) => masks?.[at]?.[t] !== 0));
       if (trained.length < 200) return notApplicable('updates.klTerms of 200 tokens');
       const sorted = Float64Array.from(trained).sort().reverse();
       const total = sum(sorted);

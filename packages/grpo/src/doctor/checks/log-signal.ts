@@ -23,7 +23,7 @@ export const signalLogChecks = [
     stage: 'reward',
     kind: 'heuristic',
     level: 4,
-    threshold: `not: reward_std 0 and one and the same reward in all entries, ${IN_A_ROW} or more`,
+    threshold: `not: reward_std 0 and one and the same reward in all entries, ${IN_A_ROW} or more; only informs where that is 1, as where all is learnt`,
     source: 'seed 000: reward 0.5, reward_std 0 in every step',
     remedy:
       'Call the reward by hand with a good and a bad completion, in the very type that training hands it: a list of messages, or text.',
@@ -43,7 +43,9 @@ export const signalLogChecks = [
         reward: rewards[0]!,
         ...(cut.length > 0 && { cut: median(cut) }),
       };
-      return constant ? warn(measured, [at(log, 0, 'reward', rewards[0]!)]) : pass(measured);
+      if (!constant) return pass(measured);
+      const evidence = [at(log, 0, 'reward', rewards[0]!)];
+      return rewards[0] === 1 ? inform(measured, evidence) : warn(measured, evidence);
     },
   }),
   logCheck({

@@ -62,7 +62,7 @@ export const logprobChecks = [
         const seen = new Map<number, number>();
         for (const [t, logprob] of logprobs.entries()) {
           // Near 0 two log-probs round to one number in health.
-          if (logprob > -0.01 || masks?.[row]![t] === 0) continue;
+          if (logprob > -0.01 || masks?.[row]?.[t] === 0) continue;
           const before = seen.get(ids[row]![t]!);
           seen.set(ids[row]![t]!, logprob);
           if (before === undefined) continue;

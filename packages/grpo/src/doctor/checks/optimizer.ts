@@ -30,7 +30,7 @@ export const optimizerChecks = [
       const masks = inputs.masks.from(record);
       const taught = membersOf(record, firstUpdate).some(
         // Of equal rewards rounding alone may be left.
-        (b) => Math.abs(advantages[b]!) > 0.01 && (masks?.[b]!.some((value) => value !== 0) ?? true),
+        (b) => Math.abs(advantages[b]!) > 0.01 && (masks?.[b]?.some((value) => value !== 0) ?? true),
       );
       if (!taught) return notApplicable('a token with mask 1 and an advantage other than 0');
       const measured = { gradNorm, ...(loss !== undefined && { loss }), masked: masks !== undefined };

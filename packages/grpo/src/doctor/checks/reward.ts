@@ -29,9 +29,15 @@ export const rewardChecks = [
       if (distinct < 2) return notApplicable('two distinct completions');
       const [value, second] = known(totals);
       if (value === undefined || second === undefined) return notApplicable('two completions with a reward');
-      const measured = { completions: texts.length, distinct, ...(inputType && { inputType }), value };
-      if (!isFlat(totals)) return pass(measured);
       const natural = known(values ?? totals).every(isNatural);
+      const measured = {
+        completions: texts.length,
+        distinct,
+        ...(inputType && { inputType }),
+        value,
+        natural,
+      };
+      if (!isFlat(totals)) return pass(measured);
       return natural ? inform(measured) : warn(measured);
     },
   }),

@@ -10,7 +10,8 @@ export function written(value: number | string | boolean | undefined): string {
   if (typeof value !== 'number') return typeof value === 'string' ? JSON.stringify(value) : String(value);
   if (!Number.isFinite(value) || Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
-  return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : Number(value.toPrecision(3)).toString();
+  const short = Number(value.toPrecision(3));
+  return size >= 1e5 || size < 1e-3 ? short.toExponential() : short.toString();
 }
 
 /** A share as a percentage. */

@@ -10,36 +10,40 @@ export const logWords: Record<string, Words> = {
   'B14.log': (of) =>
     `Up to ${of('equal')} different completions of a prompt have one total log-prob (${of('total')} nats on average), and all totals lie within ${of('spread')} of their mean: the sum runs on over the padding behind the completion.`,
   'B16.log': (of, m) =>
-    `Nearly all completions are cut off in ${of('inARow')} entries in a row${m.fromStart ? ', from the start' : ''}: they do not end by themselves.`,
+    `Nearly all completions are cut off in ${of('inARow')} entries in a row${m.fromStart ? ', from the start' : ''}${m.recovered ? ', and no more in the end' : ''}: they do not end by themselves.`,
+  'B17.log': (of) =>
+    `In ${of('alike')} of ${of('entries')} entries all completions of a prompt are identical. Cannot tell: a broken sampler, or a task that is learnt. Entropy and reward would tell.`,
   'B20.log': (of, m) =>
     `The reward is ${of('reward')} in all ${of('entries')} entries, with deviation 0: every completion earns the same, so there is no advantage and no gradient.${constantCause(m)}`,
+  'B21.log': (of) =>
+    `In ${of('wrong')} of ${of('entries')} entries the reward is not the weighted sum of its parts.`,
   'B22.log': (of) => `Reward functions failed in ${of('withFailures')} of ${of('entries')} entries.`,
   'B26.log': () =>
     'The total reward rises while the reward for the answer falls: the policy is paid for something else.',
   'B28.log': (of, m) => `${of('dead')} of ${of('rewards')} rewards never pay (${m.name}).`,
+  'B29.log': (of) => `The reward is no number in ${of('broken')} of ${of('entries')} entries.`,
   'B30.gradient': (of) =>
     `${of('moved')} of ${of('entries')} entries without any difference in reward have a gradient all the same.`,
-  'B30.log': (of) =>
-    `In ${of('inARow')} entries in a row every group has equal rewards: nothing to learn from.`,
+  'B30.log': (of, m) =>
+    `In ${of('inARow')} entries in a row every group has equal rewards: nothing to learn from${m.learnt ? ', at the highest reward of the run: the task is learnt' : ''}.`,
   'B38.constant': (of) =>
     `The KL is ${of('first')} nats a token from the first entry on and ${of('last')} at the end: this is no drift. Cannot tell: policy and reference are scored differently (B38), or the reference is another model (B51).`,
   'B38.likelihood': (of) =>
     `At step ${of('step')} the policy gives its own completions ${of('policy')} nats, the reference ${of('reference')}. No model is likelier than the one that sampled: the policy is scored in another way than it samples. Dropout in training mode does that.`,
   'B38.log': (of) =>
     `The KL is negative throughout (median ${of('median')} nats a token), which no mean over samples of the policy can be: the policy is scored in another way than it samples. Dropout in training mode does that.`,
-  'B39.log': (of, m) =>
-    m.rising
-      ? `The gap between sampler and trainer grows (×${of('growth')}).`
-      : `Sampler and trainer differ by ${of('median')} nat a token.`,
+  'B39.log': (of) => `Sampler and trainer differ by ${of('median')} nat a token.`,
   'B40.log': (of) =>
     `Nothing was clipped in ${of('entries')} entries, although ${of('updates')} updates are made from each rollout: the ratio seems to stay 1.`,
   'B42.log': (of) =>
     `The entropy coefficient was raised ${of('inARow')} times in a row, from ${of('from')} to ${of('to')}, and the entropy fell each time, from ${of('before')} to ${of('after')} nats a token: the bonus probably has the wrong sign.`,
   'B43.log': (of) =>
     `In ${of('off')} of ${of('entries')} entries the logged loss is not the mean of the micro-steps' (${of('loss')} against ${of('mean')}): it is one micro-step's, and tells nothing.`,
+  'B43.loss-log': (of) =>
+    `In ${of('off')} of ${of('entries')} entries the loss is far from β × KL, which it must be near to at ratio 1: another loss is logged than the declared one.`,
   'B44.log': (of) =>
     `${of('executed')} micro-steps were executed and the loss was divided by ${of('divisor')} (in ${of('short')} of ${of('entries')} entries): the gradient is too small by what was left out.`,
-  'B45.log': (of) => `${of('broken')} values of loss, gradient or reward are no numbers.`,
+  'B45.log': (of) => `${of('broken')} values of loss or gradient are no numbers.`,
   'B45.masks': (of) =>
     `No position was masked in ${of('none')} of ${of('entries')} entries: nothing was sampled and nothing is trained, so the loss is 0.`,
   'B45.zero-log': (of, m) =>
@@ -51,12 +55,14 @@ export const logWords: Record<string, Words> = {
   'B49.explosion': (of) => `The KL explodes in ${of('wild')} entries (median ${of('median')} nats a token).`,
   'B49.log': (of) =>
     `The KL is negative in ${of('negative')} of ${of('entries')} entries, which k3 cannot be.`,
+  'B50.log': (of) =>
+    `β did not move in ${of('stuck')} entries in a row, while the KL stood off its target of ${of('target')} (median ${of('median')}).`,
   'B51.log': (of) =>
     `The KL of step 1 is ${of('kl')} nats a token, before any update. Cannot tell: the reference is another model than training began with (B51), or policy and reference are scored differently (B38). The policy scored twice would tell: different numbers are dropout.`,
   'B52.log': (of, m) => {
     const rate = m.rate === undefined ? '' : ` at learning rate ${of('rate')}`;
     return typeof m.evaluationsAlike === 'number' && m.evaluationsAlike >= 5
-      ? `${of('evaluationsAlike')} evaluations in a row, over ${of('steps')} steps, are ${of('value')} to the last bit${rate}: the weights do not move. bfloat16 weights without a float32 copy round such updates away.`
+      ? `${of('evaluationsAlike')} evaluations in a row, over ${of('steps')} steps, are ${m.value} to the last bit${rate}: the weights do not move. bfloat16 weights without a float32 copy round such updates away.`
       : `${of('rewardsAlike')} rewards in a row are equal to the last bit${rate}: the weights do not seem to move.`;
   },
   'B53.log': (of) =>
@@ -66,6 +72,10 @@ export const logWords: Record<string, Words> = {
   'B54.entropy': (of) => `The entropy fell from ${of('first')} to ${of('last')} nats a token.`,
   'B54.gradient': (of) => `The gradient norm grows to ${of('worst')}, from a usual ${of('usual')}.`,
   'B54.rate': (of) => `The learning rate is 0 in all ${of('entries')} entries.`,
+  'B55.log': (of) =>
+    `The gap between sampler and trainer grows from ${of('first')} to ${of('last')} nat a token: weights do not arrive.`,
+  'B57.log': (of) =>
+    `The count of tokens falls ${of('seams')} times: a resumed run began to count, and perhaps its data, anew.`,
   'B58.log': () => 'The training reward rises while the evaluation falls.',
   'B59.metrics': (of) => `${of('broken')} of ${of('entries')} entries contradict themselves.`,
   'B59.monitors': (_, m) =>

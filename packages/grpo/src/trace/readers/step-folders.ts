@@ -4,18 +4,21 @@ import { FormatError } from '../../formats/format-error.js';
 import { readStepRecord } from '../read.js';
 import type { StepRecord } from '../record.js';
 import { STEP_JSON } from '../write.js';
-import type { Place } from './place.js';
+import { type Place, placeOf } from './place.js';
 import { BrokenParts, type Reading } from './reading.js';
 
-/** Folders of step records in a folder: itself, or those in it. */
+/** Folders of step records in a folder: itself, those in it, or those in its `steps`. */
 export function stepFolders({ path, names, isFolder }: Place): string[] {
   if (!isFolder) return [];
   if (names.includes(STEP_JSON)) return [path];
   const numbered = names.map((name) => ({ name, step: Number(/\d+/.exec(name)?.[0] ?? 0) }));
-  return numbered
+  const folders = numbered
     .sort((a, b) => a.step - b.step)
     .map(({ name }) => join(path, name))
     .filter((folder) => existsSync(join(folder, STEP_JSON)));
+  // As the recorder for TRL leaves them.
+  const inside = folders.length === 0 && names.includes('steps');
+  return inside ? stepFolders(placeOf(join(path, 'steps'))) : folders;
 }
 
 /** Reads a step record, or a folder of them. */

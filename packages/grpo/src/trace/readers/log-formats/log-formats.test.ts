@@ -97,7 +97,7 @@ describe('a log of nano_gpt', () => {
       frac_reward_zero_std: 0.5,
       policy_loss: 0,
       kl_penalty: expect.closeTo(0.255, 9),
-      masked_positions: 12,
+      masked_positions: 6,
       'skipped/no_masks': 1,
       'warnings/zero_advantages': 1,
       micro_steps: 2,

@@ -104,6 +104,7 @@ export class NanoGpt implements LogFormat {
     }
     const masks = MASKS.exec(text);
     if (masks) this.#sum('masked_positions', masks[1]!);
+    else if (text.includes('No masks in batch')) this.#sum('masked_positions', '0');
     for (const [pattern, name] of NAMED) {
       const found = pattern.exec(text);
       if (found) this.#sum(name, found[1]!);

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { folderOf } from '../../trace/readers/files.test.helper.js';
+import { diagnose, diagnoseText } from './diagnose.test.helper.js';
+import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
+import { cs336Completions, cs336Log, dualConsole, dualTable } from './seed-tables.test.helper.js';
+
+describe('seed 000: a constant reward, every completion cut off', () => {
+  const sick = (reward: number) =>
+    diagnose(
+      folderOf(
+        argenLogs({
+          reward: () => reward,
+          deviationOf: () => 0,
+          gradient: () => 0,
+          clipped: () => 1,
+          loss: () => 0,
+        }),
+      ),
+    );
+
+  it('leads with the constant', async () => {
+    const { sick: codes, findings, says } = await sick(0.25);
+    expect(codes).toEqual(['B20.log', 'B45.zero-log', 'B16.log']);
+    expect(findings.slice(1).map(({ inducedBy }) => inducedBy?.code)).toEqual(['B20.log', 'B20.log']);
+    expect(says('B20.log')).toMatch(
+      /0\.25 in all 4 entries.*falls back to 0\.25.*All completions are cut off/s,
+    );
+  });
+
+  it('cannot tell where the reward is 0: cut answers earn that too', async () => {
+    const { sick: codes, says } = await sick(0);
+    expect(codes[0]).toBe('B20.log');
+    expect(says('B20.log')).toMatch(/Cannot tell: a broken reward, or answers that never come.*would tell/);
+  });
+});
+
+describe('seed 001: a policy that is scored with dropout', () => {
+  it.each([false, true])('leads with the scoring, not with the KL of step 1 (timed: %s)', async (timed) => {
+    const { sick, findings, says } = await diagnoseText('run.log', rookworldLog({ miss: () => -5, timed }));
+    expect(sick[0]).toBe('B38.likelihood');
+    expect(sick).toContain('B38.log');
+    expect(findings.find(({ code }) => code === 'B51.log')!.inducedBy).toEqual({
+      code: 'B38.likelihood',
+      sure: true,
+    });
+    expect(says('B38.likelihood')).toMatch(
+      /At step 1 the policy gives its own completions -\d{3} nats.*training mode/,
+    );
+  });
+
+  it('says what it cannot tell when only a large, still KL is left', async () => {
+    const rows = Array.from(
+      { length: 30 },
+      (_, i) => `{'loss': 0.1, 'reward': 0.${20 + i}, 'kl': 11.${10 + (i % 3)}, 'step': ${50 + 10 * i}}`,
+    );
+    const { sick, says } = await diagnoseText('console.log', rows.join('\n'));
+    expect(sick[0]).toBe('B38.constant');
+    expect(says('B38.constant')).toMatch(/Cannot tell: .*\(B38\).*\(B51\)/);
+  });
+});
+
+describe('seed 001: updates that bf16 rounds away', () => {
+  it('names the weights that do not move', async () => {
+    const text = rookworldLog({ steps: 24, learningRate: 1e-7, evaluation: () => 0.1875 });
+    const { sick, says } = await diagnoseText('run.log', text);
+    expect(sick).toEqual(['B52.log']);
+    expect(says('B52.log')).toMatch(/25 evaluations in a row, over 24 steps, are 0\.1875 .*1e-7.*bfloat16/);
+  });
+
+  it('tells it from the table alone', async () => {
+    const text = rookworldLog({ steps: 24, learningRate: 1e-7, evaluation: () => 0.1875 });
+    const { sick } = await diagnoseText('table.log', text.slice(text.indexOf('Step |')));
+    expect(sick).toEqual(['B52.log']);
+  });
+});
+
+it('seed 001: totals that run on over the padding are named before the scoring', async () => {
+  const { sick, says } = await diagnoseText('run.log', rookworldLog({ padding: 250 }));
+  expect(sick[0]).toBe('B14.log');
+  expect(says('B14.log')).toMatch(
+    /different completions of a prompt have one total log-prob \(-10\d\d nats.*padding/,
+  );
+});
+
+describe('seed 002', () => {
+  it('leads with the KL of step 1 in the table, and says what it cannot tell', async () => {
+    const text = dualTable({ kl: (step) => 1.007 + 0.01 * Math.sin(step), cut: () => 0.4 });
+    const { sick, told, says } = await diagnoseText('train_step_metrics.csv', text);
+    expect(sick).toEqual(['B51.log']);
+    expect(says('B51.log')).toMatch(
+      /KL of step 1 is 0\.76\d nats a token.*Cannot tell: the reference is another model/,
+    );
+    expect(told).toEqual(['B09.log']);
+    expect(says('B09.log')).toBe('20 % of the completions are cut off at the limit of length.');
+  });
+
+  it('leads with it on the console too', async () => {
+    const text = dualConsole({ entropy: () => 0.4, kl: (step) => 1.007 + 0.1 * step });
+    const { sick } = await diagnoseText('console.log', text);
+    expect(sick[0]).toBe('B51.log');
+  });
+
+  it('names the sign of the entropy bonus where a larger one lowers the entropy', async () => {
+    const steps = [0.2, 0.5, 1, 1.5, 2, 2.5, 6];
+    const text = dualConsole({
+      steps: 35,
+      coefficient: (step) => steps[Math.floor((step - 1) / 5)]!,
+      entropy: (step) => 1.2 * 0.9 ** step,
+      kl: (step) => 0.003 * (step - 1),
+    });
+    const { sick, says } = await diagnoseText('console.log', text);
+    expect(sick).toEqual(['B42.log']);
+    expect(says('B42.log')).toMatch(
+      /raised 6 times in a row, from 0\.2 to 6, and the entropy fell each time/,
+    );
+  });
+
+  it('names monitors that contradict each other', async () => {
+    const text = dualConsole({ entropy: () => 0.4, flat: () => 3, counted: () => 4 });
+    const { sick, says } = await diagnoseText('console.log', text);
+    expect(sick).toEqual(['B59.monitors']);
+    expect(says('B59.monitors')).toMatch(/50 % and 16\.7 % of the groups/);
+  });
+
+  it('names completions that are all cut off from the start', async () => {
+    const text = dualTable({ kl: (step) => 0.002 * (step - 1), cut: () => 1 }).replaceAll(
+      /^(\d+(?:,[^,]*){14}),0,/gm,
+      '$1,1,',
+    );
+    const { sick, says } = await diagnoseText('train_step_metrics.csv', text);
+    expect(sick).toEqual(['B16.log']);
+    expect(says('B16.log')).toMatch(/30 entries in a row, from the start/);
+  });
+});
+
+describe('seed 003', () => {
+  it.each([true, false])(
+    'leads with the missing masks, not with the equal rewards (last version: %s)',
+    async (late) => {
+      const text = nanoGptLog({ late, masks: (iteration) => (iteration === 0 ? 120 : 0) });
+      const { sick, says } = await diagnoseText('out.log', text);
+      expect(sick[0]).toBe('B45.masks');
+      expect(says('B45.masks')).toMatch(/No position was masked in 3 of 4 entries/);
+    },
+  );
+
+  it('names micro-steps that are left out while the divisor stays', async () => {
+    const text = nanoGptLog({ skips: (iteration, micro) => iteration > 1 && micro === 3 });
+    const { sick, says } = await diagnoseText('out.log', text);
+    expect(sick).toEqual(['B44.log']);
+    expect(says('B44.log')).toMatch(
+      /3 micro-steps were executed and the loss was divided by 4 \(in 2 of 4 entries\)/,
+    );
+  });
+
+  it('does so without a configured number', async () => {
+    const text = nanoGptLog({ configured: false, masks: (_, micro) => (micro === 1 ? 0 : 90) });
+    expect((await diagnoseText('out.log', text)).sick).toEqual(['B44.log']);
+  });
+
+  it('says what it cannot tell of a loss of 0 alone', async () => {
+    const text =
+      'iter 0: loss 0.2211 (main 0.2211, critic 0.0000), time 20100.50ms\niter 1: loss 0.0000 (main 0.0000, critic 0.0000), time 99000.10ms\n';
+    const { sick, told, says } = await diagnoseText('out.log', text);
+    expect(sick).toEqual([]);
+    expect(told).toEqual(['B45.zero-log']);
+    expect(says('B45.zero-log')).toMatch(
+      /1 of 2 entries. Cannot tell: .*normal at ratio 1.*gradient norm would tell/,
+    );
+  });
+});
+
+describe('seed 004: a stop string that the engine drops', () => {
+  it('leads with the format in the metrics', async () => {
+    const { sick, findings, says } = await diagnoseText(
+      'wandb.jsonl',
+      cs336Log({ format: () => 0, answer: () => 0 }),
+    );
+    expect(sick[0]).toBe('B06.log');
+    expect(says('B06.log')).toMatch(
+      /rewards\/format\/mean is 0 in all 40 entries.*stop string that the engine drops/,
+    );
+    expect(findings.slice(1).every(({ inducedBy }) => inducedBy?.code === 'B06.log')).toBe(true);
+  });
+
+  it('does so on a short test run with evaluations only', async () => {
+    const text = cs336Log({ steps: 10, evalEvery: 2, format: () => 0, answer: () => 0 });
+    expect((await diagnoseText('wandb.jsonl', text)).sick[0]).toBe('B06.log');
+  });
+
+  it.each([true, false])('names the stop string in the completions (finish reasons: %s)', async (finish) => {
+    const { sick, says } = await diagnoseText(
+      'completions.jsonl',
+      cs336Completions({ keepsStop: false, finish }),
+    );
+    expect(sick[0]).toBe('B06.closed');
+    expect(says('B06.closed')).toMatch(/32 of 32 completions open <answer> and not one closes it/);
+    expect(says('B06.closed').includes('the finish reasons would tell')).toBe(!finish);
+  });
+});

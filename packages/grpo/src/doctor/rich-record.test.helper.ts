@@ -1,0 +1,213 @@
+import type { StepRecord, UpdateRecord } from '../trace/index.js';
+import { END, numbers } from './record.test.helper.js';
+
+export const PAD = 48;
+const BOS = 0;
+const P = 6;
+const G = 4;
+const B = P * G;
+
+export interface Rich {
+  seed?: number;
+  /** From 2 on the reference is not the policy any more. */
+  step?: number;
+  /** Declares penalties, which the sampler applies from the second token on. */
+  penalties?: boolean;
+  /** Declares an entropy bonus, and adds it. */
+  bonus?: boolean;
+}
+
+/**
+ * A right step that gives every check something to judge: two updates from a rollout, groups of equal and of different
+ * rewards, end tokens of two kinds of which one is the padding, stop strings, penalties, probes.
+ */
+export function richRecord({ seed = 1, step = 1, penalties = false, bonus = false }: Rich = {}): StepRecord {
+  const random = numbers(seed);
+  const noise = (size: number) => size * (random() - 0.5);
+  // The first two groups have learnt their task.
+  const learnt = (b: number) => b < 2 * G;
+  const lengths = Int32Array.from({ length: B }, (_, b) => (learnt(b) ? 3 : 20 + Math.floor(random() * 20)));
+  const rows = Array.from(lengths, (length, b) => {
+    const end = b % 3 === 0 ? PAD : b % 3 === 1 ? END : 7;
+    return Array.from({ length }, (_, t) =>
+      t === length - 1 ? (learnt(b) ? END : end) : learnt(b) ? 10 + t : 1 + Math.floor(random() * 46),
+    );
+  });
+  const T = lengths.reduce((a, b) => a + b, 0);
+  const perToken = (value: (b: number, t: number) => number) =>
+    Float32Array.from(rows.flatMap((row, b) => row.map((_, t) => value(b, t))));
+  const entropies = new Float32Array(T);
+  let at = 0;
+  const logprobs = perToken((b) => {
+    const p = learnt(b) ? 0.99 : 0.6 + 0.3 * random();
+    const likely = learnt(b) || random() < p;
+    entropies[at++] = -(p * Math.log(p) + (1 - p) * Math.log(1 - p));
+    return Math.log(likely ? p : 1 - p);
+  });
+  const reference = step === 1 ? logprobs : logprobs.map((value) => value + noise(0.4));
+  const second = logprobs.map((value) => value + noise(0.5));
+  const sampled = penalties
+    ? perToken((_, t) => (t === 0 ? 0 : noise(0.1))).map((gap, t) => gap + logprobs[t]!)
+    : logprobs;
+  const totals = Float64Array.from({ length: B }, (_, b) =>
+    learnt(b) ? 0.5 : b % G === 0 ? 0.9 + noise(0.1) : 0.1,
+  );
+  const advantages = new Float64Array(B);
+  for (let g = 0; g < P; g++) {
+    const own = totals.subarray(g * G, (g + 1) * G);
+    const mean = own.reduce((a, b) => a + b, 0) / G;
+    const deviation = Math.sqrt(own.reduce((a, b) => a + (b - mean) ** 2, 0) / (G - 1));
+    for (const [i, reward] of own.entries())
+      advantages[g * G + i] = g < 2 ? 0 : (reward - mean) / (deviation + 1e-4);
+  }
+  const ids = Int32Array.from(rows.flat());
+  const promptRows = Array.from({ length: P }, (_, p) => [
+    BOS,
+    ...Array.from({ length: 9 + p }, () => 1 + Math.floor(random() * 46)),
+  ]);
+  const promptIds = Int32Array.from(promptRows.flat());
+  const promptLengths = Int32Array.from(promptRows, (row) => row.length);
+  const update = (policy: Float32Array): UpdateRecord => {
+    const ratios = policy.map((value, t) => Math.exp(value - logprobs[t]!));
+    const owner = rows.flatMap((row, b) => row.map(() => b));
+    const policyTerms = ratios.map((ratio, t) => {
+      const advantage = advantages[owner[t]!]!;
+      return -Math.min(ratio * advantage, Math.max(0.8, Math.min(1.2, ratio)) * advantage);
+    });
+    const klTerms = policy.map((value, t) => {
+      const d = reference[t]! - value;
+      return Math.exp(d) - d - 1;
+    });
+    const weights = new Float32Array(T).fill(1 / T);
+    const dot = (terms: Float32Array) => terms.reduce((sum, term, t) => sum + term * weights[t]!, 0);
+    const parts = [
+      { name: 'policy', coefficient: 1, value: dot(policyTerms) },
+      { name: 'kl', coefficient: 0.1, value: dot(klTerms) },
+      ...(bonus ? [{ name: 'entropy', coefficient: -0.01, value: dot(entropies) }] : []),
+    ];
+    return {
+      policyLogprobs: policy,
+      entropies,
+      ratios,
+      policyTerms,
+      klTerms,
+      weights,
+      loss: parts.reduce((sum, { coefficient, value }) => sum + coefficient * value, 0),
+      components: parts,
+      microBatches: { executed: 2, configured: 2 },
+      learningRate: 1e-3,
+      gradNorm: 0.7,
+      zeroGradients: 0,
+      changedShare: 0.99,
+    };
+  };
+  const prompts = Array.from({ length: P }, (_, p) => `What is ${p} + ${p}?`);
+  const ended = (b: number) => [PAD, END].includes(rows[b]!.at(-1)!);
+  return {
+    format: 'grpo-step',
+    version: 1,
+    step,
+    producer: { name: 'test' },
+    declared: {
+      groupSize: G,
+      maxPromptTokens: 64,
+      maxNewTokens: 64,
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      repetitionPenalty: penalties ? 1.2 : 1,
+      stop: ['</answer>'],
+      loss: 'dapo',
+      beta: 0.1,
+      kl: 'k3',
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      entropyCoefficient: bonus ? 0.01 : 0,
+      scaleRewards: 'group',
+      advantageEpsilon: 1e-4,
+      advantageDdof: 1,
+      ratioLevel: 'token',
+      oldLogprobs: 'recompute',
+      updatesPerRollout: 2,
+      maskTruncated: false,
+      dtype: 'float32',
+      masterWeights: false,
+      activeDropout: [],
+    },
+    tokenizer: {
+      vocabularySize: 50,
+      bosId: BOS,
+      expectedBos: 1,
+      padId: PAD,
+      endIds: [END, PAD],
+      specialTokens: { 0: '<s>', 47: '<|user|>', 48: '<|pad|>', 49: '<|end|>' },
+    },
+    prompts: {
+      messages: prompts.map((content) => [{ role: 'user', content }]),
+      texts: prompts.map((content) => `<s><|user|>${content}<|end|><|assistant|>`),
+      assistantHeader: '<|assistant|>',
+      answers: prompts.map((_, p) => String(2 * p)),
+      ids: promptIds,
+      lengths: promptLengths,
+      scoredIds: promptIds.slice(),
+      scoredLengths: promptLengths.slice(),
+    },
+    completions: {
+      prompt: Int32Array.from({ length: B }, (_, b) => Math.floor(b / G)),
+      texts: Array.from({ length: B }, (_, b) => `<answer>${learnt(b) ? 'same' : `${b} apples`}</answer>`),
+      finish: Array.from({ length: B }, (_, b) => (ended(b) || b % 2 ? 'stop' : 'length')),
+      ids,
+      lengths,
+      source: new Uint8Array(T),
+      samplerLogprobs: logprobs,
+      sampledLogprobs: sampled,
+    },
+    scored: {
+      ids: ids.slice(),
+      lengths: lengths.slice(),
+      mask: new Uint8Array(T).fill(1),
+      oldLogprobs: logprobs.slice(),
+      referenceLogprobs: reference,
+    },
+    rewards: {
+      names: ['right'],
+      weights: [1],
+      values: totals,
+      totals: totals.slice(),
+      inputType: 'text',
+      failures: [],
+      fallbacks: [-5],
+      providers: Array<string>(B).fill('judge'),
+    },
+    advantages,
+    updates: [update(logprobs.slice()), update(second)],
+    stages: [
+      { name: 'sample', seconds: 0.5, bytes: 1e6 },
+      { name: 'update', seconds: 0.5, bytes: 2e6 },
+    ],
+    probes: {
+      repeatedScoring: { mean: 0, max: 0, tokens: 50 },
+      aloneInBatch: { mean: 1e-6, max: 1e-5, tokens: 50 },
+      temperatures: [
+        { temperature: 1, mean: 1e-6, max: 1e-5, tokens: 50 },
+        { temperature: 0.7, mean: 0.2, max: 1, tokens: 50 },
+      ],
+      canaries: [
+        { kind: 'right', reward: 'right', value: 1, least: 1 },
+        { kind: 'empty', reward: 'right', value: 0, most: 0 },
+      ],
+      accumulation: { cosine: 1, normRatio: 1 },
+      tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
+      referenceChecksum: 'abc',
+    },
+  };
+}
+
+/** Every variant: each check judges at least one of them. */
+export const richRecords = (seed = 1): StepRecord[] => [
+  richRecord({ seed }),
+  richRecord({ seed, step: 5 }),
+  richRecord({ seed, penalties: true }),
+  richRecord({ seed, bonus: true }),
+];

@@ -1,0 +1,138 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readStepRecord } from '../trace/index.js';
+import { examine } from './examine.js';
+import { cleanRecord } from './record.test.helper.js';
+import { registry } from './registry.js';
+
+/** Records of real TRL runs, made by parity/trl_faults.py; nothing in them was edited. */
+const runs = new URL('../../../../parity/fixtures/trl-run/', import.meta.url);
+
+function recordsOf(run: string) {
+  const steps = new URL(`${run}/steps/`, runs);
+  return readdirSync(steps)
+    .sort()
+    .map((step) => readStepRecord(fileURLToPath(new URL(step, steps))));
+}
+
+const diagnose = (run: string) => examine({ records: recordsOf(run) }, registry);
+
+describe('a TRL run without a fault', () => {
+  it('has no finding', () => {
+    expect(diagnose('clean').findings).toEqual([]);
+  });
+
+  it('is judged by most of the checks of a step', () => {
+    const { judgements } = diagnose('clean');
+    const passed = judgements.filter(({ verdict, judged }) => verdict === 'pass' && judged === 3);
+    expect(passed.map(({ code }) => code)).toEqual(
+      expect.arrayContaining([
+        'B03.header',
+        'B04.bos',
+        'B02.prompt',
+        'B07.ids',
+        'B08.end',
+        'B11.mask',
+        'B13.alone',
+        'B17.draws',
+        'B19.surprise',
+        'B20.constant',
+        'B21.totals',
+        'B33.recompute',
+        'B38.repeat',
+        'B39.gap',
+        'B44.micro-steps',
+        'B52.lost',
+      ]),
+    );
+  });
+
+  it('tells the producer, and the policy before the first update is the reference', () => {
+    const [first] = recordsOf('clean');
+    expect(first!.producer).toEqual({ name: 'trl', version: '1.13.0' });
+    expect(first!.step).toBe(1);
+    expect(diagnose('clean').judgements.find(({ code }) => code === 'B51.start')).toMatchObject({
+      verdict: 'pass',
+      judged: 1,
+    });
+  });
+
+  it('has micro-batches matched to their rows: old numbering would not fit the sampler', () => {
+    const [record] = recordsOf('clean');
+    const [update] = record!.updates!;
+    expect([...update!.completions!]).not.toEqual([...update!.completions!].sort((a, b) => a - b));
+    const straight = {
+      ...record!,
+      updates: [{ ...update!, completions: update!.completions!.slice().sort() }],
+    };
+    const { findings } = examine({ records: [straight] }, registry);
+    expect(findings.map(({ code }) => code)).toContain('B39.gap');
+  });
+});
+
+describe('a TRL run with a fault', () => {
+  it.each([
+    [
+      'constant-reward',
+      'a reward that sees lists of messages and falls back to a constant',
+      'B20.constant',
+      'warn',
+    ],
+    ['no-generation-prompt', 'a template that ignores add_generation_prompt', 'B03.header', 'fail'],
+    [
+      'mask-by-padding',
+      'a mask of ids other than padding, where padding is the end token',
+      'B12.padding',
+      'fail',
+    ],
+    ['dropout', 'a policy scored in training mode with dropout', 'B38.repeat', 'fail'],
+    ['prompt-penalty', 'a repetition penalty that sees the prompt', 'B15.first-token', 'fail'],
+    ['other-temperature', 'a sampler at another temperature than the scoring', 'B19.temperature', 'fail'],
+    ['lost-updates', 'bfloat16 weights that are too large for the updates', 'B52.lost', 'warn'],
+  ])('%s: leads with %s', (run, _, code, severity) => {
+    const [first] = diagnose(run).findings;
+    expect(first).toMatchObject({ code, severity });
+  });
+
+  it('has what dropout brings about as its consequence', () => {
+    const [, ...others] = diagnose('dropout').findings;
+    const failed = others.filter(({ severity }) => severity === 'fail');
+    expect(failed.map(({ fault }) => fault)).toEqual(['B13', 'B51']);
+    expect(failed.map(({ inducedBy }) => inducedBy)).toEqual(
+      Array(2).fill({ code: 'B38.repeat', sure: true }),
+    );
+  });
+
+  it('tells that the reward was given messages', () => {
+    expect(diagnose('constant-reward').findings[0]!.measured).toMatchObject({
+      inputType: 'messages',
+      value: 0.5,
+    });
+  });
+
+  it('tells at which temperature the tokens were drawn', () => {
+    expect(diagnose('other-temperature').findings[0]!.measured).toMatchObject({ declared: 1, fits: 0.5 });
+  });
+});
+
+describe('the share of changed weights', () => {
+  const verdict = (dtype: string, masterWeights: boolean, share: number) => {
+    const record = cleanRecord();
+    Object.assign(record.declared!, { dtype, masterWeights });
+    Object.assign(record.updates![0]!, { changedShare: share, changedWeightShare: share });
+    const { judgements } = examine({ records: [record] }, registry);
+    return judgements.find(({ code }) => code === 'B52.lost')!.verdict;
+  };
+
+  // Measured on TRL runs: 5 % at a learning rate of 1e-5 in bfloat16, 23 % and more at 1e-4.
+  it.each([
+    ['bfloat16', false, 0.05, 'warn'],
+    ['bfloat16', false, 0.23, 'pass'],
+    ['bfloat16', true, 0.05, 'pass'],
+    ['float32', false, 0.05, 'pass'],
+    ['float32', false, 0.005, 'warn'],
+  ] as const)('%s, masters %s, %f: %s', (dtype, masters, share, expected) => {
+    expect(verdict(dtype, masters, share)).toBe(expected);
+  });
+});

@@ -1,0 +1,26 @@
+import { stages as standard, type Stages } from '../train/stages.js';
+import { lossWith } from './plain-loss.js';
+
+/**
+ * Stages whose loss covers only the tokens that `keep` says, each with the same weight.
+ *
+ * @param keep - 1 or 0 for each token of a completion
+ */
+export function masking(
+  keep: (completion: readonly number[], prompt: readonly number[]) => number[],
+): Pick<Stages, 'logprob' | 'objective'> {
+  let mask: number[] = [];
+  return {
+    logprob(decoder, groups, temperature) {
+      mask = groups.flatMap(({ prompt, completions }) => completions.flatMap((ids) => keep(ids, prompt)));
+      return standard.logprob(decoder, groups, temperature);
+    },
+    objective: () =>
+      lossWith({
+        weights() {
+          const tokens = mask.reduce((a, b) => a + b, 0);
+          return mask.map((kept) => kept / tokens);
+        },
+      }),
+  };
+}

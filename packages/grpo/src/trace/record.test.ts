@@ -1,0 +1,290 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cleanRecord } from '../doctor/record.test.helper.js';
+import { FileError } from '../formats/file-error.js';
+import { FormatError } from '../formats/format-error.js';
+import { fuzz, mutateBytes, mutateJson, replaceFile } from '../formats/mutate.test.helper.js';
+import { type SafetensorsDtype, SafetensorsFile, writeSafetensors } from '../formats/safetensors.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { readStepRecord } from './read.js';
+import type { StepRecord } from './record.js';
+import { writeStepRecord } from './write.js';
+
+const HEAD = { format: 'grpo-step', version: 1, step: 1, producer: { name: 'test' } } as const;
+
+interface Tensor {
+  dtype: SafetensorsDtype;
+  values: ArrayBufferView<ArrayBuffer> & { length: number };
+}
+
+/** A record's folder out of JSON and tensors, as another writer may make it. */
+function folderOf(json: unknown, tensors: Record<string, Tensor> = {}): string {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'step.json'), JSON.stringify(json));
+  const entries = Object.entries(tensors).map(([name, { dtype, values }]) => ({
+    name,
+    dtype,
+    shape: [values.length],
+    data: () => new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+  }));
+  if (entries.length > 0) writeSafetensors(join(folder, 'step.safetensors'), entries);
+  return folder;
+}
+
+const i32 = (...values: number[]): Tensor => ({ dtype: 'I32', values: Int32Array.from(values) });
+const f32 = (...values: number[]): Tensor => ({ dtype: 'F32', values: Float32Array.from(values) });
+
+describe('a step record', () => {
+  it('is read as it was written: every field, NaN and infinities', () => {
+    const record: StepRecord = {
+      ...cleanRecord(),
+      seed: 7,
+      versions: { node: '20' },
+      settings: { deep: { list: [1, null, 'x'] } },
+    };
+    record.rewards!.totals![1] = Number.NaN;
+    record.rewards!.fallbacks = [Number.NaN, Number.NEGATIVE_INFINITY];
+    record.updates![0]!.loss = Number.POSITIVE_INFINITY;
+    const folder = tempFolder();
+    writeStepRecord(folder, record);
+    expect(readStepRecord(folder)).toEqual(record);
+  });
+
+  it('keeps typed arrays as tensors of their path', () => {
+    const folder = tempFolder();
+    writeStepRecord(folder, cleanRecord());
+    using file = SafetensorsFile.open(join(folder, 'step.safetensors'));
+    expect(file.info('updates.0.policyLogprobs').dtype).toBe('F32');
+    expect(file.info('rewards.totals').dtype).toBe('F64');
+    expect(readFileSync(join(folder, 'step.json'), 'utf8')).not.toContain('policyLogprobs');
+  });
+
+  it('needs nothing but its head', () => {
+    expect(readStepRecord(folderOf(HEAD))).toEqual(HEAD);
+  });
+
+  it('takes numbers of other types', () => {
+    const halves = Uint16Array.of(0x3f80, 0xc000, 0x7fc0);
+    const folder = folderOf(
+      { ...HEAD },
+      {
+        'completions.ids': { dtype: 'I64', values: BigInt64Array.of(5n, 2147483647n, 7n) },
+        'completions.lengths': { dtype: 'I16', values: Int16Array.of(2, 1) },
+        'completions.source': { dtype: 'BOOL', values: Uint8Array.of(0, 1, 0) },
+        'completions.samplerLogprobs': { dtype: 'BF16', values: halves },
+        'completions.sampledLogprobs': { dtype: 'F16', values: Uint16Array.of(0x3c00, 0xc400, 0x0001) },
+        advantages: f32(0.5, -0.5),
+        'rewards.totals': { dtype: 'I8', values: Int8Array.of(1, -1) },
+      },
+    );
+    const { completions, advantages, rewards } = readStepRecord(folder);
+    expect(completions).toEqual({
+      ids: Int32Array.of(5, 2147483647, 7),
+      lengths: Int32Array.of(2, 1),
+      source: Uint8Array.of(0, 1, 0),
+      samplerLogprobs: Float32Array.of(1, -2, Number.NaN),
+      sampledLogprobs: Float32Array.of(1, -4, 2 ** -24),
+    });
+    expect(advantages).toEqual(Float64Array.of(0.5, -0.5));
+    expect(rewards?.totals).toEqual(Float64Array.of(1, -1));
+  });
+});
+
+describe('what does not fit is refused, and named', () => {
+  const completions = { texts: ['a', 'b'], finish: ['stop', 'stop'] };
+  it.each<[name: string, json: object, tensors: Record<string, Tensor>, message: string]>([
+    [
+      'lists of prompts',
+      { prompts: { texts: ['a'], answers: ['1', '2'] } },
+      {},
+      'prompts.answers has 2 values, prompts.texts has 1',
+    ],
+    [
+      'lists of completions',
+      { completions: { ...completions, finish: ['stop'] } },
+      {},
+      'completions.finish has 1 values, completions.texts has 2',
+    ],
+    [
+      'prompt ids',
+      {},
+      { 'prompts.lengths': i32(2, 1), 'prompts.ids': i32(1, 2) },
+      'prompts.ids has 2 values, the sum of prompts.lengths has 3',
+    ],
+    [
+      'scored prompts',
+      {},
+      { 'prompts.scoredLengths': i32(1), 'prompts.scoredIds': i32(1, 2) },
+      'prompts.scoredIds has 2 values',
+    ],
+    [
+      'tokens',
+      {},
+      { 'completions.lengths': i32(2), 'completions.samplerLogprobs': f32(1) },
+      'completions.samplerLogprobs has 1 values, the sum of completions.lengths has 2',
+    ],
+    [
+      'scored completions',
+      { completions },
+      { 'scored.lengths': i32(1) },
+      'scored.lengths has 1 values, completions.texts has 2',
+    ],
+    [
+      'scored tokens',
+      {},
+      { 'scored.lengths': i32(2), 'scored.mask': i32(1) },
+      'scored.mask has 1 values, the sum of scored.lengths has 2',
+    ],
+    ['advantages', { completions }, { advantages: f32(1) }, 'advantages has 1 values'],
+    [
+      'advantages and totals alone',
+      {},
+      { advantages: f32(1), 'rewards.totals': f32(1, 2) },
+      'rewards.totals has 2 values, advantages has 1',
+    ],
+    [
+      'reward values',
+      { completions, rewards: { names: ['x', 'y'] } },
+      { 'rewards.values': f32(1, 2, 3) },
+      'rewards.values has 3 values, rewards.names × completions has 4',
+    ],
+    [
+      'reward weights',
+      { rewards: { names: ['x', 'y'], weights: [1] } },
+      {},
+      'rewards.weights has 1 values, rewards.names has 2',
+    ],
+    ['providers', { completions, rewards: { providers: ['x'] } }, {}, 'rewards.providers has 1 values'],
+    [
+      'update tokens',
+      { updates: [{}] },
+      { 'scored.lengths': i32(2, 3), 'updates.0.weights': f32(1) },
+      'updates.0.weights has 1 values, the scored tokens of its completions has 5',
+    ],
+    [
+      'update tokens of some',
+      { updates: [{}] },
+      { 'scored.lengths': i32(2, 3), 'updates.0.completions': i32(1), 'updates.0.klTerms': f32(1) },
+      'has 3',
+    ],
+    [
+      'update tokens, nothing scored',
+      { updates: [{}] },
+      { 'completions.lengths': i32(2), 'updates.0.ratios': f32(1) },
+      'updates.0.ratios has 1 values',
+    ],
+    [
+      'a completion that is not there',
+      { updates: [{}] },
+      { 'scored.lengths': i32(2), 'updates.0.completions': i32(1) },
+      'updates.0.completions names completion 1 of 1',
+    ],
+    [
+      'a prompt that is not there',
+      { prompts: { texts: ['a'] } },
+      { 'completions.prompt': i32(0, 1) },
+      'completions.prompt names prompt 1 of 1',
+    ],
+    [
+      'a failure of none',
+      { completions, rewards: { failures: [{ reward: 'x', completion: 2, reason: 'y' }] } },
+      {},
+      'rewards.failures names completion 2 of 2',
+    ],
+    [
+      'a negative length',
+      {},
+      { 'completions.lengths': i32(3, -1) },
+      'completions.lengths has a negative value',
+    ],
+  ])('%s', (_, json, tensors, message) => {
+    const read = () => readStepRecord(folderOf({ ...HEAD, ...json }, tensors));
+    expect(read).toThrow(FormatError);
+    expect(read).toThrow(message);
+  });
+
+  it.each<[name: string, tensor: string, json: object]>([
+    ['a name that records do not have', 'completion.ids', {}],
+    ['an update that the JSON does not have', 'updates.3.weights', { updates: [{}] }],
+    ['one beneath a number', 'step.ids', {}],
+    ['one beneath a tensor', 'advantages.0', {}],
+    ['the prototype', '__proto__.polluted', {}],
+    ['the constructor', 'constructor.prototype.polluted', {}],
+    ['an inherited name', 'toString.polluted', {}],
+    ['no name', '', {}],
+  ])('a tensor without a place: %s', (_, name, json) => {
+    const read = () => readStepRecord(folderOf({ ...HEAD, ...json }, { advantages: f32(1), [name]: f32(1) }));
+    expect(read).toThrow(/has no place in a step record|not a step record/);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  it('a key that reaches the prototype does not', () => {
+    const json = `{"format":"grpo-step","version":1,"step":1,"producer":{"name":"x"},"__proto__":{"polluted":1},"versions":{"__proto__":"x"}}`;
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'step.json'), json);
+    readStepRecord(folder);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  it('another version, another format, a folder without a record', () => {
+    expect(() => readStepRecord(folderOf({ ...HEAD, version: 2 }))).toThrow(
+      'a step record of version 2; this release reads version 1',
+    );
+    expect(() => readStepRecord(folderOf({ ...HEAD, format: 'x' }))).toThrow('not a step record');
+    expect(() => readStepRecord(folderOf({ ...HEAD, advantages: [1, 2] }))).toThrow('must be a tensor');
+    expect(() => readStepRecord(tempFolder())).toThrow(FileError);
+  });
+
+  it.each(['step.json', 'step.safetensors'])('a %s that was cut short, anywhere', (name) => {
+    const folder = tempFolder();
+    writeStepRecord(folder, cleanRecord());
+    const whole = readFileSync(join(folder, name));
+    for (let n = 0; n < 40; n++) {
+      replaceFile(join(folder, name), whole.subarray(0, Math.floor((n / 40) * (whole.length - 2))));
+      expect(() => readStepRecord(folder)).toThrow(FormatError);
+    }
+  });
+});
+
+describe('damaged files', () => {
+  const whole = () => {
+    const folder = tempFolder();
+    writeStepRecord(folder, cleanRecord());
+    const [json, tensors] = ['step.json', 'step.safetensors'].map((name) => join(folder, name)) as [
+      string,
+      string,
+    ];
+    return { folder, json, tensors, bytes: [readFileSync(json), readFileSync(tensors)] as const };
+  };
+
+  it('are read, or refused in words: bytes', () => {
+    const { folder, json, tensors, bytes } = whole();
+    const outcomes = fuzz(
+      1000,
+      (dice, seed) => {
+        replaceFile(json, seed % 2 ? mutateBytes(dice, bytes[0]) : bytes[0]);
+        replaceFile(tensors, seed % 2 ? bytes[1] : mutateBytes(dice, bytes[1]));
+        return readStepRecord(folder);
+      },
+      ({ format }) => expect(format).toBe('grpo-step'),
+    );
+    expect(outcomes.loaded).toBeGreaterThan(50);
+    expect(outcomes.refused).toBeGreaterThan(500);
+  });
+
+  it('are read, or refused in words: values', () => {
+    const { folder, json, bytes } = whole();
+    const value: unknown = JSON.parse(bytes[0].toString('utf8'));
+    const outcomes = fuzz(
+      1000,
+      (dice) => {
+        replaceFile(json, JSON.stringify(mutateJson(dice, value)));
+        return readStepRecord(folder);
+      },
+      ({ format }) => expect(format).toBe('grpo-step'),
+    );
+    expect(outcomes.loaded).toBeGreaterThan(100);
+    expect(outcomes.refused).toBeGreaterThan(300);
+  });
+});
