@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['train'],
-  ['library'],
+  ['library', 'lab'],
   ['index'],
   ['cli'],
 ];

@@ -94,6 +94,18 @@ export interface Seen<T> {
 
 export type Check = StepCheck | RunCheck | LogCheck;
 
+/** The stage of a step, by its name in the trainer, that must do as declared for the identities of a check. */
+const STAGE_OF: Partial<Record<Stage, string>> = {
+  template: 'render',
+  generation: 'sample',
+  reward: 'score',
+  advantage: 'advantage',
+  logprob: 'logprob',
+  loss: 'objective',
+  kl: 'objective',
+  optimizer: 'update',
+};
+
 /** Makes a check of a step; its test gets the inputs that it names, all of them present. */
 export function stepCheck<const N extends InputName>(
   check: Omit<StepCheck, 'scope' | 'needs' | 'test'> & {
@@ -107,6 +119,10 @@ export function stepCheck<const N extends InputName>(
     scope: 'step',
     needs,
     test(record) {
+      const replaced = STAGE_OF[check.stage];
+      if (replaced && check.kind === 'identity' && record.declared?.ownStages?.includes(replaced)) {
+        return notApplicable(`the standard stage ${replaced}: yours does as it likes`);
+      }
       const { given, missing } = inputsOf(record, needs);
       return given ? test(given, record) : notApplicable(...missing);
     },

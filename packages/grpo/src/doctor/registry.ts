@@ -46,8 +46,8 @@ export const registry: readonly Check[] = [
   ...rewardLogChecks,
   ...scoringLogChecks,
   ...microLogChecks,
-  ...monitorLogChecks,
   ...policyLogChecks,
   ...controlLogChecks,
   ...runLogChecks,
+  ...monitorLogChecks,
 ].sort((a, b) => a.level - b.level);

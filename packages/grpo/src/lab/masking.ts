@@ -1,4 +1,4 @@
-import { stages as standard, type Stages } from '../train/stages.js';
+import { type Stages, stages as standard } from '../train/stages.js';
 import { lossWith } from './plain-loss.js';
 
 /**

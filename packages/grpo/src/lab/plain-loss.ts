@@ -22,7 +22,8 @@ export const rightParts: LossParts = {
       .minimum(ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(advantages_T))
       .neg(),
   kl: ({ logprobs_T }, reference_T) => k3(logprobs_T, reference_T),
-  weights: ({ lengths, update }) => lengths.flatMap((length) => Array<number>(length).fill(1 / update.tokens)),
+  weights: ({ lengths, update }) =>
+    lengths.flatMap((length) => Array<number>(length).fill(1 / update.tokens)),
   total: (policy_T, kl_T, weights_T, { beta }) =>
     (kl_T ? policy_T.add(kl_T.mul(beta)) : policy_T).mul(weights_T).sum(),
 };

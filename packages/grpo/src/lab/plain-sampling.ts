@@ -3,7 +3,7 @@ import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { uniform } from '../config/random.js';
 import { type Model, pack } from '../models/index.js';
 import { draw } from '../rollout/distribution.js';
-import { type Completion, type GroupRequest, type SamplingOptions } from '../rollout/index.js';
+import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
 
 /** A completion in the making. */
 export interface PlainRow {

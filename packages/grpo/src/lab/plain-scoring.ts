@@ -45,7 +45,8 @@ export function scoreRows(
   ids: readonly number[],
   temperature: number,
 ): TokenScores {
-  const index = (values: readonly number[]) => tensor(values, undefined, { dtype: 'int64', device: logits_LV.device });
+  const index = (values: readonly number[]) =>
+    tensor(values, undefined, { dtype: 'int64', device: logits_LV.device });
   const all_TV = logits_LV.indexSelect(0, index(rows)).div(temperature).logSoftmax(-1);
   return {
     logprobs_T: all_TV.gather(1, index(ids).unsqueeze(1)).squeeze(1),

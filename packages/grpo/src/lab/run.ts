@@ -2,10 +2,10 @@
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
-import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
-import { declaredOf } from '../trace/declared-of.js';
 import type { Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
+import { declaredOf } from '../trace/declared-of.js';
+import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import { DataOrder } from '../train/data-order.js';
 import { metricsOf } from '../train/metrics.js';
 import { tokensOf } from '../train/roll-out.js';
@@ -29,6 +29,8 @@ export interface LabRun {
   stages?: Partial<Stages>;
   /** Changes what the steps work with, before the first. What it makes in place of an optimizer or a reference is freed. */
   plant?(trainer: Trainer): Partial<Trainer> | undefined;
+  /** Frees what the fault holds besides. */
+  close?(): void;
 }
 
 /** What the run left. */
@@ -48,7 +50,12 @@ const SMALL = [
 ];
 
 /** Does the steps; ends early, as a run does, when a gradient is no number. */
-export async function labRun({ task = lettersTask(), steps = 2, seed = 0, ...run }: LabRun): Promise<LabResult> {
+export async function labRun({
+  task = lettersTask(),
+  steps = 2,
+  seed = 0,
+  ...run
+}: LabRun): Promise<LabResult> {
   const base = await policy(run.policy);
   const dtype = run.policy?.dtype ?? 'float32';
   const { config } = resolveConfig({
@@ -64,8 +71,15 @@ export async function labRun({ task = lettersTask(), steps = 2, seed = 0, ...run
   try {
     return await takeSteps(planted, steps);
   } finally {
-    for (const owned of new Set([trainer.optimizer, planted.optimizer, trainer.reference, planted.reference, decoder]))
+    for (const owned of new Set([
+      trainer.optimizer,
+      planted.optimizer,
+      trainer.reference,
+      planted.reference,
+      decoder,
+    ]))
       owned?.dispose();
+    run.close?.();
   }
 }
 

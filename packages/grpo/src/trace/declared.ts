@@ -48,6 +48,8 @@ export const declaredSchema = z.object({
   /** Modules with dropout that were in training mode while the policy was scored. */
   activeDropout: z.array(z.string()).optional(),
   rewardWeights: z.array(real).optional(),
+  /** Stages of the step that a user put in place of the standard ones: settings tell nothing of what they do. */
+  ownStages: z.array(z.string()).optional(),
 });
 
 export type Declared = z.output<typeof declaredSchema>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
+// The type is written out: what would be inferred cannot be put into a declaration file.
 /** A number, or the name of one that JSON lacks. */
-export const real = z.union([
+export const real: z.ZodType<number, number | string> = z.union([
   z.number(),
   z.nan(),
   z.literal(Number.POSITIVE_INFINITY),

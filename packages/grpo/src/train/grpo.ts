@@ -29,6 +29,7 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
     ...session,
     reference,
     stages: { ...standardStages, ...stages },
+    ownStages: Object.keys(stages),
     measureWeights,
   };
   const examination = await Examination.after(progress.step, config, folder);

@@ -24,7 +24,7 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
     rollout: {
       problems: [],
       prompts: [],
-    trained: { prompts: [], completions_B: [] },
+      trained: { prompts: [], completions_B: [] },
       completions_B,
       rewardTable: {
         names: ['right', 'short'],

@@ -10,7 +10,7 @@ import type { Trainer } from './trainer.js';
 
 /** The record of a step, from what it computed. */
 export function stepRecordOf(trainer: Trainer, result: StepResult, step: number): StepRecord {
-  const { config, model, sampling } = trainer;
+  const { config, model, sampling, ownStages } = trainer;
   const { rollout, frozen, scored, updates } = result;
   const { completions_B, prompts, problems, rewardTable, rewards_B, advantages } = rollout;
   const group = completions_B.length / prompts.length;
@@ -25,7 +25,11 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     step,
     producer: { name: 'grpo', version: packageVersion() },
     seed: config.seed,
-    declared: { ...declaredOf(config), ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }) },
+    declared: {
+      ...declaredOf(config),
+      ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }),
+      ...(ownStages && { ownStages: [...ownStages] }),
+    },
     tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
     prompts: {
       messages: problems.map(({ prompt }) => prompt),

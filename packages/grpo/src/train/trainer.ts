@@ -15,6 +15,8 @@ export interface Trainer {
   config: Config;
   sampling: SamplingOptions;
   stages: Stages;
+  /** Stages that a user put in place of ours. */
+  ownStages?: readonly string[];
   /** Whether each update is to tell how many weights it changed. */
   measureWeights?: boolean;
   /** Whether this step is to score a completion again, for its record. */

@@ -1,13 +1,17 @@
 import { UsageError, UserError } from '../../config/index.js';
 import { examine } from '../../doctor/examine.js';
 import { registry } from '../../doctor/registry.js';
-import { sentenceOf } from '../../doctor/words/index.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import type { StepRecord } from '../../trace/index.js';
-import { readRun } from '../../trace/readers/index.js';
+import { type Reading, readRun } from '../../trace/readers/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
+import { jsonReport } from '../doctor/data.js';
+import type { Examined } from '../doctor/examined.js';
 import { htmlReport } from '../doctor/page.js';
-import { type Examined, terminalReport } from '../doctor/report.js';
+import { terminalReport } from '../doctor/report.js';
+
+/** Narrower than this nothing can be laid out, wider than this nobody reads. */
+const [NARROW, WIDE] = [40, 100];
 
 /**
  * `grpo doctor`: reads what a run left and names what is wrong with it. Exit code 0 without findings, 1 with some, 2
@@ -21,39 +25,37 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     });
   }
   const reading = await readable(path);
+  const { records = [], series, declared, isGrpo } = reading;
   const counter = { records: 0 };
-  const diagnosis = examine(
-    {
-      records: counted(reading.records ?? [], counter),
-      ...(reading.series && { series: reading.series }),
-      ...(reading.declared && { declared: reading.declared }),
-    },
-    registry,
-  );
+  // What is said of GRPO does not hold for other training.
+  const material = isGrpo
+    ? { records: counted(records, counter), ...(series && { series }), ...(declared && { declared }) }
+    : {};
+  const diagnosis = examine(material, registry);
   const examined: Examined = {
-    kind: reading.kind,
     path,
+    kind: reading.kind,
+    files: reading.files,
     records: counter.records,
-    entries: reading.series?.entries.length ?? 0,
-    notes: reading.notes,
+    entries: series?.entries.length ?? 0,
     broken: reading.broken,
+    notes: reading.notes,
+    isGrpo,
   };
-  const judged = diagnosis.judgements.some((judgement) => judgement.judged > 0);
+  const width = Math.max(NARROW, Math.min(WIDE, process.stdout.columns ?? WIDE));
   process.stdout.write(
-    flags.json
-      ? `${JSON.stringify({ ...examined, ...diagnosis, findings: diagnosis.findings.map((finding) => ({ ...finding, says: sentenceOf(finding) })) })}\n`
-      : terminalReport(examined, diagnosis, registry),
+    flags.json ? jsonReport(examined, diagnosis) : terminalReport(examined, diagnosis, registry, width),
   );
   if (flags.html !== undefined) {
-    writeFileAtomic(flags.html as string, htmlReport(examined, diagnosis, registry, reading.series));
+    writeFileAtomic(flags.html as string, htmlReport(examined, diagnosis, registry, series));
     process.stderr.write(`Page: ${String(flags.html)}\n`);
   }
-  if (!judged) return EXIT.usage;
+  if (diagnosis.judgements.every(({ judged }) => judged === 0)) return EXIT.usage;
   return diagnosis.findings.some(({ severity }) => severity !== 'inform') ? EXIT.error : 0;
 }
 
 /** What cannot be read is exit code 2, so that 1 always means findings. */
-async function readable(path: string) {
+async function readable(path: string): Promise<Reading> {
   try {
     return await readRun(path);
   } catch (cause) {

@@ -1,27 +1,17 @@
-/** A diagnosis as one self-contained HTML page, with the curves that its findings cite. */
+/** A diagnosis as one self-contained HTML page: the cause first, with the curves that the findings cite. */
 import type { Check } from '../../doctor/check.js';
-import type { Diagnosis } from '../../doctor/examine.js';
+import type { Diagnosis, Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
-import { sentenceOf } from '../../doctor/words/index.js';
+import { printable } from '../../formats/format-error.js';
 import type { MetricSeries } from '../../trace/index.js';
+import { arrange } from './arrange.js';
 import { curve } from './curve.js';
+import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
 import { escapeHtml as e } from './html.js';
-import { type Examined, place, whereOf } from './report.js';
+import { STYLE } from './style.js';
 
-const STYLE = `
-:root { color-scheme: light dark; --line: #8886; --fail: #c62828; --warn: #b26a00; --inform: #0277bd; --ok: #2e7d32 }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.4rem; margin-bottom: 0 } h2 { font-size: 1.1rem; margin-top: 2rem }
-article { border-left: 4px solid var(--line); padding: .2rem 1rem; margin: 1rem 0 }
-article.fail { border-color: var(--fail) } article.warn { border-color: var(--warn) } article.inform { border-color: var(--inform) }
-.label { font-weight: 600; text-transform: uppercase; font-size: .8rem }
-.fail > .label { color: var(--fail) } .warn > .label { color: var(--warn) } .inform > .label { color: var(--inform) }
-h3 { font-size: 1rem; margin: .1rem 0 } dl { display: grid; grid-template-columns: 7rem 1fr; gap: .2rem 1rem; font-size: .9rem }
-dt { opacity: .7 } dd { margin: 0; overflow-wrap: anywhere } code { font-size: .85rem }
-svg { max-width: 100%; height: auto } figure { margin: 1rem 0 } figcaption { font-size: .85rem; opacity: .8 }
-table { border-collapse: collapse; font-size: .85rem; width: 100% } td, th { text-align: left; padding: .15rem .5rem; border-bottom: 1px solid var(--line) }
-.ok { color: var(--ok) }
-`;
+/** As many curves as one finding shows. */
+const MOST_CURVES = 4;
 
 /** The page. It loads nothing from anywhere. */
 export function htmlReport(
@@ -31,67 +21,124 @@ export function htmlReport(
   series: MetricSeries | undefined,
 ): string {
   const { findings, judgements } = diagnosis;
-  const causes = findings.filter(({ inducedBy }) => inducedBy === undefined);
-  const induced = findings.filter(({ inducedBy }) => inducedBy !== undefined);
-  const checkOf = (code: string) => checks.find((check) => check.code === code)!;
-  const section = (title: string, list: readonly Finding[]) =>
-    list.length === 0
-      ? ''
-      : `<h2>${title}</h2>${list.map((finding) => article(finding, checkOf(finding.code), series)).join('')}`;
-  const rows = judgements.map(({ code, verdict, judged, missing }) => {
-    const told = verdict === 'not applicable' ? `no: ${missing.join(', ')}` : `${verdict} (${judged})`;
-    return `<tr><td><code>${code}</code></td><td>${e(checkOf(code).title)}</td><td>${e(told)}</td></tr>`;
-  });
-  const sick = findings.some(({ severity }) => severity !== 'inform');
+  const found = arrange(findings);
+  const card = (finding: Finding) => article(finding, [], checks, series);
+  const folded = (finding: Finding) => brief(finding, checks, series);
+  const section = (title: string, list: readonly Finding[], write: (finding: Finding) => string) =>
+    list.length === 0 ? '' : `<h2>${title}</h2>${list.map(write).join('')}`;
+  const path = printable(examined.path, 300);
+  const judged = judgements.some((judgement) => judgement.judged > 0);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${e(examined.path)} — diagnosis</title><style>${STYLE}</style></head><body>
-<h1>${e(examined.path)}</h1>
-<p>${e(examined.kind)}, ${examined.records} step records, ${examined.entries} log entries. ${examined.notes.map(e).join(' ')}</p>
-${brokenLines(examined)}
-${sick ? '' : '<p class="ok">Nothing wrong was found by the checks that could be made.</p>'}
-${section(sick ? 'The cause' : 'To know', causes)}
-${section('What follows from it, or may', induced)}
-<h2>All checks</h2>
-<table><thead><tr><th>code</th><th>what must hold</th><th>judged</th></tr></thead><tbody>${rows.join('')}</tbody></table>
+<title>${e(path)}: diagnosis</title><style>${STYLE}</style></head><body>
+<h1>${e(path)}</h1>
+<p class="soft">${e(summaryOf(examined))}</p>
+<div id="cause">${found.cause.map((cause) => article(cause, found.sign, checks, series)).join('') || nothing(judged)}</div>
+${section('This follows from it', found.follows, folded)}
+${section('This may follow from it, and may not', found['may follow'], folded)}
+${section('This is wrong besides', found.besides, card)}
+${section('To know', found['to know'], folded)}
+<h2>What was judged</h2>
+${[...(judged ? [coverage(examined, judgements, checks)] : []), ...notesOf(examined)].map((text) => `<p class="soft">${e(text)}</p>`).join('')}
+${judged ? allChecks(judgements, checks) : ''}
 </body></html>
 `;
 }
 
-function brokenLines({ broken }: Examined): string {
-  if (broken.count === 0) return '';
-  const items = broken.first.map(
-    ({ file, line, reason }) => `<li><code>${e(whereOf(file, line))}</code> ${e(reason)}</li>`,
-  );
-  return `<p>${broken.count} broken lines were left out:</p><ul>${items.join('')}</ul>`;
+const nothing = (judged: boolean) =>
+  judged
+    ? '<article class="pass"><p class="says">Nothing wrong was found by the checks that could be made.</p></article>'
+    : '<article class="warn"><p class="says">Nothing here can be judged.</p></article>';
+
+const LABELS = { fail: 'FAIL', warn: 'WARN', inform: 'NOTE' };
+
+/** A finding with all that is known of it. */
+function article(
+  finding: Finding,
+  signs: readonly Finding[],
+  checks: readonly Check[],
+  series: MetricSeries | undefined,
+): string {
+  return `<article class="${finding.severity}">${head(finding)}${inside(finding, signs, checks, series)}</article>`;
 }
 
-function article(finding: Finding, check: Check, series: MetricSeries | undefined): string {
+/** A finding in a sentence, the rest of it folded. */
+function brief(finding: Finding, checks: readonly Check[], series: MetricSeries | undefined): string {
+  return `<article class="${finding.severity}">${head(finding)}<details><summary>details</summary>${inside(finding, [], checks, series)}</details></article>`;
+}
+
+const head = (finding: Finding) =>
+  `<span class="label">${LABELS[finding.severity]}</span> <code>${finding.code}</code><p class="says">${e(says(finding))}</p>`;
+
+function inside(
+  finding: Finding,
+  signs: readonly Finding[],
+  checks: readonly Check[],
+  series: MetricSeries | undefined,
+): string {
+  const check = checks.find(({ code }) => code === finding.code)!;
+  const [steps, rerun] = [stepsOf(finding), rerunOf(check)];
   const rows = [
-    ...(finding.steps.length > 0
-      ? [['steps', `${finding.steps.slice(0, 12).join(', ')} (${finding.steps.length} of ${finding.judged})`]]
-      : []),
+    ...(steps === undefined ? [] : [['steps', steps]]),
     ...finding.evidence.map((item) => ['where', place(item)]),
+    ...signs.map((sign) => ['seen too', `${says(sign)} (${sign.code})`]),
     ['do', check.remedy],
-    ...(check.settles ? [['to be sure', check.settles]] : []),
+    ...(check.settles === undefined ? [] : [['to be sure', check.settles]]),
+    ...(rerun === undefined ? [] : [['run again', rerun]]),
+    ['must hold', check.title],
     ['test', check.threshold],
     ['source', check.source],
-    ...(finding.inducedBy
-      ? [[finding.inducedBy.sure ? 'follows from' : 'may follow from', finding.inducedBy.code]]
-      : []),
-    ...(check.consequence.rerun === 'nothing'
-      ? []
-      : [
-          [
-            'run again',
-            `${check.consequence.rerun}${check.consequence.checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`,
-          ],
-        ]),
   ] as [string, string][];
-  const figures =
-    check.scope === 'log' && series ? check.needs.map((name) => curve(series, name)).join('') : '';
-  return `<article class="${finding.severity}"><span class="label">${finding.severity}</span>
-<h3><code>${finding.code}</code> ${e(check.title)}: it does not hold</h3>
-<p>${e(sentenceOf(finding))}</p>${figures}
-<dl>${rows.map(([name, text]) => `<dt>${name}</dt><dd>${e(text)}</dd>`).join('')}</dl></article>`;
+  const terms = rows.map(([name, text], i) => {
+    const again = name === rows[i - 1]?.[0];
+    return `<dt>${again ? '' : name}</dt><dd>${e(text)}</dd>`;
+  });
+  return `${figures([finding, ...signs], checks, series)}<dl>${terms.join('')}</dl>`;
+}
+
+/** The curves of what the findings cite, with the steps of their evidence marked. */
+function figures(
+  findings: readonly Finding[],
+  checks: readonly Check[],
+  series: MetricSeries | undefined,
+): string {
+  if (!series) return '';
+  const ofLogs = findings.filter(({ code }) => checks.find((check) => check.code === code)!.scope === 'log');
+  const cited = ofLogs.flatMap(({ code, evidence }) => [
+    ...evidence.flatMap(({ text, values }) => [
+      ...(text === undefined ? [] : [text]),
+      ...Object.keys(values ?? {}),
+    ]),
+    ...checks.find((check) => check.code === code)!.needs,
+  ]);
+  const marks = ofLogs.flatMap(({ evidence }) => evidence.flatMap(({ step }) => step ?? []));
+  const drawn = [...new Set(cited)].map((name) => curve(series, name, [...new Set(marks)]));
+  return drawn
+    .filter((figure) => figure !== '')
+    .slice(0, MOST_CURVES)
+    .join('');
+}
+
+function allChecks(judgements: readonly Judgement[], checks: readonly Check[]): string {
+  const row = ({ code, verdict, judged, missing }: Judgement) => {
+    const told =
+      verdict === 'not applicable'
+        ? `not judged${missing.length > 0 ? `: needs ${missing.join(', ')}` : ''}`
+        : verdict;
+    const times = judged > 1 ? ` (${judged} times)` : '';
+    const { title } = checks.find((check) => check.code === code)!;
+    return `<tr class="${verdict === 'not applicable' ? '' : verdict}"><td><code>${code}</code></td><td>${e(title)}</td><td>${e(told)}${times}</td></tr>`;
+  };
+  const table = (title: string, some: readonly Judgement[]) =>
+    some.length === 0
+      ? ''
+      : `<details><summary>${title}: ${some.length}</summary><table><thead><tr><th>check</th><th>what must hold</th><th>judged</th></tr></thead><tbody>${some.map(row).join('')}</tbody></table></details>`;
+  const made = judgements.filter(({ judged }) => judged > 0);
+  return (
+    table('Checks that were made', made) +
+    table(
+      'Checks that could not be made',
+      judgements.filter(({ judged }) => judged === 0),
+    )
+  );
 }

@@ -1,6 +1,6 @@
 /** Logs: monitors that watch one thing, and what they watch at the edges of a completion. */
 import { logCheck } from '../check.js';
-import { type Evidence, fail, inform, notApplicable, pass } from '../outcome.js';
+import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { known, median } from '../trend.js';
 
 const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
@@ -17,7 +17,7 @@ export const monitorLogChecks = [
     code: 'B59.monitors',
     title: 'Two monitors of one quantity agree',
     stage: 'configuration',
-    kind: 'identity',
+    kind: 'heuristic',
     level: 6,
     threshold: `within ${APART} where both are shares of the same groups`,
     source:
@@ -25,23 +25,29 @@ export const monitorLogChecks = [
     remedy:
       'Count one step by hand: groups whose rewards are all equal, over groups. Trust neither monitor until then.',
     consequence: harmless,
+    settles: 'The rewards of one step, group by group.',
     needs: [],
     test(log) {
       const pairs = TWICE.filter((names) => names.every((name) => log.has(name)));
       if (pairs.length === 0) return notApplicable('one quantity under two names');
-      const apart = pairs.flatMap(([name, again]): Evidence[] => {
+      const both = pairs.flatMap(([name, again]) => {
         const [ones, others] = [log.column(name), log.column(again)];
-        return [...ones.keys()]
-          .filter((i) => Math.abs(ones[i]! - others[i]!) > APART)
-          .map((i) => ({ step: log.steps[i]!, text: name, values: { one: ones[i]!, other: others[i]! } }));
+        return log.steps.flatMap((step, i) =>
+          Number.isNaN(ones[i]! + others[i]!) ? [] : [{ step, name, one: ones[i]!, other: others[i]! }],
+        );
       });
-      const judged = pairs.map(
-        ([name, again]) => known(log.column(name).map((one, i) => one - log.column(again)[i]!)).length,
+      if (both.length === 0) return notApplicable('both in one entry');
+      const apart = both.filter(({ one, other }) => Math.abs(one - other) > APART);
+      const [first] = apart;
+      const measured = {
+        entries: both.length,
+        apart: apart.length,
+        ...(first && { one: first.one, other: first.other }),
+      };
+      const evidence = apart.map(
+        ({ step, name, one, other }): Evidence => ({ step, values: { [name]: one, 'counted again': other } }),
       );
-      const entries = Math.max(...judged);
-      if (entries === 0) return notApplicable('both in one entry');
-      const measured = { entries, apart: apart.length, ...apart[0]?.values };
-      return apart.length > 0 ? fail(measured, apart) : pass(measured);
+      return apart.length > 0 ? warn(measured, evidence) : pass(measured);
     },
   }),
   logCheck({

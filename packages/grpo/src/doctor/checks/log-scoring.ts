@@ -108,9 +108,7 @@ export const scoringLogChecks = [
     test(log) {
       const kl = known(log.column('kl'));
       const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
-      return measured.median < -0.1
-        ? warn(measured, [{ step: log.steps[0]!, values: { kl: measured.first } }])
-        : pass(measured);
+      return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
     },
   }),
   logCheck({
@@ -135,7 +133,7 @@ export const scoringLogChecks = [
       const [first, last] = [kl[0]!, kl.at(-1)!];
       const measured = { entries: kl.length, first, last };
       return first > 1 && Math.abs(last - first) < 0.1 * first
-        ? warn(measured, [{ step: log.steps[0]!, values: { kl: first } }])
+        ? warn(measured, [firstKl(log)])
         : pass(measured);
     },
   }),
@@ -168,4 +166,10 @@ export const scoringLogChecks = [
 function klOfStepOne({ series: { entries, stepsPerEntry } }: LogView): MetricsEntry | undefined {
   const first = entries.find(({ values }) => values.kl !== undefined);
   return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
+}
+
+function firstKl(log: LogView): Evidence {
+  const kl = log.column('kl');
+  const first = kl.findIndex((value) => !Number.isNaN(value));
+  return { step: log.steps[first]!, values: { kl: kl[first]! } };
 }

@@ -28,7 +28,7 @@ export const signalLogChecks = [
     remedy:
       'Call the reward by hand with a good and a bad completion, in the very type that training hands it: a list of messages, or text.',
     consequence,
-    induces: ['B16', 'B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
+    induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
     settles: 'Two different completions through the reward function: equal values prove it.',
     needs: ['reward', 'reward_std'],
     test(log) {
@@ -202,12 +202,7 @@ export const signalLogChecks = [
         return ends && all.every((value) => value === 0)
           ? [
               {
-                ...at(
-                  log,
-                  column.findIndex((value) => value === 0),
-                  name,
-                  0,
-                ),
+                ...at(log, column.indexOf(0), name, 0),
                 values: { entries: all.length },
               },
             ]

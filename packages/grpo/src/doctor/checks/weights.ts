@@ -28,7 +28,8 @@ export const weightChecks = [
         const members = membersOf(record, update).map((b) => masks[b]!);
         const tokens = sum(members.map(tokensOf));
         const padded = members.length * largest(members.map((mask) => mask.length));
-        if (!weights || tokens === 0 || tokens === padded)
+        // Where they are nearly equal, both divisors fit.
+        if (!weights || tokens === 0 || padded < 1.01 * tokens)
           return 'updates.weights of completions of unequal length';
         if (declared.loss === 'dr_grpo' || declared.loss === 'bnpo')
           return 'a loss that divides by its own tokens';

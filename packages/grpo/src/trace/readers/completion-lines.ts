@@ -13,7 +13,7 @@ const MOST_ROWS = 4096;
 
 /** Whether the file begins with a row of a table of completions. */
 export const isCompletionLines = ({ head }: Place): boolean =>
-  looksCompleted(head.trimStart().split('\n', 1)[0]!);
+  looksCompleted(head.trimStart().split('\n', 1)[0]!, head.trimStart().includes('\n'));
 
 /**
  * Reads JSON Lines of completions with ids, masks, rewards or texts: each run of rows of one step is a record.

@@ -1,0 +1,11 @@
+/** A diagnosis as one JSON object: docs/doctor-json.md has its keys. */
+import type { Diagnosis } from '../../doctor/examine.js';
+import { sentenceOf } from '../../doctor/words/index.js';
+import { jsonValue } from '../../formats/json.js';
+import type { Examined } from './examined.js';
+
+/** One line. Numbers that JSON lacks are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. */
+export function jsonReport(examined: Examined, { findings, judgements }: Diagnosis): string {
+  const told = findings.map((finding) => ({ ...finding, says: sentenceOf(finding) }));
+  return `${JSON.stringify({ ...examined, findings: told, judgements }, jsonValue)}\n`;
+}

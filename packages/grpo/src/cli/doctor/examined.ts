@@ -1,0 +1,120 @@
+/** What was examined, and what could be judged of it, in words. */
+import type { Check } from '../../doctor/check.js';
+import type { Judgement } from '../../doctor/examine.js';
+import type { Finding } from '../../doctor/finding.js';
+import type { Evidence } from '../../doctor/outcome.js';
+import { sentenceOf, written } from '../../doctor/words/index.js';
+import { printable } from '../../formats/format-error.js';
+import type { Broken } from '../../trace/readers/reading.js';
+
+export interface Examined {
+  path: string;
+  /** What it was recognised as. */
+  kind: string;
+  files: readonly string[];
+  /** Step records, and entries of the log. */
+  records: number;
+  entries: number;
+  broken: Broken;
+  notes: readonly string[];
+  /** Whether anything in it is about GRPO; without that nothing is judged. */
+  isGrpo: boolean;
+}
+
+const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
+
+/** `TRL log, 300 log entries, 2 broken lines`. */
+export function summaryOf({ kind, records, entries, broken }: Examined): string {
+  return [
+    printable(kind),
+    ...(records > 0 ? [count(records, 'step record', 'step records')] : []),
+    ...(entries > 0 ? [count(entries, 'log entry', 'log entries')] : []),
+    ...(broken.count > 0 ? [count(broken.count, 'broken line', 'broken lines')] : []),
+  ].join(', ');
+}
+
+/** How it was read, and what was left out. */
+export function notesOf({ notes, broken }: Examined): string[] {
+  const parts = broken.first.map(({ file, line, reason }) => `${whereOf(file, line)} (${printable(reason)})`);
+  const more = broken.count > parts.length ? `, and ${broken.count - parts.length} more` : '';
+  return [
+    ...notes.map((note) => printable(note)),
+    ...(broken.count > 0 ? [`Left out as broken: ${parts.join('; ')}${more}.`] : []),
+  ];
+}
+
+/** A file, and its line where it has lines. */
+const whereOf = (file: string, line: number | undefined) =>
+  printable(line === undefined ? file : `${file}:${line}`, 300);
+
+/** What a finding says, fit for a terminal whatever stands in the run. */
+export const says = (finding: Finding): string => printable(sentenceOf(finding), 1000);
+
+/** What became worthless, or nothing. */
+export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): string | undefined {
+  if (rerun === 'nothing') return undefined;
+  return `${rerun}${checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`;
+}
+
+/** The steps of a finding; of a log none, its evidence has them. */
+export function stepsOf({ steps, judged }: Finding): string | undefined {
+  if (steps.length === 0 || judged < 2) return undefined;
+  const shown = steps.slice(0, 8).join(', ');
+  return `${shown}${steps.length > 8 ? ', …' : ''} (${steps.length} of the ${judged} that could be judged)`;
+}
+
+/** Where evidence points, down to the token: `step 3, completion 5: "…</answer" · length 96`. */
+export function place({ step, prompt, completion, token, text, values }: Evidence): string {
+  const parts = [
+    ...(step === undefined ? [] : [`step ${step}`]),
+    ...(prompt === undefined ? [] : [`prompt ${prompt}`]),
+    ...(completion === undefined ? [] : [`completion ${completion}`]),
+    ...(token === undefined ? [] : [`token ${token}`]),
+  ];
+  const { value, ...others } = values ?? {};
+  // Of a log, the text is the name of the metric.
+  const isMetric = text !== undefined && value !== undefined && completion === undefined;
+  const numbers = Object.entries(others).map(([name, number]) => `${name} ${written(number)}`);
+  const told = [
+    ...(text === undefined ? [] : [isMetric ? `${text} ${written(value)}` : JSON.stringify(text)]),
+    ...(value !== undefined && !isMetric ? [`value ${written(value)}`] : []),
+    ...(numbers.length > 0 ? [numbers.join(', ')] : []),
+  ];
+  return printable([parts.join(', '), told.join(' · ')].filter((part) => part !== '').join(': '), 300);
+}
+
+/** How much was judged, and what would let more be. */
+export function coverage(
+  { records, entries }: Examined,
+  judgements: readonly Judgement[],
+  checks: readonly Check[],
+): string {
+  const open = new Map(judgements.filter(({ judged }) => judged === 0).map((one) => [one.code, one]));
+  const made = judgements.length - open.size;
+  const of = (...scopes: Check['scope'][]) =>
+    checks.filter(({ code, scope }) => open.has(code) && scopes.includes(scope));
+  const missing = (scoped: readonly Check[]) => mostOf(scoped.map(({ code }) => open.get(code)!.missing));
+  const [steps, logs] = [of('step', 'run'), of('log')];
+  const parts = [
+    ...(steps.length === 0
+      ? []
+      : [
+          `${steps.length} ${records === 0 ? 'need step records' : `lack something of the records: ${missing(steps)}`}`,
+        ]),
+    ...(logs.length === 0
+      ? []
+      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack something of the log: ${missing(logs)}`}`]),
+  ];
+  const judged = count(made, 'check was made', 'checks were made');
+  return open.size === 0
+    ? `${judged}.`
+    : `${judged}, ${open.size} could not be, which is no pass: ${parts.join('; ')}.`;
+}
+
+/** The names that most lists have, with how many do. */
+function mostOf(lists: readonly (readonly string[])[]): string {
+  const counts = new Map<string, number>();
+  for (const name of lists.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  return most.map(([name, times]) => `${name} (${times})`).join(', ');
+}

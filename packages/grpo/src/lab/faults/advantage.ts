@@ -1,0 +1,169 @@
+/** Advantages do not follow from the rewards of the group. */
+import { groupAdvantages } from '../../objective/index.js';
+import type { Stages } from '../../train/stages.js';
+import { lettersTask } from '../task.js';
+import type { Fault } from './fault.js';
+
+/** An advantage stage of one's own; what it does not tell is as usual. */
+const advantage =
+  (own: (rewards: Float64Array, groupSize: number) => Float64Array): Stages['advantage'] =>
+  (rewards, groupSize, scale) => ({
+    ...groupAdvantages(rewards, groupSize, scale),
+    advantages: own(rewards, groupSize),
+  });
+
+/** Advantages that are a function of a completion's reward and the rewards of its group. */
+const within = (own: (reward: number, group: Float64Array) => number): Stages['advantage'] =>
+  advantage((rewards, size) =>
+    rewards.map((reward, b) => own(reward, rewards.subarray(b - (b % size), b - (b % size) + size))),
+  );
+
+const mean = (values: Float64Array) => values.reduce((a, b) => a + b, 0) / values.length;
+const deviation = (values: Float64Array, ddof: number) =>
+  Math.sqrt(values.reduce((sum, x) => sum + (x - mean(values)) ** 2, 0) / (values.length - ddof));
+const scaledBy = (values: Float64Array, divisor: number) => values.map((x) => (x - mean(values)) / divisor);
+
+/** Rewards one after another in the order that `place` gives, and advantages back in the old one. */
+const regrouped = (place: (b: number, B: number, size: number) => number) =>
+  advantage((rewards, size) => {
+    const order = Array.from(rewards, (_, b) => place(b, rewards.length, size));
+    const { advantages } = groupAdvantages(
+      Float64Array.from(order, (b) => rewards[b]!),
+      size,
+      'group',
+    );
+    const back = new Float64Array(rewards.length);
+    for (const [i, b] of order.entries()) back[b] = advantages[i]!;
+    return back;
+  });
+
+const sometimesSilent = () =>
+  lettersTask({
+    rewards: { right: (completion) => (completion.length % 3 === 0 ? null : completion.length / 10) },
+  });
+
+export const advantageFaults: readonly Fault[] = [
+  {
+    code: 'B29',
+    title: 'NaN rewards',
+    variants: [
+      {
+        name: 'a reward without opinion makes its group NaN',
+        run: () => ({
+          task: sometimesSilent(),
+          stages: {
+            advantage: within((reward, group) => (reward - mean(group)) / (deviation(group, 1) + 1e-4)),
+          },
+        }),
+      },
+      {
+        name: 'a reward without opinion counts as 0',
+        run: () => ({
+          task: sometimesSilent(),
+          stages: {
+            advantage: (rewards, size, scale) =>
+              groupAdvantages(
+                rewards.map((reward) => (Number.isNaN(reward) ? 0 : reward)),
+                size,
+                scale,
+              ),
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B31',
+    title: 'Wrong grouping',
+    variants: [
+      {
+        name: 'every n-th completion',
+        run: () => ({
+          stages: { advantage: regrouped((i, B, size) => (i % size) * (B / size) + Math.floor(i / size)) },
+        }),
+      },
+      {
+        name: 'groups begin one completion late',
+        run: () => ({ stages: { advantage: regrouped((i, B) => (i + 1) % B) } }),
+      },
+    ],
+  },
+  {
+    code: 'B32',
+    title: 'Whitening over the batch',
+    variants: [
+      {
+        name: 'after the group’s mean',
+        run: () => ({
+          stages: {
+            advantage: advantage((rewards, size) => {
+              const centred = groupAdvantages(rewards, size, 'none').advantages;
+              return scaledBy(centred, deviation(centred, 1) + 1e-8);
+            }),
+          },
+        }),
+      },
+      {
+        name: 'in place of the group’s mean',
+        run: () => ({
+          stages: { advantage: advantage((rewards) => scaledBy(rewards, deviation(rewards, 1) + 1e-8)) },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B33',
+    title: 'Deviation, ε or clamp not as declared',
+    variants: [
+      {
+        name: 'population deviation',
+        run: () => ({
+          stages: {
+            advantage: within((reward, group) => (reward - mean(group)) / (deviation(group, 0) + 1e-4)),
+          },
+        }),
+      },
+      {
+        name: 'a deviation of at least 0.5',
+        run: () => ({
+          stages: {
+            advantage: within((reward, group) => (reward - mean(group)) / Math.max(0.5, deviation(group, 1))),
+          },
+        }),
+      },
+      {
+        name: 'ε 1e-8 on rewards that differ by rounding',
+        run: () => ({
+          task: lettersTask({ rewards: { even: (completion) => (completion.length % 2 ? 0.1 + 0.2 : 0.3) } }),
+          stages: {
+            advantage: within((reward, group) => (reward - mean(group)) / (deviation(group, 1) + 1e-17)),
+          },
+        }),
+        orAs: ['B20', 'B30'],
+      },
+    ],
+  },
+  {
+    code: 'B34',
+    title: 'Advantages that are not centred',
+    variants: [
+      {
+        name: 'the raw reward where the deviation is small',
+        run: () => ({
+          settings: ['rollout.temperature=0.5'],
+          stages: {
+            advantage: within((reward, group) =>
+              deviation(group, 1) < 0.2 ? reward : (reward - mean(group)) / (deviation(group, 1) + 1e-4),
+            ),
+          },
+        }),
+      },
+      {
+        name: 'the reward divided by the deviation',
+        run: () => ({
+          stages: { advantage: within((reward, group) => reward / (deviation(group, 1) + 1e-4)) },
+        }),
+      },
+    ],
+  },
+];

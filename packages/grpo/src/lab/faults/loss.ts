@@ -1,0 +1,190 @@
+/** The loss is not what is declared. */
+import { AdamW, type Tensor } from '@grpo/torch';
+import type { LossInput } from '../../objective/index.js';
+import { masking } from '../masking.js';
+import { type LossParts, lossWith, rightParts } from '../plain-loss.js';
+import type { LabRun } from '../run.js';
+import type { Fault } from './fault.js';
+
+/** Small enough for several micro-batches an update. */
+const MICRO = 'train.microBatchTokens=60';
+/** Several updates from one rollout, and a rate at which ratios leave the clip. */
+const REUSE = ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'optimizer.learningRate=0.02'];
+
+const withLoss = (changes: Partial<LossParts>, settings: readonly string[] = []): LabRun => ({
+  settings,
+  stages: { objective: () => lossWith(changes) },
+});
+
+const each = (input: LossInput, weight: (length: number) => number) =>
+  input.lengths.flatMap((length) => Array<number>(length).fill(weight(length)));
+
+const tokensOf = ({ lengths }: LossInput) => lengths.reduce((a, b) => a + b, 0);
+
+/** A loss whose weights are divided by something of the micro-batch. */
+const normalizedBy = (divisor: (input: LossInput) => number): LabRun =>
+  withLoss({ weights: (input) => each(input, () => 1 / divisor(input)) }, [MICRO]);
+
+/** Loses the gradients of every second backward pass. */
+class Skipping extends AdamW {
+  #passes = 0;
+
+  override accumulate(): void {
+    if (this.#passes++ % 2 === 0) super.accumulate();
+    else this.discard();
+  }
+}
+
+const ratioTimesA = (ratio_T: Tensor, { advantages_T }: LossInput) => ratio_T.mul(advantages_T);
+const clampedTimesA = (ratio_T: Tensor, { advantages_T, clipLow, clipHigh }: LossInput) =>
+  ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(advantages_T);
+
+export const lossFaults: readonly Fault[] = [
+  {
+    code: 'B40',
+    title: 'Ratio identically 1 although rollouts are reused',
+    variants: [
+      {
+        name: 'old log-probs taken again from the updated policy',
+        run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.sub(logprobs_T.detach()).exp() }, REUSE),
+      },
+      {
+        name: 'the same over minibatches',
+        run: () =>
+          withLoss({ ratio: ({ logprobs_T }) => logprobs_T.sub(logprobs_T.detach()).exp() }, [
+            'objective.oldLogprobs=recompute',
+            'objective.iterations=2',
+            'objective.minibatches=2',
+          ]),
+      },
+    ],
+  },
+  {
+    code: 'B41',
+    title: 'Normaliser of accumulated micro-batches wrong',
+    variants: [
+      { name: 'the tokens of the micro-batch', run: () => normalizedBy(tokensOf) },
+      {
+        name: 'divided by the number of micro-batches twice',
+        run: () => normalizedBy(({ update }) => 4 * update.tokens),
+      },
+      {
+        name: 'completions weighted equally, tokens declared',
+        run: () =>
+          withLoss({ weights: (input) => each(input, (length) => 1 / (length * input.update.completions)) }),
+      },
+    ],
+  },
+  {
+    code: 'B43',
+    title: 'Logged loss is not the optimised loss',
+    variants: [
+      {
+        name: 'scaled by 8 after the terms',
+        run: () => withLoss({ total: (...args) => rightParts.total(...args).mul(8) }),
+      },
+      {
+        name: 'the KL shown but left out',
+        run: () =>
+          withLoss({ total: (policy_T, _, weights_T) => policy_T.mul(weights_T).sum() }, [
+            'objective.beta=0.5',
+          ]),
+      },
+    ],
+  },
+  {
+    code: 'B44',
+    title: 'Micro-steps skipped, divisor kept',
+    variants: [
+      {
+        name: 'every second one',
+        run: () => ({
+          settings: [MICRO],
+          plant: ({ model, config }) => ({
+            optimizer: new Skipping(model.decoder.parameters, config.optimizer),
+          }),
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B45',
+    title: 'Empty mask, or no gradient',
+    variants: [
+      {
+        name: 'no position is trained on',
+        run: () => withLoss({ weights: (input) => each(input, () => 0) }),
+      },
+      { name: '0 divided by 0 positions', run: () => ({ stages: masking((ids) => ids.map(() => 0)) }) },
+      {
+        name: 'the ratio detached',
+        run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.mul(0).exp() }),
+      },
+    ],
+  },
+  {
+    code: 'B46',
+    title: 'Denominator ignores the mask',
+    variants: [
+      {
+        name: 'divided by the longest completion',
+        run: () => ({
+          settings: ['objective.loss=grpo'],
+          stages: {
+            objective: () =>
+              lossWith({
+                weights: (input) =>
+                  each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
+              }),
+          },
+        }),
+      },
+      {
+        name: 'divided by rows × the longest completion, tokens declared',
+        run: () =>
+          withLoss({
+            weights: (input) =>
+              each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
+          }),
+      },
+    ],
+  },
+  {
+    code: 'B47',
+    title: 'Sign or clip of the policy term wrong',
+    variants: [
+      {
+        name: 'the larger of the two in place of the smaller',
+        run: () =>
+          withLoss(
+            {
+              policy: (ratio_T, input) =>
+                ratioTimesA(ratio_T, input).maximum(clampedTimesA(ratio_T, input)).neg(),
+            },
+            REUSE,
+          ),
+      },
+      {
+        name: 'the advantage’s sign',
+        run: () => withLoss({ policy: (ratio_T, input) => ratioTimesA(ratio_T, input) }),
+      },
+      {
+        name: 'clipped from above only',
+        run: () =>
+          withLoss(
+            {
+              policy: (ratio_T, input) =>
+                ratioTimesA(ratio_T, input)
+                  .minimum(ratio_T.clamp(null, 1 + input.clipHigh).mul(input.advantages_T))
+                  .neg(),
+            },
+            REUSE,
+          ),
+      },
+      {
+        name: 'not clipped',
+        run: () => withLoss({ policy: (ratio_T, input) => ratioTimesA(ratio_T, input).neg() }, REUSE),
+      },
+    ],
+  },
+];

@@ -1,0 +1,111 @@
+/** The update does not reach the weights, or the sampler. */
+import { type AdamW, noGrad, tidy } from '@grpo/torch';
+import type { Decoder } from '../../models/index.js';
+import { stages as standard } from '../../train/stages.js';
+import type { Trainer } from '../../train/trainer.js';
+import { plainScores } from '../plain-scoring.js';
+import type { LabRun } from '../run.js';
+import type { Fault } from './fault.js';
+
+/** Weights that keep eight bits, as bfloat16 without masters does. */
+const inHalf = (learningRate: number): LabRun => ({
+  settings: [`optimizer.learningRate=${learningRate}`],
+  plant({ optimizer, stages }) {
+    round(optimizer);
+    return {
+      stages: {
+        ...stages,
+        update(...args) {
+          const norms = stages.update(...args);
+          round(args[0]);
+          return norms;
+        },
+      },
+    };
+  },
+});
+
+function round(optimizer: AdamW): void {
+  noGrad(() =>
+    tidy(() => {
+      for (const { master } of optimizer.weights()) master.copy_(master.to('bfloat16'));
+    }),
+  );
+}
+
+const freeze =
+  (names: RegExp) =>
+  ({ model }: Trainer): undefined => {
+    for (const [name, parameter] of model.decoder.parameters)
+      if (names.test(name)) parameter.requiresGrad = false;
+  };
+
+export const optimizerFaults: readonly Fault[] = [
+  {
+    code: 'B52',
+    title: 'Updates lost in bfloat16',
+    variants: [
+      { name: 'learning rate 1e-6', run: () => inHalf(1e-6) },
+      { name: 'learning rate 2e-5', run: () => inHalf(2e-5) },
+      {
+        name: 'the optimizer holds other tensors than the model',
+        run: () => ({
+          stages: {
+            update(optimizer, _, maxGradNorm) {
+              return standard.update(optimizer, 0, maxGradNorm);
+            },
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B53',
+    title: 'Gradients missing',
+    variants: [
+      { name: 'one layer frozen', run: () => ({ plant: freeze(/\.1\./) }) },
+      {
+        name: 'hidden states detached before the head',
+        run: () => ({
+          stages: {
+            logprob: (decoder, groups, temperature) =>
+              plainScores(decoder, groups, temperature, { hidden: (x) => x.detach() }),
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B54',
+    title: 'Learning-rate schedule wrong',
+    variants: [
+      {
+        name: 'a rate of 0 throughout, for 4 steps',
+        run: () => ({ steps: 4, settings: ['optimizer.learningRate=0'] }),
+      },
+    ],
+  },
+  {
+    code: 'B55',
+    title: 'Stale rollout weights',
+    variants: [
+      {
+        name: 'the sampler keeps the first weights, for 24 steps',
+        run: () => {
+          let first: Decoder | undefined;
+          return {
+            steps: 24,
+            settings: ['rollout.prompts=2', 'optimizer.learningRate=3e-3'],
+            plant: ({ model }) => {
+              first = model.decoder.clone();
+              return undefined;
+            },
+            stages: { sample: (model, ...rest) => standard.sample({ ...model, decoder: first! }, ...rest) },
+            close: () => first?.dispose(),
+          };
+        },
+        orAs: ['B39'],
+      },
+    ],
+  },
+];

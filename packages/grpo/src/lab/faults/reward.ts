@@ -1,0 +1,222 @@
+/** Rewards are not those of the completions. */
+import { scoreCompletions } from '../../rewards/index.js';
+import { type Stages, stages as standard } from '../../train/stages.js';
+import { type LettersRow, lettersTask } from '../task.js';
+import type { Fault } from './fault.js';
+
+const places = (completion: string, { answer }: LettersRow) =>
+  [...answer].filter((letter, i) => completion[i] === letter).length / answer.length;
+
+/** Scores as usual, then changes each reward's values. */
+const rescored =
+  (change: (values: Float64Array, groupSize: number) => Float64Array): Stages['score'] =>
+  async (task, problems, groups, onError) => {
+    const table = await standard.score(task, problems, groups, onError);
+    return { ...table, columns: table.columns.map((column) => change(column, groups[0]!.length)) };
+  };
+
+const unsteady = (completion: string) => {
+  if (completion.length % 3 === 0) throw new Error('judge unreachable');
+  return completion.length / 10;
+};
+
+export const rewardFaults: readonly Fault[] = [
+  {
+    code: 'B20',
+    title: 'Reward function gets another type than it expects',
+    variants: [
+      {
+        name: 'message lists in place of text, 0.5 for what is no text',
+        run: () => ({
+          task: lettersTask({
+            rewards: {
+              right: (completion, row) => (typeof completion === 'string' ? places(completion, row) : 0.5),
+            },
+          }),
+          stages: {
+            async score(task, problems, groups, onError) {
+              const rows = problems.flatMap((problem, p) =>
+                groups[p]!.map((completion) => ({ problem, completion })),
+              );
+              const messages = rows.map(({ completion }) => [
+                { role: 'assistant', content: completion.text },
+              ]);
+              const batch = {
+                prompts: rows.map(({ problem }) => problem.prompt),
+                completions: messages as unknown as string[],
+                rows: rows.map(({ problem }) => problem.row),
+              };
+              return {
+                ...(await scoreCompletions(task.rewards, batch, { onError })),
+                facts: { inputType: 'messages' },
+              };
+            },
+          },
+        }),
+      },
+      {
+        name: 'the answer looked for under a name that rows do not have',
+        run: () => ({
+          task: lettersTask({
+            rewards: { right: (_, row) => ((row as { solution?: string }).solution === undefined ? 0.3 : 1) },
+          }),
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B21',
+    title: 'Reward, prompt and answer misaligned',
+    variants: [
+      {
+        name: 'answers in the order of the prompts, over and over',
+        run: () => ({
+          stages: {
+            score: async (task, problems, groups, onError) => {
+              const rows = problems.flatMap((_, p) => groups[p]!);
+              const batch = {
+                prompts: rows.map((_, b) => problems[b % problems.length]!.prompt),
+                completions: rows.map(({ text }) => text),
+                rows: rows.map((_, b) => problems[b % problems.length]!.row),
+              };
+              return scoreCompletions(task.rewards, batch, { onError });
+            },
+          },
+        }),
+      },
+      {
+        name: 'one value a prompt, handed out in turn',
+        run: () => ({
+          stages: {
+            score: rescored((values, group) =>
+              values.map((_, b) => values[(b % (values.length / group)) * group]!),
+            ),
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B22',
+    title: 'Failures of the reward',
+    variants: [
+      {
+        name: 'a judge that fails for a third of the completions',
+        run: () => ({
+          task: lettersTask({ rewards: { judge: unsteady } }),
+          settings: ['onRewardError=drop'],
+        }),
+      },
+      {
+        name: 'each failure paid with −0.5',
+        run: () => ({
+          task: lettersTask({ rewards: { judge: unsteady } }),
+          stages: {
+            async score(task, problems, groups) {
+              const table = await standard.score(task, problems, groups, 'drop');
+              return {
+                ...table,
+                columns: table.columns.map((column) =>
+                  column.map((value) => (Number.isNaN(value) ? -0.5 : value)),
+                ),
+                dropped: new Uint8Array(table.dropped.length),
+                failures: [],
+                facts: { fallbacks: [-0.5] },
+              };
+            },
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B24',
+    title: 'Judges of different scales within a group',
+    variants: [
+      {
+        name: 'a model from 0 to 1 and rules from −1 to 1, in turn',
+        run: () => ({
+          stages: {
+            async score(...args) {
+              const table = await standard.score(...args);
+              return {
+                ...table,
+                columns: table.columns.map((column) =>
+                  column.map((value, b) => (b % 2 ? value : 2 * value - 1)),
+                ),
+                facts: { providers: Array.from(table.dropped, (_, b) => (b % 2 ? 'model' : 'rules')) },
+              };
+            },
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B27',
+    title: 'Grader misses right answers',
+    variants: [
+      {
+        name: 'exact match without the full stop that answers have',
+        run: () => ({
+          task: lettersTask({
+            lengths: [2, 3, 2],
+            rewards: {
+              exact: (completion, { answer }) => Number(completion === answer.slice(0, -1)),
+              // Some other reward, or every group would be flat.
+              brief: { each: (completion) => Number(completion.length < 2), weight: 0.5 },
+            },
+          }),
+          settings: ['rollout.prompts=8'],
+        }),
+        orAs: ['B20', 'B30'],
+      },
+    ],
+  },
+  {
+    code: 'B28',
+    title: 'A reward that cannot be earned',
+    variants: [
+      {
+        name: 'a pattern that never matches, for 20 steps',
+        run: () => ({
+          steps: 20,
+          settings: ['rollout.prompts=2'],
+          task: lettersTask({
+            rewards: {
+              right: places,
+              tagged: (completion) => Number(/<answer>\n.*<\/answer>/.test(completion)),
+            },
+          }),
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B30',
+    title: 'Groups without differences',
+    variants: [
+      {
+        name: 'a reward of the prompt alone, for 6 steps',
+        run: () => ({
+          steps: 6,
+          task: lettersTask({ rewards: { hard: (_, { question }) => question.length / 10 } }),
+        }),
+      },
+      {
+        name: 'the mean of the group for each of its completions, for 6 steps',
+        run: () => ({
+          steps: 6,
+          stages: {
+            score: rescored((values, group) =>
+              values.map((_, b) => {
+                const own = values.subarray(b - (b % group), b - (b % group) + group);
+                return own.reduce((a, c) => a + c, 0) / group;
+              }),
+            ),
+          },
+        }),
+      },
+    ],
+  },
+];
