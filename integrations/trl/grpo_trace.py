@@ -658,8 +658,8 @@ def _record(trainer, rollout: _Rollout, facts: dict) -> tuple[dict, dict]:
             "seconds": rollout.seconds["reward"],
         }
     arrays = {
-        "prompts.ids": _flat([prompt_ids[row] for row in first], np.int32),
-        "prompts.lengths": _lengths([prompt_ids[row] for row in first]),
+        "prompts.ids": _flat([prompt_ids[row] for row in first if rollout.prompt_ids], np.int32),
+        "prompts.lengths": _lengths([prompt_ids[row] for row in first if rollout.prompt_ids]),
         "prompts.scoredIds": _flat(scored_prompts, np.int32),
         "prompts.scoredLengths": _lengths(scored_prompts),
         "completions.prompt": np.array(prompt_of, np.int32),

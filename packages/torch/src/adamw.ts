@@ -146,9 +146,9 @@ export class AdamW {
     }
   }
 
-  /** The trained tensors, each with its float32 master, which is itself where it is float32. */
-  *weights(): Generator<{ parameter: Tensor; master: Tensor }> {
-    for (const { parameter, master } of this.#slots.values()) yield { parameter, master };
+  /** The trained tensors, each with its float32 master, which is itself where it is float32, and its gradient so far. */
+  *weights(): Generator<{ parameter: Tensor; master: Tensor; gradient: Tensor | null }> {
+    for (const { parameter, master, gradient } of this.#slots.values()) yield { parameter, master, gradient };
   }
 
   /** The state that a resumed run needs, by name: `NAME.mean`, `NAME.square`, `NAME.step`, and `NAME.master` where it differs. */

@@ -63,9 +63,11 @@ export function explain({ totals, advantages, promptOf, declared, rewards }: Rew
   if (ways.some((way) => fits(recompute(totals, groups, way), TOLERANCE, most)))
     return { kind: 'clipped', bound: most };
   // Rewards in other blocks: [p1, p2, p1, p2] read as [p1, p1, p2, p2].
-  const crossed = interleaved(totals.length, groups);
-  if (crossed && ways.some((way) => fits(recompute(totals, crossed, way)))) return { kind: 'other grouping' };
-  if (fits(whitened(totals, groups))) return { kind: 'batch whitening' };
+  const others = [interleaved(totals.length, groups) ?? [], ...shifted(totals.length, groups)];
+  if (others.some((other) => other.length > 0 && ways.some((way) => fits(recompute(totals, other, way)))))
+    return { kind: 'other grouping' };
+  if (fits(whitened(totals, groups)) || (groups.length > 1 && fits(whitened(totals, [[...totals.keys()]]))))
+    return { kind: 'batch whitening' };
   const isRaw = (b: number) =>
     Math.abs(advantages[b]! - totals[b]!) <= 1e-6 * Math.max(1, Math.abs(totals[b]!));
   const raw = groups.filter((group) => group.every(isRaw) && group.some((b) => totals[b] !== 0));
@@ -115,7 +117,7 @@ function recompute(
   return advantages;
 }
 
-/** Centred by group, then centred and scaled over the batch, as in seed 003. */
+/** Centred by group (the whole batch may be one), then centred and scaled over the batch, as in seed 003. */
 function whitened(totals: Float64Array, groups: readonly number[][]): Float64Array {
   const centred = recompute(totals, groups, { scale: 'none', epsilon: 0, ddof: 1 });
   const { mean, deviation } = moments(centred, 1);
@@ -147,6 +149,15 @@ function interleaved(count: number, groups: readonly number[][]): number[][] | u
   if (groups.length < 2 || groups.some(({ length }) => length !== first.length)) return undefined;
   const n = groups.length;
   return Array.from({ length: n }, (_, g) => Array.from({ length: count / n }, (_, i) => g + i * n));
+}
+
+/** Groups that begin some completions late, where all are of one size. */
+function shifted(count: number, groups: readonly number[][]): number[][][] {
+  const [first = []] = groups;
+  if (groups.length < 2 || groups.some(({ length }) => length !== first.length)) return [];
+  return first
+    .slice(1)
+    .map((_, late) => groups.map((_, g) => first.map((_, i) => (g * first.length + i + late + 1) % count)));
 }
 
 /** Whether a group of nearly equal rewards was given 0 as a whole. */

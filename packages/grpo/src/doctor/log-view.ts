@@ -17,9 +17,11 @@ export class LogView {
     return this.series.entries.map(({ step }) => step);
   }
 
-  /** Whether any entry has the metric. */
+  /** Whether any entry has the metric, as a number. */
   has(name: string): boolean {
-    return this.series.entries.some(({ values }) => values[name] !== undefined);
+    return this.series.entries.some(
+      ({ values: { [name]: value } }) => value !== undefined && !Number.isNaN(value),
+    );
   }
 
   /** The metric at each entry, NaN where an entry lacks it. */

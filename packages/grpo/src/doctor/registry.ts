@@ -20,6 +20,7 @@ import { objectiveChecks } from './checks/objective.js';
 import { optimizerChecks } from './checks/optimizer.js';
 import { rewardChecks } from './checks/reward.js';
 import { runChecks } from './checks/run.js';
+import { scoringChecks } from './checks/scoring.js';
 import { templateChecks } from './checks/template.js';
 import { tokenChecks } from './checks/tokens.js';
 import { weightChecks } from './checks/weights.js';
@@ -33,6 +34,7 @@ export const registry: readonly Check[] = [
   ...endChecks,
   ...generationChecks,
   ...runChecks,
+  ...scoringChecks,
   ...logprobChecks,
   ...rewardChecks,
   ...gradingChecks,

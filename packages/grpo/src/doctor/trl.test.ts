@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readStepRecord } from '../trace/index.js';
+import { readRun } from '../trace/readers/index.js';
 import { examine } from './examine.js';
 import { cleanRecord } from './record.test.helper.js';
 import { registry } from './registry.js';
@@ -46,6 +47,11 @@ describe('a TRL run without a fault', () => {
         'B52.lost',
       ]),
     );
+  });
+
+  it('is found by the folder that was given to the recorder', async () => {
+    const { kind, isGrpo } = await readRun(fileURLToPath(new URL('clean/', runs)));
+    expect({ kind, isGrpo }).toEqual({ kind: '3 step records', isGrpo: true });
   });
 
   it('tells the producer, and the policy before the first update is the reference', () => {

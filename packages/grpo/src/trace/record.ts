@@ -134,6 +134,8 @@ const updateSchema = z.object({
   /** Norm of the change of the master weights, and the share of their elements that changed. */
   updateNorm: real.optional(),
   changedShare: real.optional(),
+  /** Share of the master weights' elements with a gradient that did not change. */
+  lostShare: real.optional(),
   /** Share of elements that changed in the weights that the forward pass reads (bfloat16, for instance). */
   changedWeightShare: real.optional(),
 });

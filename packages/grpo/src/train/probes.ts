@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { toleranceOf } from '../doctor/tolerance.js';
 import { type Decoder, pack } from '../models/index.js';
 import type { Difference, Probes } from '../trace/index.js';
 import type { Rollout } from './roll-out.js';
 import type { Trainer } from './trainer.js';
+import { sampleOf } from './weight-sample.js';
+
+/** Elements of each tensor in a checksum: what changes weights changes most of them. */
+const CHECKED = 256;
 
 /** Tried when trainer and sampler disagree. */
 const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
@@ -48,6 +53,18 @@ export function scoringProbes(
     }),
   );
   return { ...probes, plainScoring };
+}
+
+/** A checksum of some elements of each of the reference's weights. */
+export function referenceChecksum(reference: Decoder): string {
+  const hash = createHash('sha256');
+  noGrad(() =>
+    tidy(() => {
+      for (const weights of reference.parameters.values())
+        hash.update(sampleOf(weights, CHECKED).contiguous().toBytes());
+    }),
+  );
+  return hash.digest('hex');
 }
 
 /** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */

@@ -3,12 +3,12 @@ import type { Problem } from '../tasks/task.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
 import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
-import { scoringProbes } from './probes.js';
+import { referenceChecksum, scoringProbes } from './probes.js';
 import { type Rollout, rollOut } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
 import { type TokenMeans, TokenTally } from './tally.js';
 import type { Trainer } from './trainer.js';
-import { normsOf, type ScoredIds } from './update-trace.js';
+import { normsOf, type ScoredIds, type UpdateTrace } from './update-trace.js';
 import { WeightSample } from './weight-sample.js';
 
 /** One step, for records and metrics. */
@@ -86,7 +86,7 @@ export async function grpoStep(
       const batch = { rollout, frozen, prompts, compareSampler: updates.length === 0, scored };
       const { loss, trace } = await accumulateGradients(trainer, batch, tally, clock);
       if (trainer.probeScoring && updates.length === 0)
-        probes = clock.time('probe', () => scoringProbes(trainer, rollout, (b) => trace.policyOf(b)));
+        probes = clock.time('probe', () => probesOf(trainer, rollout, trace));
       using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
       const { gradNorm, gradNorms } = clock.time('update', () =>
         trainer.stages.update(trainer.optimizer, learningRate, optimizer.maxGradNorm),
@@ -104,6 +104,14 @@ export async function grpoStep(
     }
   }
   return result();
+}
+
+function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probes {
+  const { reference } = trainer;
+  return {
+    ...scoringProbes(trainer, rollout, (b) => trace.policyOf(b)),
+    ...(reference && { referenceChecksum: referenceChecksum(reference) }),
+  };
 }
 
 /** The prompts 0 … count − 1 in `n` equal runs. */

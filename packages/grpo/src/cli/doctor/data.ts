@@ -1,4 +1,4 @@
-/** A diagnosis as one JSON object: docs/doctor-json.md has its keys. */
+/** A diagnosis as one JSON object for programs; its keys do not change. */
 import type { Diagnosis } from '../../doctor/examine.js';
 import { sentenceOf } from '../../doctor/words/index.js';
 import { jsonValue } from '../../formats/json.js';

@@ -108,7 +108,7 @@ export function coverage(
   const judged = count(made, 'check was made', 'checks were made');
   return open.size === 0
     ? `${judged}.`
-    : `${judged}, ${open.size} could not be, which is no pass: ${parts.join('; ')}.`;
+    : `${judged}; ${open.size} could not be, and are no passes: ${parts.join('; ')}.`;
 }
 
 /** The names that most lists have, with how many do. */

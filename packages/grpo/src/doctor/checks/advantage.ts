@@ -139,6 +139,8 @@ export const advantageChecks = [
       const off = groups.flatMap((group): Evidence[] => {
         const total = sum(group.map((b) => advantages[b]!));
         const scored = group.map((b) => rewards?.totals?.[b] ?? 0);
+        // What comes of rounding in a group of equal rewards is B33.leak's.
+        if (rewards?.totals && isEqual(scored)) return [];
         const bound =
           1e-3 * Math.max(1, largest(group.map((b) => Math.abs(advantages[b]!)))) +
           roundingOf(scored, declared);
@@ -188,11 +190,7 @@ export const advantageChecks = [
     needs: ['totals', 'advantages', 'promptOf'],
     test({ totals, advantages, promptOf }) {
       const flat = groupsOf(promptOf).filter((group) => {
-        const rewards = group.map((b) => totals[b]!);
-        return (
-          group.length > 1 &&
-          largest(rewards) - smallest(rewards) <= 1e-6 * Math.max(1e-3, Math.abs(rewards[0]!))
-        );
+        return group.length > 1 && isEqual(group.map((b) => totals[b]!));
       });
       if (flat.length === 0) return notApplicable('a group of equal rewards');
       const leaking = flat.flatMap((group): Evidence[] => {
@@ -243,3 +241,7 @@ const isWhole = ({ promptOf, declared }: { promptOf: Int32Array; declared: Decla
 /** A failure where the advantages are declared to be relative to a group; else it may be another method. */
 const asDeclared = (declared: Declared, measured: Measured, evidence: readonly Evidence[] = []): Outcome =>
   declared.scaleRewards === undefined ? inform(measured, evidence) : fail(measured, evidence);
+
+/** Whether rewards are one number, but for rounding. */
+const isEqual = (rewards: readonly number[]) =>
+  largest(rewards) - smallest(rewards) <= 1e-6 * Math.max(1e-3, Math.abs(rewards[0]!));

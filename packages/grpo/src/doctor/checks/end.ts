@@ -2,7 +2,16 @@
 import type { StepRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { type Inputs, inputs } from '../inputs.js';
-import { type Evidence, fail, inform, type Measured, notApplicable, type Outcome, pass } from '../outcome.js';
+import {
+  type Evidence,
+  fail,
+  inform,
+  type Measured,
+  notApplicable,
+  type Outcome,
+  pass,
+  warn,
+} from '../outcome.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -79,6 +88,31 @@ export const endChecks = [
       });
       const measured = { completions: ids.length, rambling: rambling.length };
       return rambling.length > 0 ? fail(measured, rambling) : pass(measured);
+    },
+  }),
+  stepCheck({
+    code: 'B16.suppressed',
+    title: 'The least length leaves completions room to end',
+    stage: 'generation',
+    kind: 'heuristic',
+    level: 2,
+    threshold:
+      'not: a declared least length of half the longest or more, with 95 % or more of the completions cut off',
+    source: 'seed 000: the end forbidden for the first tokens; proposal',
+    remedy:
+      'Lower the least length: forbidden tokens are not drawn from the policy, and the end is unlearnt.',
+    consequence: { rerun: 'GRPO', checkpointsVoid: false },
+    induces: ['B18', 'B19', 'B26', 'B39'],
+    settles: 'A step without a least length: whether completions end by themselves.',
+    needs: ['declared', 'finish'],
+    test({ declared: { minNewTokens = 0, maxNewTokens }, finish }) {
+      if (minNewTokens === 0 || maxNewTokens === undefined)
+        return notApplicable('a least and a longest length, declared');
+      const cut = finish.filter((reason) => reason === 'length').length;
+      const measured = { least: minNewTokens, most: maxNewTokens, completions: finish.length, cut };
+      return minNewTokens >= maxNewTokens / 2 && cut >= 0.95 * finish.length
+        ? warn(measured)
+        : pass(measured);
     },
   }),
   stepCheck({

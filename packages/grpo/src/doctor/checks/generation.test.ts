@@ -1,28 +1,19 @@
-import type { StepRecord } from '../../trace/index.js';
+import { rowsOf, type StepRecord } from '../../trace/index.js';
 import { change, startOf, testStepCheck } from '../planted.test.helper.js';
 import { numbers } from '../record.test.helper.js';
 
-/** Makes a completion the twin of the one before it, in length and ids. */
-function twin(record: StepRecord, completion: number): void {
-  const { completions } = record;
-  const from = startOf(record, completion - 1);
-  const own = completions!.ids!.slice(from, from + completions!.lengths![completion - 1]!);
-  const to = startOf(record, completion);
-  const length = Math.min(own.length, completions!.lengths![completion]!);
-  completions!.ids!.set(own.subarray(0, length), to);
-  // Both of one length: what is left over goes to the completion after it.
-  completions!.lengths![completion + 1]! += completions!.lengths![completion]! - length;
-  completions!.lengths![completion] = length;
-  completions!.lengths![completion - 1] = length;
-  completions!.ids = Int32Array.from([
-    ...completions!.ids!.slice(0, from + length),
-    ...completions!.ids!.slice(from + own.length),
-  ]);
+/** Makes a completion the twin of the one before it. */
+function twin({ completions }: StepRecord, completion: number): void {
+  const doubled = <A extends Int32Array | Float32Array>(values: A): A[] =>
+    rowsOf(values, completions!.lengths!).map((row, b, rows) => (b === completion ? rows[b - 1]! : row));
+  const ids = doubled(completions!.ids!);
+  // Unlikely enough to be no accident.
   for (const key of ['samplerLogprobs', 'sampledLogprobs'] as const)
-    completions![key] = Float32Array.from([
-      ...completions![key]!.slice(0, from + length),
-      ...completions![key]!.slice(from + own.length),
-    ]);
+    completions![key] = Float32Array.from(
+      doubled(completions![key]!.map((value) => 3 * value)).flatMap((row) => [...row]),
+    );
+  completions!.ids = Int32Array.from(ids.flatMap((row) => [...row]));
+  completions!.lengths = Int32Array.from(ids, (row) => row.length);
 }
 
 /** A policy that is nearly certain of every token, and right. */
@@ -50,7 +41,12 @@ testStepCheck('B17.draws', [
     name: 'the rest of an equal completion was not drawn',
     plant: (record) => {
       twin(record, 9);
-      record.completions!.sampledLogprobs!.fill(Number.NaN, startOf(record, 8) + 5, startOf(record, 10));
+      const start = startOf(record, 8);
+      record.completions!.sampledLogprobs!.fill(
+        Number.NaN,
+        start + 5,
+        start + 2 * record.completions!.lengths![8]!,
+      );
     },
     verdict: 'pass',
   },

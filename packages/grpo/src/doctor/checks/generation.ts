@@ -148,7 +148,7 @@ export const generationChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 3,
-    threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation explains it`,
+    threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation or least length explains it`,
     source: 'martingale property of sampling; trl#3029, trl#4159, trl#6789',
     remedy:
       'Score under the distribution that is sampled from: same temperature; no top-p, top-k or penalties, or correct for them.',
@@ -172,14 +172,16 @@ export const generationChecks = [
           total += -logprob - entropy;
           squares += (-logprob - entropy) ** 2;
           // Of a nearly certain token the rare other one, which makes up the variance, is seldom in the sample.
-          if (entropy > 0) bound += entropy * Math.max(1, 3 - Math.log(entropy));
+          if (entropy > 0) bound += entropy * Math.max(0.5, 0.5 - Math.log(entropy));
         }
       }
       const score = total / Math.sqrt(Math.max(squares, bound));
       if (!Number.isFinite(score)) return notApplicable('tokens with log-probs and entropies');
       const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
       if (Math.abs(score) <= SURPRISE) return pass(measured);
-      return score < 0 && truncates(record.declared ?? {}) ? inform(measured) : warn(measured);
+      const { minNewTokens = 0 } = record.declared ?? {};
+      const explained = minNewTokens > 0 || (score < 0 && truncates(record.declared ?? {}));
+      return explained ? inform(measured) : warn(measured);
     },
   }),
   stepCheck({

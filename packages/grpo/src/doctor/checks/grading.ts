@@ -2,7 +2,7 @@
 import type { Probes } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { isFlat, smallest } from '../statistics.js';
+import { groupsOf, isFlat, smallest } from '../statistics.js';
 
 const GOLD_MISSED = 0.1;
 
@@ -23,6 +23,9 @@ export const gradingChecks = [
     test({ answers, texts, promptOf, totals }) {
       const least = smallest(totals);
       const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
+      // A reward of the prompt alone grades nothing: that is B30's.
+      if (groupsOf(promptOf).every((group) => isFlat(group.map((b) => totals[b]!))))
+        return notApplicable('a group with different rewards');
       if (isFlat(totals) || unrewarded.length < 10)
         return notApplicable('ten completions without reward beside some with');
       const missed = unrewarded.flatMap((completion): Evidence[] => {

@@ -33,7 +33,9 @@ export const monitorLogChecks = [
       const both = pairs.flatMap(([name, again]) => {
         const [ones, others] = [log.column(name), log.column(again)];
         return log.steps.flatMap((step, i) =>
-          Number.isNaN(ones[i]! + others[i]!) ? [] : [{ step, name, one: ones[i]!, other: others[i]! }],
+          Number.isNaN(ones[i]! + others[i]!)
+            ? []
+            : [{ step, name, again, one: ones[i]!, other: others[i]! }],
         );
       });
       if (both.length === 0) return notApplicable('both in one entry');
@@ -45,7 +47,7 @@ export const monitorLogChecks = [
         ...(first && { one: first.one, other: first.other }),
       };
       const evidence = apart.map(
-        ({ step, name, one, other }): Evidence => ({ step, values: { [name]: one, 'counted again': other } }),
+        ({ step, name, again, one, other }): Evidence => ({ step, values: { [name]: one, [again]: other } }),
       );
       return apart.length > 0 ? warn(measured, evidence) : pass(measured);
     },

@@ -81,11 +81,12 @@ export const rewardLogChecks = [
       'Leave what could not be graded out of the sum, and completions without any reward out of the group.',
     consequence,
     induces: ['B45', 'B30', 'B52'],
-    needs: ['reward'],
+    needs: [],
     test(log) {
       const rewards = log.series.entries.flatMap(({ step, values: { reward } }) =>
         reward === undefined ? [] : [{ step, reward }],
       );
+      if (rewards.length === 0) return notApplicable('reward');
       const broken = rewards.filter(({ reward }) => !Number.isFinite(reward));
       const measured = { entries: rewards.length, broken: broken.length };
       const evidence = broken.map(({ step, reward }) => ({

@@ -104,9 +104,11 @@ export const runLogChecks = [
       'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is no number.',
     consequence,
     induces: ['B52', 'B54'],
-    needs: ['loss'],
+    needs: [],
     test(log) {
       const names = log.declared.dtype === 'float16' ? ['loss'] : ['loss', 'grad_norm'];
+      if (log.series.entries.every(({ values }) => names.every((name) => values[name] === undefined)))
+        return notApplicable('loss, or grad_norm');
       const broken = log.series.entries.flatMap(({ step, values }): Evidence[] =>
         names.flatMap((name) =>
           values[name] !== undefined && !Number.isFinite(values[name])

@@ -106,6 +106,8 @@ export const scoringLogChecks = [
       'The policy scored twice: different numbers are dropout; equal ones, another mask or other tokens.',
     needs: ['kl'],
     test(log) {
+      if (log.declared.kl === 'k3')
+        return notApplicable('an estimate that may be negative: of k3 B49.log judges');
       const kl = known(log.column('kl'));
       const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
       return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
@@ -164,7 +166,7 @@ export const scoringLogChecks = [
 
 /** The entry that has the KL of the first step alone; one of an evaluation may come before it. */
 function klOfStepOne({ series: { entries, stepsPerEntry } }: LogView): MetricsEntry | undefined {
-  const first = entries.find(({ values }) => values.kl !== undefined);
+  const first = entries.find(({ values }) => Number.isFinite(values.kl));
   return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
 }
 

@@ -124,7 +124,7 @@ export const logprobChecks = [
     source: 'identity; trl#6800: up to 34 nats without position ids under left padding',
     remedy: 'Pass attention mask and position ids in scoring as in sampling.',
     consequence,
-    induces: ['B38', 'B39', 'B49', 'B51'],
+    induces: ['B19', 'B38', 'B39', 'B49', 'B51'],
     needs: ['probes'],
     test({ probes: { aloneInBatch } }, record) {
       if (!aloneInBatch?.tokens) return notApplicable('probes.aloneInBatch');

@@ -112,7 +112,7 @@ export const maskChecks = [
     title: 'Every sampled token has a log-prob in the scoring',
     stage: 'logprob',
     kind: 'identity',
-    level: 3,
+    level: 2,
     threshold:
       'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
     source:
@@ -120,7 +120,7 @@ export const maskChecks = [
     remedy:
       'Ask the model for the logits of every completion token, and never cut to the shorter of two lengths.',
     consequence,
-    induces: ['B11', 'B39', 'B43', 'B45'],
+    induces: ['B08', 'B12', 'B11', 'B39', 'B43', 'B45'],
     needs: ['lengths', 'scoredLengths'],
     test({ lengths, scoredLengths }) {
       const short = [...lengths].flatMap((length, completion): Evidence[] => {

@@ -5,7 +5,7 @@ import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from 
 /** Share of prompts at the limit above which some were probably cut. */
 const AT_LIMIT = 0.01;
 /** Share of completions with markup above which it is no accident of a model that knows nothing yet. */
-const MARKED = 0.05;
+const MARKED = 0.25;
 /** Tags that belong into answers, special tokens or not. */
 const ANSWER_TAG = /^<\/?(think|thinking|answer|reasoning|tool_call|tool_response)>$/;
 const CURRENT_DATE = /(Today Date|Current date|Today's date|Current time): *[^\n<]*\d[^\n<]*/i;

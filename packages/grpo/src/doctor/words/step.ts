@@ -151,6 +151,16 @@ export const stepWords: Record<string, Words> = {
   'B53.gradient': (_, m) =>
     `Advantages differ from 0, yet the gradient is exactly 0.${m.masked ? ' The mask has tokens with such an advantage: gradients do not reach the parameters.' : ' Cannot tell: no token has mask 1 (B45), or gradients do not reach the parameters (B53). The loss mask would tell.'}`,
   'B53.zero': (_, m) => `${percent(m.zeroGradients)} of the trainable tensors have no gradient.`,
+  'B18.temperature': (of) =>
+    `Completions were drawn at temperature ${of('fits')} (${of('gapThere')} nat a token off), declared is ${of('declared')} (${of('gap')}): the engine has settings of its own.`,
+  'B19.scoring': (of) =>
+    `The trainer scores at temperature ${of('fits')} (${of('gapThere')} nat a token off), declared is ${of('declared')} (${of('gap')}).`,
+  'B35.plain': (of) =>
+    `A token is scored by the logits ${of('shift')} place away: ${of('gapThere')} nat a token off there, ${of('gap')} at its own.`,
+  'B37.broadcast': (of) =>
+    `In all of ${of('completions')} completions every token has one and the same log-prob: that of one position, broadcast.`,
+  'B16.suppressed': (of) =>
+    `A least length of ${of('least')} of ${of('most')} tokens forbids the end: ${of('cut')} of ${of('completions')} completions were cut off.`,
   'B55.stale': (of) =>
     `Sampler and trainer agreed on step 1 (${of('first')} nat a token) and later are ${of('later')} apart: the sampler has other weights than are trained.`,
   'B60.memory': (of, m) =>

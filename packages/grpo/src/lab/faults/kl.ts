@@ -44,7 +44,7 @@ export const klFaults: readonly Fault[] = [
         orAs: ['B54'],
       },
       {
-        name: 'k3 without its linear term’s sign: negative',
+        name: 'k3 with its sign turned: negative',
         run: kl(({ logprobs_T }, reference_T) => {
           const d = reference_T.sub(logprobs_T);
           return d.sub(d.expm1());

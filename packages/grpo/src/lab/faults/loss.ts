@@ -119,6 +119,7 @@ export const lossFaults: readonly Fault[] = [
       {
         name: 'the ratio detached',
         run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.mul(0).exp() }),
+        orAs: ['B53'],
       },
     ],
   },

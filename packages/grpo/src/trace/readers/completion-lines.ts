@@ -12,8 +12,11 @@ import { BrokenParts, type Reading } from './reading.js';
 const MOST_ROWS = 4096;
 
 /** Whether the file begins with a row of a table of completions. */
-export const isCompletionLines = ({ head }: Place): boolean =>
-  looksCompleted(head.trimStart().split('\n', 1)[0]!, head.trimStart().includes('\n'));
+export function isCompletionLines({ head }: Place): boolean {
+  const text = head.trim();
+  const [first] = text.split('\n', 1);
+  return looksCompleted(first!, first!.length < text.length || text.endsWith('}'));
+}
 
 /**
  * Reads JSON Lines of completions with ids, masks, rewards or texts: each run of rows of one step is a record.

@@ -1,0 +1,229 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { folderOf, lines } from '../../trace/readers/files.test.helper.js';
+import { grpo } from '../grpo.test.helper.js';
+import { argenLogs, rookworldLog } from './seed-logs.test.helper.js';
+import { cs336Completions, dualTable } from './seed-tables.test.helper.js';
+
+afterEach(() => vi.unstubAllEnvs());
+
+const doctor = (files: Readonly<Record<string, string>>, ...argv: string[]) => {
+  const folder = folderOf(files);
+  return { folder, ended: grpo(folder, 'doctor', ...argv) };
+};
+
+const constant = argenLogs({
+  reward: () => 0.5,
+  deviationOf: () => 0,
+  gradient: () => 0,
+  clipped: () => 1,
+  loss: () => 0,
+});
+const healthy = dualTable({ kl: (step) => 0.002 * (step - 1) });
+const supervised = lines(
+  [1, 2, 3].map((step) => ({ loss: 2 / step, grad_norm: 0.5, learning_rate: 1e-5, epoch: step / 10, step })),
+);
+
+describe('grpo doctor', () => {
+  it('leads with the cause, then with what follows: exit code 1', async () => {
+    const { out, err, code } = await doctor(constant, '.').ended;
+    expect({ err, code }).toEqual({ err: '', code: 1 });
+    const [head, cause, follows, may, judged] = out.split('\n\n');
+    expect(head).toBe('.: TRL metrics, a JSON file a step, 4 log entries.');
+    expect(cause).toMatch(/^WARN {2}The reward is 0\.5 in all 4 entries/);
+    expect(cause).toMatch(
+      /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}GRPO; the checkpoints/s,
+    );
+    expect(follows).toBe('This follows from it:');
+    expect(may).toMatch(/^WARN {2}Loss and gradient are 0 throughout/);
+    expect(judged).toBe('This may follow from it, and may not:');
+    expect(out).toMatch(/checks were made; \d+ could not be, and are no passes: \d+ need step records; /);
+  });
+
+  it('tells signs of one fault under their cause', async () => {
+    const { out, code } = await doctor({ 'run.log': rookworldLog({ miss: () => -5 }) }, 'run.log').ended;
+    expect(code).toBe(1);
+    expect(out).toMatch(/seen too {4}The KL is negative throughout/);
+    expect(out).not.toContain('This is wrong besides');
+  });
+
+  it('passes a healthy run: exit code 0', async () => {
+    const { out, err, code } = await doctor({ 'm.csv': healthy }, 'm.csv').ended;
+    expect({ err, code }).toEqual({ err: '', code: 0 });
+    expect(out).toContain('\n\nNothing wrong was found by the checks that could be made.\n\n');
+  });
+
+  it.each([
+    ['a log', { 'run.jsonl': supervised }, 'run.jsonl'],
+    [
+      'a folder',
+      {
+        'checkpoint-3/trainer_state.json': JSON.stringify({
+          global_step: 3,
+          logging_steps: 1,
+          log_history: supervised
+            .trim()
+            .split('\n')
+            .map((row) => JSON.parse(row) as object),
+        }),
+      },
+      '.',
+    ],
+  ])('judges nothing in %s of supervised training: exit code 2', async (_, files, path) => {
+    const { out, code } = await doctor(files as unknown as Record<string, string>, path).ended;
+    expect(code).toBe(2);
+    expect(out).toContain('Nothing here can be judged.');
+    expect(out).toContain('No GRPO signals here');
+    expect(out).not.toContain('checks were made');
+  });
+
+  it.each([
+    ['is not there', {}, ['nowhere.log'], /nowhere\.log/],
+    ['is empty', { 'run.log': '' }, ['run.log'], /run\.log: the file is empty/],
+    ['tells nothing', { 'run.log': 'hello\n' }, ['run.log'], /none of its 1 lines tells metrics/],
+    ['is missing', {}, [], /the doctor needs one path/],
+    ['is one of two', { 'a.log': '' }, ['a.log', 'a.log'], /the doctor needs one path/],
+  ] as const)('ends with exit code 2 and one message when the path %s', async (_, files, argv, message) => {
+    const { out, err, code } = await doctor(files, ...argv).ended;
+    expect({ out, code }).toEqual({ out: '', code: 2 });
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/^ +at /m);
+  });
+
+  it('counts and names broken lines', async () => {
+    const rows = Array.from({ length: 9 }, (_, i) => ({
+      loss: 0.1,
+      reward: 0.1 * i,
+      reward_std: 0.2,
+      step: i + 1,
+    }));
+    const { out } = await doctor({ 'm.jsonl': `${lines(rows)}{"loss": 0.\n` }, 'm.jsonl').ended;
+    expect(out).toMatch(/^m\.jsonl: .*, 9 log entries, 1 broken line\.$/m);
+    expect(out).toMatch(/Left out as broken: m\.jsonl:10 \(/);
+  });
+});
+
+describe('grpo doctor --json', () => {
+  it('is one object with stable keys, findings first to last', async () => {
+    const { out, err, code } = await doctor(constant, '.', '--json').ended;
+    expect({ err, code }).toEqual({ err: '', code: 1 });
+    expect(out.match(/\n/g)).toHaveLength(1);
+    const told = JSON.parse(out) as Record<string, unknown[]>;
+    expect(Object.keys(told)).toEqual([
+      'path',
+      'kind',
+      'files',
+      'records',
+      'entries',
+      'broken',
+      'notes',
+      'isGrpo',
+      'findings',
+      'judgements',
+    ]);
+    expect(told).toMatchObject({
+      path: '.',
+      records: 0,
+      entries: 4,
+      broken: { count: 0, first: [] },
+      isGrpo: true,
+    });
+    expect(told.files).toHaveLength(4);
+    expect(told.findings![0]).toMatchObject({
+      code: 'B20.log',
+      fault: 'B20',
+      severity: 'warn',
+      level: 4,
+      judged: 1,
+      measured: { entries: 4, reward: 0.5, cut: 1 },
+      evidence: [{ step: 1, text: 'reward', values: { value: 0.5 } }],
+      says: expect.stringMatching(/^The reward is 0\.5 in all 4 entries/),
+    });
+    expect(told.findings![1]).toMatchObject({
+      code: 'B45.zero-log',
+      inducedBy: { code: 'B20.log', sure: true },
+    });
+    expect(told.judgements).toContainEqual(
+      expect.objectContaining({ code: 'B52.log', verdict: 'pass', judged: 1 }),
+    );
+  });
+
+  it('names numbers that JSON lacks', async () => {
+    const rows = [1, 2, 3].map((step) => `{'loss': nan, 'reward': 0.${step}, 'step': ${step}}`).join('\n');
+    const { out } = await doctor({ 'run.log': rows }, 'run.log', '--json').ended;
+    const { findings } = JSON.parse(out) as { findings: { evidence: object[] }[] };
+    expect(findings[0]!.evidence[0]).toEqual({ step: 1, text: 'loss', values: { value: 'NaN' } });
+  });
+});
+
+describe('colours', () => {
+  const ESCAPE = '\u001b[';
+  it.each([
+    ['are not written into a pipe', {}, false],
+    ['are written where they are wanted', { FORCE_COLOR: '1' }, true],
+    ['are not where they are unwanted', { NO_COLOR: '1' }, false],
+  ])('%s', async (_, environment, coloured) => {
+    for (const name of ['FORCE_COLOR', 'NO_COLOR', 'CI']) vi.stubEnv(name, undefined);
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    const { out } = await doctor(constant, '.').ended;
+    expect(out.includes(ESCAPE)).toBe(coloured);
+  });
+});
+
+describe('texts out of a hostile run', () => {
+  const attack =
+    '\u001b[2J\u001b]0;owned\u0007</script><script>alert(1)</script><img src="http://evil/x" onerror=alert(2)>\u202e\u009b31m';
+  const rows = cs336Completions({ keepsStop: false })
+    .replaceAll('"response":"', `"response":${JSON.stringify(attack).slice(0, -1)}${'x'.repeat(100_000)}`)
+    .replaceAll('format_reward', 'a\\u001b[31m_reward');
+  const name = 'a\u001b[31m<b onclick=x>.jsonl';
+
+  it('steer no terminal', async () => {
+    const { out, code } = await doctor({ [name]: rows }, name).ended;
+    expect(code).toBe(1);
+    expect(out).toMatch(/32 of 32 completions open <answer>/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+    expect(out.length).toBeLessThan(5000);
+  });
+
+  it('make no element of the page, which loads nothing', async () => {
+    const { folder, ended } = doctor({ [name]: rows }, name, '--html', 'page.html');
+    expect(await ended).toMatchObject({ code: 1, err: 'Page: page.html\n' });
+    const page = readFileSync(join(folder, 'page.html'), 'utf8');
+    const tags = [...page.matchAll(/<\/?([a-z][a-z0-9]*)([^>]*)>/gi)];
+    const known =
+      'html head meta title style body h1 h2 p div article span code dl dt dd details summary table thead tbody tr th td';
+    expect(tags.map(([, tag]) => tag!).filter((tag) => !known.split(' ').includes(tag))).toEqual([]);
+    expect(
+      tags.filter(([, , attributes]) => /\b(src|href|on\w+|action|style)\s*=/.test(attributes!)),
+    ).toEqual([]);
+    expect(page.slice(0, page.indexOf('</style>'))).not.toMatch(/url\(|@import|https?:/);
+  });
+});
+
+describe('grpo doctor --html', () => {
+  it('shows the cause before all else, with the curves that it cites and their steps', async () => {
+    const { folder, ended } = doctor(
+      { 'run.log': rookworldLog({ miss: () => -5 }) },
+      'run.log',
+      '--html',
+      'page.html',
+    );
+    await ended;
+    const page = readFileSync(join(folder, 'page.html'), 'utf8');
+    const cause = page.slice(page.indexOf('id="cause"'), page.indexOf('This follows from it'));
+    expect(cause).toContain('At step 1 the policy gives its own completions');
+    expect(cause.match(/<polyline/g)).toHaveLength(3);
+    expect(cause).toContain('<code>sequence_logprob_reference</code>, marked: step 1<');
+    expect(page).toMatch(/<details><summary>Checks that were made: \d+<\/summary>/);
+    expect(page).not.toMatch(/(src|href)=|https?:/);
+  });
+
+  it('writes no page when nothing can be read', async () => {
+    const { folder, ended } = doctor({ 'run.log': '' }, 'run.log', '--html', 'page.html');
+    expect((await ended).code).toBe(2);
+    expect(existsSync(join(folder, 'page.html'))).toBe(false);
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import type { Finding } from '../../doctor/finding.js';
+import { registry } from '../../doctor/registry.js';
+import { arrange } from './arrange.js';
+import { curve } from './curve.js';
+import { diagnoseText } from './diagnose.test.helper.js';
+import { place } from './examined.js';
+import { terminalReport } from './report.js';
+import { rookworldLog } from './seed-logs.test.helper.js';
+
+const finding = (
+  code: Finding['code'],
+  severity: Finding['severity'],
+  inducedBy?: Finding['inducedBy'],
+): Finding => ({
+  code,
+  fault: code.slice(0, 3) as Finding['fault'],
+  severity,
+  level: 4,
+  steps: [],
+  judged: 1,
+  measured: {},
+  evidence: [],
+  ...(inducedBy && { inducedBy }),
+});
+const codes = (findings: readonly Finding[]) => findings.map(({ code }) => code);
+
+describe('findings are arranged', () => {
+  it('around the one that leads', () => {
+    const by = (sure: boolean) => ({ code: 'B38.log' as const, sure });
+    const found = arrange([
+      finding('B38.log', 'warn'),
+      finding('B38.repeat', 'fail'),
+      finding('B51.log', 'fail', by(true)),
+      finding('B54.rate', 'inform', by(false)),
+      finding('B58.log', 'warn', by(false)),
+      finding('B06.log', 'warn'),
+    ]);
+    expect(
+      Object.fromEntries(Object.entries(found).map(([standing, list]) => [standing, codes(list)])),
+    ).toEqual({
+      cause: ['B38.log'],
+      sign: ['B38.repeat'],
+      follows: ['B51.log'],
+      'may follow': ['B58.log'],
+      besides: ['B06.log'],
+      'to know': ['B54.rate'],
+    });
+  });
+
+  it('without one where all only informs', () => {
+    const found = arrange([finding('B09.log', 'inform'), finding('B09.prompt', 'inform')]);
+    expect(found.cause).toEqual([]);
+    expect(codes(found['to know'])).toEqual(['B09.log', 'B09.prompt']);
+  });
+});
+
+it.each([40, 60, 100])('a report fits into %i columns', async (width) => {
+  const diagnosed = await diagnoseText('run.log', rookworldLog({ miss: () => -5 }));
+  const { kind, files, notes, broken, series } = diagnosed.reading;
+  const examined = {
+    path: 'run.log',
+    kind,
+    files,
+    records: 0,
+    entries: series!.entries.length,
+    broken,
+    notes,
+    isGrpo: true,
+  };
+  const lines = terminalReport(examined, diagnosed, registry, width).split('\n');
+  expect(lines.length).toBeGreaterThan(20);
+  // A name longer than a line stands alone.
+  expect(lines.filter((line) => line.length > width && line.trim().includes(' '))).toEqual([]);
+});
+
+describe('a place', () => {
+  it.each([
+    [
+      { step: 3, prompt: 1, completion: 5, token: 2, text: 'a "b"', values: { id: 7 } },
+      'step 3, prompt 1, completion 5, token 2: "a \\"b\\"" · id 7',
+    ],
+    [{ step: 1, text: 'grad_norm', values: { value: 0 } }, 'step 1: grad_norm 0'],
+    [{ step: 1, values: { kl: 0.25, beta: 1e-7 } }, 'step 1: kl 0.25, beta 1e-7'],
+    [{ text: 'the answer' }, '"the answer"'],
+  ])('is written down to the token', (evidence, text) => expect(place(evidence)).toBe(text));
+});
+
+describe('a curve', () => {
+  const series = (values: readonly number[]) => ({
+    entries: values.map((loss, i) => ({ step: i + 1, values: { loss } })),
+    producer: { name: 'test' },
+  });
+
+  it('leaves a gap where a value is no number, and marks steps within it alone', () => {
+    const figure = curve(series([1, 2, Number.NaN, 3, 2]), 'loss', [2, 9]);
+    expect(figure.match(/<polyline/g)).toHaveLength(2);
+    expect(figure.match(/class="mark"/g)).toHaveLength(1);
+    expect(figure).toContain('marked: step 2<');
+  });
+
+  it('of one value lies in the middle, of fewer than two entries is none', () => {
+    expect(curve(series([5, 5]), 'loss')).toContain('70.0,73.0 628.0,73.0');
+    expect(curve(series([5]), 'loss')).toBe('');
+    expect(curve(series([1, 2]), 'reward')).toBe('');
+  });
+
+  it('of many entries stays small', () => {
+    const figure = curve(series(Array.from({ length: 50_000 }, (_, i) => Math.sin(i / 1000))), 'loss');
+    expect(figure.length).toBeLessThan(30_000);
+  });
+});
