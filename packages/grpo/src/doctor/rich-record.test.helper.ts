@@ -13,7 +13,7 @@ export interface Rich {
   step?: number;
   /** Declares penalties, which the sampler applies from the second token on. */
   penalties?: boolean;
-  /** Declares an entropy bonus, and adds it. */
+  /** Declares an entropy bonus, and adds it; and a least length. */
   bonus?: boolean;
 }
 
@@ -112,6 +112,7 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
       groupSize: G,
       maxPromptTokens: 64,
       maxNewTokens: 64,
+      minNewTokens: bonus ? 2 : 0,
       temperature: 1,
       topP: 1,
       topK: 0,
@@ -193,6 +194,14 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
         { temperature: 1, mean: 1e-6, max: 1e-5, tokens: 50 },
         { temperature: 0.7, mean: 0.2, max: 1, tokens: 50 },
       ],
+      plainScoring: [
+        { temperature: 1, shift: 0, gap: 1e-6 },
+        { temperature: 0.7, shift: 0, gap: 0.2 },
+        { temperature: 1, shift: 1, gap: 3 },
+      ].map(({ gap, ...setting }) => {
+        const difference = { mean: gap, max: gap, tokens: 50 };
+        return { ...setting, policy: difference, sampler: { ...difference } };
+      }),
       canaries: [
         { kind: 'right', reward: 'right', value: 1, least: 1 },
         { kind: 'empty', reward: 'right', value: 0, most: 0 },

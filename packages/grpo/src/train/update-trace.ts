@@ -31,12 +31,14 @@ export class UpdateTrace {
    * @param executed - how many micro-batches of the update the optimizer has the gradients of by now
    */
   add(batch: MicroBatch, scores: TokenScores, terms: LossOutput['terms'], executed: number): void {
-    this.#executed = executed;
-    this.#members.push(...batch.members);
     const ids = batch.groups.flatMap(({ prompt, completions }) =>
       completions.map((completion) => ({ prompt, completion })),
     );
     for (const [i, b] of batch.members.entries()) this.scored.set(b, ids[i]!);
+    // Scored, but without effect: it is no part of the update.
+    if (executed === this.#executed) return;
+    this.#executed = executed;
+    this.#members.push(...batch.members);
     this.#push('policyLogprobs', scores.logprobs_T);
     this.#push('entropies', scores.entropies_T);
     this.#push('ratios', terms.ratio_T);

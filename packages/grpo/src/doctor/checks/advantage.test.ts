@@ -122,16 +122,16 @@ testStepCheck('B34.raw', [
 testStepCheck('B34.sum', [
   {
     name: 'centred by what it should not be',
-    plant: ({ advantages }) => void advantages!.fill(0.1, 4, 8),
+    plant: ({ advantages }) => void advantages!.fill(0.1, 8, 12),
     verdict: 'fail',
-    evidence: { prompt: 1 },
+    evidence: { prompt: 2 },
   },
   { name: 'rounding in float32 of equal rewards, 0.2', plant: inFloat32(0.2), verdict: 'pass' },
   { name: 'rounding in float32 of equal rewards, 5.7', plant: inFloat32(5.7), verdict: 'pass' },
   { name: 'rounding in float32 of equal rewards, 250', plant: inFloat32(250), verdict: 'pass' },
   {
     name: 'clipped as declared',
-    plant: all(({ advantages }) => void advantages!.fill(0.1, 4, 8), declare({ advantageClip: 2 })),
+    plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantageClip: 2 })),
     verdict: 'not applicable',
   },
 ]);

@@ -105,3 +105,21 @@ testStepCheck('B16.cut', [
     measured: { share: 1 },
   },
 ]);
+
+testStepCheck('B16.suppressed', [
+  {
+    name: 'the end forbidden for most of the room',
+    plant: ({ declared, completions }) => {
+      declared!.minNewTokens = 60;
+      completions!.finish!.fill('length');
+    },
+    verdict: 'warn',
+  },
+  {
+    name: 'completions that end all the same',
+    plant: ({ declared }) => {
+      declared!.minNewTokens = 60;
+    },
+    verdict: 'pass',
+  },
+]);

@@ -138,7 +138,7 @@ testStepCheck('B01.markup', [
   {
     name: 'headers in the answers',
     plant: ({ completions }) => {
-      completions!.texts!.fill('x<|user|>y', 4, 7);
+      completions!.texts!.fill('x<|user|>y', 4, 12);
     },
     verdict: 'warn',
     evidence: { completion: 4 },

@@ -39,9 +39,15 @@ export const klFaults: readonly Fault[] = [
     title: 'KL explosion or impossible values',
     variants: [
       {
-        name: 'a learning rate that throws the policy away, for 4 steps',
-        run: () => ({ settings: ['objective.beta=0.001', 'optimizer.learningRate=1'], steps: 4 }),
-        orAs: ['B54'],
+        name: 'a learning rate that throws the policy away between updates',
+        run: () => ({
+          settings: [
+            'objective.beta=0.001',
+            'objective.oldLogprobs=sampler',
+            'objective.iterations=4',
+            'optimizer.learningRate=0.3',
+          ],
+        }),
       },
       {
         name: 'k3 with its sign turned: negative',

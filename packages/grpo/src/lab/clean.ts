@@ -1,0 +1,120 @@
+/** Runs in which nothing is wrong: what the doctor says of them is a false alarm, unless it is explained. */
+import type { LabRun } from './run.js';
+import { lettersTask } from './task.js';
+
+export interface CleanRun extends LabRun {
+  name: string;
+  /** Warnings that are true of such a run, by code, with the reason. */
+  explained?: Readonly<Record<string, string>>;
+}
+
+const TRUNCATES = 'Top-p, top-k, min-p and penalties draw from another distribution than is trained.';
+
+/** Steps of a clean run, unless it says otherwise. */
+const STEPS = 5;
+
+const settings: Record<string, readonly string[]> = {
+  dapo: [],
+  grpo: ['objective.loss=grpo'],
+  'grpo, β': ['objective.loss=grpo', 'objective.beta=0.05'],
+  'dapo, β': ['objective.beta=0.1'],
+  'old log-probs computed again': ['objective.oldLogprobs=recompute'],
+  'old log-probs of the sampler': ['objective.oldLogprobs=sampler', 'objective.clipHigh=0.28'],
+  'several passes': ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'objective.beta=0.02'],
+  'several updates a pass': [
+    'objective.oldLogprobs=recompute',
+    'objective.minibatches=2',
+    'objective.iterations=2',
+  ],
+  'rewards scaled by batch': ['objective.scaleRewards=batch'],
+  'rewards not scaled': ['objective.scaleRewards=none'],
+  'small micro-batches': ['train.microBatchTokens=50', 'objective.beta=0.05'],
+  'one completion a micro-batch': ['train.microBatchTokens=1', 'objective.loss=grpo'],
+  'a small learning rate': ['optimizer.learningRate=1e-6', 'optimizer.warmupSteps=2'],
+  'a large learning rate': ['optimizer.learningRate=1e-2', 'objective.beta=0.05'],
+  'a falling learning rate': ['optimizer.schedule=cosine', 'optimizer.weightDecay=0.1'],
+  'groups of 2': ['rollout.group=2', 'rollout.prompts=8'],
+  'groups of 3': ['rollout.group=3'],
+  'groups of 16': ['rollout.group=16', 'rollout.prompts=2'],
+  'one prompt': ['rollout.prompts=1', 'rollout.group=8'],
+  cold: ['rollout.temperature=0.6'],
+  hot: ['rollout.temperature=1.3', 'objective.beta=0.05'],
+  'no room to end': ['rollout.maxNewTokens=3'],
+  'much room': ['rollout.maxNewTokens=48', 'rollout.temperature=1.2'],
+};
+
+const truncating: Record<string, readonly string[]> = {
+  'top-p': ['rollout.topP=0.9'],
+  'top-k': ['rollout.topK=8'],
+  'min-p': ['rollout.minP=0.05'],
+  penalties: ['rollout.presencePenalty=0.5', 'rollout.frequencyPenalty=0.2'],
+  'repetition penalty': ['rollout.repetitionPenalty=1.2', 'rollout.temperature=0.9'],
+  'least length': ['rollout.minNewTokens=3'],
+};
+
+const tasks = (): CleanRun[] => [
+  { name: 'stop string', task: lettersTask({ stop: ['.'] }) },
+  { name: 'system message', task: lettersTask({ system: 'Put the letters in order.' }) },
+  { name: 'long and short prompts', task: lettersTask({ lengths: [2, 22, 3, 12] }) },
+  {
+    name: 'right or wrong',
+    task: lettersTask({ rewards: { right: (completion, { answer }) => Number(completion === answer) } }),
+  },
+  {
+    name: 'negative rewards',
+    task: lettersTask({
+      rewards: { brief: (completion) => -completion.length, ends: (c) => (c.endsWith('.') ? 0 : -3) },
+    }),
+  },
+  {
+    name: 'rewards without opinion',
+    task: lettersTask({
+      rewards: { right: (completion) => (completion.length % 3 === 0 ? null : completion.length / 7) },
+    }),
+  },
+  {
+    name: 'a reward that fails now and then',
+    settings: ['onRewardError=drop'],
+    task: lettersTask({
+      rewards: {
+        judge: (completion) => {
+          if (completion.includes('h')) throw new Error('judge unreachable');
+          return completion.length / 9;
+        },
+      },
+    }),
+    explained: {
+      'B22.failures': 'The judge does fail.',
+      'B22.log': 'The judge does fail.',
+    },
+  },
+  { name: 'the end pads', policy: { padIsEnd: true } },
+];
+
+const policies = (['gpt2', 'llama', 'qwen2', 'qwen3'] as const).flatMap((family) =>
+  (['float32', 'bfloat16'] as const).map(
+    (dtype): CleanRun => ({
+      name: `${family} in ${dtype}`,
+      policy: { family, dtype },
+      settings: ['objective.beta=0.05', 'objective.oldLogprobs=recompute', 'objective.iterations=2'],
+    }),
+  ),
+);
+
+/** All of them, at one seed. */
+export function cleanRuns(seed = 0): CleanRun[] {
+  const named = (table: Record<string, readonly string[]>, more: Partial<CleanRun> = {}): CleanRun[] =>
+    Object.entries(table).map(([name, own]) => ({ name, settings: own, ...more }));
+  const explained = Object.fromEntries(
+    ['B18.override', 'B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]),
+  );
+  const all = [...named(settings), ...named(truncating, { explained }), ...tasks(), ...policies];
+  return [...all, learning].map((run) => ({ steps: STEPS, seed, ...run }));
+}
+
+/** A run that learns its task: what is sick at its beginning is health at its end. */
+const learning: CleanRun = {
+  name: 'learning, 40 steps',
+  steps: 40,
+  settings: ['optimizer.learningRate=3e-3', 'rollout.prompts=6'],
+};
