@@ -86,12 +86,16 @@ export const commandInfos = [
   {
     name: 'doctor',
     summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
-    usage: 'doctor PATH [--html FILE] [--json]',
+    usage: 'doctor PATH [--html FILE] [--json] | doctor --selftest [--json]',
     flags: {
       html: {
         type: 'string',
         value: 'FILE',
         help: 'Also write one HTML page, with the curves that findings cite',
+      },
+      selftest: {
+        type: 'boolean',
+        help: 'Plant every known fault in small runs and show which are named, and what clean runs alarm',
       },
       json: { type: 'boolean', help: 'One JSON object in place of the report' },
     },

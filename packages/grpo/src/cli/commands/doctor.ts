@@ -18,6 +18,12 @@ const [NARROW, WIDE] = [40, 100];
  * when nothing could be read or judged.
  */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
+  if (flags.selftest) {
+    if (operands.length > 0) throw new UsageError('--selftest makes its own runs: it takes no path');
+    // The only part that trains: reading a run needs no tensor engine.
+    const { runSelftest } = await import('../doctor/selftest.js');
+    return runSelftest(flags.json === true);
+  }
   const [path, ...more] = operands;
   if (path === undefined || more.length > 0) {
     throw new UsageError('the doctor needs one path', {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { folderOf, lines } from '../../trace/readers/files.test.helper.js';
 import { grpo } from '../grpo.test.helper.js';
-import { argenLogs, rookworldLog } from './seed-logs.test.helper.js';
-import { cs336Completions, dualTable } from './seed-tables.test.helper.js';
+import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
+import { cs336Completions, cs336Log, dualTable } from './seed-tables.test.helper.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -48,6 +48,21 @@ describe('grpo doctor', () => {
     expect(out).not.toContain('This is wrong besides');
   });
 
+  it.each([
+    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats a token/],
+    ['003', 'out.log', nanoGptLog({ masks: () => 0 }), /^FAIL {2}No position was masked in 4 of 4 entries/],
+    [
+      '004',
+      'wandb.jsonl',
+      cs336Log({ format: () => 0, answer: () => 0 }),
+      /^WARN {2}rewards\/format\/mean is 0 in all 40/,
+    ],
+  ])('leads with the cause of seed %s', async (_, name, text, cause) => {
+    const { out, code } = await doctor({ [name]: text }, name).ended;
+    expect(code).toBe(1);
+    expect(out.split('\n\n')[1]).toMatch(cause);
+  });
+
   it('passes a healthy run: exit code 0', async () => {
     const { out, err, code } = await doctor({ 'm.csv': healthy }, 'm.csv').ended;
     expect({ err, code }).toEqual({ err: '', code: 0 });
@@ -67,6 +82,23 @@ describe('grpo doctor', () => {
             .split('\n')
             .map((row) => JSON.parse(row) as object),
         }),
+      },
+      '.',
+    ],
+    [
+      'a run folder of our own',
+      {
+        'config.json': '{}',
+        'metrics.jsonl': lines(
+          [1, 2].map((step) => ({
+            step,
+            loss: 3,
+            grad_norm: 1,
+            'completions/mean_length': 20,
+            step_tokens: 9,
+          })),
+        ),
+        'eval.jsonl': lines([{ step: 2, greedy: { reward: 0.3 } }]),
       },
       '.',
     ],

@@ -27,7 +27,7 @@ const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : 
 export function summaryOf({ kind, records, entries, broken }: Examined): string {
   return [
     printable(kind),
-    ...(records > 0 ? [count(records, 'step record', 'step records')] : []),
+    ...(records > 0 && !kind.includes('step record') ? [count(records, 'step record', 'step records')] : []),
     ...(entries > 0 ? [count(entries, 'log entry', 'log entries')] : []),
     ...(broken.count > 0 ? [count(broken.count, 'broken line', 'broken lines')] : []),
   ].join(', ');
@@ -114,7 +114,9 @@ export function coverage(
 /** The names that most lists have, with how many do. */
 function mostOf(lists: readonly (readonly string[])[]): string {
   const counts = new Map<string, number>();
-  for (const name of lists.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  // What stands behind a colon says why.
+  for (const name of lists.flat().map((text) => text.split(':', 1)[0]!))
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
   return most.map(([name, times]) => `${name} (${times})`).join(', ');
 }

@@ -82,6 +82,12 @@ it('seed 001: totals that run on over the padding are named before the scoring',
   );
 });
 
+it('seed 001: both faults in one log are both named', async () => {
+  const { sick, findings } = await diagnoseText('run.log', rookworldLog({ padding: 250, miss: () => -5 }));
+  expect(sick).toEqual(['B38.log', 'B51.log', 'B14.log']);
+  expect(findings[2]!.inducedBy).toBeUndefined();
+});
+
 describe('seed 002', () => {
   it('leads with the KL of step 1 in the table, and says what it cannot tell', async () => {
     const text = dualTable({ kl: (step) => 1.007 + 0.01 * Math.sin(step), cut: () => 0.4 });

@@ -5,6 +5,8 @@ import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '..
 import { groupsOf, isFlat, smallest } from '../statistics.js';
 
 const GOLD_MISSED = 0.1;
+/** Fewer are answers that lack something else, as a strict grader finds them in health. */
+const SEVERAL = 3;
 
 export const gradingChecks = [
   stepCheck({
@@ -13,7 +15,7 @@ export const gradingChecks = [
     stage: 'reward',
     kind: 'heuristic',
     level: 4,
-    threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions end in the reference answer`,
+    threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions, and fewer than ${SEVERAL}, end in the reference answer`,
     source: 'proposal; seed 001: exact match on text that legally ends in more than the answer',
     remedy: 'Read such completions: grader too strict on spaces, units, or form?',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -35,7 +37,9 @@ export const gradingChecks = [
           : [];
       });
       const measured = { unrewarded: unrewarded.length, missed: missed.length };
-      return missed.length > GOLD_MISSED * unrewarded.length ? warn(measured, missed) : pass(measured);
+      return missed.length >= Math.max(SEVERAL, GOLD_MISSED * unrewarded.length)
+        ? warn(measured, missed)
+        : pass(measured);
     },
   }),
   stepCheck({

@@ -32,7 +32,7 @@ export const scoringLogChecks = [
       'seed 001: totals of −1072 and −1192 again and again for different texts; they held 200 tokens of padding',
     remedy: 'Sum over the completion’s own tokens: stop at its end token, not at the width of the batch.',
     consequence,
-    induces: ['B38', 'B46', 'B51'],
+    induces: ['B46'],
     settles: 'The total of one completion scored alone, without padding.',
     needs: ['sequence_logprob_reference/equal', 'sequence_logprob_reference/spread'],
     test(log) {
@@ -145,7 +145,8 @@ export const scoringLogChecks = [
     stage: 'kl',
     kind: 'identity',
     level: 3,
-    threshold: 'KL of step 1 at most 0.01 nat a token in absolute value; entries of one step only',
+    threshold:
+      'KL of step 1 at most 0.01 nat a token in absolute value; entries of one step only, with one update a rollout',
     source:
       'identity: before any update the reference is the policy; seed 002 began with 1.007 and 0.46, seed 001 with −4 to −6',
     remedy:
@@ -164,8 +165,12 @@ export const scoringLogChecks = [
   }),
 ];
 
-/** The entry that has the KL of the first step alone; one of an evaluation may come before it. */
-function klOfStepOne({ series: { entries, stepsPerEntry } }: LogView): MetricsEntry | undefined {
+/**
+ * The entry that has the KL of the first step alone; one of an evaluation may come before it. Of several updates from a
+ * rollout, the later ones have a KL of their own.
+ */
+function klOfStepOne({ series: { entries, stepsPerEntry }, declared }: LogView): MetricsEntry | undefined {
+  if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
   return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
 }

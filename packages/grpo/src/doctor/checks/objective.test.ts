@@ -21,7 +21,8 @@ const sequences = (record: StepRecord) => {
   const update = record.updates![1]!;
   let at = 0;
   for (const length of record.scored!.lengths!) {
-    const own = update.ratios!.subarray(at, (at += length));
+    const own = update.ratios!.subarray(at, at + length);
+    at += length;
     own.fill(Math.exp(own.reduce((sum, ratio) => sum + Math.log(ratio), 0) / length));
   }
 };

@@ -143,7 +143,7 @@ export const stepWords: Record<string, Words> = {
   'B51.anchor': (of) =>
     `The reference’s weights changed ${of('changes')} times over ${of('records')} records: it is no anchor.`,
   'B51.start': (of, m) =>
-    `On the first step policy and reference differ by ${of('mean')} nat a token. ${m.sampler ? 'The policy agrees with the sampler unless another finding says so: then the reference is not the model that training began with.' : 'Cannot tell which is wrong: another reference model (B51), or a policy scored in training mode (B38). The policy scored twice would tell: different numbers are dropout.'}`,
+    `On the first step policy and reference differ by ${of('mean')} nat a token. ${m.sampler ? 'Unless another finding says that the policy is scored wrongly, the reference is not the model that training began with.' : 'Cannot tell which is wrong: another reference model (B51), or a policy scored in training mode (B38). The policy scored twice would tell: different numbers are dropout.'}`,
   'B52.lost': (of, m) =>
     `Only ${percent(m.share)} of the weights changed in an update (learning rate ${of('learningRate')}, ${m.dtype}): the rest was rounded away.`,
   'B52.weights': (of) =>

@@ -96,7 +96,9 @@ function readMetrics(
   const timings = join(path, 'timings.jsonl');
   if (existsSync(timings)) addTimings(collected.entries, timings, broken);
   const version = record?.versions.grpo;
-  return seriesOf(collected, { producer: ours, ...(version !== undefined && { version }) });
+  // Supervised training has evaluations with rewards too.
+  const isGrpo = collected.names.has('reward');
+  return seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
 }
 
 function readRows(file: string, collector: Collector, broken: BrokenParts, prefix: string): void {

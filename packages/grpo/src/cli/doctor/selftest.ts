@@ -1,0 +1,65 @@
+import pc from 'picocolors';
+import type { Measured } from '../../doctor/outcome.js';
+import { written } from '../../doctor/words/index.js';
+import { type CleanVerdict, type FaultVerdict, type SelftestSummary, selftest } from '../../lab/selftest.js';
+import { EXIT } from '../command.js';
+
+const CODE = 5;
+const VARIANT = 50;
+
+/**
+ * `grpo doctor --selftest`: runs every fault that a run of ours can hold and every clean run, and shows what the doctor
+ * found. Exit code 0 when each fault was named and no clean run alarmed, else 1.
+ *
+ * @param json - one JSON object a line: every fault, every clean run, and last the counts
+ */
+export async function runSelftest(json: boolean): Promise<number> {
+  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const jsonLine = (value: object) => say(JSON.stringify(value));
+  if (!json) say('Faults, and what the doctor found: the cause first; ~ is a warning.\n');
+  let last = '';
+  let clean = 0;
+  const summary = await selftest({
+    onFault(verdict) {
+      if (json) return jsonLine(verdict);
+      if (verdict.code !== last) say(`${pc.bold(verdict.code)}  ${verdict.title}`);
+      last = verdict.code;
+      say(faultLine(verdict));
+    },
+    onClean(verdict) {
+      if (json) return jsonLine(verdict);
+      if (clean++ === 0) say('\nClean runs that it did not pass in silence:\n');
+      for (const line of alarmLines(verdict)) say(line);
+    },
+  });
+  if (json) jsonLine(summary);
+  else say(`\n${summaryText(summary)}`);
+  const good = summary.named === summary.variants && summary.falseFailures + summary.falseWarnings === 0;
+  return good ? 0 : EXIT.error;
+}
+
+function faultLine({ variant, found, detected, named }: FaultVerdict): string {
+  const mark = named ? pc.green('named') : detected ? pc.yellow('found') : pc.red('missed');
+  const codes = found.map(({ code, severity }) => (severity === 'warn' ? `${code}~` : code));
+  return `${' '.repeat(CODE)}${variant.padEnd(VARIANT)} ${mark}  ${codes.join(' ')}`;
+}
+
+function alarmLines({ run, alarms }: CleanVerdict): string[] {
+  return alarms.map(({ code, severity, steps, measured, explained }) => {
+    const mark = explained ? pc.cyan('true') : severity === 'fail' ? pc.red('FALSE') : pc.yellow('false');
+    const why = explained ?? numbers(measured);
+    return `${' '.repeat(CODE)}${run.padEnd(30)} ${mark}  ${code}${severity === 'warn' ? '~' : ''} on ${steps} steps: ${why}`;
+  });
+}
+
+const numbers = (measured: Measured) =>
+  Object.entries(measured)
+    .map(([name, value]) => `${name} ${written(value)}`)
+    .join(', ');
+
+function summaryText({ faults, variants, detected, named, ...clean }: SelftestSummary): string {
+  return [
+    `${faults} faults in ${variants} variants: ${detected} detected, ${named} named first.`,
+    `${clean.cleanSteps} clean steps: ${clean.falseFailures} false failures, ${clean.falseWarnings} false warnings.`,
+  ].join('\n');
+}

@@ -1,0 +1,193 @@
+import { testLogCheck, times } from '../planted.test.helper.js';
+
+const everyStep = { stepsPerEntry: 1 };
+
+testLogCheck('B20.log', [
+  {
+    name: 'the fallback throughout',
+    metrics: { reward: times(4, 0.5), reward_std: times(4, 0) },
+    verdict: 'warn',
+    measured: { reward: 0.5 },
+  },
+  {
+    name: 'a reward that moves once',
+    metrics: { reward: [0, 0, 0.1, 0], reward_std: [0, 0, 0.2, 0] },
+    verdict: 'pass',
+  },
+  { name: 'two entries', metrics: { reward: [0.5, 0.5], reward_std: [0, 0] }, verdict: 'not applicable' },
+]);
+
+testLogCheck('B30.log', [
+  {
+    name: 'flat while all is wrong',
+    metrics: { frac_reward_zero_std: [0.5, ...times(6, 1)], reward: [0.2, ...times(6, 0)] },
+    verdict: 'warn',
+    evidence: { step: 2 },
+  },
+  {
+    name: 'flat because all is right',
+    metrics: { frac_reward_zero_std: [0.5, ...times(6, 1)], reward: [0.2, ...times(6, 1)] },
+    verdict: 'inform',
+    measured: { learnt: true },
+  },
+  {
+    name: 'never the same: B20.log’s',
+    metrics: { frac_reward_zero_std: times(6, 1), reward: times(6, 0) },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B53.log', [
+  {
+    name: 'differences and no gradient',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    series: everyStep,
+    verdict: 'fail',
+    measured: { dead: 4 },
+  },
+  {
+    name: 'one step without',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: [1, 0, 1, 1] },
+    series: everyStep,
+    verdict: 'warn',
+    evidence: { step: 2 },
+  },
+  {
+    name: 'what differed was masked',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    declared: { maskTruncated: true },
+    verdict: 'warn',
+  },
+  {
+    name: 'averaged entries',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    series: { stepsPerEntry: 10 },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no differences',
+    metrics: { frac_reward_zero_std: times(4, 1), grad_norm: times(4, 0) },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'reward_std over the batch tells nothing of groups',
+    metrics: { reward_std: times(4, 0.3), grad_norm: times(4, 0) },
+    series: { rewardDeviation: 'batch' },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'reward_std over groups does',
+    metrics: { reward_std: times(4, 0.3), grad_norm: times(4, 0) },
+    series: { rewardDeviation: 'groups' },
+    verdict: 'fail',
+  },
+]);
+
+testLogCheck('B30.gradient', [
+  {
+    name: 'a gradient out of nothing',
+    metrics: { frac_reward_zero_std: [1, 0.5, 1], grad_norm: [0.3, 1, 0] },
+    declared: { beta: 0 },
+    verdict: 'fail',
+    evidence: { step: 1 },
+  },
+  {
+    name: 'what TRL leaks',
+    metrics: { frac_reward_zero_std: [1, 1], grad_norm: [2e-3, 1e-4] },
+    declared: { beta: 0 },
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL has a gradient',
+    metrics: { frac_reward_zero_std: [1], grad_norm: [0.3] },
+    declared: { beta: 0.1 },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'experts have a loss of their own',
+    metrics: { frac_reward_zero_std: [1], grad_norm: [0.3], aux_loss: [1] },
+    declared: { beta: 0 },
+    verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B28.log', [
+  {
+    name: 'a format that never pays',
+    metrics: {
+      reward: times(25, (i) => i / 25),
+      'rewards/strict/mean': times(25, 0),
+      'rewards/strict/std': times(25, 0),
+    },
+    verdict: 'warn',
+    measured: { name: 'strict' },
+  },
+  {
+    name: 'a reward that all earn',
+    metrics: { reward: times(25, 1), 'rewards/form/mean': times(25, 1) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty that nobody pays',
+    metrics: { reward: times(25, 1), 'rewards/overlong_penalty/mean': times(25, 0) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty that all pay',
+    metrics: { reward: times(25, 1), 'rewards/overlong_penalty/mean': times(25, -1) },
+    verdict: 'warn',
+  },
+]);
+
+testLogCheck('B06.log', [
+  {
+    name: 'a format that is never fulfilled',
+    metrics: { 'rewards/format/mean': times(20, 0), 'completions/clipped_ratio': times(20, 0.1) },
+    verdict: 'warn',
+  },
+  {
+    name: 'nothing ends',
+    metrics: { 'rewards/format/mean': times(20, 0), 'completions/clipped_ratio': times(20, 1) },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B26.log', [
+  {
+    name: 'form up, answers down',
+    metrics: {
+      reward: times(60, (i) => i + (i % 2)),
+      'rewards/accuracy/mean': times(60, (i) => -i + (i % 3)),
+    },
+    verdict: 'warn',
+    evidence: { text: 'accuracy' },
+  },
+  {
+    name: 'both up',
+    metrics: { reward: times(60, (i) => i + (i % 2)), 'rewards/accuracy/mean': times(60, (i) => i) },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B22.log', [
+  { name: 'every entry', metrics: { reward_failures: times(10, 2) }, verdict: 'warn' },
+  {
+    name: 'one in a hundred',
+    metrics: { reward_failures: times(100, (i) => (i === 7 ? 1 : 0)) },
+    verdict: 'inform',
+    evidence: { step: 8 },
+  },
+]);
+
+testLogCheck('B58.log', [
+  {
+    name: 'training up, evaluation down',
+    metrics: { reward: times(12, (i) => i + (i % 2)), eval_reward: times(12, (i) => -i + (i % 3)) },
+    verdict: 'warn',
+  },
+  {
+    name: 'a noisy evaluation',
+    metrics: { reward: times(6, (i) => i + (i % 2)), eval_reward: [0.5, 0.46, 0.52, 0.47, 0.45, 0.48] },
+    verdict: 'pass',
+  },
+]);
