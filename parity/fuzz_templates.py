@@ -25,7 +25,7 @@ VARIABLES = {
 
 TEXTS = [
     "'a'", "'b c'", "''", "' x\\n'", "'ab,cd'", '"it\'s"', "'e\u0301'", "'\U0001f642z'", "'3'", "' 4.5 '", "'\u00df'", "'aXbX'", "'Hello World-foo'",
-    "'\u03a3\u0391\u03a3'", "'<b>&'", "'\\t '", "'q\u0085\ufeff'", "'\\\\n'", "'</think>'", "'a\\r\\nb\\x0bc'", "'1_000'", "'-7'", "'inf'", "'\U00010400'",
+    "'\u03a3\u0391\u03a3'", "'<b>&'", "'\\t '", "'q\u0085\ufeff'", "'\\\\n'", "'</musing>'", "'a\\r\\nb\\x0bc'", "'1_000'", "'-7'", "'inf'", "'\U00010400'",
     "s", "t", "u", "bos", "messages[0].content", "messages[1]['role']", "tool.description",
 ]  # fmt: skip
 TEXT_FILTERS = [
@@ -34,7 +34,7 @@ TEXT_FILTERS = [
 ]  # fmt: skip
 TEXT_METHODS = [
     "strip()", "lstrip()", "rstrip()", "strip('a ')", "lstrip('\\n')", "upper()", "lower()", "capitalize()", "replace('a', 'Z')", "replace('', '_', 2)",
-    "removeprefix('a')", "removesuffix('X')", "join(['p', 'q'])", "split(' ')[0]", "split('X')[-1]", "split('</think>')[-1].lstrip('\\n')",
+    "removeprefix('a')", "removesuffix('X')", "join(['p', 'q'])", "split(' ')[0]", "split('X')[-1]", "split('</musing>')[-1].lstrip('\\n')",
 ]  # fmt: skip
 JSON_ARGUMENTS = ["", "(indent=2)", "(sort_keys=true)", "(separators=(',', ':'))", "(false, 4)", "(indent=0)", "(indent='\\t')"]
 SLICES = ["::-1", ":2", "1:", "-2:", "::2", "1:3", ":-1", "3:0:-1", "-1::-2", "n:", ":none"]

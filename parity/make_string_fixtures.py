@@ -23,14 +23,14 @@ def flagged(base: str) -> list[dict]:
     """Added tokens with each flag; the flags change what happens to the text around and to text that is not yet NFC."""
     plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
     wanted = [
-        ("<|im_start|>", {"lstrip": True, "special": True}),
-        ("<|im_end|>", {"rstrip": True, "special": True}),
-        ("<think>", {"lstrip": True, "rstrip": True}),
-        ("</think>", {"normalized": True}),
+        ("<|turn|>", {"lstrip": True, "special": True}),
+        ("<|/turn|>", {"rstrip": True, "special": True}),
+        ("<musing>", {"lstrip": True, "rstrip": True}),
+        ("</musing>", {"normalized": True}),
         ("\u00e9\u00e9", {"normalized": True, "lstrip": True}),
         ("the miller", {}),
         ("the", {"normalized": True}),
-        ("<|im", {}),
+        ("<|/tu", {}),
     ]
     kept = [token for token in definition(base)["added_tokens"] if token["content"] not in dict(wanted)]
     tokens = kept + [plain | {"content": content} | flags for content, flags in wanted]

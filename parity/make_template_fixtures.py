@@ -1,5 +1,5 @@
-"""What transformers renders: every conversation with every template of template_cases.py (fixtures/text/templates.json),
-and the snippets of snippet_cases.py (fixtures/text/snippets.json).
+"""What transformers renders: every conversation of template_cases.py with every template of
+chat_templates.py (fixtures/text/templates.json), and the snippets of snippet_cases.py (fixtures/text/snippets.json).
 
     python parity/make_template_fixtures.py
 """
@@ -7,8 +7,9 @@ and the snippets of snippet_cases.py (fixtures/text/snippets.json).
 import json
 from pathlib import Path
 
+from chat_templates import TEMPLATES
 from snippet_cases import MESSAGES, SNIPPETS, VALUES
-from template_cases import CONVERSATIONS, TEMPLATES
+from template_cases import CONVERSATIONS
 from template_sides import theirs
 
 OUT = Path(__file__).parent / "fixtures" / "text"

@@ -1,5 +1,6 @@
-"""Small tokenizers with the settings of GPT-2, Llama 3, Qwen 2.5 and Qwen 3, and what the Rust library and
-transformers make of strings and conversations: parity/fixtures/text/<family>/{tokenizer files, cases.json}.
+"""Small tokenizers with the settings of GPT-2, Llama 3, Qwen 2.5 and Qwen 3, with tokens and chat templates of our
+own, and what the Rust library and transformers make of strings and conversations:
+parity/fixtures/text/<family>/{tokenizer files, cases.json}.
 
     python parity/make_text_fixtures.py
 """
@@ -9,7 +10,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from text_cases import CONVERSATIONS, CORPUS, LLAMA3_TEMPLATE, QWEN2_TEMPLATE, QWEN3_TEMPLATE, strings
+from chat_templates import GROUPED, HEADED, MUSING
+from text_cases import CONVERSATIONS, CORPUS, strings
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -61,7 +63,7 @@ def gpt2() -> PreTrainedTokenizerFast:
 
 def llama3() -> PreTrainedTokenizerFast:
     tokenizer = trained(split(LLAMA3_SPLIT), 520, ["Zanzibar", "Ġquokka"], ignore_merges=True)
-    names = ["begin_of_text", "end_of_text", "start_header_id", "end_header_id", "eot_id"]
+    names = ["begin_of_text", "end_of_text", "turn", "says", "/turn"]
     tokenizer.add_special_tokens([f"<|{name}|>" for name in names])
     bos = "<|begin_of_text|>"
     tokenizer.post_processor = processors.Sequence(
@@ -72,8 +74,8 @@ def llama3() -> PreTrainedTokenizerFast:
             ),
         ]
     )
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=bos, eos_token="<|eot_id|>")
-    fast.chat_template = LLAMA3_TEMPLATE
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=bos, eos_token="<|/turn|>")
+    fast.chat_template = HEADED
     return fast
 
 
@@ -81,9 +83,9 @@ def qwen(template: str, tags: list[str]) -> PreTrainedTokenizerFast:
     tokenizer = trained(split(QWEN_SPLIT), 510)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    tokenizer.add_special_tokens(["<|endoftext|>", "<|turn|>", "<|/turn|>"])
     tokenizer.add_tokens([AddedToken(tag, normalized=False, special=False) for tag in tags])
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|/turn|>", pad_token="<|endoftext|>")
     fast.chat_template = template
     return fast
 
@@ -91,8 +93,8 @@ def qwen(template: str, tags: list[str]) -> PreTrainedTokenizerFast:
 FAMILIES: dict[str, Callable[[], PreTrainedTokenizerFast]] = {
     "gpt2": gpt2,
     "llama3": llama3,
-    "qwen2": lambda: qwen(QWEN2_TEMPLATE, ["<tool_call>", "</tool_call>"]),
-    "qwen3": lambda: qwen(QWEN3_TEMPLATE, ["<think>", "</think>", "<tool_call>", "</tool_call>"]),
+    "qwen2": lambda: qwen(GROUPED, ["<call>", "</call>"]),
+    "qwen3": lambda: qwen(MUSING, ["<musing>", "</musing>", "<call>", "</call>"]),
 }
 
 

@@ -38,8 +38,8 @@ EMOJI = [
     "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "\U0001f44d\U0001f3ff", "\u261d\ufe0e", "\U0001f600\u200d", "\u00a9\ufe0f", "\U0001f9d1\u200d\U0001f91d\u200d\U0001f9d1", "\u200d\U0001f525", "\U0001f1f3",
 ]  # fmt: skip
 
-SPECIAL_PARTS = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<think>", "</think>", "<tool_call>"]  # fmt: skip
-SPECIAL_PARTS += ["<|im_start", "im_end|>", "<|<|im_end|>|>", "< |im_end|>", "<|IM_END|>", "<think", "</ think>", "<|im_end|", "|>", "<|"]
+SPECIAL_PARTS = ["<|turn|>", "<|/turn|>", "<|endoftext|>", "<|says|>", "<|begin_of_text|>", "<|end_of_text|>", "<musing>", "</musing>", "<call>", "</call>"]  # fmt: skip
+SPECIAL_PARTS += ["<|turn", "/turn|>", "<|<|/turn|>|>", "< |/turn|>", "<|/TURN|>", "<musing", "</ musing>", "<|/turn|", "|>", "<|"]
 
 # Newer than Unicode 13: the sides' tables of letters and digits differ there.
 NEWER = [(0x0870, 0x089f), (0x1dfa, 0x1dfa), (0x2c2f, 0x2c2f), (0xa7c0, 0xa7c1), (0xa7d0, 0xa7f4), (0x10570, 0x105bf), (0x10780, 0x107bf), (0x12f90, 0x12fff), (0x1b120, 0x1b16f), (0x1df00, 0x1dfff), (0x1e290, 0x1e2bf), (0x1fadd, 0x1fadf), (0x1fae8, 0x1faef), (0x1faf0, 0x1faff)]  # fmt: skip
@@ -93,7 +93,7 @@ def many_strings(seed: int = 1) -> list[str]:
     found += [chr(0x1100 + i) + chr(0x1161 + i) + (chr(0x11A8 + i) if i % 2 else "") for i in range(19)]
     found += [unicodedata.normalize("NFD", text) for text in PLAIN if unicodedata.normalize("NFD", text) != text]
     # Long words, right-to-left text, odd bytes.
-    found += [unit * 400 for unit in ("a", "ab1", "é", "\u9eb2", "\U0001f642", " ", "\n", "-", "x y ", "'s", "\u0301", "<|im_end|>")]
+    found += [unit * 400 for unit in ("a", "ab1", "é", "\u9eb2", "\U0001f642", " ", "\n", "-", "x y ", "'s", "\u0301", "<|/turn|>")]
     found += ["\u05e9\u05dc\u05d5\u05dd \u200f12:30\u200e (abc)", "\u202e\u0645\u0631\u062d\u0628\u0627\u202c 7\u066b5", "\u2067\u05d0\u2069\u05d1\u05bc\u05b8", "\ufffd\ufffd a\ufffd", "\x00\x00a\x00", "\x7f\x80\x9f\xa0\xad\xff"]
     # Everything mixed; special tokens stand right at what surrounds them.
     everything = [char for group in groups.values() for char in draw.sample(group, min(40, len(group)))]

@@ -1,4 +1,4 @@
-"""What the text fixtures are made of: a training corpus, strings, conversations and chat templates."""
+"""What the text fixtures are made of: a training corpus, strings and conversations."""
 
 import random
 
@@ -65,7 +65,7 @@ def strings(specials: list[str], mixed: int = 24, seed: int = 0) -> list[str]:
     return list(dict.fromkeys([*PLAIN, *around, *random_ones]))
 
 
-def _turn(role: str, content: str) -> dict[str, str]:
+def turn(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 
 
@@ -80,168 +80,21 @@ WEATHER = {
 
 S, U, A, T = "system", "user", "assistant", "tool"
 CONVERSATIONS = [
-    {"messages": [_turn(U, "What is 12 + 30?")]},
-    {"messages": [_turn(S, "You keep answers short."), _turn(U, "What is 12 + 30?")]},
-    {"messages": [_turn(S, ""), _turn(U, "An empty system prompt.")]},
-    {"messages": [_turn(U, "What is 12 + 30?"), _turn(A, "42"), _turn(U, "And plus 8?")]},
-    {"messages": [_turn(U, "Hi"), _turn(A, "Hello! What shall we count?"), _turn(U, "Sheep."), _turn(A, "One, two.")]},
-    {"messages": [_turn(U, "Sum?"), _turn(A, "<think>\n12 and 30\n</think>\n\n42"), _turn(U, "Sure?")]},
-    {"messages": [_turn(U, "Sum?"), _turn(A, "<think>\n12 and 30\n</think>\n\n42")]},
-    {"messages": [_turn(U, "  space around \n"), _turn(A, "\n \nindented\n\n"), _turn(U, "\ufeffbom\u0085 ")]},
-    {"messages": [_turn(S, "Grüße 🙂"), _turn(U, "磨坊主 e\u0301 {{ not jinja }} {% nor this %}")]},
-    {"messages": [_turn(U, "<|im_start|>user\nnested<|im_end|><|eot_id|><|endoftext|>")]},
-    {"messages": [_turn(S, "Use tools."), _turn(U, "Rain in Oslo?")], "tools": [WEATHER]},
-    {"messages": [_turn(U, "Rain?"), _turn(A, "I look."), _turn(T, "{\"rain\": true}"), _turn(T, "12 mm"), _turn(U, "So?")]},
-    {"messages": [_turn(U, "Quick: 7 * 8")], "variables": {"enable_thinking": False}},
-    {"messages": [_turn(U, "Which day?")], "variables": {"date_string": "29 Feb 2024"}},
-    {"messages": [_turn(U, "No tools here.")], "tools": []},
+    {"messages": [turn(U, "What is 12 + 30?")]},
+    {"messages": [turn(S, "You keep answers short."), turn(U, "What is 12 + 30?")]},
+    {"messages": [turn(S, ""), turn(U, "An empty system prompt.")]},
+    {"messages": [turn(U, "What is 12 + 30?"), turn(A, "42"), turn(U, "And plus 8?")]},
+    {"messages": [turn(U, "Hi"), turn(A, "Hello! What shall we count?"), turn(U, "Sheep."), turn(A, "One, two.")]},
+    {"messages": [turn(U, "Sum?"), turn(A, "<think>\n12 and 30\n</think>\n\n42"), turn(U, "Sure?")]},
+    {"messages": [turn(U, "Sum?"), turn(A, "<musing>\n12 and 30\n</musing>\n\n42"), turn(U, "Sure?")]},
+    {"messages": [turn(U, "Sum?"), turn(A, "<think>\n12 and 30\n</think>\n\n42")]},
+    {"messages": [turn(U, "Sum?"), turn(A, "<musing>\n12 and 30\n</musing>\n\n42")]},
+    {"messages": [turn(U, "  space around \n"), turn(A, "\n \nindented\n\n"), turn(U, "\ufeffbom\u0085 ")]},
+    {"messages": [turn(S, "Grüße 🙂"), turn(U, "磨坊主 e\u0301 {{ not jinja }} {% nor this %}")]},
+    {"messages": [turn(U, "<|turn|>user\nnested<|/turn|><|says|><|endoftext|>")]},
+    {"messages": [turn(S, "Use tools."), turn(U, "Rain in Oslo?")], "tools": [WEATHER]},
+    {"messages": [turn(U, "Rain?"), turn(A, "I look."), turn(T, "{\"rain\": true}"), turn(T, "12 mm"), turn(U, "So?")]},
+    {"messages": [turn(U, "Quick: 7 * 8")], "variables": {"enable_thinking": False}},
+    {"messages": [turn(U, "Which day?")], "variables": {"date_string": "29 Feb 2024"}},
+    {"messages": [turn(U, "No tools here.")], "tools": []},
 ]  # fmt: skip
-
-# In our words, with the shapes of the families: headers, BOS in the template, trimming, tools in the first user turn.
-LLAMA3_TEMPLATE = """{{- bos_token }}
-{#- A leading system message becomes part of the head. #}
-{%- if messages[0]['role'] == 'system' %}
-    {%- set head = messages[0]['content'] | trim %}
-    {%- set turns = messages[1:] %}
-{%- else %}
-    {%- set head = "" %}
-    {%- set turns = messages %}
-{%- endif %}
-{{- "<|start_header_id|>system<|end_header_id|>\\n\\n" }}
-{%- if tools is not none %}
-    {{- "Tools: available\\n" }}
-{%- endif %}
-{%- if date_string is defined %}
-    {{- "Date: " + date_string + "\\n\\n" }}
-{%- endif %}
-{{- head }}
-{{- "<|eot_id|>" }}
-{%- if tools is not none %}
-    {%- if turns | length == 0 %}
-        {{- raise_exception("Tools need a user message to stand in.") }}
-    {%- endif %}
-    {%- set asked = turns[0]['content'] | trim %}
-    {%- set turns = turns[1:] %}
-    {{- '<|start_header_id|>user<|end_header_id|>\\n\\n' }}
-    {{- "These functions may be called:\\n" }}
-    {%- for tool in tools %}
-        {{- tool | tojson(indent=4) }}
-        {{- "\\n\\n" }}
-    {%- endfor %}
-    {{- asked + "<|eot_id|>" }}
-{%- endif %}
-{%- for turn in turns %}
-    {%- if turn.role == "tool" or turn.role == "ipython" %}
-        {{- "<|start_header_id|>ipython<|end_header_id|>\\n\\n" + turn.content + "<|eot_id|>" }}
-    {%- else %}
-        {{- '<|start_header_id|>' + turn['role'] + '<|end_header_id|>\\n\\n' + turn['content'] | trim + '<|eot_id|>' }}
-    {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}
-    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}
-{%- endif %}
-"""
-
-# A default system prompt, tools as JSON lines, neighbouring tool answers in one user turn.
-QWEN2_TEMPLATE = """{%- if tools %}
-    {{- '<|im_start|>system\\n' }}
-    {%- if messages[0]['role'] == 'system' %}
-        {{- messages[0]['content'] }}
-    {%- else %}
-        {{- 'You are a small model with good manners.' }}
-    {%- endif %}
-    {{- "\\n\\n# Functions\\n\\nYou may call any of these:\\n<tools>" }}
-    {%- for tool in tools %}
-        {{- "\\n" }}
-        {{- tool | tojson }}
-    {%- endfor %}
-    {{- "\\n</tools><|im_end|>\\n" }}
-{%- else %}
-    {%- if messages[0]['role'] == 'system' %}
-        {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}
-    {%- else %}
-        {{- '<|im_start|>system\\nYou are a small model with good manners.<|im_end|>\\n' }}
-    {%- endif %}
-{%- endif %}
-{%- for turn in messages %}
-    {%- if (turn.role == "user") or (turn.role == "system" and not loop.first) or turn.role == "assistant" %}
-        {{- '<|im_start|>' + turn.role + '\\n' + turn.content + '<|im_end|>' + '\\n' }}
-    {%- elif turn.role == "tool" %}
-        {%- if (loop.index0 == 0) or (messages[loop.index0 - 1].role != "tool") %}
-            {{- '<|im_start|>user' }}
-        {%- endif %}
-        {{- '\\n<tool_response>\\n' }}
-        {{- turn.content }}
-        {{- '\\n</tool_response>' }}
-        {%- if loop.last or (messages[loop.index0 + 1].role != "tool") %}
-            {{- '<|im_end|>\\n' }}
-        {%- endif %}
-    {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}
-    {{- '<|im_start|>assistant\\n' }}
-{%- endif %}
-"""
-
-# Thoughts of earlier turns are left out, those since the last question stay; thinking can be switched off.
-QWEN3_TEMPLATE = """{%- if tools %}
-    {{- '<|im_start|>system\\n' }}
-    {%- if messages[0].role == 'system' %}
-        {{- messages[0].content + '\\n\\n' }}
-    {%- endif %}
-    {{- "# Functions\\n\\nYou may call any of these:\\n<tools>" }}
-    {%- for tool in tools %}
-        {{- "\\n" }}
-        {{- tool | tojson }}
-    {%- endfor %}
-    {{- "\\n</tools><|im_end|>\\n" }}
-{%- elif messages[0].role == 'system' %}
-    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
-{%- endif %}
-{%- set found = namespace(searching=true, question=messages|length - 1) %}
-{%- for turn in messages[::-1] %}
-    {%- set place = (messages|length - 1) - loop.index0 %}
-    {%- if found.searching and turn.role == "user" and turn.content is string and not(turn.content.startswith('<tool_response>') and turn.content.endswith('</tool_response>')) %}
-        {%- set found.searching = false %}
-        {%- set found.question = place %}
-    {%- endif %}
-{%- endfor %}
-{%- for turn in messages %}
-    {%- if turn.content is string %}
-        {%- set said = turn.content %}
-    {%- else %}
-        {%- set said = '' %}
-    {%- endif %}
-    {%- if (turn.role == "user") or (turn.role == "system" and not loop.first) %}
-        {{- '<|im_start|>' + turn.role + '\\n' + said + '<|im_end|>' + '\\n' }}
-    {%- elif turn.role == "assistant" %}
-        {%- set thought = '' %}
-        {%- if turn.reasoning_content is string %}
-            {%- set thought = turn.reasoning_content %}
-        {%- elif '</think>' in said %}
-            {%- set thought = said.split('</think>')[0].rstrip('\\n').split('<think>')[-1].lstrip('\\n') %}
-            {%- set said = said.split('</think>')[-1].lstrip('\\n') %}
-        {%- endif %}
-        {%- if loop.index0 > found.question and (loop.last or thought) %}
-            {{- '<|im_start|>' + turn.role + '\\n<think>\\n' + thought.strip('\\n') + '\\n</think>\\n\\n' + said.lstrip('\\n') }}
-        {%- else %}
-            {{- '<|im_start|>' + turn.role + '\\n' + said }}
-        {%- endif %}
-        {{- '<|im_end|>\\n' }}
-    {%- elif turn.role == "tool" %}
-        {%- if loop.first or (messages[loop.index0 - 1].role != "tool") %}
-            {{- '<|im_start|>user' }}
-        {%- endif %}
-        {{- '\\n<tool_response>\\n' + said + '\\n</tool_response>' }}
-        {%- if loop.last or (messages[loop.index0 + 1].role != "tool") %}
-            {{- '<|im_end|>\\n' }}
-        {%- endif %}
-    {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}
-    {{- '<|im_start|>assistant\\n' }}
-    {%- if enable_thinking is defined and enable_thinking is false %}
-        {{- '<think>\\n\\n</think>\\n\\n' }}
-    {%- endif %}
-{%- endif %}
-"""

@@ -1,5 +1,5 @@
 /** Runs in which nothing is wrong: what the doctor says of them is a false alarm, unless it is explained. */
-import type { LabRun } from './run.js';
+import { atSeed, type LabRun } from './run.js';
 import { lettersTask } from './task.js';
 
 export interface CleanRun extends LabRun {
@@ -105,11 +105,9 @@ const policies = (['gpt2', 'llama', 'qwen2', 'qwen3'] as const).flatMap((family)
 export function cleanRuns(seed = 0): CleanRun[] {
   const named = (table: Record<string, readonly string[]>, more: Partial<CleanRun> = {}): CleanRun[] =>
     Object.entries(table).map(([name, own]) => ({ name, settings: own, ...more }));
-  const explained = Object.fromEntries(
-    ['B18.override', 'B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]),
-  );
+  const explained = Object.fromEntries(['B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]));
   const all = [...named(settings), ...named(truncating, { explained }), ...tasks(), ...policies];
-  return [...all, learning].map((run) => ({ steps: STEPS, seed, ...run }));
+  return [...all, learning].map((run) => atSeed({ steps: STEPS, ...run }, seed));
 }
 
 /** A run that learns its task: what is sick at its beginning is health at its end. */

@@ -49,6 +49,16 @@ const SMALL = [
   'model=lab',
 ];
 
+/** Different policies that seeds take in turn. */
+const POLICIES = 5;
+
+/** The same run with other draws and another policy. */
+export const atSeed = <R extends LabRun>(run: R, seed: number): R => ({
+  ...run,
+  seed,
+  policy: { seed: seed % POLICIES, ...run.policy },
+});
+
 /** Does the steps; ends early, as a run does, when a gradient is no number. */
 export async function labRun({
   task = lettersTask(),

@@ -5,7 +5,7 @@ import { registry } from '../doctor/registry.js';
 import { type CleanRun, cleanRuns } from './clean.js';
 import { type Fault, faults, type Variant } from './faults/index.js';
 import { disposePolicies } from './policy.js';
-import { type LabResult, labRun } from './run.js';
+import { atSeed, type LabResult, labRun } from './run.js';
 
 /** What the doctor said of one form of a fault. */
 export interface FaultVerdict {
@@ -85,8 +85,9 @@ export async function selftest(options: SelftestOptions = {}): Promise<SelftestS
 export async function tryFault(
   { code, title }: Fault,
   { name, run, orAs = [] }: Variant,
+  seed = 0,
 ): Promise<FaultVerdict> {
-  const sick = sickOf(diagnose(await labRun(run())));
+  const sick = sickOf(diagnose(await labRun(atSeed(run(), seed))));
   const cause = sick[0]?.fault;
   return {
     code,

@@ -14,7 +14,7 @@ const count = (ids: number[], id: number | undefined) => ids.filter((other) => o
 const conversation: Message[] = [
   { role: 'system', content: ' Be short. ' },
   { role: 'user', content: 'user' },
-  { role: 'assistant', content: '<think>\nhm\n</think>\n\nfirst' },
+  { role: 'assistant', content: '<musing>\nhm\n</musing>\n\nfirst' },
   { role: 'user', content: '麦 12 + 30?' },
 ];
 
@@ -39,12 +39,12 @@ describe.each(['llama3', 'qwen2', 'qwen3'] as const)('renderPrompt with %s', (fa
       index,
       tokenizer.decode(ids.slice(start, end)),
     ];
-    const header = family === 'llama3' ? /^<\|start_header_id\|>assistant/ : /^<\|im_start\|>assistant\n$/;
+    const header = family === 'llama3' ? /^<\|turn\|>assistant<\|says\|>\n$/ : /^<\|turn\|>assistant\n$/;
     const trimmed = family === 'llama3';
     expect(spans.slice(1).map(shown)).toEqual([
       ['message', 0, trimmed ? 'Be short.' : ' Be short. '],
       ['message', 1, 'user'],
-      ['message', 2, family === 'qwen3' ? 'first' : '<think>\nhm\n</think>\n\nfirst'],
+      ['message', 2, family === 'qwen3' ? 'first' : '<musing>\nhm\n</musing>\n\nfirst'],
       ['message', 3, '麦 12 + 30?'],
       ['generation', undefined, expect.stringMatching(header)],
     ]);

@@ -70,10 +70,10 @@ describe('decodeCompletion', () => {
   const end = tokenizer.eosId!;
 
   it('leaves out the end token and keeps other special tokens', () => {
-    const ids = tokenizer.encode('<think>7</think><|im_start|>42<|im_end|>');
-    const text = '<think>7</think><|im_start|>42';
+    const ids = tokenizer.encode('<musing>7</musing><|turn|>42<|/turn|>');
+    const text = '<musing>7</musing><|turn|>42';
     expect(tokenizer.decodeCompletion(ids, { endIds: new Set([end]) })).toBe(text);
-    expect(tokenizer.decodeCompletion(Int32Array.from(ids), { endIds: new Set() })).toBe(`${text}<|im_end|>`);
+    expect(tokenizer.decodeCompletion(Int32Array.from(ids), { endIds: new Set() })).toBe(`${text}<|/turn|>`);
     expect(tokenizer.decodeCompletion([end], { endIds: new Set([end]) })).toBe('');
     expect(tokenizer.decodeCompletion([], { endIds: new Set([end]) })).toBe('');
   });
@@ -90,17 +90,20 @@ describe('Tokenizer.load', () => {
       const { type, merges, ...model } = content.model as { type: string; merges: [string, string][] };
       const joined = merges.map((pair) => pair.join(' '));
       const added = content.added_tokens as { content: string }[];
-      const kept = added.filter((token) => !token.content.includes('think'));
+      const kept = added.filter((token) => !token.content.includes('musing'));
       return { ...content, model: { ...model, merges: joined }, added_tokens: kept };
     });
     const normal = Tokenizer.load(fixtureFolder('qwen3'));
-    const text = '<think>The miller</think><|im_end|>';
+    const text = '<musing>The miller</musing><|/turn|>';
     expect(Tokenizer.load(dir).encode(text)).not.toEqual(normal.encode(text));
-    const [open, close] = normal.encode('<think></think>');
-    writeFileSync(join(dir, 'added_tokens.json'), JSON.stringify({ '<think>': open, '</think>': close }));
+    const [open, close] = normal.encode('<musing></musing>');
+    writeFileSync(join(dir, 'added_tokens.json'), JSON.stringify({ '<musing>': open, '</musing>': close }));
     writeFileSync(
       join(dir, 'special_tokens_map.json'),
-      JSON.stringify({ unk_token: { content: '</think>' }, eos_token: 'ignored: the configuration has one' }),
+      JSON.stringify({
+        unk_token: { content: '</musing>' },
+        eos_token: 'ignored: the configuration has one',
+      }),
     );
     const old = Tokenizer.load(dir);
     expect(old.encode(text)).toEqual(normal.encode(text));

@@ -41,7 +41,7 @@ export const probesSchema = z.object({
     .optional(),
   /** Gradient of the update in one pass, and split into micro-batches. */
   accumulation: z.object({ cosine: real, normRatio: real }).optional(),
-  /** Change of Σ A·log p and of the entropy after one tiny step along the loss. */
+  /** Change of Σ A·log p after one tiny step along the policy term alone, and of the entropy along the bonus alone. */
   tinyStep: z.object({ objectiveChange: real.optional(), entropyChange: real.optional() }).optional(),
   /** A checksum of the reference's weights. */
   referenceChecksum: z.string().optional(),

@@ -10,7 +10,7 @@ import { sampleOf } from './weight-sample.js';
 /** Elements of each tensor in a checksum: what changes weights changes most of them. */
 const CHECKED = 256;
 
-/** Tried when trainer and sampler disagree. */
+/** Tried when trainer and sampler disagree, beside the declared one and its square. */
 const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
 
 /**
@@ -45,7 +45,7 @@ export function scoringProbes(
   const { mean } = toleranceOf({ declared: { dtype: config.dtype } });
   if (difference(policy, sampler).mean <= mean) return probes;
   const own = sampling.temperature || 1;
-  const plainScoring = plainly(model.decoder, prompt, ids, [...new Set([own, ...TEMPERATURES])], own).map(
+  const plainScoring = plainly(model.decoder, prompt, ids, [...new Set([own, own * own, ...TEMPERATURES])], own).map(
     ({ logprobs, ...setting }) => ({
       ...setting,
       policy: difference(logprobs, policy),

@@ -8,7 +8,7 @@ testLogCheck('B43.loss-log', [
     metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
     declared: onPolicy,
     verdict: 'warn',
-    evidence: { values: { expected: 0.02 } },
+    evidence: { step: 1, text: 'loss' },
   },
   {
     name: 'β × KL, but for lengths',

@@ -117,7 +117,6 @@ export const tokenFaults: readonly Fault[] = [
         name: 'text and ids begin within the prompt',
         run: () => ({
           task: lettersTask({ lengths: UNEVEN }),
-          settings: ['seed=1'],
           stages: {
             async sample(model, requests, options, seed) {
               const groups = await standard.sample(model, requests, options, seed);
