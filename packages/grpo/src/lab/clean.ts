@@ -39,7 +39,6 @@ const settings: Record<string, readonly string[]> = {
   'one prompt': ['rollout.prompts=1', 'rollout.group=8'],
   cold: ['rollout.temperature=0.6'],
   hot: ['rollout.temperature=1.3', 'objective.beta=0.05'],
-  'no room to end': ['rollout.maxNewTokens=3'],
   'much room': ['rollout.maxNewTokens=48', 'rollout.temperature=1.2'],
 };
 
@@ -53,6 +52,11 @@ const truncating: Record<string, readonly string[]> = {
 };
 
 const tasks = (): CleanRun[] => [
+  {
+    name: 'no room to end',
+    settings: ['rollout.maxNewTokens=3'],
+    explained: { 'B16.log': 'Three tokens are too few to end in.' },
+  },
   { name: 'stop string', task: lettersTask({ stop: ['.'] }) },
   { name: 'system message', task: lettersTask({ system: 'Put the letters in order.' }) },
   { name: 'long and short prompts', task: lettersTask({ lengths: [2, 22, 3, 12] }) },

@@ -95,14 +95,14 @@ export const endChecks = [
     title: 'The least length leaves completions room to end',
     stage: 'generation',
     kind: 'heuristic',
-    level: 2,
+    level: 1,
     threshold:
       'not: a declared least length of half the longest or more, with 95 % or more of the completions cut off',
     source: 'seed 000: the end forbidden for the first tokens; proposal',
     remedy:
       'Lower the least length: forbidden tokens are not drawn from the policy, and the end is unlearnt.',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
-    induces: ['B18', 'B19', 'B26', 'B39'],
+    induces: ['B01', 'B18', 'B19', 'B26', 'B39'],
     settles: 'A step without a least length: whether completions end by themselves.',
     needs: ['declared', 'finish'],
     test({ declared: { minNewTokens = 0, maxNewTokens }, finish }) {

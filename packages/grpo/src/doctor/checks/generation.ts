@@ -14,6 +14,8 @@ const ACCIDENT = -20;
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 6;
 const HALF = 0.5;
+/** Share of blank completions. */
+const BLANK = 0.05;
 /** Between two log-probs of one pass, whose logits may have been processed in half precision. */
 const ROUNDING = { full: 1e-4, half: 0.01 };
 
@@ -243,7 +245,7 @@ export const generationChecks = [
     stage: 'generation',
     kind: 'heuristic',
     level: 2,
-    threshold: 'at most 5 % of the completions blank',
+    threshold: `at most ${100 * BLANK} % of the completions blank, give or take two standard errors`,
     source: 'mlx-examples#1233 and seed 000; proposal',
     remedy: 'Look at the end of the rendered prompt and at the first tokens sampled.',
     consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -255,7 +257,9 @@ export const generationChecks = [
         text.trim() === '' ? [{ completion, text: shorten(text) }] : [],
       );
       const measured = { completions: texts.length, blank: blank.length };
-      return blank.length > 0.05 * texts.length ? warn(measured, blank) : pass(measured);
+      return blank.length - 2 * Math.sqrt(blank.length) > BLANK * texts.length
+        ? warn(measured, blank)
+        : pass(measured);
     },
   }),
 ];

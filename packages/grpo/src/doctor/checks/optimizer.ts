@@ -75,10 +75,15 @@ export const optimizerChecks = [
     test({ firstUpdate: { changedShare, changedWeightShare, lostShare, gradNorm, learningRate }, declared }) {
       const share = declared.masterWeights === false ? (changedWeightShare ?? changedShare) : changedShare;
       if (share === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
-      const measured = { share, learningRate: learningRate!, dtype: declared.dtype ?? 'unknown' };
-      if (lostShare !== undefined && lostShare > MOST_LOST) return warn({ ...measured, lostShare });
+      const measured = {
+        share,
+        learningRate: learningRate!,
+        dtype: declared.dtype ?? 'unknown',
+        ...(lostShare !== undefined && { lostShare }),
+      };
       const half = declared.masterWeights === false && /16$/.test(declared.dtype ?? '');
-      return share < (half ? LEAST_CHANGED.half : LEAST_CHANGED.full) ? warn(measured) : pass(measured);
+      const least = half ? LEAST_CHANGED.half : LEAST_CHANGED.full;
+      return share < least || (lostShare ?? 0) > MOST_LOST ? warn(measured) : pass(measured);
     },
   }),
   stepCheck({

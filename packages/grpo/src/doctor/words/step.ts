@@ -145,7 +145,7 @@ export const stepWords: Record<string, Words> = {
   'B51.start': (of, m) =>
     `On the first step policy and reference differ by ${of('mean')} nat a token. ${m.sampler ? 'Unless another finding says that the policy is scored wrongly, the reference is not the model that training began with.' : 'Cannot tell which is wrong: another reference model (B51), or a policy scored in training mode (B38). The policy scored twice would tell: different numbers are dropout.'}`,
   'B52.lost': (of, m) =>
-    `Only ${percent(m.share)} of the weights changed in an update (learning rate ${of('learningRate')}, ${m.dtype}): the rest was rounded away.`,
+    `Only ${percent(m.share)} of the weights changed in an update (learning rate ${of('learningRate')}, ${m.dtype})${m.lostShare === undefined ? '' : `; ${percent(m.lostShare)} of those with a gradient did not`}: the rest was rounded away.`,
   'B52.weights': (of) =>
     `No weight changed in an update with gradient norm ${of('gradNorm')} and learning rate ${of('learningRate')}.`,
   'B53.gradient': (_, m) =>
