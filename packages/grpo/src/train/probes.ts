@@ -45,13 +45,17 @@ export function scoringProbes(
   const { mean } = toleranceOf({ declared: { dtype: config.dtype } });
   if (difference(policy, sampler).mean <= mean) return probes;
   const own = sampling.temperature || 1;
-  const plainScoring = plainly(model.decoder, prompt, ids, [...new Set([own, own * own, ...TEMPERATURES])], own).map(
-    ({ logprobs, ...setting }) => ({
-      ...setting,
-      policy: difference(logprobs, policy),
-      sampler: difference(logprobs, sampler),
-    }),
-  );
+  const plainScoring = plainly(
+    model.decoder,
+    prompt,
+    ids,
+    [...new Set([own, own * own, ...TEMPERATURES])],
+    own,
+  ).map(({ logprobs, ...setting }) => ({
+    ...setting,
+    policy: difference(logprobs, policy),
+    sampler: difference(logprobs, sampler),
+  }));
   return { ...probes, plainScoring };
 }
 
