@@ -4,7 +4,18 @@ import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
 const rows = <A extends Int32Array | Float32Array | Uint8Array>(
   values: A | undefined,
   lengths: Int32Array | undefined,
-): A[] | undefined => values && lengths && rowsOf(values, lengths);
+): A[] | undefined => values && lengths && cut(values, lengths);
+
+/** Many checks ask for the same rows: cut once, as long as values and lengths are the same arrays. */
+const cuts = new WeakMap<object, { lengths: ArrayLike<number>; rows: unknown[] }>();
+
+function cut<A extends Int32Array | Float32Array | Uint8Array>(values: A, lengths: Int32Array): A[] {
+  const known = cuts.get(values);
+  if (known?.lengths === lengths) return known.rows as A[];
+  const own = rowsOf(values, lengths);
+  cuts.set(values, { lengths, rows: own });
+  return own;
+}
 
 const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
 

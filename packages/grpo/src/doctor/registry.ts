@@ -19,6 +19,7 @@ import { maskChecks } from './checks/masks.js';
 import { objectiveChecks } from './checks/objective.js';
 import { optimizerChecks } from './checks/optimizer.js';
 import { rewardChecks } from './checks/reward.js';
+import { rewardOrderChecks } from './checks/reward-order.js';
 import { runChecks } from './checks/run.js';
 import { scoringChecks } from './checks/scoring.js';
 import { templateChecks } from './checks/template.js';
@@ -37,6 +38,7 @@ export const registry: readonly Check[] = [
   ...scoringChecks,
   ...logprobChecks,
   ...rewardChecks,
+  ...rewardOrderChecks,
   ...gradingChecks,
   ...advantageChecks,
   ...lossChecks,

@@ -31,7 +31,7 @@ const settings: Record<string, readonly string[]> = {
   'small micro-batches': ['train.microBatchTokens=50', 'objective.beta=0.05'],
   'one completion a micro-batch': ['train.microBatchTokens=1', 'objective.loss=grpo'],
   'a small learning rate': ['optimizer.learningRate=1e-6', 'optimizer.warmupSteps=2'],
-  'a large learning rate': ['optimizer.learningRate=1e-2', 'objective.beta=0.05'],
+  'a large learning rate': ['optimizer.learningRate=3e-3', 'objective.beta=0.05'],
   'a falling learning rate': ['optimizer.schedule=cosine', 'optimizer.weightDecay=0.1'],
   'groups of 2': ['rollout.group=2', 'rollout.prompts=8'],
   'groups of 3': ['rollout.group=3'],
@@ -69,12 +69,14 @@ const tasks = (): CleanRun[] => [
     task: lettersTask({
       rewards: { brief: (completion) => -completion.length, ends: (c) => (c.endsWith('.') ? 0 : -3) },
     }),
+    explained: { 'B27.gold': 'The reward pays brevity, not the answer.' },
   },
   {
     name: 'rewards without opinion',
     task: lettersTask({
       rewards: { right: (completion) => (completion.length % 3 === 0 ? null : completion.length / 7) },
     }),
+    explained: { 'B27.gold': 'The reward pays length, not the answer.' },
   },
   {
     name: 'a reward that fails now and then',
@@ -118,5 +120,5 @@ export function cleanRuns(seed = 0): CleanRun[] {
 const learning: CleanRun = {
   name: 'learning, 40 steps',
   steps: 40,
-  settings: ['optimizer.learningRate=3e-3', 'rollout.prompts=6'],
+  settings: ['rollout.prompts=6'],
 };

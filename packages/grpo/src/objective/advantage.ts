@@ -12,6 +12,9 @@ export interface Advantages {
   zeroVariance: number;
 }
 
+/** Relative: sums of the same parts in another order. */
+const ROUNDING = 1e-12;
+
 /** Keeps a group of nearly equal rewards from being blown up (TRL's value). */
 const EPSILON = 1e-4;
 
@@ -46,11 +49,12 @@ export function groupAdvantages(rewards: Float64Array, groupSize: number, scale:
   };
 }
 
-/** Mean and deviation (ddof 1) of the values that are numbers; `equal` when fewer than two of them differ. */
+/** Mean and deviation (ddof 1) of the values that are numbers; `equal` when none differ by more than rounding. */
 export function statistics(values: Float64Array): { mean: number; deviation: number; equal: boolean } {
   const known = values.filter((x) => !Number.isNaN(x));
   const mean = known.reduce((a, b) => a + b, 0) / known.length;
-  const equal = known.every((x) => x === known[0]);
+  const [least, most] = known.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+  const equal = !(most - least > ROUNDING * Math.max(Math.abs(least), Math.abs(most)));
   if (equal) return { mean: known.length > 0 ? known[0]! : Number.NaN, deviation: 0, equal };
   const squares = known.reduce((sum, x) => sum + (x - mean) ** 2, 0);
   return { mean, deviation: Math.sqrt(squares / (known.length - 1)), equal };

@@ -17,14 +17,16 @@ const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
  * Scores one completion of the first update twice more, by itself, with the weights that it was sampled from. Draws
  * nothing at random and changes nothing.
  *
- * @param policyOf - its log-probs as the update had them, by completion; undefined for one that was not in it
+ * @param policyOf - log-probs of a completion as the update had them
+ * @param members - the completions of the update
  */
 export function scoringProbes(
   trainer: Trainer,
   rollout: Rollout,
-  policyOf: (completion: number) => Float32Array | undefined,
+  policyOf: (completion: number) => Float32Array,
+  members: readonly number[],
 ): Probes {
-  const chosen = probedCompletion(rollout, policyOf);
+  const chosen = probedCompletion(rollout, members);
   if (chosen === undefined) return {};
   const { stages, model, sampling, config } = trainer;
   const group = rollout.trained.completions_B.length / rollout.trained.prompts.length;
@@ -35,7 +37,7 @@ export function scoringProbes(
       () => stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature).logprobs_T,
     );
   const [once, twice] = [alone(), alone()];
-  const policy = policyOf(chosen)!;
+  const policy = policyOf(chosen);
   const sampler = rollout.completions_B[chosen]!.logprobs;
   const probes: Probes = {
     repeatedScoring: difference(once, twice),
@@ -72,14 +74,11 @@ export function referenceChecksum(reference: Decoder): string {
 }
 
 /** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */
-function probedCompletion(
-  { trained }: Rollout,
-  policyOf: (completion: number) => unknown,
-): number | undefined {
+function probedCompletion({ trained }: Rollout, members: readonly number[]): number | undefined {
   const group = trained.completions_B.length / trained.prompts.length;
   const lengthOf = (b: number) => trained.prompts[Math.floor(b / group)]!.ids.length;
-  return [...trained.completions_B.keys()]
-    .filter((b) => policyOf(b) !== undefined && trained.completions_B[b]!.ids.length > 0)
+  return members
+    .filter((b) => trained.completions_B[b]!.ids.length > 0)
     .reduce<number | undefined>(
       (best, b) => (best === undefined || lengthOf(b) <= lengthOf(best) ? b : best),
       undefined,

@@ -109,7 +109,7 @@ export async function grpoStep(
 function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probes {
   const { reference } = trainer;
   return {
-    ...scoringProbes(trainer, rollout, (b) => trace.policyOf(b)),
+    ...scoringProbes(trainer, rollout, (b) => trace.policyOf(b), trace.members),
     ...(reference && { referenceChecksum: referenceChecksum(reference) }),
   };
 }

@@ -47,10 +47,14 @@ export class UpdateTrace {
     this.#push('weights', terms.weights_T);
   }
 
-  /** Log-probs of a completion's tokens as they were scored; undefined when it was not. */
-  policyOf(completion: number): Float32Array | undefined {
+  /** The completions of the update, in the order of their values. */
+  get members(): readonly number[] {
+    return this.#members;
+  }
+
+  /** Log-probs of the tokens of one of them as they were scored. */
+  policyOf(completion: number): Float32Array {
     const place = this.#members.indexOf(completion);
-    if (place < 0) return undefined;
     const lengthOf = (b: number) => this.scored.get(b)!.completion.length;
     const start = this.#members.slice(0, place).reduce((sum, b) => sum + lengthOf(b), 0);
     return join(this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));

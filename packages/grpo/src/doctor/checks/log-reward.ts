@@ -83,8 +83,9 @@ export const rewardLogChecks = [
     induces: ['B45', 'B30', 'B52'],
     needs: [],
     test(log) {
-      const rewards = log.series.entries.flatMap(({ step, values: { reward } }) =>
-        reward === undefined ? [] : [{ step, reward }],
+      const rewards = log.series.entries.flatMap(({ step, values: { reward, reward_failures } }) =>
+        // Where every completion's reward failed there is none: B22.log's.
+        reward === undefined || (reward_failures ?? 0) > 0 ? [] : [{ step, reward }],
       );
       if (rewards.length === 0) return notApplicable('reward');
       const broken = rewards.filter(({ reward }) => !Number.isFinite(reward));

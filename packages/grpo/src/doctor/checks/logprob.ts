@@ -13,6 +13,9 @@ const NOT_ROUNDING = 0.5;
 /** How much better a shifted comparison must fit to be named. */
 const CLEARLY = 0.5;
 
+/** Repeated tokens that do not all have one log-prob by accident. */
+const PAIRS = 8;
+
 export const logprobChecks = [
   stepCheck({
     code: 'B35.shift',
@@ -48,7 +51,7 @@ export const logprobChecks = [
     stage: 'logprob',
     kind: 'identity',
     level: 3,
-    threshold: 'not: every repeated id of a completion with one and the same log-prob, in 20 pairs or more',
+    threshold: `not: every repeated id of a completion with one and the same log-prob, in ${PAIRS} pairs or more`,
     source: 'identity; seed 001: gather with an index of the wrong shape reads row 0 for all tokens',
     remedy: 'Gather with an index of shape [T, 1] on logits of shape [T, V].',
     consequence,
@@ -70,7 +73,7 @@ export const logprobChecks = [
           if (before === logprob) equal++;
         }
       }
-      if (pairs < 20) return notApplicable('20 repeated tokens');
+      if (pairs < PAIRS) return notApplicable(`${PAIRS} repeated tokens`);
       return equal === pairs ? fail({ pairs, equal }) : pass({ pairs, equal });
     },
   }),

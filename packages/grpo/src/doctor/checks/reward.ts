@@ -4,6 +4,8 @@ import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from 
 import { groupsOf, isFlat } from '../statistics.js';
 import { known } from '../trend.js';
 
+/** Distinct completions of which it says nothing that they earn the same. */
+const FEW = 4;
 const SOME = 0.05;
 const MANY = 0.3;
 
@@ -15,7 +17,7 @@ export const rewardChecks = [
     kind: 'heuristic',
     level: 4,
     threshold:
-      'not one total reward for a whole step with more than one distinct text; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
+      'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
     source: 'seed 000: a reward that gets message lists and falls back to 0.5',
     remedy:
       'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
@@ -25,10 +27,10 @@ export const rewardChecks = [
       'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
     needs: ['texts', 'totals', 'rewards'],
     test({ texts, totals, rewards: { inputType, values } }) {
-      const distinct = new Set(texts).size;
-      if (distinct < 2) return notApplicable('two distinct completions');
-      const [value, second] = known(totals);
-      if (value === undefined || second === undefined) return notApplicable('two completions with a reward');
+      const distinct = new Set(texts.filter((_, b) => !Number.isNaN(totals[b]!))).size;
+      const [value] = known(totals);
+      if (value === undefined || distinct < FEW)
+        return notApplicable(`${FEW} distinct completions with a reward`);
       const natural = known(values ?? totals).every(isNatural);
       const measured = {
         completions: texts.length,
@@ -169,6 +171,7 @@ export const rewardChecks = [
     source: 'seed 002: the provider of each row decided the sign of its advantage',
     remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
+    induces: ['B21', 'B33'],
     settles: 'The same completions graded by each of them: equal means and spreads are one scale.',
     needs: ['rewards', 'promptOf'],
     test({ rewards: { providers }, promptOf }) {

@@ -151,6 +151,8 @@ export const stepWords: Record<string, Words> = {
   'B53.gradient': (_, m) =>
     `Advantages differ from 0, yet the gradient is exactly 0.${m.masked ? ' The mask has tokens with such an advantage: gradients do not reach the parameters.' : ' Cannot tell: no token has mask 1 (B45), or gradients do not reach the parameters (B53). The loss mask would tell.'}`,
   'B53.zero': (_, m) => `${percent(m.zeroGradients)} of the trainable tensors have no gradient.`,
+  'B21.cycled': (of) =>
+    `The values of ${of('cycled')} of ${of('rewards')} rewards repeat in turn, every ${of('period')}: fewer were computed than there are completions.`,
   'B18.temperature': (of) =>
     `Completions were drawn at temperature ${of('fits')} (${of('gapThere')} nat a token off), declared is ${of('declared')} (${of('gap')}): the engine has settings of its own.`,
   'B19.scoring': (of) =>

@@ -71,6 +71,8 @@ export const rewardFaults: readonly Fault[] = [
       {
         name: 'answers in the order of the prompts, over and over',
         run: () => ({
+          // It shows where completions are equal.
+          settings: ['rollout.temperature=0.7', 'rollout.group=8'],
           stages: {
             score: async (task, problems, groups, onError) => {
               const rows = problems.flatMap((_, p) => groups[p]!);
@@ -160,7 +162,7 @@ export const rewardFaults: readonly Fault[] = [
         name: 'exact match without the full stop that answers have',
         run: () => ({
           task: lettersTask({
-            lengths: [2, 3, 2],
+            lengths: [2],
             rewards: {
               exact: (completion, { answer }) => Number(completion === answer.slice(0, -1)),
               // Some other reward, or every group would be flat.
@@ -202,6 +204,8 @@ export const rewardFaults: readonly Fault[] = [
           steps: 6,
           task: lettersTask({ rewards: { hard: (_, { question }) => question.length / 10 } }),
         }),
+        // Questions may all be of one length.
+        orAs: ['B20'],
       },
       {
         name: 'the mean of the group for each of its completions, for 6 steps',
