@@ -239,7 +239,7 @@ testStepCheck('B03.blank', [
   {
     name: 'blank ones',
     plant: ({ completions }) => {
-      completions!.texts!.fill(' \n', 0, 3);
+      completions!.texts!.fill(' \n', 0, 8);
     },
     verdict: 'warn',
     evidence: { completion: 0 },
