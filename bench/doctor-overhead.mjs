@@ -97,17 +97,23 @@ const root = mkdtempSync(join(tmpdir(), 'grpo-overhead-'));
 try {
   for (const [name, { size, length, settings }] of Object.entries(WORK)) {
     const model = await writeTinyModel(join(root, name.replace(/\W/g, '-')), size);
-    const times = { all: [], none: [] };
+    const ratios = [];
+    const without = [];
     for (let round = 0; round < rounds; round++) {
-      for (const mode of Object.keys(MODES)) {
-        const folder = join(root, `${round}-${mode}`);
-        times[mode].push(...(await stepTimes(folder, model, length, [...settings, ...MODES[mode]])));
+      const times = {};
+      // Now one first, now the other.
+      const order = round % 2 === 0 ? ['all', 'none'] : ['none', 'all'];
+      for (const mode of order) {
+        const folder = join(root, mode);
+        times[mode] = await stepTimes(folder, model, length, [...settings, ...MODES[mode]]);
         rmSync(folder, { recursive: true });
       }
+      // The same step of the same run, with and without.
+      ratios.push(...times.all.map((time, i) => time / times.none[i]));
+      without.push(...times.none);
     }
-    const [all, none] = [median(times.all), median(times.none)];
     console.log(
-      `${name}: ${none.toFixed(1)} ms without, ${all.toFixed(1)} ms with: ${(100 * (all / none - 1)).toFixed(1)} %`,
+      `${name}: ${median(without).toFixed(0)} ms a step, ${(100 * (median(ratios) - 1)).toFixed(1)} % more with all`,
     );
   }
 } finally {

@@ -17,6 +17,18 @@ function cut<A extends Int32Array | Float32Array | Uint8Array>(values: A, length
   return own;
 }
 
+const keys = new WeakMap<object, string[]>();
+
+/** A text for each row of ids, the same for the same ids. */
+export function keysOf(ids: readonly Int32Array[]): string[] {
+  let own = keys.get(ids);
+  if (!own) {
+    own = ids.map((row) => row.join(' '));
+    keys.set(ids, own);
+  }
+  return own;
+}
+
 const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
 
 /** One array a prompt or a completion where it says rows. */

@@ -13,11 +13,13 @@ export type Write = (data: string | Uint8Array) => void;
 
 /**
  * Writes `data` to `path`, replacing the file (or symbolic link) there.
+ *
+ * @param flush - wait for the disk; without it a power cut, unlike a crash, may leave an empty file
  * @throws FileError when the system refuses; the old file is then untouched and no temporary file is left.
  */
-export function writeFileAtomic(path: string, data: string | Uint8Array): void {
+export function writeFileAtomic(path: string, data: string | Uint8Array, flush = true): void {
   const bytes = toBytes(data);
-  writeAtomic(path, (write) => void write(bytes), bytes.length);
+  writeAtomic(path, (write) => void write(bytes), bytes.length, flush);
 }
 
 /**
@@ -26,7 +28,12 @@ export function writeFileAtomic(path: string, data: string | Uint8Array): void {
  *
  * @param size - bytes that the file will have, for the message when the disk is full
  */
-export function writeAtomic(path: string, body: (write: Write) => undefined, size?: number): void {
+export function writeAtomic(
+  path: string,
+  body: (write: Write) => undefined,
+  size?: number,
+  flush = true,
+): void {
   const folder = dirname(path);
   const temporary = temporaryPath(folder);
   let fd: number | undefined = onFile('write', path, () => openSync(temporary, 'wx'));
@@ -34,7 +41,7 @@ export function writeAtomic(path: string, body: (write: Write) => undefined, siz
     const open = fd;
     body((data) => onFile('write', path, () => writeFully(open, toBytes(data))));
     onFile('write', path, () => {
-      fsyncSync(open);
+      if (flush) fsyncSync(open);
       fd = undefined;
       closeSync(open);
       renameSync(temporary, path);
@@ -43,7 +50,7 @@ export function writeAtomic(path: string, body: (write: Write) => undefined, siz
     discard(temporary, fd);
     throw error instanceof FileError && size !== undefined ? error.at(path, size) : error;
   }
-  syncFolder(folder);
+  if (flush) syncFolder(folder);
 }
 
 /** Deletes what could not be written to its end. What now fails too is left to the next sweep: the first error counts. */

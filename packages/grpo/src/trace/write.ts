@@ -21,8 +21,9 @@ export function writeStepRecord(folder: string, record: StepRecord): void {
   const tensors: TensorEntry[] = [];
   const json = withoutTensors(record, '', tensors);
   makeFolder(folder);
-  writeSafetensors(join(folder, STEP_TENSORS), tensors);
-  writeFileAtomic(join(folder, STEP_JSON), `${JSON.stringify(json, jsonValue)}\n`);
+  // A step does not wait for the disk: what a power cut takes of its record is no loss.
+  writeSafetensors(join(folder, STEP_TENSORS), tensors, {}, false);
+  writeFileAtomic(join(folder, STEP_JSON), `${JSON.stringify(json, jsonValue)}\n`, false);
 }
 
 /** The value without its typed arrays, which go to `tensors`. */

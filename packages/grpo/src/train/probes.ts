@@ -7,6 +7,9 @@ import type { Rollout } from './roll-out.js';
 import type { Trainer } from './trainer.js';
 import { sampleOf } from './weight-sample.js';
 
+/** Nats: two scorings that are as near as this are not thrown off by dropout. */
+const ALIKE = 1e-5;
+
 /** Elements of each tensor in a checksum: what changes weights changes most of them. */
 const CHECKED = 256;
 
@@ -14,8 +17,8 @@ const CHECKED = 256;
 const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
 
 /**
- * Scores one completion of the first update twice more, by itself, with the weights that it was sampled from. Draws
- * nothing at random and changes nothing.
+ * Scores one completion of the first update once more, by itself, with the weights that it was sampled from; twice where
+ * that differs from the batch. Draws nothing at random and changes nothing.
  *
  * @param policyOf - log-probs of a completion as the update had them
  * @param members - the completions of the update
@@ -36,13 +39,13 @@ export function scoringProbes(
     frozen(
       () => stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature).logprobs_T,
     );
-  const [once, twice] = [alone(), alone()];
+  const once = alone();
   const policy = policyOf(chosen);
   const sampler = rollout.completions_B[chosen]!.logprobs;
-  const probes: Probes = {
-    repeatedScoring: difference(once, twice),
-    aloneInBatch: difference(once, policy),
-  };
+  const aloneInBatch = difference(once, policy);
+  // Where the two agree, chance has no part in it, and a third scoring would tell nothing.
+  const repeatedScoring = aloneInBatch.max <= ALIKE ? aloneInBatch : difference(once, alone());
+  const probes: Probes = { repeatedScoring, aloneInBatch };
   if (sampler.length !== policy.length) return probes;
   const { mean } = toleranceOf({ declared: { dtype: config.dtype } });
   if (difference(policy, sampler).mean <= mean) return probes;

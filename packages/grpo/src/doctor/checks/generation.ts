@@ -3,7 +3,7 @@
 import type { Declared, StepRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { firstMasks } from '../first-update.js';
-import { inputs, membersOf, updateRows } from '../inputs.js';
+import { inputs, keysOf, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { groupsOf, largest, mean, sum } from '../statistics.js';
 import { isFull, toleranceOf } from '../tolerance.js';
@@ -34,16 +34,20 @@ export const generationChecks = [
     needs: ['ids', 'promptOf', 'sampledLogprobs'],
     test({ ids, promptOf, sampledLogprobs }, { declared }) {
       if (declared?.temperature === 0) return notApplicable('a temperature above 0');
+      const keys = keysOf(ids);
       const twins: Evidence[] = [];
       for (const group of groupsOf(promptOf)) {
         const seen = new Map<string, number>();
         for (const b of group) {
-          const key = ids[b]!.join(' ');
+          const key = keys[b]!;
           const first = seen.get(key);
+          if (first === undefined) {
+            seen.set(key, b);
+            continue;
+          }
           // Tokens of tools were not drawn.
           const logprob = sum(known(sampledLogprobs[b]!));
-          if (first === undefined) seen.set(key, b);
-          else if (logprob < ACCIDENT) twins.push({ completion: b, values: { equals: first, logprob } });
+          if (logprob < ACCIDENT) twins.push({ completion: b, values: { equals: first, logprob } });
         }
       }
       const measured = { completions: ids.length, twins: twins.length };
@@ -67,7 +71,7 @@ export const generationChecks = [
     test({ ids, promptOf }, record) {
       const groups = groupsOf(promptOf).filter((group) => group.length > 1);
       if (groups.length === 0) return notApplicable('a prompt with several completions');
-      const keys = ids.map((row) => row.join(' '));
+      const keys = keysOf(ids);
       const share = mean(groups.map((group) => new Set(group.map((b) => keys[b])).size / group.length));
       const alike = groups.filter((group) => group.every((b) => keys[b] === keys[group[0]!]));
       const entropy = largest(alike.map((group) => entropyOf(record, group[0]!)));
@@ -230,12 +234,19 @@ export const generationChecks = [
     needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
     test({ samplerLogprobs, sampledLogprobs, declared }) {
       if (declared.temperature === 0) return notApplicable('a temperature above 0');
-      const gaps = known(
-        samplerLogprobs.flatMap((row, b) => [...row].map((logprob, t) => sampledLogprobs[b]![t]! - logprob)),
-      );
-      if (gaps.length === 0) return notApplicable('tokens');
-      const meanGap = mean(gaps);
-      const measured = { tokens: gaps.length, meanGap };
+      let [tokens, total] = [0, 0];
+      for (const [b, row] of samplerLogprobs.entries()) {
+        const drawn = sampledLogprobs[b]!;
+        for (let t = 0; t < row.length; t++) {
+          const gap = drawn[t]! - row[t]!;
+          if (Number.isNaN(gap)) continue;
+          tokens++;
+          total += gap;
+        }
+      }
+      if (tokens === 0) return notApplicable('tokens');
+      const meanGap = total / tokens;
+      const measured = { tokens, meanGap };
       return Math.abs(meanGap) > 0.1 ? warn(measured) : pass(measured);
     },
   }),

@@ -1,5 +1,6 @@
 /** Rewards tell completions apart, and are what the functions returned. */
 import { stepCheck } from '../check.js';
+import { keysOf } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { groupsOf, isFlat } from '../statistics.js';
 import { known } from '../trend.js';
@@ -86,9 +87,10 @@ export const rewardChecks = [
     settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
     needs: ['ids', 'promptOf', 'totals'],
     test({ ids, promptOf, totals }) {
+      const keys = keysOf(ids);
       const firsts = new Map<string, number>();
       const pairs = [...ids.keys()].flatMap((completion) => {
-        const key = `${promptOf[completion]}: ${ids[completion]!.join(' ')}`;
+        const key = `${promptOf[completion]}: ${keys[completion]}`;
         const first = firsts.get(key);
         if (first === undefined) firsts.set(key, completion);
         return first === undefined || Number.isNaN(totals[completion]! + totals[first]!)

@@ -65,7 +65,11 @@ export const weightChecks = [
   }),
 ];
 
-const tokensOf = (mask: Uint8Array) => mask.filter((value) => value !== 0).length;
+function tokensOf(mask: Uint8Array): number {
+  let tokens = 0;
+  for (let t = 0; t < mask.length; t++) if (mask[t] !== 0) tokens++;
+  return tokens;
+}
 
 /** How much a token of a completion counts, by the declared loss: each way that is right. */
 function weighings(
@@ -90,12 +94,12 @@ function firstMiss(
   for (const [row, completion] of membersOf(record, update).entries()) {
     const mask = masks[completion]!;
     const expected = weightOf(tokensOf(mask));
-    const token = weights[row]!.findIndex((weight, t) =>
-      mask[t] === 0 ? weight !== 0 : !(Math.abs(weight - expected) <= 1e-3 * expected),
-    );
-    if (token >= 0) {
-      const weight = weights[row]![token]!;
-      return { completion, token, values: { weight, expected: mask[token] === 0 ? 0 : expected } };
+    const own = weights[row]!;
+    for (let token = 0; token < own.length; token++) {
+      const weight = own[token]!;
+      const right = mask[token] === 0 ? weight === 0 : Math.abs(weight - expected) <= 1e-3 * expected;
+      if (!right)
+        return { completion, token, values: { weight, expected: mask[token] === 0 ? 0 : expected } };
     }
   }
   return undefined;

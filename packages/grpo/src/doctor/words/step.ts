@@ -91,7 +91,7 @@ export const stepWords: Record<string, Words> = {
   'B35.shift': (of) =>
     `Log-probs are ${of('meanGap')} nats off the sampler's, and only ${of('shifted')} when shifted by ${of('by')} token: each token is scored by the wrong logits.`,
   'B36.rows': (of) =>
-    `A token has the same log-prob wherever it stands (${of('equal')} of ${of('pairs')} pairs): all are read from one row of logits.`,
+    `A token has the same log-prob wherever it stands (all of ${of('pairs')} pairs): all are read from one row of logits.`,
   'B37.scored': (of) =>
     `${of('short')} of ${of('completions')} completions have fewer tokens scored than sampled.`,
   'B38.dropout': (of) =>

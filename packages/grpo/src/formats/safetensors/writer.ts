@@ -21,6 +21,7 @@ export function writeSafetensors(
   path: string,
   entries: Iterable<TensorEntry>,
   metadata: Readonly<Record<string, string>> = {},
+  flush = true,
 ): void {
   const tensors = [...entries];
   const sizes = tensors.map((tensor) => checkedSize(path, tensor));
@@ -36,7 +37,7 @@ export function writeSafetensors(
       write(bytes);
     }
   };
-  writeAtomic(path, body, total);
+  writeAtomic(path, body, total, flush);
 }
 
 function fail(path: string, name: string, problem: string): never {
