@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+// What is printed is compared as plain text, also where a CI server asks for colours.
+delete process.env.FORCE_COLOR;
+
 // The tests run as compiled: what is tested is what is shipped.
 export default defineConfig({
   test: {

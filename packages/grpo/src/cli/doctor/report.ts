@@ -1,9 +1,10 @@
 /** A diagnosis for a terminal: the cause first, what follows from it after it, and what could not be judged last. */
-import pc from 'picocolors';
+
 import type { Check } from '../../doctor/check.js';
 import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { printable } from '../../formats/format-error.js';
+import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 import { arrange } from './arrange.js';
 import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
@@ -11,7 +12,11 @@ import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summar
 const MARGIN = 6;
 const NAMES = 12;
 
-const LABELS = { fail: pc.red(pc.bold('FAIL')), warn: pc.yellow(pc.bold('WARN')), inform: pc.cyan('note') };
+const LABELS = {
+  fail: colors.red(colors.bold('FAIL')),
+  warn: colors.yellow(colors.bold('WARN')),
+  inform: colors.cyan('note'),
+};
 
 /** The whole report in lines of at most `width` characters, ending in a newline. */
 export function terminalReport(
@@ -35,7 +40,7 @@ export function terminalReport(
     ...section('This is wrong besides:', found.besides, (finding) => full(finding)),
     ...section('To know:', found['to know'], short),
     [...(judged ? [coverage(examined, diagnosis.judgements, checks)] : []), ...notesOf(examined)].flatMap(
-      (text) => wrap(text, width).map(pc.dim),
+      (text) => wrap(text, width).map(colors.dim),
     ),
   ];
   return `${blocks
@@ -49,8 +54,8 @@ const blocksOf = (items: readonly string[][]): string[][] =>
   items.every((lines) => lines.length < 4) ? [items.flat()] : [...items];
 
 function verdict({ isGrpo }: Examined, judged: boolean): string[] {
-  if (!isGrpo || !judged) return [pc.yellow('Nothing here can be judged.')];
-  return [pc.green('Nothing wrong was found by the checks that could be made.')];
+  if (!isGrpo || !judged) return [colors.yellow('Nothing here can be judged.')];
+  return [colors.green('Nothing wrong was found by the checks that could be made.')];
 }
 
 /** A finding with all that is known of it. */
@@ -74,8 +79,8 @@ function whole(
   ];
   const [first = '', ...rest] = wrap(says(finding), width - MARGIN);
   return [
-    `${LABELS[finding.severity]}  ${pc.bold(first)}`,
-    ...rest.map((line) => ' '.repeat(MARGIN) + pc.bold(line)),
+    `${LABELS[finding.severity]}  ${colors.bold(first)}`,
+    ...rest.map((line) => ' '.repeat(MARGIN) + colors.bold(line)),
     ...twoColumns(named(rows), NAMES, width - MARGIN).map((line) => ' '.repeat(MARGIN) + line),
   ];
 }

@@ -1,7 +1,7 @@
-import pc from 'picocolors';
 import type { Measured } from '../../doctor/outcome.js';
 import { written } from '../../doctor/words/index.js';
 import { type CleanVerdict, type FaultVerdict, type SelftestSummary, selftest } from '../../lab/selftest.js';
+import { colors } from '../colors.js';
 import { EXIT } from '../command.js';
 
 const CODE = 5;
@@ -22,7 +22,7 @@ export async function runSelftest(json: boolean): Promise<number> {
   const summary = await selftest({
     onFault(verdict) {
       if (json) return jsonLine(verdict);
-      if (verdict.code !== last) say(`${pc.bold(verdict.code)}  ${verdict.title}`);
+      if (verdict.code !== last) say(`${colors.bold(verdict.code)}  ${verdict.title}`);
       last = verdict.code;
       say(faultLine(verdict));
     },
@@ -39,14 +39,18 @@ export async function runSelftest(json: boolean): Promise<number> {
 }
 
 function faultLine({ variant, found, detected, named }: FaultVerdict): string {
-  const mark = named ? pc.green('named') : detected ? pc.yellow('found') : pc.red('missed');
+  const mark = named ? colors.green('named') : detected ? colors.yellow('found') : colors.red('missed');
   const codes = found.map(({ code, severity }) => (severity === 'warn' ? `${code}~` : code));
   return `${' '.repeat(CODE)}${variant.padEnd(VARIANT)} ${mark}  ${codes.join(' ')}`;
 }
 
 function alarmLines({ run, alarms }: CleanVerdict): string[] {
   return alarms.map(({ code, severity, steps, measured, explained }) => {
-    const mark = explained ? pc.cyan('true') : severity === 'fail' ? pc.red('FALSE') : pc.yellow('false');
+    const mark = explained
+      ? colors.cyan('true')
+      : severity === 'fail'
+        ? colors.red('FALSE')
+        : colors.yellow('false');
     const why = explained ?? numbers(measured);
     return `${' '.repeat(CODE)}${run.padEnd(30)} ${mark}  ${code}${severity === 'warn' ? '~' : ''} on ${steps} steps: ${why}`;
   });
