@@ -43,7 +43,7 @@ const WORK = {
       'rollout.prompts=8',
       'rollout.group=8',
       'rollout.maxNewTokens=64',
-      'objective.beta=0.05',
+      'kl.beta=0.05',
       'objective.oldLogprobs=recompute',
       'objective.minibatches=2',
     ],

@@ -1,130 +1,99 @@
-"""Golden vectors of the GRPO objective, computed in float64 by TRL's own code: fixtures/objective.json.
+"""Golden vectors of the GRPO objective, computed in float64 by TRL's own code: fixtures/objective.json."""
 
-No trainer is built. Advantages run the statements of GRPOTrainer._generate_and_score_completions that turn rewards
-into advantages; losses run GRPOTrainer._compute_loss on a stand-in whose model "computes" given log-probs.
-"""
-
-import ast
-import inspect
 import json
-import math
-import textwrap
-from collections import defaultdict
 from pathlib import Path
-from types import SimpleNamespace
 
 import torch
 import trl
-from trl.trainer import grpo_trainer
-from trl.trainer.grpo_trainer import GRPOTrainer
 
-from objective_cases import LOSS_CASES, REWARD_TABLES
+from objective_cases import LEAKING, LOSS_CASES, MORE_REWARD_TABLES, REWARD_TABLES
+from objective_matrix import ADAPTIVE, CASES, SETTINGS, case
+from trl_objective import adaptive_entropy, advantages, in_float64, loss
 
 OUT = Path(__file__).parent / "fixtures" / "objective.json"
-NAN = float("nan")
+SCALES = ("group", "batch", "none")
 
 
-def advantage_code():
-    """TRL computes advantages in the middle of a long method: this cuts those statements out and compiles them."""
-    source = textwrap.dedent(inspect.getsource(GRPOTrainer._generate_and_score_completions))
-    body = ast.parse(source).body[0].body
-    targets = [ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else "" for node in body]
-    first = targets.index("unscorable_mask")
-    last = next(i for i, node in enumerate(body) if "nan_to_num" in ast.unparse(node) and targets[i] == "advantages")
-    return compile(ast.Module(body[first : last + 1], type_ignores=[]), "trl advantages", "exec")
-
-
-def advantages(code, table: dict, scale: str) -> dict:
-    rewards = torch.tensor([[NAN if r is None else r for r in row] for row in table["rewards"]])
-    names = dict(
-        vars(grpo_trainer),
-        self=SimpleNamespace(
-            multi_objective_aggregation="sum_then_normalize",
-            reward_weights=torch.tensor(table["weights"]),
-            scale_rewards=scale,
-        ),
-        rewards_per_func=rewards,
-        num_generations=table["groupSize"],
-        device=torch.device("cpu"),
-    )
-    exec(code, names)
+def advantage_row(table: dict, scale: str) -> dict:
+    made = advantages(table, scale)
     return {
         **table,
         "scale": scale,
-        "advantages": names["advantages"].tolist(),
-        "fractionZeroStd": names["is_std_zero"].float().mean().item(),
+        "advantages": made["advantages"],
+        "fractionZeroStd": made["metrics"]["frac_reward_zero_std"],
     }
 
 
-def trainer_stub(case: dict, logps: torch.Tensor) -> SimpleNamespace:
-    entropies = torch.tensor(case["entropies"])
-    return SimpleNamespace(
-        _get_per_token_logps_and_entropies=lambda *args, **kwargs: (logps, entropies, None),
-        args=SimpleNamespace(
-            delta=None, use_bias_correction_kl=False, steps_per_generation=case["accumulationSteps"]
-        ),
-        accelerator=SimpleNamespace(num_processes=1, gather=lambda x: x, reduce=lambda x, reduction: x),
-        model=SimpleNamespace(training=True),
-        loss_type=case["loss"],
-        beta=case["beta"],
-        epsilon_low=case["epsilonLow"],
-        epsilon_high=case["epsilonHigh"],
-        current_gradient_accumulation_steps=case["accumulationSteps"],
-        importance_sampling_level="token",
-        top_entropy_quantile=1.0,
-        off_policy_mask_threshold=None,
-        use_vllm=False,
-        aux_loss_enabled=False,
-        _entropy_bonus_enabled=False,
-        _metrics={"train": defaultdict(list)},
-    )
-
-
-def loss(case: dict) -> dict:
-    logps = torch.tensor(case["logps"], requires_grad=True)
-    B, C = logps.shape
-    inputs = {
-        "prompt_ids": torch.zeros(B, 1, dtype=torch.long),
-        "prompt_mask": torch.ones(B, 1, dtype=torch.long),
-        "completion_ids": torch.zeros(B, C, dtype=torch.long),
-        "completion_mask": torch.tensor(case["mask"]),
-        "advantages": torch.tensor(case["advantages"]),
-        "num_items_in_batch": torch.tensor(case["windowTokens"]),
-        "ref_per_token_logps": torch.tensor(case["refLogps"]),
-    }
-    if case["oldLogps"] is not None:
-        inputs["old_per_token_logps"] = torch.tensor(case["oldLogps"])
-    stub = trainer_stub(case, logps)
-    value = GRPOTrainer._compute_loss(stub, None, inputs)
-    value.backward()
-    metrics = {name: found[0] for name, found in stub._metrics["train"].items()}
+def advantage_case(table: dict, scale: str, aggregation: str, dtype=torch.float64) -> dict:
+    """In float64, or in float32 as TRL runs: there equal rewards leak an advantage."""
+    made = advantages(table, scale, aggregation, dtype)
     return {
-        **case,
-        "expectedLoss": value.item(),
-        "expectedGradient": logps.grad.tolist(),
-        "expectedMetrics": {name: None if math.isnan(x) else x for name, x in metrics.items()},
+        "name": f"{table['name']}, {scale if aggregation == 'sum_then_normalize' else aggregation}",
+        "dtype": str(dtype).removeprefix("torch."),
+        "scale_rewards": scale,
+        "multi_objective_aggregation": aggregation,
+        "num_generations": table["groupSize"],
+        "reward_weights": table["weights"],
+        "rewardsPerFunction": table["rewards"],
+        "expectedAdvantages": made["advantages"],
+        "expectedMetrics": made["metrics"],
     }
+
+
+def loss_row(row: dict) -> dict:
+    """A case of `losses`, which has names of its own."""
+    steps = row["accumulationSteps"]
+    made = loss(
+        {
+            **SETTINGS,
+            "current_gradient_accumulation_steps": steps,
+            "steps_per_generation": steps,
+            "loss_type": row["loss"],
+            "beta": row["beta"],
+            "epsilon": row["epsilonLow"],
+            "epsilon_high": row["epsilonHigh"],
+            "num_items_in_batch": row["windowTokens"],
+            "completionMask": row["mask"],
+            "toolMask": None,
+            "truncated": None,
+            "samplingLogps": None,
+            **{name: row[name] for name in ("logps", "oldLogps", "refLogps", "entropies", "advantages")},
+        }
+    )
+    return {**row, **{name: made[name] for name in ("expectedLoss", "expectedGradient", "expectedMetrics")}}
 
 
 def main() -> None:
-    torch.set_default_dtype(torch.float64)
-    code = advantage_code()
+    in_float64()
+    tables = REWARD_TABLES + MORE_REWARD_TABLES
     fixture = {
         "trl": trl.__version__,
         "torch": torch.__version__.split("+")[0],
-        "advantages": [
-            advantages(code, table, scale) for table in REWARD_TABLES for scale in ("group", "batch", "none")
+        "advantages": [advantage_row(table, scale) for table in REWARD_TABLES for scale in SCALES],
+        "losses": [loss_row(row) for row in LOSS_CASES],
+        "advantageCases": [
+            *(advantage_case(table, scale, "sum_then_normalize") for table in tables for scale in SCALES),
+            *(advantage_case(table, "group", "normalize_then_sum") for table in tables),
+            *(
+                advantage_case(table, scale, "sum_then_normalize", torch.float32)
+                for table in MORE_REWARD_TABLES
+                for scale in SCALES
+                if table["name"] in LEAKING
+            ),
         ],
-        "losses": [loss(case) for case in LOSS_CASES],
+        "cases": [made | loss(made) for made in CASES],
+        "adaptiveEntropy": [
+            {**settings, "windows": adaptive_entropy(settings, case("grpo", "adaptive"))} for settings in ADAPTIVE
+        ],
     }
     OUT.parent.mkdir(parents=True, exist_ok=True)
     # One case a line: a changed case is then one changed line.
     parts = [f'"{key}": {json.dumps(fixture[key], allow_nan=False)}' for key in ("trl", "torch")]
-    for key in ("advantages", "losses"):
-        rows = ",\n".join(json.dumps(row, allow_nan=False) for row in fixture[key])
+    for key in ("advantages", "losses", "advantageCases", "cases", "adaptiveEntropy"):
+        rows = ",\n".join(json.dumps(row, allow_nan=False, separators=(",", ":")) for row in fixture[key])
         parts.append(f'"{key}": [\n{rows}\n]')
     OUT.write_text("{" + ",\n".join(parts) + "}\n")
-    print(OUT.name, len(fixture["advantages"]), "advantage cases,", len(fixture["losses"]), "loss cases")
+    print(f"{OUT.name}: {OUT.stat().st_size} bytes, {len(fixture['cases'])} cases")
 
 
 if __name__ == "__main__":

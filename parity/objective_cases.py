@@ -1,4 +1,7 @@
-"""The inputs of the objective's golden vectors: reward tables, and batches for the losses `grpo` and `dapo`."""
+"""The inputs of the objective's golden vectors: reward tables, batches, and the cases of `losses`.
+
+The cases in TRL's own terms are in objective_matrix.py.
+"""
 
 import random
 
@@ -26,6 +29,28 @@ REWARD_TABLES = [
     },
 ]
 
+
+def random_rewards(seed: int, rows: int, functions: int) -> list[list[float]]:
+    rng = random.Random(seed)
+    return [[round(rng.gauss(0.3, 1 + k), 6) for k in range(functions)] for _ in range(rows)]
+
+
+def table(name: str, weights: list[float], group: int, rewards: list[list[float | None]]) -> dict:
+    return {"name": name, "weights": weights, "groupSize": group, "rewards": rewards}
+
+
+# Of these TRL's own number is kept as it is, also where equal rewards leak an advantage.
+MORE_REWARD_TABLES = [
+    table("eight times 0.2", [1.0], 8, [[0.2]] * 8),
+    table("eight times 0.9", [1.0], 8, [[0.9]] * 8),
+    table("eight times 5.7, then a mixed group", [1.0], 8, [[5.7]] * 8 + random_rewards(5, 8, 1)),
+    table("seven times 0.9", [1.0], 7, [[0.9]] * 7),
+    table("a group without any reward", [1.0, 2.0], 3, [[None, None]] * 3 + random_rewards(6, 3, 2)),
+    table("three functions, a weight 0, a negative one", [0.7, 0.0, -0.3], 4, random_rewards(7, 12, 3)),
+    table("7, 3, 7, 6", [1.0], 4, [[7.0], [3.0], [7.0], [6.0]]),
+]
+LEAKING = [made["name"] for made in MORE_REWARD_TABLES if "times" in made["name"]]
+
 # B=2, C=4. The last position of row 1 is padding with values that would show if they entered.
 SMALL = {
     "logps": [[-0.5, -1.0, -0.2, -0.7], [-1.5, -0.3, -0.9, -9.0]],
@@ -36,6 +61,7 @@ SMALL = {
     "advantages": [1.0, -0.5],
     "windowTokens": 7,
 }
+SMALL_SAMPLING = [[-0.65, -0.72, -0.15, -1.0], [-1.3, -0.3, -2.9, 0.0]]
 
 
 def ragged(seed: int) -> dict:
@@ -56,6 +82,12 @@ def ragged(seed: int) -> dict:
         "advantages": [1.2, -0.7, 0.0, -1.4, 0.9, 0.4],
         "windowTokens": sum(lengths),
     }
+
+
+def ragged_sampling(seed: int) -> list[list[float]]:
+    """The sampler's log-probs of `ragged(seed)`."""
+    rng = random.Random(1000 + seed)
+    return [[round(x + rng.gauss(0, 0.35), 6) for x in row] for row in ragged(seed)["oldLogps"]]
 
 
 def case(name: str, loss: str, batch: dict, *, old: bool = True, beta: float = 0.0, **changes) -> dict:

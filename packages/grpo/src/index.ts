@@ -26,7 +26,16 @@
 export { UsageError, UserError } from './config/index.js';
 export * from './library/index.js';
 export { loadModel, type Model, saveModel } from './models/index.js';
-export { type Loss, type LossInput, type LossName, type LossOutput, losses } from './objective/index.js';
+export {
+  advantagesOf,
+  composedLoss,
+  klOf,
+  type Loss,
+  type LossInput,
+  type LossOutput,
+  type LossSettings,
+  Rows,
+} from './objective/index.js';
 export {
   type CompletionScore,
   each,

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { type LossParts, namedLosses } from './loss-names.js';
 import type { Config, ParsedConfig } from './schema.js';
 
 /**
@@ -17,15 +18,34 @@ export function derive(
     from.set(path, `default (${why})`);
     return value;
   };
-  const { task, objective } = parsed;
+  const { task, objective, advantage, rollout } = parsed;
   const name = task.data === undefined ? task.name : fill('task.name', task.name, 'jsonl', 'task.data');
   const folder = unused(`runs/${name ?? fallback}-${timestamp(now)}`);
-  const clipHigh = fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow');
+  const parts: LossParts = namedLosses[objective.loss];
+  const byLoss = <T>(path: string, given: T | undefined, value: T) =>
+    fill(path, given, value, `objective.loss=${objective.loss}`);
   const config: Config = {
     ...parsed,
     output: fill('output', parsed.output, folder, 'task and time'),
     task: { ...task, name },
-    objective: { ...objective, clipHigh },
+    objective: {
+      ...objective,
+      policy: byLoss('objective.policy', objective.policy, parts.policy),
+      ratio: byLoss('objective.ratio', objective.ratio, parts.ratio),
+      aggregation: byLoss('objective.aggregation', objective.aggregation, parts.aggregation),
+      normalizer: fill(
+        'objective.normalizer',
+        objective.normalizer,
+        rollout.maxNewTokens,
+        'rollout.maxNewTokens',
+      ),
+      clipHigh: fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow'),
+    },
+    advantage: {
+      ...advantage,
+      baseline: byLoss('advantage.baseline', advantage.baseline, parts.baseline ?? 'group'),
+      scale: byLoss('advantage.scale', advantage.scale, parts.scale ?? 'group'),
+    },
   };
   return { config, from };
 }

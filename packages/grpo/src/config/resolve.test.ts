@@ -182,7 +182,7 @@ describe('problems', () => {
 
   it('refuses numbers that are not finite', () => {
     expect(failure({ settings: [...MINIMAL, 'optimizer.learningRate=.nan'] })).toMatch(/found NaN/);
-    expect(failure({ settings: [...MINIMAL, 'objective.beta=.inf'] })).toMatch(/found Infinity/);
+    expect(failure({ settings: [...MINIMAL, 'kl.beta=.inf'] })).toMatch(/found Infinity/);
   });
 
   it('lists several problems at once', () => {

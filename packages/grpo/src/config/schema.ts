@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import { rewardsList, taskSection } from './sections/data.js';
 import { count, positiveCount } from './sections/numbers.js';
+import {
+  advantageSection,
+  correctionSection,
+  entropySection,
+  klSection,
+  objectiveSection,
+} from './sections/objective.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rolloutSection } from './sections/rollout.js';
-import {
-  expertSection,
-  objectiveSection,
-  optimizerSection,
-  sftSection,
-  trainSection,
-} from './sections/training.js';
+import { expertSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
 
 /**
  * The configuration: types, defaults, help and validation in one place.
@@ -52,6 +53,10 @@ export const configSchema = z.strictObject({
   task: taskSection.prefault({}),
   rollout: rolloutSection.prefault({}),
   objective: objectiveSection.prefault({}),
+  advantage: advantageSection.prefault({}),
+  kl: klSection.prefault({}),
+  entropy: entropySection.prefault({}),
+  correction: correctionSection.prefault({}),
   optimizer: optimizerSection.prefault({}),
   train: trainSection.prefault({}),
   eval: evalSection.prefault({}),
@@ -69,10 +74,17 @@ export type ConfigInput = z.input<typeof configSchema>;
 export type ParsedConfig = z.output<typeof configSchema>;
 
 /** The configuration that the product reads: every default filled in. */
-export interface Config extends Omit<ParsedConfig, 'output' | 'objective'> {
+export interface Config extends Omit<ParsedConfig, 'output' | 'objective' | 'advantage'> {
   output: string;
-  objective: ParsedConfig['objective'] & { clipHigh: number };
+  objective: Filled<
+    ParsedConfig['objective'],
+    'policy' | 'ratio' | 'aggregation' | 'normalizer' | 'clipHigh'
+  >;
+  advantage: Filled<ParsedConfig['advantage'], 'baseline' | 'scale'>;
 }
+
+/** T with some of its optional keys given. */
+type Filled<T, K extends keyof T> = T & { [P in K]-?: NonNullable<T[P]> };
 
 /** One of `rewards`: a user's module with its place in the total. */
 export type RewardModule = Config['rewards'][number];

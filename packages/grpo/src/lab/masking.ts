@@ -11,16 +11,15 @@ export function masking(
 ): Pick<Stages, 'logprob' | 'objective'> {
   let mask: number[] = [];
   return {
-    logprob(decoder, groups, temperature) {
+    logprob(decoder, groups, ...rest) {
       mask = groups.flatMap(({ prompt, completions }) => completions.flatMap((ids) => keep(ids, prompt)));
-      return standard.logprob(decoder, groups, temperature);
+      return standard.logprob(decoder, groups, ...rest);
     },
-    objective: () =>
-      lossWith({
-        weights() {
-          const tokens = mask.reduce((a, b) => a + b, 0);
-          return mask.map((kept) => kept / tokens);
-        },
-      }),
+    objective: lossWith({
+      weights() {
+        const tokens = mask.reduce((a, b) => a + b, 0);
+        return mask.map((kept) => kept / tokens);
+      },
+    }),
   };
 }

@@ -1,6 +1,6 @@
 /** The clipped loss in its parts, each of which a fault may do otherwise. */
-import { type Tensor, tensor } from '@grpo/torch';
-import { k3, type Loss, type LossInput } from '../objective/index.js';
+import type { Tensor } from '@grpo/torch';
+import { klOf, type Loss, type LossInput, Rows } from '../objective/index.js';
 
 export interface LossParts {
   /** Policy to old policy: `[T]`. */
@@ -16,44 +16,48 @@ export interface LossParts {
 /** The parts as they should be, for the loss `dapo`. */
 export const rightParts: LossParts = {
   ratio: ({ logprobs_T, oldLogprobs_T }) => logprobs_T.sub(oldLogprobs_T ?? logprobs_T.detach()).exp(),
-  policy: (ratio_T, { advantages_T, clipLow, clipHigh }) =>
-    ratio_T
+  policy: (ratio_T, input) => {
+    const { clipLow, clipHigh } = input.settings;
+    const advantages_T = tokenAdvantages(input);
+    return ratio_T
       .mul(advantages_T)
       .minimum(ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(advantages_T))
-      .neg(),
-  kl: ({ logprobs_T }, reference_T) => k3(logprobs_T, reference_T),
+      .neg();
+  },
+  kl: (input, referenceLogprobs_T) =>
+    klOf(input.settings.kl, { ...input, referenceLogprobs_T, full_T: null, rows: rowsOf(input) }),
   weights: ({ lengths, update }) =>
     lengths.flatMap((length) => Array<number>(length).fill(1 / update.tokens)),
-  total: (policy_T, kl_T, weights_T, { beta }) =>
-    (kl_T ? policy_T.add(kl_T.mul(beta)) : policy_T).mul(weights_T).sum(),
+  total: (policy_T, kl_T, weights_T, { betas }) =>
+    (kl_T ? policy_T.add(kl_T.mul(betas[0]!)) : policy_T).mul(weights_T).sum(),
 };
+
+const rowsOf = ({ lengths, mask, logprobs_T }: LossInput) => new Rows(lengths, mask, logprobs_T);
+
+/** Advantage of the completion that each token belongs to. */
+export function tokenAdvantages(input: LossInput): Tensor {
+  const rows = rowsOf(input);
+  return rows.tensor(rows.spreadNumbers(input.advantages));
+}
 
 /** The loss with some of its parts replaced; its record is of what it computed. */
 export function lossWith(changes: Partial<LossParts>): Loss {
   const parts = { ...rightParts, ...changes };
   return (input) => {
-    const { logprobs_T, referenceLogprobs_T, beta } = input;
+    const { referenceLogprobs_T } = input;
     const ratio_T = parts.ratio(input);
     const policy_T = parts.policy(ratio_T, input);
-    const kl_T = beta !== 0 && referenceLogprobs_T ? parts.kl(input, referenceLogprobs_T) : null;
-    const weights_T = tensor(parts.weights(input), undefined, {
-      dtype: logprobs_T.dtype,
-      device: logprobs_T.device,
-    });
+    const kl_T = referenceLogprobs_T && parts.kl(input, referenceLogprobs_T);
+    const weights_T = rowsOf(input).tensor(parts.weights(input));
     return {
       loss: parts.total(policy_T, kl_T, weights_T, input),
       terms: {
         ratio_T: ratio_T.detach(),
         policy_T: policy_T.detach(),
-        kl_T: kl_T?.detach() ?? null,
+        kl_T: kl_T && kl_T.detach(),
         weights_T,
       },
-      metrics: {
-        tokens: logprobs_T.size(0),
-        kl: kl_T ? kl_T.detach().sum().item() : 0,
-        clippedLow: 0,
-        clippedHigh: 0,
-      },
+      ...(kl_T && { metrics: { means: { kl: { sum: kl_T.detach().sum().item(), of: kl_T.numel } } } }),
     };
   };
 }

@@ -6,6 +6,7 @@ import type { Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import { firstControl } from '../train/control.js';
 import { DataOrder } from '../train/data-order.js';
 import { metricsOf } from '../train/metrics.js';
 import { tokensOf } from '../train/roll-out.js';
@@ -96,12 +97,13 @@ export async function labRun({
 function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Stages> = {}): Trainer {
   return {
     model,
-    reference: config.objective.beta > 0 ? model.decoder.clone() : undefined,
+    reference: config.kl.beta > 0 ? model.decoder.clone() : undefined,
     task,
     optimizer: new AdamW(model.decoder.parameters, config.optimizer),
     config,
     sampling: samplingOf(config, task.stop),
     stages: { ...standardStages, ...stages },
+    control: firstControl(config),
     measureWeights: true,
     probeScoring: true,
   };

@@ -135,11 +135,11 @@ describe('train', () => {
       model: await tinyModelFolder(),
       task: failing,
       output: join(tempFolder(), 'run'),
-      settings: { ...steps(1), onRewardError: 'drop', objective: { scaleRewards: 'none' } },
+      settings: { ...steps(1), onRewardError: 'drop', advantage: { scale: 'none' } },
       stages: {
-        advantage: (rewards, group, scale) => {
-          scales.push(scale);
-          return stages.advantage(rewards, group, scale);
+        advantage: (rewards, group, settings) => {
+          scales.push(settings.scale);
+          return stages.advantage(rewards, group, settings);
         },
       },
     });

@@ -19,7 +19,18 @@ type Common = Pick<ConfigInput, 'seed' | 'device' | 'dtype' | 'threads' | 'rollo
 
 /** Settings of `train`, nested as in a YAML file; each has a default. `npx grpo train --help` tells what they do. */
 export type TrainSettings = Common &
-  Pick<ConfigInput, 'onRewardError' | 'objective' | 'optimizer' | 'train' | 'checkpoint'>;
+  Pick<
+    ConfigInput,
+    | 'onRewardError'
+    | 'objective'
+    | 'advantage'
+    | 'kl'
+    | 'entropy'
+    | 'correction'
+    | 'optimizer'
+    | 'train'
+    | 'checkpoint'
+  >;
 
 /** Settings of `sft`. `npx grpo sft --help` tells what they do. */
 export type SftSettings = Common &

@@ -1,61 +1,149 @@
-/** Standard deviation that divides the advantages. */
-export type RewardScale = 'group' | 'batch' | 'none';
+import { leakedAdvantages } from './compat-advantage.js';
+import type { Compat } from './settings.js';
+import { type Statistics, statistics } from './statistics.js';
+
+/** How rewards become advantages. */
+export interface AdvantageSettings {
+  /** What is subtracted: the group's mean, the mean of the group's others (RLOO), or nothing. */
+  baseline: 'group' | 'leave_one_out' | 'none';
+  /** Whose standard deviation divides. */
+  scale: 'group' | 'batch' | 'none';
+  /** 1 divides the sum of squares by n − 1, 0 by n. */
+  ddof: 0 | 1;
+  /** Added to the deviation: keeps a group of nearly equal rewards from being blown up. */
+  epsilon: number;
+  /** Least deviation that divides. */
+  floor: number;
+  /** A group whose deviation is below this counts as flat; 0 takes only equal rewards. */
+  flatBelow: number;
+  /** What a flat group gets: advantages of 0; no part in the update; or its rewards themselves. */
+  flat: 'zero' | 'drop' | 'raw';
+  /** Standardizes the advantages over the batch, after all else. */
+  whiten: boolean;
+  /** Bounds the advantages to ± this, last of all. */
+  clip?: number | undefined;
+  /** Rewards are summed and then compared, or each compared within its group and then summed (GDPO). */
+  combine: 'sum_then_normalize' | 'normalize_then_sum';
+  compat?: Compat | undefined;
+}
+
+/** Rewards of B completions, the groups one after another; NaN where there is no value. */
+export interface RewardColumns {
+  /** A column a reward: `[K][B]`. */
+  columns: readonly Float64Array[];
+  weights: readonly number[];
+  /** Weighted sums; NaN where a completion could not be scored. */
+  totals: Float64Array;
+}
 
 export interface Advantages {
   /** One a completion; 0 for a completion that could not be scored. */
   advantages: Float64Array;
   /** Mean reward of each group, NaN when none of it could be scored. */
   means: Float64Array;
-  /** Standard deviation of each group's rewards (ddof 1). */
+  /** Standard deviation of each group's rewards. */
   deviations: Float64Array;
   /** Share of the groups whose rewards are all equal: they teach nothing. */
   zeroVariance: number;
+  /** Groups that have no part in the update. */
+  dropped: readonly number[];
 }
 
-/** Relative: sums of the same parts in another order. */
-const ROUNDING = 1e-12;
-
-/** Keeps a group of nearly equal rewards from being blown up (TRL's value). */
-const EPSILON = 1e-4;
+/** Added to the deviation that whitening divides by. */
+const WHITENING = 1e-8;
 
 /**
- * Advantages relative to the group: (reward − group mean) / (deviation + 1e-4).
+ * Advantages of completions over the others of their group: (reward − baseline) / (deviation + epsilon). With the group's
+ * mean and deviation this is DeepSeekMath's eq. 3 (Shao et al., 2024), with leave-one-out RLOO (Ahmadian et al., 2024),
+ * without a deviation Dr. GRPO (Liu et al., 2025). A group of equal rewards gets exactly 0, where rounding of the mean
+ * would otherwise leave a small bias of one sign. A completion that could not be scored gets 0 and enters no mean.
  *
- * DeepSeekMath, eq. 3 (Shao et al., 2024), with TRL's deviation (ddof 1) and epsilon. A group of equal rewards gets
- * exactly 0, where rounding of the mean would otherwise leave a small bias of one sign.
- *
- * @param rewards - one a completion, the groups one after another; NaN for what could not be scored: such a completion
- * gets advantage 0 and does not enter the mean
+ * @param groupSize - G; the rewards are those of B / G groups
  */
-export function groupAdvantages(rewards: Float64Array, groupSize: number, scale: RewardScale): Advantages {
-  if (rewards.length % groupSize !== 0) {
-    throw new RangeError(`${rewards.length} rewards do not divide into groups of ${groupSize}`);
-  }
-  const groups = Array.from({ length: rewards.length / groupSize }, (_, g) =>
-    statistics(rewards.subarray(g * groupSize, (g + 1) * groupSize)),
-  );
-  const batch = statistics(rewards);
-  const advantages = rewards.map((reward, i) => {
-    const group = groups[Math.floor(i / groupSize)]!;
-    if (Number.isNaN(reward) || group.equal) return 0;
-    const centred = reward - group.mean;
-    return scale === 'none' ? centred : centred / ((scale === 'group' ? group : batch).deviation + EPSILON);
+export function advantagesOf(
+  rewards: RewardColumns,
+  groupSize: number,
+  settings: AdvantageSettings,
+): Advantages {
+  const { totals } = rewards;
+  if (totals.length % groupSize !== 0)
+    throw new RangeError(`${totals.length} rewards do not divide into groups of ${groupSize}`);
+  const groups = groupsOf(totals, groupSize).map((group) => statistics(group, settings.ddof));
+  const isFlat = (group: Statistics) => group.equal || group.deviation < settings.flatBelow;
+  const compared = compare(rewards, groupSize, settings);
+  const advantages = compared.map((advantage, b) => {
+    const group = groups[Math.floor(b / groupSize)]!;
+    if (settings.baseline === 'none' || !isFlat(group)) return advantage;
+    // Below the threshold, or leaked by a compatible comparison.
+    if (settings.flat === 'raw') return totals[b]!;
+    return settings.compat && group.deviation >= settings.flatBelow ? advantage : 0;
   });
+  const flat = groups.flatMap((group, g) => (isFlat(group) ? [g] : []));
+  const whole = settings.whiten ? whitened(advantages, totals) : advantages;
   return {
-    advantages,
-    means: Float64Array.from(groups, (g) => g.mean),
-    deviations: Float64Array.from(groups, (g) => g.deviation),
-    zeroVariance: groups.filter((g) => g.equal).length / groups.length,
+    advantages: whole.map((advantage, b) =>
+      Number.isNaN(totals[b]!) ? 0 : bounded(advantage, settings.clip),
+    ),
+    means: Float64Array.from(groups, ({ mean }) => mean),
+    deviations: Float64Array.from(groups, ({ deviation }) => deviation),
+    zeroVariance: groups.filter(({ equal }) => equal).length / groups.length,
+    // A step in which nothing differs has nothing to learn from, and keeps its KL.
+    dropped: settings.flat === 'drop' && flat.length < groups.length ? flat : [],
   };
 }
 
-/** Mean and deviation (ddof 1) of the values that are numbers; `equal` when none differ by more than rounding. */
-export function statistics(values: Float64Array): { mean: number; deviation: number; equal: boolean } {
-  const known = values.filter((x) => !Number.isNaN(x));
-  const mean = known.reduce((a, b) => a + b, 0) / known.length;
-  const [least, most] = known.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
-  const equal = !(most - least > ROUNDING * Math.max(Math.abs(least), Math.abs(most)));
-  if (equal) return { mean: known.length > 0 ? known[0]! : Number.NaN, deviation: 0, equal };
-  const squares = known.reduce((sum, x) => sum + (x - mean) ** 2, 0);
-  return { mean, deviation: Math.sqrt(squares / (known.length - 1)), equal };
+function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Float64Array {
+  if (settings.compat) return leakedAdvantages(rewards, groupSize, settings);
+  if (settings.combine === 'sum_then_normalize') return relative(rewards.totals, groupSize, settings);
+  const { columns, weights, totals } = rewards;
+  const parts = columns.map((column) => relative(column, groupSize, { ...settings, scale: 'group' }));
+  const sums = totals.map((total, b) =>
+    Number.isNaN(total) ? total : parts.reduce((sum, part, k) => sum + weights[k]! * part[b]!, 0),
+  );
+  return standardized(sums, settings.ddof, settings.epsilon);
+}
+
+/** Of each value within its group; 0 where there is no value, and for groups of equal values with a baseline. */
+function relative(values: Float64Array, groupSize: number, settings: AdvantageSettings): Float64Array {
+  const { baseline, scale, ddof, epsilon, floor } = settings;
+  const batch = statistics(values, ddof);
+  return join(
+    groupsOf(values, groupSize).map((group) => {
+      const own = statistics(group, ddof);
+      const deviation = Math.max((scale === 'batch' ? batch : own).deviation, floor) + epsilon;
+      return group.map((value) => {
+        if (Number.isNaN(value) || (own.equal && baseline !== 'none')) return 0;
+        const centred = value - baselineOf(baseline, value, own);
+        return scale === 'none' ? centred : centred / deviation;
+      });
+    }),
+  );
+}
+
+function baselineOf(baseline: AdvantageSettings['baseline'], value: number, { mean, count }: Statistics) {
+  if (baseline === 'none') return 0;
+  return baseline === 'group' ? mean : (mean * count - value) / (count - 1);
+}
+
+/** Standardized over those completions that could be scored. */
+const whitened = (advantages: Float64Array, totals: Float64Array): Float64Array =>
+  standardized(
+    advantages.map((advantage, b) => (Number.isNaN(totals[b]!) ? Number.NaN : advantage)),
+    1,
+    WHITENING,
+  );
+
+/** (value − mean) / (deviation + epsilon), 0 where there is no value. */
+function standardized(values: Float64Array, ddof: 0 | 1, epsilon: number): Float64Array {
+  const { mean, deviation, equal } = statistics(values, ddof);
+  return values.map((value) => (equal || Number.isNaN(value) ? 0 : (value - mean) / (deviation + epsilon)));
+}
+
+const bounded = (value: number, clip = Number.POSITIVE_INFINITY) => Math.max(-clip, Math.min(clip, value));
+
+const groupsOf = (values: Float64Array, size: number) =>
+  Array.from({ length: values.length / size }, (_, g) => values.subarray(g * size, (g + 1) * size));
+
+function join(parts: readonly Float64Array[]): Float64Array {
+  return Float64Array.from(parts.flatMap((part) => [...part]));
 }

@@ -1,11 +1,18 @@
-export { type Advantages, groupAdvantages, type RewardScale, statistics } from './advantage.js';
-export { k3 } from './kl.js';
-export { type ScoredGroup, scoreTokens, type TokenScores } from './logprob.js';
-export {
-  type Loss,
-  type LossInput,
-  type LossMetrics,
-  type LossName,
-  type LossOutput,
-  losses,
-} from './loss.js';
+export { type AdvantageSettings, type Advantages, advantagesOf, type RewardColumns } from './advantage.js';
+export type { UpdateSize } from './aggregation.js';
+export type { Share } from './clip-shares.js';
+export { klOf } from './kl.js';
+export { type ScoredGroup, type ScoringOptions, scoreTokens, type TokenScores } from './logprob.js';
+export { composedLoss } from './loss.js';
+export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
+export { Rows } from './rows.js';
+export type {
+  Aggregation,
+  Compat,
+  CorrectionSettings,
+  KlSettings,
+  LossSettings,
+  PolicyTerm,
+  RatioLevel,
+} from './settings.js';
+export { statistics } from './statistics.js';

@@ -1,10 +1,47 @@
 import type { Tensor } from '@grpo/torch';
+import type { Rows } from './rows.js';
+import type { KlEstimator, KlSettings } from './settings.js';
+
+/** KL(policy ‖ reference) of one sampled token, from d = reference − policy log-prob. */
+type Estimate = (d: Tensor) => Tensor;
 
 /**
- * The k3 estimate of KL(policy ‖ reference) for each token: exp(d) − d − 1 with d = reference − policy
- * (Schulman, "Approximating KL divergence", 2020). Never negative; 0 where the two agree.
+ * The k3 estimate: exp(d) − d − 1 (Schulman, "Approximating KL divergence", 2020). Never negative; 0 where the two
+ * agree.
  */
-export function k3(logprobs_T: Tensor, referenceLogprobs_T: Tensor): Tensor {
-  const d = referenceLogprobs_T.sub(logprobs_T);
-  return d.expm1().sub(d);
+const k3: Estimate = (d) => d.expm1().sub(d);
+
+/** `full` is no estimate: it is computed over the vocabulary where the logits are. */
+const estimates: Record<Exclude<KlEstimator, 'full'>, Estimate> = {
+  k1: (d) => d.neg(),
+  k2: (d) => d.pow(2).div(2),
+  k3,
+  abs: (d) => d.abs(),
+};
+
+/** What a KL is estimated from. */
+export interface KlInput {
+  logprobs_T: Tensor;
+  referenceLogprobs_T: Tensor;
+  /** Over the whole vocabulary, for the estimator `full`. */
+  full_T: Tensor | null;
+  rows: Rows;
+}
+
+/**
+ * The KL to the reference: of each token, or of each completion's mean or summed log-probs, the same for all of its
+ * tokens: `[T]`.
+ */
+export function klOf({ estimator, level, clip }: KlSettings, input: KlInput): Tensor {
+  const { logprobs_T, referenceLogprobs_T, full_T, rows } = input;
+  const atLevel = (values_T: Tensor) =>
+    level === 'token'
+      ? values_T
+      : rows.spread(level === 'sequence_mean' ? rows.mean(values_T) : rows.sum(values_T));
+  if (estimator === 'full') {
+    if (!full_T) throw new TypeError('the full KL was not computed with the log-probs');
+    return atLevel(full_T);
+  }
+  const d_T = atLevel(referenceLogprobs_T.sub(logprobs_T));
+  return estimates[estimator](clip === undefined ? d_T : d_T.clamp(-clip, clip));
 }

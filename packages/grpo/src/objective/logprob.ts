@@ -1,4 +1,4 @@
-import { cat, type Tensor, tensor, tidy } from '@grpo/torch';
+import { cat, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { type Decoder, pack, type Segment } from '../models/index.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
@@ -10,8 +10,18 @@ export interface ScoredGroup {
 /** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */
 export interface TokenScores {
   logprobs_T: Tensor;
-  /** In nats, detached. */
+  /** In nats; detached, unless their gradient was asked for. */
   entropies_T: Tensor;
+  /** KL(policy ‖ reference) over the whole vocabulary, with gradient; where it was asked for. */
+  fullKl_T?: Tensor;
+}
+
+/** What is computed beside the log-probs. */
+export interface ScoringOptions {
+  /** Entropies have a gradient: for a bonus in the loss. */
+  entropyGradient?: boolean;
+  /** The full KL to this decoder. */
+  fullKlTo?: Decoder | undefined;
 }
 
 // Rows of logits held at once; with a vocabulary of 150,000 that is 300 MB in float32.
@@ -27,6 +37,7 @@ export function scoreTokens(
   decoder: Decoder,
   groups: readonly ScoredGroup[],
   temperature: number,
+  { entropyGradient = false, fullKlTo }: ScoringOptions = {},
 ): TokenScores {
   const { device } = decoder;
   const segments: Segment[] = [];
@@ -55,33 +66,38 @@ export function scoreTokens(
   }
   const packed = pack(segments, decoder.config, device);
   const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
-  const hidden_ND = decoder.hidden(packed, packed.attend);
-  const hidden_TD = hidden_ND.indexSelect(0, tensor(rows, undefined, { dtype: 'int64', device }));
+  const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
+  const hiddenOf = (model: Decoder) => model.hidden(packed, packed.attend).indexSelect(0, predictors_T);
+  const hidden_TD = hiddenOf(decoder);
+  const reference_TD = fullKlTo && noGrad(() => hiddenOf(fullKlTo));
   const targets_T = tensor(targets, undefined, { dtype: 'int64', device });
+  const scale = temperature === 0 ? 1 : temperature;
   const chunks: TokenScores[] = [];
   for (let start = 0; start < targets.length; start += CHUNK_ROWS) {
     const rows = Math.min(CHUNK_ROWS, targets.length - start);
-    const logits = decoder.logits(hidden_TD.narrow(0, start, rows));
-    chunks.push(
-      scoreRows(
-        temperature === 0 || temperature === 1 ? logits : logits.div(temperature),
-        targets_T.narrow(0, start, rows),
-      ),
-    );
+    const all_TV = distribution(decoder, hidden_TD.narrow(0, start, rows), scale);
+    const reference_TV =
+      reference_TD && noGrad(() => distribution(fullKlTo!, reference_TD.narrow(0, start, rows), scale));
+    const own_TV = entropyGradient ? all_TV : all_TV.detach();
+    chunks.push({
+      logprobs_T: all_TV.gather(1, targets_T.narrow(0, start, rows).unsqueeze(1)).squeeze(1),
+      entropies_T: scoped(entropyGradient, () => own_TV.exp().mul(own_TV).sumDim([-1]).neg()),
+      ...(reference_TV && { fullKl_T: all_TV.exp().mul(all_TV.sub(reference_TV)).sumDim([-1]) }),
+    });
   }
   return {
     logprobs_T: cat(chunks.map((c) => c.logprobs_T)),
     entropies_T: cat(chunks.map((c) => c.entropies_T)),
+    ...(fullKlTo && { fullKl_T: cat(chunks.map((c) => c.fullKl_T!)) }),
   };
 }
 
-function scoreRows(logits_TV: Tensor, targets_T: Tensor): TokenScores {
-  const all_TV = logits_TV.logSoftmax(-1);
-  return {
-    logprobs_T: all_TV.gather(1, targets_T.unsqueeze(1)).squeeze(1),
-    entropies_T: tidy(() => {
-      const frozen = all_TV.detach();
-      return frozen.exp().mul(frozen).sumDim([-1]).neg();
-    }),
-  };
+/** log softmax(logits / temperature): `[T, V]`. */
+function distribution(decoder: Decoder, hidden_TD: Tensor, temperature: number): Tensor {
+  const logits_TV = decoder.logits(hidden_TD);
+  return (temperature === 1 ? logits_TV : logits_TV.div(temperature)).logSoftmax(-1);
 }
+
+/** What is between needs to outlive the scope only for a gradient. */
+const scoped = (hasGradient: boolean, compute: () => Tensor): Tensor =>
+  hasGradient ? compute() : tidy(compute);

@@ -1,99 +1,136 @@
-import { type Tensor, tensor } from '@grpo/torch';
-import { k3 } from './kl.js';
-
-/** What a loss is computed from: the T completion tokens of one micro-batch, completion after completion. */
-export interface LossInput {
-  /** log π(token) of the policy, with gradient: `[T]`. */
-  logprobs_T: Tensor;
-  /** The same when the completions were sampled; null takes the policy's own, detached: a ratio of exactly 1. */
-  oldLogprobs_T: Tensor | null;
-  /** Of the frozen reference; needed when beta is not 0. */
-  referenceLogprobs_T: Tensor | null;
-  /** Advantage of the completion that each token belongs to: `[T]`. */
-  advantages_T: Tensor;
-  /** Tokens of each completion of the micro-batch; they sum to T. */
-  lengths: readonly number[];
-  /** Size of the whole optimizer update, of which the micro-batch may be a part. */
-  update: { completions: number; tokens: number };
-  clipLow: number;
-  clipHigh: number;
-  beta: number;
-}
-
-/** Sums over the tokens of a micro-batch: added up over micro-batches and divided by `tokens`, they are the metrics. */
-export interface LossMetrics {
-  tokens: number;
-  kl: number;
-  /** Tokens whose ratio fell below 1 − clipLow with a negative advantage: they have no gradient. */
-  clippedLow: number;
-  /** Tokens whose ratio rose above 1 + clipHigh with a positive advantage. */
-  clippedHigh: number;
-}
-
-export interface LossOutput {
-  /** The micro-batch's share of the update's loss, a scalar: shares add up, whatever the split. */
-  loss: Tensor;
-  /** Per token, before weighting, detached: `[T]` each. */
-  terms: { ratio_T: Tensor; policy_T: Tensor; kl_T: Tensor | null; weights_T: Tensor };
-  metrics: LossMetrics;
-}
-
-export type Loss = (input: LossInput) => LossOutput;
+import type { Tensor } from '@grpo/torch';
+import { sequenceWeights, tokenWeights } from './aggregation.js';
+import { weightsOfOldTrl } from './compat-trl.js';
+import { samplerCorrection } from './correction.js';
+import { entropyMean } from './entropy.js';
+import { klOf } from './kl.js';
+import { lossMetrics } from './loss-metrics.js';
+import type { Loss, LossInput } from './loss-types.js';
+import { offPolicyMask, topEntropyMask } from './masks.js';
+import { policyTerms } from './policy-term.js';
+import { type Ratio, ratioOf } from './ratio.js';
+import { Rows } from './rows.js';
 
 /**
- * The GRPO losses by name. They share the clipped policy term and the KL, and differ in how much a token counts.
+ * The loss that the settings describe: Σ weight × (policy term × masks × correction + β × KL) − c × entropy.
  *
- * - `grpo`: every completion of the update counts the same (DeepSeekMath, eq. 3)
- * - `dapo`: every token of the update counts the same (DAPO, eq. 8)
+ * @throws TypeError when a choice needs log-probs that were not given
  */
-export const losses = {
-  grpo: (input) => clippedLoss(input, (length) => 1 / (length * input.update.completions)),
-  dapo: (input) => clippedLoss(input, () => 1 / input.update.tokens),
-} satisfies Record<string, Loss>;
-
-export type LossName = keyof typeof losses;
-
-/** Σ weight × (policy term + β × KL), where `weightOf` gives the weight of each token of a completion. */
-function clippedLoss(input: LossInput, weightOf: (length: number) => number): LossOutput {
-  const { logprobs_T, referenceLogprobs_T, beta } = input;
-  const ratio_T = logprobs_T.sub(input.oldLogprobs_T ?? logprobs_T.detach()).exp();
-  const policy_T = policyTerm(ratio_T, input);
-  if (beta !== 0 && !referenceLogprobs_T)
-    throw new TypeError('beta is not 0, but no reference log-probs were given');
-  const kl_T = beta !== 0 && referenceLogprobs_T ? k3(logprobs_T, referenceLogprobs_T) : null;
-  const weights_T = tensor(
-    input.lengths.flatMap((length) => Array<number>(length).fill(weightOf(length))),
-    undefined,
-    { dtype: logprobs_T.dtype, device: logprobs_T.device },
-  );
-  const perToken_T = kl_T ? policy_T.add(kl_T.mul(beta)) : policy_T;
+export const composedLoss = ((given: LossInput) => {
+  const rows = new Rows(given.lengths, given.mask, given.logprobs_T);
+  const input = trainedOnly(given, rows);
+  const { logprobs_T, oldLogprobs_T, entropyCoefficient, settings } = input;
+  const ratio = ratioOf(settings.ratio, logprobs_T, oldLogprobs_T, rows);
+  const correction_T = correctionOf(input, rows);
+  const policy_T = policyTerm(input, ratio, correction_T, rows);
+  const weights_T = weightsOf(input, rows);
+  const kl = klTerm(input, ratio.ratio_T, weights_T, rows);
+  const parts = [
+    { name: 'policy', coefficient: 1, value: policy_T.mul(weights_T).sum() },
+    ...(kl && kl.beta !== 0
+      ? [{ name: 'kl', coefficient: kl.beta, value: kl.kl_T.mul(kl.weights_T).sum() }]
+      : []),
+    ...(entropyCoefficient === 0
+      ? []
+      : [{ name: 'entropy', coefficient: -entropyCoefficient, value: entropyMean(input, rows) }]),
+  ];
   return {
-    loss: perToken_T.mul(weights_T).sum(),
+    loss: parts.map(({ coefficient, value }) => value.mul(coefficient)).reduce((sum, part) => sum.add(part)),
     terms: {
-      ratio_T: ratio_T.detach(),
+      ratio_T: ratio.ratio_T.detach(),
       policy_T: policy_T.detach(),
-      kl_T: kl_T?.detach() ?? null,
+      kl_T: kl && kl.kl_T.detach(),
       weights_T,
+      klWeights_T: kl && kl.weights_T !== weights_T ? kl.weights_T : null,
     },
-    metrics: {
-      tokens: logprobs_T.size(0),
-      kl: kl_T ? kl_T.detach().sum().item() : 0,
-      ...clipped(ratio_T.detach(), input),
-    },
+    parts: parts.map(({ value, ...part }) => ({ ...part, value: value.item() })),
+    metrics: lossMetrics(input, ratio, correction_T, kl && kl.kl_T, rows),
+  };
+}) satisfies Loss;
+
+/** Tokens that are not trained on get values of 0: whatever they hold, an exponential of it must not reach a gradient. */
+function trainedOnly(input: LossInput, rows: Rows): LossInput {
+  const trained = (values_T: Tensor | null) => values_T && rows.trained(values_T);
+  return {
+    ...input,
+    logprobs_T: rows.trained(input.logprobs_T),
+    entropies_T: rows.trained(input.entropies_T),
+    oldLogprobs_T: trained(input.oldLogprobs_T),
+    referenceLogprobs_T: trained(input.referenceLogprobs_T),
+    samplerLogprobs_T: trained(input.samplerLogprobs_T),
+    fullKl_T: trained(input.fullKl_T),
   };
 }
 
-/** −min(ratio × A, clip(ratio) × A): PPO's pessimistic bound (Schulman et al., 2017). */
-function policyTerm(ratio_T: Tensor, { advantages_T, clipLow, clipHigh }: LossInput): Tensor {
-  const bounded_T = ratio_T.clamp(1 - clipLow, 1 + clipHigh);
-  return ratio_T.mul(advantages_T).minimum(bounded_T.mul(advantages_T)).neg();
+function correctionOf({ settings, logprobs_T, oldLogprobs_T, samplerLogprobs_T }: LossInput, rows: Rows) {
+  if (!settings.correction) return null;
+  const sampler_T = needed(samplerLogprobs_T, 'a sampler correction', "the sampler's");
+  return samplerCorrection(settings.correction, oldLogprobs_T ?? logprobs_T.detach(), sampler_T, rows);
 }
 
-function clipped(
-  ratio_T: Tensor,
-  { advantages_T, clipLow, clipHigh }: LossInput,
-): { clippedLow: number; clippedHigh: number } {
-  const low = ratio_T.lt(1 - clipLow).logicalAnd(advantages_T.lt(0));
-  const high = ratio_T.gt(1 + clipHigh).logicalAnd(advantages_T.gt(0));
-  return { clippedLow: low.sum().item(), clippedHigh: high.sum().item() };
+function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null, rows: Rows): Tensor {
+  const { settings, logprobs_T, advantages, lengths } = input;
+  const { policy, topEntropy } = settings;
+  const uncertain = topEntropy < 1 ? topEntropyMask(topEntropy, input.entropies_T, rows) : null;
+  // The mean of gmpo is one over the tokens that are kept.
+  const kept = uncertain && policy === 'gmpo' ? new Rows(lengths, uncertain, logprobs_T) : rows;
+  const advantages_B = rows.tensor(advantages);
+  const plain_T = policyTerms[policy]({
+    ...ratio,
+    logprobs_T,
+    advantages_B,
+    advantages_T: rows.spread(advantages_B),
+    correction_T,
+    rows: kept,
+    settings,
+  });
+  const factors = [
+    uncertain && kept === rows ? rows.tensor(uncertain) : null,
+    offPolicyFactor(input, rows),
+    // The weight of vespo has the correction in it.
+    policy === 'vespo' ? null : correction_T,
+  ];
+  return factors.reduce<Tensor>((term_T, factor_T) => (factor_T ? term_T.mul(factor_T) : term_T), plain_T);
+}
+
+function offPolicyFactor(input: LossInput, rows: Rows): Tensor | null {
+  const { settings, logprobs_T, samplerLogprobs_T, oldLogprobs_T, advantages } = input;
+  if (settings.offPolicyThreshold === undefined) return null;
+  const sampled_T = samplerLogprobs_T ?? oldLogprobs_T ?? logprobs_T;
+  const near_B = offPolicyMask(settings.offPolicyThreshold, sampled_T, logprobs_T, advantages, rows);
+  return rows.tensor(rows.spreadNumbers(near_B));
+}
+
+function weightsOf(input: LossInput, rows: Rows): Tensor {
+  const { settings, update } = input;
+  return rows.tensor(
+    settings.compat === 'trl-1.10'
+      ? weightsOfOldTrl(settings, rows, update, settings.topEntropy < 1 || hasKl(input))
+      : rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update))),
+  );
+}
+
+const hasKl = ({ betas }: LossInput) => Array.from(betas).some((beta) => beta !== 0);
+
+/** The KL of each token, with the weights and the β with which it enters the loss; null without a reference. */
+function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows: Rows) {
+  const { settings, logprobs_T, fullKl_T: full_T, betas, update } = input;
+  if (!input.referenceLogprobs_T && !hasKl(input)) return null;
+  const referenceLogprobs_T = needed(input.referenceLogprobs_T, 'β', "the reference's");
+  const plain_T = klOf(settings.kl, { logprobs_T, referenceLogprobs_T, full_T, rows });
+  const kl_T = settings.kl.biasCorrected ? plain_T.mul(ratio_T) : plain_T;
+  // What is one value a completion is averaged over them, whatever the policy's tokens weigh.
+  const weights_T =
+    settings.kl.level === 'token'
+      ? policyWeights_T
+      : rows.tensor(rows.masked(rows.spreadNumbers(sequenceWeights(rows.counts, update))));
+  const [beta = 0] = Array.from(betas);
+  return Array.from(betas).every((other) => other === beta)
+    ? { kl_T, weights_T, beta }
+    : { kl_T, weights_T: weights_T.mul(rows.tensor(rows.spreadNumbers(betas))), beta: 1 };
+}
+
+function needed(logprobs_T: Tensor | null, what: string, whose: string): Tensor {
+  if (logprobs_T) return logprobs_T;
+  throw new TypeError(`${what} needs ${whose} log-probs, and none were given`);
 }

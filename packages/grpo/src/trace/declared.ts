@@ -18,18 +18,49 @@ export const declaredSchema = z.object({
   stop: z.array(z.string()).optional(),
   /** `grpo`, `dapo`, `bnpo`, `dr_grpo`, …, as TRL names them. */
   loss: z.string().optional(),
+  /** What the loss is composed of, in the words of the setting `objective`; of a loss of one's own nothing. */
+  policy: z.string().optional(),
+  aggregation: z.string().optional(),
+  /** Tokens that the aggregation `constant` divides by. */
+  normalizer: real.optional(),
   beta: real.optional(),
-  /** `k1`, `k2`, `k3`, `full`. */
+  /** `k1`, `k2`, `k3`, `abs`, `full`. */
   kl: z.string().optional(),
+  /** `token`, `sequence_mean`, `sequence_sum`. */
+  klLevel: z.string().optional(),
+  /** `loss`, or `reward`: taken from the rewards. */
+  klPlace: z.string().optional(),
+  klBiasCorrected: z.boolean().optional(),
   /** Of the KL a token, where β follows it. */
   klTarget: real.optional(),
   clipLow: real.optional(),
   clipHigh: real.optional(),
+  /** Upper bound of the unclipped ratio. */
+  delta: real.optional(),
+  /** Absolute bound of the ratio in `cispo`. */
+  cap: real.optional(),
+  /** Share of the tokens that the policy term is kept for, those of highest entropy. */
+  topEntropy: real.optional(),
+  /** Of the off-policy mask. */
+  offPolicyThreshold: real.optional(),
+  /** Correction for the sampler: `token` or `sequence`. */
+  correction: z.string().optional(),
   entropyCoefficient: real.optional(),
   scaleRewards: z.enum(['group', 'batch', 'none']).optional(),
+  /** `group`, `leave_one_out`, `none`. */
+  baseline: z.string().optional(),
   advantageEpsilon: real.optional(),
   /** 1 divides the sum of squares by n − 1, 0 by n. */
   advantageDdof: real.optional(),
+  /** Least deviation that divides. */
+  advantageFloor: real.optional(),
+  /** Groups whose deviation is below count as flat, and what these get: `zero`, `drop`, `raw`. */
+  flatBelow: real.optional(),
+  flat: z.string().optional(),
+  /** Advantages are standardized over the batch. */
+  whiten: z.boolean().optional(),
+  /** `sum_then_normalize`, `normalize_then_sum`. */
+  combine: z.string().optional(),
   /** Advantages are clipped to ± this. */
   advantageClip: real.optional(),
   /** `token`, or `sequence` as in GSPO. */

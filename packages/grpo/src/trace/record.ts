@@ -118,6 +118,8 @@ const updateSchema = z.object({
   klTerms: floats.optional(),
   /** What each token's term is multiplied by in the sum that is the loss. */
   weights: floats.optional(),
+  /** The same for the KL term, where it is weighted otherwise. */
+  klWeights: floats.optional(),
   /** The divisor that made the weights, where there is one for all. */
   normalizer: real.optional(),
   loss: real.optional(),

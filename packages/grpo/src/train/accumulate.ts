@@ -1,9 +1,12 @@
 import { type Tensor, tensor, tidy } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import type { Share, UpdateSize } from '../objective/index.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
+import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
-import type { TokenTally } from './tally.js';
+import type { MetricTally } from './tally.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 import { type ScoredIds, UpdateTrace } from './update-trace.js';
@@ -28,16 +31,12 @@ export interface UpdateBatch {
 export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
-  tally: TokenTally,
+  tally: MetricTally,
   clock: Stopwatch,
 ): Promise<{ loss: number; trace: UpdateTrace }> {
   const { config, optimizer } = trainer;
   const { trained } = batch.rollout;
-  const members = membersOf(trained, batch.prompts);
-  const update = {
-    completions: members.length,
-    tokens: members.reduce((sum, b) => sum + trained.completions_B[b]!.ids.length, 0),
-  };
+  const update = updateSize(batch, config);
   const trace = new UpdateTrace(batch.scored);
   const tokens = config.train.microBatchTokens;
   let loss = 0;
@@ -60,51 +59,74 @@ export async function accumulateGradients(
   return { loss, trace };
 }
 
+/** What the loss of the update is normalized by. */
+function updateSize({ rollout, prompts }: UpdateBatch, { objective }: Config): UpdateSize {
+  const { trained, masks_B } = rollout;
+  const members = membersOf(trained, prompts);
+  // Up to 1.10 TRL counted the tokens of all updates of a rollout.
+  const counted = objective.compat === 'trl-1.10' ? masks_B : members.map((b) => masks_B[b]!);
+  return { completions: members.length, tokens: counted.reduce((total, mask) => total + sum(mask), 0) };
+}
+
 /** Forward and backward pass of one micro-batch; returns its share of the update's loss. */
 function backward(
-  { stages, model, config, optimizer, sampling }: Trainer,
+  trainer: Trainer,
   { rollout, frozen, compareSampler }: UpdateBatch,
   micro: MicroBatch,
-  update: { completions: number; tokens: number },
+  update: UpdateSize,
   trace: UpdateTrace,
-  tally: TokenTally,
+  tally: MetricTally,
   clock: Stopwatch,
 ): number {
-  const { loss: name, clipLow, clipHigh, beta } = config.objective;
+  const { stages, model, reference, config, optimizer, sampling, control } = trainer;
+  const { kl } = config;
   const { device } = model.decoder;
   const { groups, members } = micro;
-  const lengths = members.map((b) => rollout.trained.completions_B[b]!.ids.length);
-  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(values_B), undefined, { device });
-  const gather = (values_B: Float32Array[] | undefined): Tensor | null =>
-    values_B ? tokensOf(members.map((b) => values_B[b]!)) : null;
-  const advantages_B = members.map((b, i) =>
-    new Float32Array(lengths[i]!).fill(rollout.advantages.advantages[b]!),
-  );
-
-  const scores = clock.time('logprob', () => stages.logprob(model.decoder, groups, sampling.temperature));
-  const { logprobs_T, entropies_T } = scores;
-  const { loss, metrics, terms } = stages.objective(name)({
-    logprobs_T,
-    oldLogprobs_T: gather(frozen.old_B),
-    referenceLogprobs_T: gather(frozen.reference_B),
-    advantages_T: tokensOf(advantages_B),
-    lengths,
-    update,
-    clipLow,
-    clipHigh,
-    beta,
-  });
-  const samplers_B = members.map((b) => rollout.completions_B[b]!.logprobs);
+  const of = <V>(values_B: readonly V[]): V[] => members.map((b) => values_B[b]!);
+  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(of(values_B)), undefined, { device });
+  const lengths = of(rollout.trained.completions_B).map(({ ids }) => ids.length);
+  const mask = Uint8Array.from(of(rollout.masks_B).flatMap((own) => [...own]));
   // A stage of one's own may train on other tokens than were sampled.
-  const comparable = compareSampler && samplers_B.every((own, i) => own.length === lengths[i]);
-  const samplers_T = comparable ? tokensOf(samplers_B) : undefined;
+  const isSampled = of(rollout.completions_B).every(({ ids }, i) => ids.length === lengths[i]);
+  const samplers_T = isSampled ? tokensOf(rollout.completions_B.map(({ logprobs }) => logprobs)) : null;
+
+  const scores = clock.time('logprob', () =>
+    stages.logprob(model.decoder, groups, sampling.temperature, {
+      entropyGradient: control.entropyCoefficient !== 0,
+      fullKlTo: kl.estimator === 'full' ? reference : undefined,
+    }),
+  );
+  const { logprobs_T, entropies_T } = scores;
+  const { loss, metrics, ...trail } = stages.objective({
+    logprobs_T,
+    entropies_T,
+    oldLogprobs_T: frozen.old_B ? tokensOf(frozen.old_B) : null,
+    referenceLogprobs_T: frozen.reference_B ? tokensOf(frozen.reference_B) : null,
+    samplerLogprobs_T: samplers_T,
+    fullKl_T: scores.fullKl_T ?? null,
+    advantages: of([...rollout.advantages.advantages]),
+    lengths,
+    mask,
+    update,
+    betas: members.map(() => (kl.place === 'loss' ? control.beta : 0)),
+    entropyCoefficient: control.entropyCoefficient,
+    settings: lossSettings(config),
+  });
   clock.time('backward', () => {
     loss.backward();
     optimizer.accumulate();
   });
   // Nothing is counted before: when memory runs out up to here, the micro-batch is done again in halves.
-  tally.add(metrics, entropies_T.sum().item());
-  if (samplers_T) tally.compare(logprobs_T, samplers_T);
-  trace.add(micro, scores, terms, optimizer.accumulated);
+  tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
+  if (samplers_T && compareSampler) tally.compare(logprobs_T, samplers_T);
+  trace.add(micro, scores, trail, optimizer.accumulated);
   return loss.item();
 }
+
+/** Sum over the trained tokens, and how many they are. */
+function meanOf(values_T: Tensor, mask: Uint8Array): Share {
+  const values = values_T.detach().toNumbers();
+  return { sum: values.reduce((total, value, t) => total + (mask[t] ? value : 0), 0), of: sum(mask) };
+}
+
+const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);

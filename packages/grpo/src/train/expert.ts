@@ -6,6 +6,7 @@ import { UserError } from '../config/errors.js';
 import { permutation } from '../config/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
+import { firstControl } from './control.js';
 import { DataOrder } from './data-order.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
@@ -34,7 +35,12 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
     });
   }
   const order = new DataOrder(task.train.length, config.seed);
-  const trainer: Trainer = { ...session, reference: undefined, stages: { ...standardStages, ...stages } };
+  const trainer: Trainer = {
+    ...session,
+    reference: undefined,
+    stages: { ...standardStages, ...stages },
+    control: firstControl(config),
+  };
   return runSteps(session, expert.iterations, async (iteration) => {
     const step = iteration + 1;
     const clock = new Stopwatch();

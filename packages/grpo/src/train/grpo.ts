@@ -2,6 +2,7 @@ import { UserError } from '../config/errors.js';
 import type { Decoder } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
+import { firstControl } from './control.js';
 import { DataOrder } from './data-order.js';
 import { Examination, type StepVerdict } from './examination.js';
 import { metricsOf } from './metrics.js';
@@ -23,12 +24,13 @@ import type { Trainer } from './trainer.js';
 export async function trainGrpo(session: Session, stages: Partial<Stages> = {}): Promise<RunEnd> {
   const { config, task, progress, folder, watcher } = session;
   const order = new DataOrder(task.train.length, config.seed);
-  const reference = config.objective.beta > 0 ? openReference(session) : undefined;
+  const reference = config.kl.beta > 0 ? openReference(session) : undefined;
   const measureWeights = config.doctor.onFinding !== 'off';
   const trainer: Trainer = {
     ...session,
     reference,
     stages: { ...standardStages, ...stages },
+    control: firstControl(config),
     ownStages: Object.keys(stages),
     measureWeights,
   };

@@ -55,7 +55,7 @@ describe('a model in the Hugging Face cache', () => {
       `task.data=${data}`,
       'task.evalSize=2',
     ];
-    const options = { output, settings: [...settings, 'objective.beta=0.1', 'train.steps=2'] };
+    const options = { output, settings: [...settings, 'kl.beta=0.1', 'train.steps=2'] };
     const first = await run({ ...options, stopAfter: 1 });
     expect(first.rows).toHaveLength(1);
     const { values } = JSON.parse(readFileSync(join(output, 'config.json'), 'utf8'));

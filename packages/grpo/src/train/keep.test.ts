@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
-import { groupAdvantages } from '../objective/index.js';
 import type { Task } from '../tasks/task.js';
 import { keepGood } from './keep.js';
 import type { Rollout } from './roll-out.js';
@@ -8,6 +7,15 @@ import type { Rollout } from './roll-out.js';
 /** Two problems with four completions each; of the second problem's first completion the reward failed. */
 const TEXTS = ['a', 'yes', 'yes', 'yes b', 'yes', 'no', 'c', 'yes d'];
 const REWARDS = [0, 1, 1, 2, Number.NaN, 0.5, 1.5, 1];
+
+/** Keeping looks at rewards. */
+const NO_ADVANTAGES = {
+  advantages: new Float64Array(8),
+  means: new Float64Array(2),
+  deviations: new Float64Array(2),
+  zeroVariance: 0,
+  dropped: [],
+};
 
 const rollout: Rollout = {
   problems: [
@@ -27,7 +35,8 @@ const rollout: Rollout = {
   }),
   rewardTable: { names: [], weights: [], columns: [], dropped: new Uint8Array(8), failures: [] },
   rewards_B: Float64Array.from(REWARDS),
-  advantages: groupAdvantages(Float64Array.from(REWARDS), 4, 'group'),
+  advantages: NO_ADVANTAGES,
+  masks_B: [],
 };
 
 const task: Task = {

@@ -33,7 +33,7 @@ async function liveCounts(command: 'train' | 'sft', settings: readonly string[])
 
 describe(`${STEPS} steps`, () => {
   it.each([
-    ['train', ['objective.beta=0.05', 'objective.oldLogprobs=recompute', `train.steps=${STEPS}`]],
+    ['train', ['kl.beta=0.05', 'objective.oldLogprobs=recompute', `train.steps=${STEPS}`]],
     ['sft', ['sft.batchSize=2', `sft.steps=${STEPS}`]],
   ] as const)('of %s leave as many tensors and bytes as 20', async (command, settings) => {
     const { counts, growth } = await liveCounts(command, settings);

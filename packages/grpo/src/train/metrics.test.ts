@@ -1,10 +1,16 @@
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { groupAdvantages } from '../objective/index.js';
+import { resolveConfig } from '../config/index.js';
+import { advantagesOf } from '../objective/index.js';
 import type { Completion } from '../rollout/index.js';
+import { advantageSettings } from './loss-settings.js';
 import { metricsOf } from './metrics.js';
 import type { StepResult } from './step.js';
-import { TokenTally } from './tally.js';
+import { MetricTally } from './tally.js';
+
+const settings = advantageSettings(
+  resolveConfig({ command: 'train', settings: ['task.name=arithmetic'] }).config,
+);
 
 /** Two groups of two: lengths 2 (ended), 6 (cut), 3 (ended), 4 (ended, its reward missing). */
 function stepResult(changes: Partial<StepResult> = {}): StepResult {
@@ -34,7 +40,8 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
         failures: [{ reward: 'right', index: 3, affected: 1, prompt: '', completion: '', reason: 'threw' }],
       },
       rewards_B,
-      advantages: groupAdvantages(rewards_B, 2, 'group'),
+      advantages: advantagesOf({ columns: [rewards_B], weights: [1], totals: rewards_B }, 2, settings),
+      masks_B: [],
     },
     frozen: { old_B: undefined, reference_B: undefined },
     scored: new Map(),
@@ -43,7 +50,7 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
     learningRate: 0.5,
     loss: -0.25,
     gradNorm: 3,
-    means: { clippedLow: 0.1, clippedHigh: 0.2, entropy: 1.5, samplerGapMean: 1e-7, samplerGapMax: 1e-6 },
+    metrics: { 'clip_ratio/low_mean': 0.1, entropy: 1.5 },
     seconds: { sample: 2, backward: 1 },
     ...changes,
   };
@@ -68,9 +75,6 @@ describe('the metrics of a step', () => {
       learning_rate: 0.5,
       entropy: 1.5,
       'clip_ratio/low_mean': 0.1,
-      'clip_ratio/high_mean': 0.2,
-      'sampling/sampling_logp_difference/mean': 1e-7,
-      'sampling/sampling_logp_difference/max': 1e-6,
       num_tokens: 100,
       step_tokens: 15,
       reward_failures: 1,
@@ -82,35 +86,36 @@ describe('the metrics of a step', () => {
     expect(row).not.toHaveProperty('kl');
   });
 
-  it('have a KL with a reference, 0 included', () => {
-    const { means } = stepResult();
-    const row = metricsOf(stepResult({ means: { ...means, kl: 0 } }), 1, { tokens: 1, stepTokens: 1 });
+  it('have what the loss tells of itself', () => {
+    const row = metricsOf(stepResult({ metrics: { kl: 0 } }), 1, { tokens: 1, stepTokens: 1 });
     expect(row.kl).toBe(0);
   });
 });
 
 describe('a tally', () => {
-  it('weighs micro-batches by their tokens', () => {
-    const tally = new TokenTally(true);
-    tally.add({ tokens: 3, kl: 6, clippedLow: 1, clippedHigh: 0 }, 30);
-    tally.add({ tokens: 1, kl: 0, clippedLow: 1, clippedHigh: 1 }, 2);
+  const share = (sum: number, of: number) => ({ sum, of });
+
+  it('weighs micro-batches by what they count', () => {
+    const tally = new MetricTally();
+    tally.add({ means: { kl: share(6, 3), clipped: share(1, 2) }, least: { low: 0.5 }, most: { high: 0 } });
+    tally.add({ means: { kl: share(0, 1), clipped: share(2, 2) }, least: { low: 0.25 }, most: { high: 1 } });
     tidy(() => {
       tally.compare(tensor([-1, -2, -3]), tensor([-1.5, -2, -3]));
       tally.compare(tensor([-1]), tensor([-0.75]));
     });
-    expect(tally.means).toEqual({
+    expect(tally.values).toEqual({
       kl: 1.5,
-      clippedLow: 0.5,
-      clippedHigh: 0.25,
-      entropy: 8,
-      samplerGapMean: 0.75 / 4,
-      samplerGapMax: 0.5,
+      clipped: 0.75,
+      low: 0.25,
+      high: 1,
+      'sampling/sampling_logp_difference/mean': 0.75 / 4,
+      'sampling/sampling_logp_difference/max': 0.5,
     });
   });
 
-  it('has no KL without a reference', () => {
-    const tally = new TokenTally(false);
-    tally.add({ tokens: 1, kl: 0, clippedLow: 0, clippedHigh: 0 }, 0);
-    expect(tally.means).not.toHaveProperty('kl');
+  it('leaves out what nothing was counted of', () => {
+    const tally = new MetricTally();
+    tally.add({ means: { kl: share(0, 0) }, least: { low: Number.POSITIVE_INFINITY } });
+    expect(tally.values).toEqual({});
   });
 });

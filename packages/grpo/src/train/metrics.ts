@@ -15,19 +15,13 @@ export function metricsOf(
   step: number,
   { tokens, stepTokens }: { tokens: number; stepTokens: number },
 ): MetricsRow {
-  const { means } = result;
   return {
     step,
     ...rolloutMetrics(result.rollout),
     loss: result.loss,
     grad_norm: result.gradNorm,
     learning_rate: result.learningRate,
-    entropy: means.entropy,
-    ...(means.kl !== undefined && { kl: means.kl }),
-    'clip_ratio/low_mean': means.clippedLow,
-    'clip_ratio/high_mean': means.clippedHigh,
-    'sampling/sampling_logp_difference/mean': means.samplerGapMean,
-    'sampling/sampling_logp_difference/max': means.samplerGapMax,
+    ...result.metrics,
     num_tokens: tokens,
     step_tokens: stepTokens,
   };

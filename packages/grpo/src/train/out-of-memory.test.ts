@@ -55,8 +55,9 @@ describe.each(['forward', 'backward'] as const)('a %s pass that runs out of memo
       const { step, gradients } = await gradientsOf(model, SETTINGS, failing);
       expect(relativeError(gradients, expected.gradients)).toBeLessThan(1e-5);
       expect(step.loss).toBeCloseTo(expected.step.loss, 6);
-      expect(step.means.entropy).toBeCloseTo(expected.step.means.entropy, 5);
-      expect(step.means.samplerGapMean).toBeCloseTo(expected.step.means.samplerGapMean, 5);
+      expect(step.metrics.entropy).toBeCloseTo(expected.step.metrics.entropy!, 5);
+      const gap = 'sampling/sampling_logp_difference/mean';
+      expect(step.metrics[gap]).toBeCloseTo(expected.step.metrics[gap]!, 5);
       const { completions, microBatches } = step.updates[0]!;
       expect([...completions!]).toEqual([...expected.step.updates[0]!.completions!]);
       expect(microBatches!.executed).toBe(failing.calls() - 1);

@@ -14,7 +14,7 @@ const FREQUENT = [
 
 const GRPO = [
   'optimizer.learningRate=0.01',
-  'objective.beta=0.05',
+  'kl.beta=0.05',
   'objective.iterations=2',
   'objective.oldLogprobs=recompute',
   'train.microBatchTokens=30',

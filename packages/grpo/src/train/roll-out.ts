@@ -1,8 +1,10 @@
+import type { Config } from '../config/schema.js';
 import type { Advantages } from '../objective/index.js';
 import { type RewardTable, totals } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
 import type { RenderedPrompt } from '../text/render.js';
+import { advantageSettings } from './loss-settings.js';
 import type { Groups } from './micro-batch.js';
 import type { Stopwatch } from './stopwatch.js';
 import type { Trainer } from './trainer.js';
@@ -18,6 +20,8 @@ export interface Rollout {
   /** Weighted sums; NaN where a completion could not be scored. */
   rewards_B: Float64Array;
   advantages: Advantages;
+  /** 1 where a token of `trained` enters the loss, completion by completion. */
+  masks_B: Uint8Array[];
 }
 
 /** Everything before the update: render, sample, score, and compare within each group. */
@@ -37,9 +41,16 @@ export async function rollOut(
     stages.score(task, problems, groups, onRewardError),
   );
   const rewards_B = totals(rewardTable);
-  const advantages = stages.advantage(rewards_B, rollout.group, objective.scaleRewards);
-  return { problems, prompts, completions_B, trained, rewardTable, rewards_B, advantages };
+  const columns = { ...rewardTable, totals: rewards_B };
+  const advantages = stages.advantage(columns, rollout.group, advantageSettings(config));
+  const masks_B = trained.completions_B.map(({ ids }, b) =>
+    new Uint8Array(ids.length).fill(isTrained(completions_B[b]!, objective) ? 1 : 0),
+  );
+  return { problems, prompts, completions_B, trained, rewardTable, rewards_B, advantages, masks_B };
 }
+
+const isTrained = ({ finishReason }: Completion, { maskTruncated }: Config['objective']) =>
+  !(maskTruncated && finishReason === 'length');
 
 /** Tokens of a rollout as TRL counts them: a prompt once for each of its completions. */
 export function tokensOf({ prompts, completions_B }: Rollout): number {

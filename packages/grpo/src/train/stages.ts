@@ -1,13 +1,14 @@
 import type { AdamW, GradientNorms } from '@grpo/torch';
 import type { Decoder, Model } from '../models/index.js';
 import {
+  type AdvantageSettings,
   type Advantages,
-  groupAdvantages,
+  advantagesOf,
+  composedLoss,
   type Loss,
-  type LossName,
-  losses,
-  type RewardScale,
+  type RewardColumns,
   type ScoredGroup,
+  type ScoringOptions,
   scoreTokens,
   type TokenScores,
 } from '../objective/index.js';
@@ -41,11 +42,16 @@ export interface Stages {
     onError: 'stop' | 'drop',
   ): Promise<RewardTable>;
   /** Rewards → advantages. */
-  advantage(rewards: Float64Array, groupSize: number, scale: RewardScale): Advantages;
+  advantage(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Advantages;
   /** Token log-probs and entropies under a decoder: the policy, or the reference. */
-  logprob(decoder: Decoder, groups: readonly ScoredGroup[], temperature: number): TokenScores;
+  logprob(
+    decoder: Decoder,
+    groups: readonly ScoredGroup[],
+    temperature: number,
+    options?: ScoringOptions,
+  ): TokenScores;
   /** Log-probs and advantages → the loss. */
-  objective(name: LossName): Loss;
+  objective: Loss;
   /** Accumulated gradients → new weights. */
   update(
     optimizer: AdamW,
@@ -69,8 +75,8 @@ export const stages: Stages = {
     };
     return scoreCompletions(task.rewards, batch, { onError });
   },
-  advantage: groupAdvantages,
+  advantage: advantagesOf,
   logprob: scoreTokens,
-  objective: (name) => losses[name],
+  objective: composedLoss,
   update: (optimizer, learningRate, maxGradNorm) => optimizer.step(learningRate, maxGradNorm),
 };

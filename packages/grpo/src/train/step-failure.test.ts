@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../config/errors.js';
-import { type LossInput, losses } from '../objective/index.js';
+import { composedLoss, type Loss, type LossInput } from '../objective/index.js';
 import type { Stages } from './stages.js';
 import { grpoStep } from './step.js';
 import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from './step.test.helper.js';
 
 describe('a step that fails', () => {
   /** The standard objective, but for the call `at`, counted from 0. */
-  const failing = (at: number, fail: (input: LossInput) => ReturnType<typeof losses.grpo>) => {
+  const failing = (at: number, fail: (input: LossInput) => ReturnType<Loss>) => {
     let call = 0;
     return {
       score: spreadRewards,
-      objective: (name) => (input) => (call++ === at ? fail(input) : losses[name](input)),
+      objective: (input) => (call++ === at ? fail(input) : composedLoss(input)),
     } satisfies Partial<Stages>;
   };
   const notFinite = (input: LossInput) => {
-    const out = losses.grpo(input);
+    const out = composedLoss(input);
     return { ...out, loss: out.loss.mul(Number.NaN) };
   };
 

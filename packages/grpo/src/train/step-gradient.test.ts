@@ -72,13 +72,14 @@ function fixedStages(completions: Completion[][]): Partial<Stages> {
       means: new Float64Array(4),
       deviations: new Float64Array(4),
       zeroVariance: 0,
+      dropped: [],
     }),
   };
 }
 
 const settingsOf = (loss: string, beta: number, microBatchTokens: number) => [
   `objective.loss=${loss}`,
-  `objective.beta=${beta}`,
+  `kl.beta=${beta}`,
   `objective.clipLow=${CLIP.low}`,
   `objective.clipHigh=${CLIP.high}`,
   'objective.oldLogprobs=sampler',

@@ -1,6 +1,6 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type LossInput, losses } from '../objective/index.js';
+import { composedLoss, type LossInput } from '../objective/index.js';
 import { type Stages, stages as standard } from './stages.js';
 import { grpoStep } from './step.js';
 import {
@@ -12,6 +12,9 @@ import {
   weightsOf,
 } from './step.test.helper.js';
 
+const GAP_MAX = 'sampling/sampling_logp_difference/max';
+const GAP_MEAN = 'sampling/sampling_logp_difference/mean';
+
 interface Seen {
   policy: number[];
   old: number[] | undefined;
@@ -22,14 +25,14 @@ interface Seen {
 /** An objective that is the standard one, and what it was given at each call. */
 function watched(): { seen: Seen[]; objective: Stages['objective'] } {
   const seen: Seen[] = [];
-  const objective: Stages['objective'] = (name) => (input) => {
+  const objective: Stages['objective'] = (input) => {
     seen.push({
       policy: input.logprobs_T.detach().toNumbers(),
       old: input.oldLogprobs_T?.toNumbers(),
       update: input.update,
       lengths: input.lengths,
     });
-    return losses[name](input);
+    return composedLoss(input);
   };
   return { seen, objective };
 }
@@ -60,11 +63,15 @@ describe('old log-probs', () => {
       score: spreadRewards,
       advantage: (...args) => ({ ...standard.advantage(...args), advantages }),
     });
-    const { loss, means } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
+    const { loss, metrics } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
     expect(seen.map(({ old }) => old)).toEqual([undefined]);
     // With every ratio 1 each completion counts its advantage.
     expect(loss).toBeCloseTo(-advantages.reduce((a, b) => a + b, 0) / 16, 6);
-    expect([means.clippedLow, means.clippedHigh, means.kl]).toEqual([0, 0, undefined]);
+    expect([metrics['clip_ratio/low_mean'], metrics['clip_ratio/high_mean'], metrics.kl]).toEqual([
+      0,
+      0,
+      undefined,
+    ]);
   });
 
   it.each(['llama3', 'qwen3', 'gpt2'])('of %s recomputed are those of the sampler', async (name) => {
@@ -88,14 +95,14 @@ describe('old log-probs', () => {
     const { seen, objective } = watched();
     const settings = [`objective.oldLogprobs=${kind}`, 'objective.iterations=2'];
     const trainer = trainerOf(fixtureModel('llama3'), settings, { objective, score: spreadRewards });
-    const { means } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
+    const { metrics } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
     const [first, second] = seen as [Seen, Seen];
     expect(seen).toHaveLength(2);
     expect(second.old).toEqual(first.old);
     expect(furthest(first.policy, first.old!)).toBeLessThan(1e-4);
     expect(furthest(second.policy, second.old!)).toBeGreaterThan(0.05);
     // Only the first pass compares the trainer with the sampler.
-    expect(means.samplerGapMax).toBeLessThan(1e-4);
+    expect(metrics[GAP_MAX]).toBeLessThan(1e-4);
   });
 });
 
@@ -153,7 +160,7 @@ describe('the updates of a step', () => {
     const model = fixtureModel('llama3');
     const before = weightsOf(model.decoder);
     const { gradNorm, loss, rollout } = await grpoStep(
-      trainerOf(model, ['objective.scaleRewards=batch'], { score: rewarding(() => Number.NaN) }),
+      trainerOf(model, ['advantage.scale=batch'], { score: rewarding(() => Number.NaN) }),
       PROBLEMS,
       0,
       0.01,
@@ -208,9 +215,9 @@ describe('the reference', () => {
     const reference = model.decoder.clone();
     onTestFinished(() => reference.dispose());
     const before = weightsOf(reference);
-    const trainer = trainerOf(model, ['objective.beta=0.1'], { score: spreadRewards }, reference);
+    const trainer = trainerOf(model, ['kl.beta=0.1'], { score: spreadRewards }, reference);
     const kls: number[] = [];
-    for (const step of [0, 1, 2]) kls.push((await grpoStep(trainer, PROBLEMS, step, 0.01)).means.kl!);
+    for (const step of [0, 1, 2]) kls.push((await grpoStep(trainer, PROBLEMS, step, 0.01)).metrics.kl!);
     expect(Math.abs(kls[0]!)).toBeLessThan(1e-6);
     expect(kls[1]).toBeGreaterThan(1e-3);
     expect(kls[2]).toBeGreaterThan(kls[1]!);
@@ -225,11 +232,11 @@ describe('the reference', () => {
 describe('the gap between sampler and trainer', () => {
   it.each(['llama3', 'qwen2', 'qwen3', 'gpt2'])('of %s is rounding', async (name) => {
     const trainer = trainerOf(fixtureModel(name), ['rollout.temperature=0.9'], { score: spreadRewards });
-    const { means } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
-    expect(means.samplerGapMax).toBeLessThan(1e-4);
-    expect(means.samplerGapMean).toBeLessThanOrEqual(means.samplerGapMax);
-    expect(means.samplerGapMean).toBeGreaterThan(0);
-    expect(means.entropy).toBeGreaterThan(0.5);
+    const { metrics } = await grpoStep(trainer, PROBLEMS, 0, 0.01);
+    expect(metrics[GAP_MAX]).toBeLessThan(1e-4);
+    expect(metrics[GAP_MEAN]).toBeLessThanOrEqual(metrics[GAP_MAX]);
+    expect(metrics[GAP_MEAN]).toBeGreaterThan(0);
+    expect(metrics.entropy).toBeGreaterThan(0.5);
   });
 
   it('shows when the sampler had other weights', async () => {
@@ -242,8 +249,8 @@ describe('the gap between sampler and trainer', () => {
         return groups;
       },
     };
-    const { means } = await grpoStep(trainerOf(model, [], stages), PROBLEMS, 0, 0.01);
-    expect(means.samplerGapMax).toBeGreaterThan(0.01);
+    const { metrics } = await grpoStep(trainerOf(model, [], stages), PROBLEMS, 0, 0.01);
+    expect(metrics[GAP_MAX]).toBeGreaterThan(0.01);
   });
 });
 
@@ -252,12 +259,12 @@ describe('a bfloat16 model', () => {
     const model = fixtureModel('qwen3', 'bfloat16');
     const reference = model.decoder.clone();
     onTestFinished(() => reference.dispose());
-    const settings = ['objective.beta=0.05', 'objective.iterations=2', 'objective.oldLogprobs=recompute'];
+    const settings = ['kl.beta=0.05', 'objective.iterations=2', 'objective.oldLogprobs=recompute'];
     const trainer = trainerOf(model, settings, { score: spreadRewards }, reference);
     const seen = [weightsOf(model.decoder)];
     for (const step of [0, 1, 2]) {
-      const { loss, gradNorm, means } = await grpoStep(trainer, PROBLEMS, step, 1e-3);
-      expect([loss, gradNorm, ...Object.values(means)]).toSatisfy((all: number[]) =>
+      const { loss, gradNorm, metrics } = await grpoStep(trainer, PROBLEMS, step, 1e-3);
+      expect([loss, gradNorm, ...Object.values(metrics)]).toSatisfy((all: number[]) =>
         all.every(Number.isFinite),
       );
       expect(gradNorm).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
 import { referenceChecksum, scoringProbes } from './probes.js';
 import { type Rollout, rollOut } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
-import { type TokenMeans, TokenTally } from './tally.js';
+import { MetricTally } from './tally.js';
 import type { Trainer } from './trainer.js';
 import { normsOf, type ScoredIds, type UpdateTrace } from './update-trace.js';
 import { WeightSample } from './weight-sample.js';
@@ -25,8 +25,8 @@ export interface StepResult {
   /** Means over the step's updates. */
   loss: number;
   gradNorm: number;
-  /** Token-weighted means over the step; `kl` only with a reference. */
-  means: TokenMeans;
+  /** What the loss tells of itself, over the step. */
+  metrics: Record<string, number>;
   /** Seconds of each stage. */
   seconds: Record<string, number>;
 }
@@ -42,7 +42,7 @@ export class NotFiniteError extends UserError {
     const made = result.updates.length - 1;
     const since = made === 0 ? 'before the step' : `after its first ${made} updates`;
     super(`the gradient of step ${step + 1} is ${gradNorm}; the weights are as ${since}`, {
-      hint: 'A smaller optimizer.learningRate or objective.beta usually helps; look at the last rows of metrics.jsonl',
+      hint: 'A smaller optimizer.learningRate or kl.beta usually helps; look at the last rows of metrics.jsonl',
     });
   }
 }
@@ -65,7 +65,7 @@ export async function grpoStep(
   const rollout = await rollOut(trainer, problems, step, clock);
   const frozen = await frozenLogprobs(trainer, rollout, clock);
 
-  const tally = new TokenTally(frozen.reference_B !== undefined);
+  const tally = new MetricTally();
   const scored = new Map<number, ScoredIds>();
   const updates: UpdateRecord[] = [];
   let probes: Probes | undefined;
@@ -78,11 +78,11 @@ export async function grpoStep(
     learningRate,
     loss: mean(updates.map((update) => update.loss!)),
     gradNorm: mean(updates.map((update) => update.gradNorm!)),
-    means: tally.means,
+    metrics: tally.values,
     seconds: clock.seconds,
   });
   for (let iteration = 0; iteration < objective.iterations; iteration++) {
-    for (const prompts of minibatches(problems.length, objective.minibatches)) {
+    for (const prompts of minibatches(rollout, objective.minibatches)) {
       const batch = { rollout, frozen, prompts, compareSampler: updates.length === 0, scored };
       const { loss, trace } = await accumulateGradients(trainer, batch, tally, clock);
       if (trainer.probeScoring && updates.length === 0)
@@ -114,10 +114,13 @@ function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probe
   };
 }
 
-/** The prompts 0 … count − 1 in `n` equal runs. */
-function minibatches(count: number, n: number): number[][] {
-  const size = count / n;
-  return Array.from({ length: n }, (_, i) => Array.from({ length: size }, (_, j) => i * size + j));
+/** The prompts that are learnt from, in `n` runs of equal length: groups that were dropped leave theirs shorter. */
+function minibatches({ prompts, advantages }: Rollout, n: number): number[][] {
+  const size = prompts.length / n;
+  const dropped = new Set(advantages.dropped);
+  return Array.from({ length: n }, (_, i) => Array.from({ length: size }, (_, j) => i * size + j))
+    .map((run) => run.filter((p) => !dropped.has(p)))
+    .filter((run) => run.length > 0);
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -1,30 +1,19 @@
 import type { Tensor } from '@grpo/torch';
-import type { LossMetrics } from '../objective/index.js';
+import type { LossMetrics, Share } from '../objective/index.js';
 
-export interface TokenMeans {
-  /** k3 to the reference; absent without one. */
-  kl?: number;
-  /** Share of tokens whose ratio was clipped from below, and from above. */
-  clippedLow: number;
-  clippedHigh: number;
-  /** Of the policy's distribution, in nats. */
-  entropy: number;
-  /** |log-prob of the trainer − of the sampler| for the same weights and tokens. */
-  samplerGapMean: number;
-  samplerGapMax: number;
-}
-
-/** Sums over the micro-batches of a step, and their means a token. */
-export class TokenTally {
-  #sums: LossMetrics = { tokens: 0, kl: 0, clippedLow: 0, clippedHigh: 0 };
-  #entropy = 0;
+/** Sums over the micro-batches of a step, and their means. */
+export class MetricTally {
+  readonly #means = new Map<string, Share>();
+  readonly #bounds = new Map<string, number>();
   #gap = { tokens: 0, sum: 0, max: 0 };
 
-  constructor(private readonly hasReference: boolean) {}
-
-  add(metrics: LossMetrics, entropySum: number): void {
-    for (const key of Object.keys(metrics) as (keyof LossMetrics)[]) this.#sums[key] += metrics[key];
-    this.#entropy += entropySum;
+  add({ means, least = {}, most = {} }: LossMetrics): void {
+    for (const [name, { sum, of }] of Object.entries(means)) {
+      const own = this.#means.get(name) ?? { sum: 0, of: 0 };
+      this.#means.set(name, { sum: own.sum + sum, of: own.of + of });
+    }
+    for (const [name, value] of Object.entries(least)) this.#bound(name, value, Math.min);
+    for (const [name, value] of Object.entries(most)) this.#bound(name, value, Math.max);
   }
 
   /** Takes in how far the trainer's log-probs are from the sampler's, for the same weights and tokens. */
@@ -35,15 +24,21 @@ export class TokenTally {
     this.#gap.max = Math.max(this.#gap.max, distances.amax([]).item());
   }
 
-  get means(): TokenMeans {
-    const { tokens, kl, clippedLow, clippedHigh } = this.#sums;
+  /** By name; a mean of nothing is left out. */
+  get values(): Record<string, number> {
+    const means = [...this.#means].filter(([, { of }]) => of > 0);
+    const bounds = [...this.#bounds].filter(([, value]) => Number.isFinite(value));
     return {
-      ...(this.hasReference ? { kl: kl / tokens } : {}),
-      clippedLow: clippedLow / tokens,
-      clippedHigh: clippedHigh / tokens,
-      entropy: this.#entropy / tokens,
-      samplerGapMean: this.#gap.sum / this.#gap.tokens,
-      samplerGapMax: this.#gap.max,
+      ...Object.fromEntries(means.map(([name, { sum, of }]) => [name, sum / of])),
+      ...Object.fromEntries(bounds),
+      ...(this.#gap.tokens > 0 && {
+        'sampling/sampling_logp_difference/mean': this.#gap.sum / this.#gap.tokens,
+        'sampling/sampling_logp_difference/max': this.#gap.max,
+      }),
     };
+  }
+
+  #bound(name: string, value: number, choose: (a: number, b: number) => number): void {
+    this.#bounds.set(name, choose(this.#bounds.get(name) ?? value, value));
   }
 }

@@ -1,10 +1,17 @@
 import type { Tensor } from '@grpo/torch';
-import type { LossOutput, TokenScores } from '../objective/index.js';
+import type { LossOutput, LossPart, TokenScores } from '../objective/index.js';
 import type { UpdateRecord } from '../trace/index.js';
 import type { MicroBatch } from './micro-batch.js';
 import { join } from './token-values.js';
 
-type PerToken = 'policyLogprobs' | 'entropies' | 'ratios' | 'policyTerms' | 'klTerms' | 'weights';
+type PerToken =
+  | 'policyLogprobs'
+  | 'entropies'
+  | 'ratios'
+  | 'policyTerms'
+  | 'klTerms'
+  | 'weights'
+  | 'klWeights';
 
 /** The tokens that were scored for a prompt and its completion. */
 export interface ScoredIds {
@@ -16,6 +23,7 @@ export interface ScoredIds {
 export class UpdateTrace {
   readonly #members: number[] = [];
   readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
+  readonly #components = new Map<string, LossPart>();
   #executed = 0;
   /** Micro-batches of the whole update. */
   configured = 0;
@@ -30,7 +38,12 @@ export class UpdateTrace {
    *
    * @param executed - how many micro-batches of the update the optimizer has the gradients of by now
    */
-  add(batch: MicroBatch, scores: TokenScores, terms: LossOutput['terms'], executed: number): void {
+  add(
+    batch: MicroBatch,
+    scores: TokenScores,
+    { terms = {}, parts = [] }: Pick<LossOutput, 'terms' | 'parts'>,
+    executed: number,
+  ): void {
     const ids = batch.groups.flatMap(({ prompt, completions }) =>
       completions.map((completion) => ({ prompt, completion })),
     );
@@ -43,8 +56,13 @@ export class UpdateTrace {
     this.#push('entropies', scores.entropies_T);
     this.#push('ratios', terms.ratio_T);
     this.#push('policyTerms', terms.policy_T);
-    if (terms.kl_T) this.#push('klTerms', terms.kl_T);
+    this.#push('klTerms', terms.kl_T);
     this.#push('weights', terms.weights_T);
+    this.#push('klWeights', terms.klWeights_T);
+    for (const { name, coefficient, value } of parts) {
+      const so = this.#components.get(name)?.value ?? 0;
+      this.#components.set(name, { name, coefficient, value: so + value });
+    }
   }
 
   /** The completions of the update, in the order of their values. */
@@ -66,12 +84,14 @@ export class UpdateTrace {
     return {
       completions: Int32Array.from(this.#members),
       ...Object.fromEntries(perToken),
+      ...(this.#components.size > 0 && { components: [...this.#components.values()] }),
       microBatches: { executed: this.#executed, configured: this.configured },
       ...facts,
     };
   }
 
-  #push(name: PerToken, values: Tensor): void {
+  #push(name: PerToken, values: Tensor | null | undefined): void {
+    if (!values) return;
     const own = Float32Array.from(values.detach().toTypedArray() as Float32Array);
     this.#values[name] = [...(this.#values[name] ?? []), own];
   }

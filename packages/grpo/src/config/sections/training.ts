@@ -1,46 +1,6 @@
 import { z } from 'zod';
 import { count, nonNegative, positive, positiveCount } from './numbers.js';
 
-/** What is minimized. */
-export const objectiveSection = z.strictObject({
-  loss: z
-    .enum(['dapo', 'grpo'])
-    .default('dapo')
-    .describe('dapo weighs every token of the step equally, grpo every completion'),
-  beta: nonNegative
-    .default(0)
-    .describe(
-      'Weight of the KL to the starting model: more stays closer to it; 0 = off, saves a pass and its memory',
-    ),
-  clipLow: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0.2)
-    .describe('The ratio is clipped at 1 - clipLow: less makes smaller updates from one rollout'),
-  clipHigh: nonNegative
-    .optional()
-    .describe(
-      'The ratio is clipped at 1 + clipHigh: more lets rare tokens grow. objective.clipLow when not given',
-    ),
-  scaleRewards: z
-    .enum(['group', 'batch', 'none'])
-    .default('group')
-    .describe('Standard deviation that divides the advantages: of the group, of the whole batch, or none'),
-  oldLogprobs: z
-    .enum(['detach', 'recompute', 'sampler'])
-    .default('detach')
-    .describe(
-      'Old log-probs of the ratio: detach (the current ones, one update only), recompute (one more pass), sampler (as sampled)',
-    ),
-  iterations: positiveCount
-    .default(1)
-    .describe('Passes over one rollout: more learns more from it and drifts further from the sampler'),
-  minibatches: positiveCount
-    .default(1)
-    .describe('Optimizer steps a pass: more takes more, noisier steps; divides rollout.prompts'),
-});
-
 /** AdamW and its schedule. */
 export const optimizerSection = z.strictObject({
   learningRate: nonNegative

@@ -1,5 +1,5 @@
 /** Advantages do not follow from the rewards of the group. */
-import { groupAdvantages } from '../../objective/index.js';
+import { advantagesOf } from '../../objective/index.js';
 import type { Stages } from '../../train/stages.js';
 import { lettersTask } from '../task.js';
 import type { Fault } from './fault.js';
@@ -7,16 +7,17 @@ import type { Fault } from './fault.js';
 /** An advantage stage of one's own; what it does not tell is as usual. */
 const advantage =
   (own: (rewards: Float64Array, groupSize: number) => Float64Array): Stages['advantage'] =>
-  (rewards, groupSize, scale) => ({
-    ...groupAdvantages(rewards, groupSize, scale),
-    advantages: own(rewards, groupSize),
+  (rewards, groupSize, settings) => ({
+    ...advantagesOf(rewards, groupSize, settings),
+    advantages: own(rewards.totals, groupSize),
   });
 
 /** Advantages that are a function of a completion's reward and the rewards of its group. */
 const within = (own: (reward: number, group: Float64Array) => number): Stages['advantage'] =>
-  advantage((rewards, size) =>
-    rewards.map((reward, b) => own(reward, rewards.subarray(b - (b % size), b - (b % size) + size))),
-  );
+  advantage((rewards, size) => rewards.map((reward, b) => own(reward, groupAt(rewards, b, size))));
+
+const groupAt = (rewards: Float64Array, b: number, size: number) =>
+  rewards.subarray(b - (b % size), b - (b % size) + size);
 
 const mean = (values: Float64Array) => values.reduce((a, b) => a + b, 0) / values.length;
 const deviation = (values: Float64Array, ddof: number) =>
@@ -24,18 +25,17 @@ const deviation = (values: Float64Array, ddof: number) =>
 const scaledBy = (values: Float64Array, divisor: number) => values.map((x) => (x - mean(values)) / divisor);
 
 /** Rewards one after another in the order that `place` gives, and advantages back in the old one. */
-const regrouped = (place: (b: number, B: number, size: number) => number) =>
-  advantage((rewards, size) => {
-    const order = Array.from(rewards, (_, b) => place(b, rewards.length, size));
-    const { advantages } = groupAdvantages(
-      Float64Array.from(order, (b) => rewards[b]!),
-      size,
-      'group',
-    );
-    const back = new Float64Array(rewards.length);
-    for (const [i, b] of order.entries()) back[b] = advantages[i]!;
-    return back;
-  });
+const regrouped =
+  (place: (b: number, B: number, size: number) => number): Stages['advantage'] =>
+  (rewards, size, settings) => {
+    const { totals } = rewards;
+    const order = Array.from(totals, (_, b) => place(b, totals.length, size));
+    const moved = { ...rewards, totals: Float64Array.from(order, (b) => totals[b]!) };
+    const advantages = new Float64Array(totals.length);
+    for (const [i, value] of advantagesOf(moved, size, settings).advantages.entries())
+      advantages[order[i]!] = value;
+    return { ...advantagesOf(rewards, size, settings), advantages };
+  };
 
 const sometimesSilent = () =>
   lettersTask({
@@ -61,12 +61,10 @@ export const advantageFaults: readonly Fault[] = [
         run: () => ({
           task: sometimesSilent(),
           stages: {
-            advantage: (rewards, size, scale) =>
-              groupAdvantages(
-                rewards.map((reward) => (Number.isNaN(reward) ? 0 : reward)),
-                size,
-                scale,
-              ),
+            advantage: (rewards, size, settings) => {
+              const totals = rewards.totals.map((reward) => (Number.isNaN(reward) ? 0 : reward));
+              return advantagesOf({ ...rewards, totals }, size, settings);
+            },
           },
         }),
       },
@@ -97,7 +95,7 @@ export const advantageFaults: readonly Fault[] = [
         run: () => ({
           stages: {
             advantage: advantage((rewards, size) => {
-              const centred = groupAdvantages(rewards, size, 'none').advantages;
+              const centred = rewards.map((reward, b) => reward - mean(groupAt(rewards, b, size)));
               return scaledBy(centred, deviation(centred, 1) + 1e-8);
             }),
           },

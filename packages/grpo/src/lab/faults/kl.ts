@@ -7,9 +7,9 @@ import { lossWith } from '../plain-loss.js';
 import type { Fault } from './fault.js';
 
 const kl = (estimate: LossParts['kl']) => () => ({
-  settings: ['objective.beta=0.05', 'optimizer.learningRate=0.01'],
+  settings: ['kl.beta=0.05', 'optimizer.learningRate=0.01'],
   steps: 3,
-  stages: { objective: () => lossWith({ kl: estimate }) },
+  stages: { objective: lossWith({ kl: estimate }) },
 });
 
 export const klFaults: readonly Fault[] = [
@@ -42,7 +42,7 @@ export const klFaults: readonly Fault[] = [
         name: 'a learning rate that throws the policy away between updates',
         run: () => ({
           settings: [
-            'objective.beta=0.001',
+            'kl.beta=0.001',
             'objective.oldLogprobs=sampler',
             'objective.iterations=4',
             'optimizer.learningRate=0.3',
@@ -66,7 +66,7 @@ export const klFaults: readonly Fault[] = [
       {
         name: 'a base model in place of the SFT policy',
         run: () => ({
-          settings: ['objective.beta=0.05'],
+          settings: ['kl.beta=0.05'],
           plant: ({ model }) => ({ reference: initDecoder(model.decoder.config, { seed: 9, std: 0.08 }) }),
         }),
       },
@@ -74,7 +74,7 @@ export const klFaults: readonly Fault[] = [
         name: 'the policy’s own weights, shared, for 4 steps',
         run: () => ({
           steps: 4,
-          settings: ['objective.beta=0.05', 'optimizer.learningRate=0.01'],
+          settings: ['kl.beta=0.05', 'optimizer.learningRate=0.01'],
           plant: ({ model }) => ({ reference: model.decoder }),
         }),
       },
@@ -82,7 +82,7 @@ export const klFaults: readonly Fault[] = [
         name: 'made anew from the policy at each step, for 4 steps',
         run: () => ({
           steps: 4,
-          settings: ['objective.beta=0.05', 'optimizer.learningRate=0.01'],
+          settings: ['kl.beta=0.05', 'optimizer.learningRate=0.01'],
           plant: ({ model, reference, stages }) => ({
             stages: {
               ...stages,

@@ -127,7 +127,7 @@ export const logprobFaults: readonly Fault[] = [
       { name: 'p 0.1', run: () => ({ stages: { logprob: dropout(0.1) } }) },
       {
         name: 'p 0.1, with a reference in evaluation mode',
-        run: () => ({ settings: ['objective.beta=0.05'], stages: { logprob: dropout(0.1) } }),
+        run: () => ({ settings: ['kl.beta=0.05'], stages: { logprob: dropout(0.1) } }),
       },
       { name: 'p 0.01', run: () => ({ stages: { logprob: dropout(0.01) } }) },
     ],

@@ -2,7 +2,7 @@
 import { AdamW, type Tensor } from '@grpo/torch';
 import type { LossInput } from '../../objective/index.js';
 import { masking } from '../masking.js';
-import { type LossParts, lossWith, rightParts } from '../plain-loss.js';
+import { type LossParts, lossWith, rightParts, tokenAdvantages } from '../plain-loss.js';
 import type { LabRun } from '../run.js';
 import type { Fault } from './fault.js';
 
@@ -13,7 +13,7 @@ const REUSE = ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'optim
 
 const withLoss = (changes: Partial<LossParts>, settings: readonly string[] = []): LabRun => ({
   settings,
-  stages: { objective: () => lossWith(changes) },
+  stages: { objective: lossWith(changes) },
 });
 
 const each = (input: LossInput, weight: (length: number) => number) =>
@@ -35,9 +35,11 @@ class Skipping extends AdamW {
   }
 }
 
-const ratioTimesA = (ratio_T: Tensor, { advantages_T }: LossInput) => ratio_T.mul(advantages_T);
-const clampedTimesA = (ratio_T: Tensor, { advantages_T, clipLow, clipHigh }: LossInput) =>
-  ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(advantages_T);
+const ratioTimesA = (ratio_T: Tensor, input: LossInput) => ratio_T.mul(tokenAdvantages(input));
+const clampedTimesA = (ratio_T: Tensor, input: LossInput) => {
+  const { clipLow, clipHigh } = input.settings;
+  return ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(tokenAdvantages(input));
+};
 
 export const lossFaults: readonly Fault[] = [
   {
@@ -86,9 +88,7 @@ export const lossFaults: readonly Fault[] = [
       {
         name: 'the KL shown but left out',
         run: () =>
-          withLoss({ total: (policy_T, _, weights_T) => policy_T.mul(weights_T).sum() }, [
-            'objective.beta=0.5',
-          ]),
+          withLoss({ total: (policy_T, _, weights_T) => policy_T.mul(weights_T).sum() }, ['kl.beta=0.5']),
       },
     ],
   },
@@ -132,11 +132,10 @@ export const lossFaults: readonly Fault[] = [
         run: () => ({
           settings: ['objective.loss=grpo'],
           stages: {
-            objective: () =>
-              lossWith({
-                weights: (input) =>
-                  each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
-              }),
+            objective: lossWith({
+              weights: (input) =>
+                each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
+            }),
           },
         }),
       },
@@ -176,7 +175,7 @@ export const lossFaults: readonly Fault[] = [
             {
               policy: (ratio_T, input) =>
                 ratioTimesA(ratio_T, input)
-                  .minimum(ratio_T.clamp(null, 1 + input.clipHigh).mul(input.advantages_T))
+                  .minimum(ratio_T.clamp(null, 1 + input.settings.clipHigh).mul(tokenAdvantages(input)))
                   .neg(),
             },
             REUSE,

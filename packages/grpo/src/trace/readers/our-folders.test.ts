@@ -21,7 +21,7 @@ const record = (step: number): StepRecord => ({
 const settings = [
   'task.data=a.jsonl',
   'model=m',
-  'objective.beta=0.1',
+  'kl.beta=0.1',
   'rollout.group=4',
   'objective.clipHigh=0.3',
 ];

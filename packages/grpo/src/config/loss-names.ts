@@ -1,0 +1,51 @@
+/** What each named loss is made of; every part can be set on its own. */
+export interface LossParts {
+  policy: 'clip' | 'reinforce' | 'cispo' | 'sapo' | 'vespo' | 'gmpo';
+  ratio: 'none' | 'token' | 'sequence' | 'sequence_token';
+  aggregation: 'sequence_mean' | 'token_mean' | 'micro_token_mean' | 'constant' | 'sum';
+  /** Those of `advantage`, where the loss is defined by them. */
+  baseline?: 'none';
+  scale?: 'none';
+}
+
+export const namedLosses = {
+  /** DeepSeekMath, eq. 3. */
+  grpo: { policy: 'clip', ratio: 'token', aggregation: 'sequence_mean' },
+  /** DAPO, eq. 8. */
+  dapo: { policy: 'clip', ratio: 'token', aggregation: 'token_mean' },
+  /** TRL: token mean of each micro-batch. */
+  bnpo: { policy: 'clip', ratio: 'token', aggregation: 'micro_token_mean' },
+  /** Dr. GRPO, eq. 2, with a constant divisor. */
+  dr_grpo: { policy: 'clip', ratio: 'token', aggregation: 'constant' },
+  /** MiniMax-M1, eq. 4. */
+  cispo: { policy: 'cispo', ratio: 'token', aggregation: 'token_mean' },
+  /** Soft adaptive policy optimization. */
+  sapo: { policy: 'sapo', ratio: 'token', aggregation: 'sequence_mean' },
+  vespo: { policy: 'vespo', ratio: 'token', aggregation: 'token_mean' },
+  /** Length-unbiased: sequences weigh by their length. */
+  luspo: { policy: 'clip', ratio: 'sequence', aggregation: 'sum' },
+  /** GSPO, eq. 5. */
+  gspo: { policy: 'clip', ratio: 'sequence', aggregation: 'sequence_mean' },
+  /** GSPO, eq. 13. */
+  gspo_token: { policy: 'clip', ratio: 'sequence_token', aggregation: 'sequence_mean' },
+  /** Geometric-mean policy optimization, eq. 4. */
+  gmpo: { policy: 'gmpo', ratio: 'token', aggregation: 'sequence_mean' },
+  /** CS336: the raw reward times the log-prob. */
+  no_baseline: {
+    policy: 'reinforce',
+    ratio: 'none',
+    aggregation: 'sequence_mean',
+    baseline: 'none',
+    scale: 'none',
+  },
+  /** CS336: the advantage times the log-prob. */
+  reinforce_with_baseline: { policy: 'reinforce', ratio: 'none', aggregation: 'sequence_mean' },
+  /** CS336: the same as grpo. */
+  grpo_clip: { policy: 'clip', ratio: 'token', aggregation: 'sequence_mean' },
+  /** A completion's summed log-prob, without a division by its length. */
+  reinforce_sum: { policy: 'reinforce', ratio: 'none', aggregation: 'sum' },
+} as const satisfies Record<string, LossParts>;
+
+export type LossName = keyof typeof namedLosses;
+
+export const LOSS_NAMES = Object.keys(namedLosses) as [LossName, ...LossName[]];

@@ -1,0 +1,72 @@
+import type { Tensor } from '@grpo/torch';
+import type { UpdateSize } from './aggregation.js';
+import type { Share } from './clip-shares.js';
+import type { LossSettings } from './settings.js';
+
+/** What a loss is computed from: the T completion tokens of one micro-batch, completion after completion. */
+export interface LossInput {
+  /** log π(token) of the policy, with gradient: `[T]`. */
+  logprobs_T: Tensor;
+  /** Of the policy's distribution, in nats, with gradient where the loss has an entropy bonus: `[T]`. */
+  entropies_T: Tensor;
+  /** log π when the completions were sampled; null takes the policy's own, detached: a ratio of exactly 1. */
+  oldLogprobs_T: Tensor | null;
+  /** Of the frozen reference; needed when β is not 0. */
+  referenceLogprobs_T: Tensor | null;
+  /** Of the sampler, as it drew. */
+  samplerLogprobs_T: Tensor | null;
+  /** KL to the reference over the whole vocabulary, with gradient; needed for the estimator `full`. */
+  fullKl_T: Tensor | null;
+  /** Advantage of each completion: `[B]`. */
+  advantages: ArrayLike<number>;
+  /** Tokens of each completion; they sum to T. */
+  lengths: readonly number[];
+  /** 1 where a token is trained on: `[T]`; null for all. */
+  mask: Uint8Array | null;
+  /** Size of the whole optimizer update, of which the micro-batch may be a part. */
+  update: UpdateSize;
+  /** Weight of the KL to the reference, of each completion: `[B]`. */
+  betas: ArrayLike<number>;
+  /** Weight of the entropy bonus. */
+  entropyCoefficient: number;
+  settings: LossSettings;
+}
+
+/** What a loss tells of itself: added up over micro-batches. */
+export interface LossMetrics {
+  /** sum / of are the metrics. */
+  means: Record<string, Share>;
+  least?: Record<string, number>;
+  most?: Record<string, number>;
+}
+
+/** A part of the loss, which it enters as coefficient × value. */
+export interface LossPart {
+  name: string;
+  coefficient: number;
+  value: number;
+}
+
+/** Per token, detached: `[T]` each. */
+export interface LossTerms {
+  ratio_T: Tensor;
+  /** The policy's term with its masks and corrections. */
+  policy_T: Tensor;
+  /** The KL, without β. */
+  kl_T: Tensor | null;
+  /** What the terms are multiplied by in the sum that is the loss; those of the KL where they are others. */
+  weights_T: Tensor;
+  klWeights_T: Tensor | null;
+}
+
+/** What a loss returns. Everything but the loss itself is for records and metrics. */
+export interface LossOutput {
+  /** The micro-batch's share of the update's loss, a scalar: shares add up, whatever the split. */
+  loss: Tensor;
+  terms?: Partial<LossTerms>;
+  parts?: LossPart[];
+  metrics?: LossMetrics;
+}
+
+/** A loss reads no configuration and keeps no state. */
+export type Loss = (input: LossInput) => LossOutput;
