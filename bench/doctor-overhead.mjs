@@ -1,7 +1,11 @@
-// What records and checks cost, as a share of a step: node bench/doctor-overhead.mjs [rounds]
-// Runs with every record kept and all checks, and runs with neither, take turns; processor time, so that others on the
-// machine count little.
+// What records and checks cost, as a share of a step: node bench/doctor-overhead.mjs [rounds] [which]
+// First the share that a profile of one run with all finds: exact to a tenth of a percent, on a busy machine too. With
+// GRPO_THREADS=1 it is a share of all work; with more, of the time on the clock, which they shorten for the model only.
+// Then runs with every record kept and all checks, and runs with neither, take turns: processor time, which others on the
+// machine disturb by some percent.
+
 import { mkdtempSync, rmSync } from 'node:fs';
+import inspector from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveConfig } from '../packages/grpo/dist/config/index.js';
@@ -9,10 +13,11 @@ import { writeTinyModel } from '../packages/grpo/dist/library/index.js';
 import { defineTask } from '../packages/grpo/dist/tasks/define.js';
 import { openSession, trainGrpo } from '../packages/grpo/dist/train/index.js';
 
-const rounds = Number(process.argv[2] ?? 4);
-const STEPS = 8;
-/** The first two are recorded whatever is set. */
+const rounds = Number(process.argv[2] ?? 2);
+const which = process.argv[3] ?? '';
+/** The first two are recorded whatever is set; of the 16 that follow, one is probed. */
 const FROM = 3;
+const STEPS = 18;
 
 const task = (length) =>
   defineTask({
@@ -56,8 +61,55 @@ const MODES = {
 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
-/** Milliseconds of processor time of each step after the first ones. */
-async function stepTimes(folder, model, length, settings) {
+/** What is done for records and checks, by file; nothing else is done in them. */
+const PARTS = {
+  'probes.js': 'probes',
+  'weight-sample.js': 'what weights changed',
+  'update-trace.js': 'collecting',
+  'step-record.js': 'putting together',
+  'write.js': 'writing',
+  'examination.js': 'checks',
+};
+
+/** Percent of the time that was profiled, by part. */
+function sharesOf({ nodes, samples, timeDeltas }) {
+  const parts = new Map();
+  const place = (node, part) => {
+    const { url, functionName } = node.callFrame;
+    // The innermost of them: writing is part of the examination.
+    const own = PARTS[url.split('/').at(-1)] ?? part;
+    parts.set(node.id, functionName === '(idle)' ? undefined : own);
+    for (const id of node.children ?? []) place(byId.get(id), own);
+  };
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  place(nodes[0], 'step');
+  const times = {};
+  for (const [i, id] of samples.entries()) {
+    const part = parts.get(id);
+    if (part) times[part] = (times[part] ?? 0) + timeDeltas[i];
+  }
+  const total = Object.values(times).reduce((a, b) => a + b, 0);
+  delete times.step;
+  return Object.fromEntries(Object.entries(times).map(([part, time]) => [part, (100 * time) / total]));
+}
+
+/** Runs with all, profiled after the first steps. */
+async function profile(folder, model, length, settings) {
+  const session = new inspector.Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: 250 });
+    await stepTime(folder, model, length, settings, () => void session.post('Profiler.start'));
+    const { profile } = await session.post('Profiler.stop');
+    return sharesOf(profile);
+  } finally {
+    session.disconnect();
+  }
+}
+
+/** Milliseconds of processor time a step, after the first ones; calls `begin` before these. */
+async function stepTime(folder, model, length, settings, begin) {
   const own = task(length);
   const resolved = resolveConfig({
     command: 'train',
@@ -72,14 +124,15 @@ async function stepTimes(folder, model, length, settings) {
       ...settings,
     ],
   });
-  const times = [];
+  let total = 0;
   let before = process.cpuUsage();
   const session = await openSession(resolved, {
     task: own,
     watcher: {
       step({ step }) {
         const { user, system } = process.cpuUsage(before);
-        if (step >= FROM) times.push((user + system) / 1000);
+        if (step >= FROM) total += (user + system) / 1000;
+        if (step === FROM - 1) begin?.();
         before = process.cpuUsage();
       },
     },
@@ -90,30 +143,37 @@ async function stepTimes(folder, model, length, settings) {
   } finally {
     await session[Symbol.asyncDispose]();
   }
-  return times;
+  return total / (STEPS - FROM + 1);
 }
 
 const root = mkdtempSync(join(tmpdir(), 'grpo-overhead-'));
 try {
   for (const [name, { size, length, settings }] of Object.entries(WORK)) {
+    if (!name.includes(which)) continue;
     const model = await writeTinyModel(join(root, name.replace(/\W/g, '-')), size);
-    const ratios = [];
+    const own = await profile(join(root, 'profiled'), model, length, [...settings, ...MODES.all]);
+    rmSync(join(root, 'profiled'), { recursive: true });
+    const sum = Object.values(own).reduce((a, b) => a + b, 0);
+    const parts = Object.entries(own).map(([part, share]) => `${part} ${share.toFixed(2)}`);
+    console.log(`${name}: ${sum.toFixed(2)} % of a step by profile: ${parts.join(', ')}`);
+    if (rounds === 0) continue;
+    const shares = [];
     const without = [];
     for (let round = 0; round < rounds; round++) {
-      const times = {};
+      const time = {};
       // Now one first, now the other.
       const order = round % 2 === 0 ? ['all', 'none'] : ['none', 'all'];
       for (const mode of order) {
         const folder = join(root, mode);
-        times[mode] = await stepTimes(folder, model, length, [...settings, ...MODES[mode]]);
+        time[mode] = await stepTime(folder, model, length, [...settings, ...MODES[mode]]);
         rmSync(folder, { recursive: true });
       }
-      // The same step of the same run, with and without.
-      ratios.push(...times.all.map((time, i) => time / times.none[i]));
-      without.push(...times.none);
+      shares.push(100 * (time.all / time.none - 1));
+      without.push(time.none);
     }
+    const each = shares.map((share) => share.toFixed(1)).join(', ');
     console.log(
-      `${name}: ${median(without).toFixed(0)} ms a step, ${(100 * (median(ratios) - 1)).toFixed(1)} % more with all`,
+      `  ${median(without).toFixed(0)} ms of processor time without, ${median(shares).toFixed(1)} % more with all (${each})`,
     );
   }
 } finally {

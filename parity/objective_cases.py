@@ -1,33 +1,10 @@
-"""The inputs of the objective's golden vectors: reward tables, batches, and the cases of `losses`.
-
-The cases in TRL's own terms are in objective_matrix.py.
-"""
+"""The inputs of the objective's golden vectors: reward tables and batches. objective_matrix.py makes cases of them."""
 
 import random
 
-# rewards [B, number of reward functions]; None is a reward that a function did not give.
-REWARD_TABLES = [
-    {
-        "name": "two functions, two groups, one without variance",
-        "weights": [1.0, 0.5],
-        "groupSize": 4,
-        "rewards": [[1.0, 0.2], [0.0, 0.4], [0.0, 0.1], [1.0, 0.9], *[[1.0, 0.5]] * 4],
-    },
-    {"name": "one of four", "weights": [1.0], "groupSize": 4, "rewards": [[1.0], [0.0], [0.0], [0.0]]},
-    {"name": "group of two", "weights": [1.0], "groupSize": 2, "rewards": [[1.0], [0.0]]},
-    {
-        "name": "missing rewards, one row with none at all",
-        "weights": [1.0, 1.0],
-        "groupSize": 4,
-        "rewards": [[1.0, None], [None, None], [0.0, None], [1.0, 2.0]],
-    },
-    {
-        "name": "one row of a group scored, the other group whole",
-        "weights": [1.0],
-        "groupSize": 3,
-        "rewards": [[None], [2.0], [None], [0.5], [1.5], [-3.0]],
-    },
-]
+
+def table(name: str, weights: list[float], group: int, rewards: list[list[float | None]]) -> dict:
+    return {"name": name, "weights": weights, "groupSize": group, "rewards": rewards}
 
 
 def random_rewards(seed: int, rows: int, functions: int) -> list[list[float]]:
@@ -35,12 +12,25 @@ def random_rewards(seed: int, rows: int, functions: int) -> list[list[float]]:
     return [[round(rng.gauss(0.3, 1 + k), 6) for k in range(functions)] for _ in range(rows)]
 
 
-def table(name: str, weights: list[float], group: int, rewards: list[list[float | None]]) -> dict:
-    return {"name": name, "weights": weights, "groupSize": group, "rewards": rewards}
+TWO_GROUPS = [[1.0, 0.2], [0.0, 0.4], [0.0, 0.1], [1.0, 0.9], *[[1.0, 0.5]] * 4]
 
-
-# Of these TRL's own number is kept as it is, also where equal rewards leak an advantage.
-MORE_REWARD_TABLES = [
+# rewards [B, number of reward functions]; None is a reward that a function did not give.
+REWARD_TABLES = [
+    table("two functions, two groups, one without variance", [1.0, 0.5], 4, TWO_GROUPS),
+    table("one of four", [1.0], 4, [[1.0], [0.0], [0.0], [0.0]]),
+    table("group of two", [1.0], 2, [[1.0], [0.0]]),
+    table(
+        "missing rewards, one row with none at all",
+        [1.0, 1.0],
+        4,
+        [[1.0, None], [None, None], [0.0, None], [1.0, 2.0]],
+    ),
+    table(
+        "one row of a group scored, the other group whole",
+        [1.0],
+        3,
+        [[None], [2.0], [None], [0.5], [1.5], [-3.0]],
+    ),
     table("eight times 0.2", [1.0], 8, [[0.2]] * 8),
     table("eight times 0.9", [1.0], 8, [[0.9]] * 8),
     table("eight times 5.7, then a mixed group", [1.0], 8, [[5.7]] * 8 + random_rewards(5, 8, 1)),
@@ -49,7 +39,8 @@ MORE_REWARD_TABLES = [
     table("three functions, a weight 0, a negative one", [0.7, 0.0, -0.3], 4, random_rewards(7, 12, 3)),
     table("7, 3, 7, 6", [1.0], 4, [[7.0], [3.0], [7.0], [6.0]]),
 ]
-LEAKING = [made["name"] for made in MORE_REWARD_TABLES if "times" in made["name"]]
+# Equal rewards that are no dyadic fractions: TRL's float32 leaks an advantage, which is kept as it is.
+LEAKING = [made for made in REWARD_TABLES if "times" in made["name"]]
 
 # B=2, C=4. The last position of row 1 is padding with values that would show if they entered.
 SMALL = {
@@ -59,7 +50,6 @@ SMALL = {
     "entropies": [[0.9, 1.3, 0.2, 0.6], [1.8, 0.4, 1.1, 5.0]],
     "mask": [[1, 1, 1, 1], [1, 1, 1, 0]],
     "advantages": [1.0, -0.5],
-    "windowTokens": 7,
 }
 SMALL_SAMPLING = [[-0.65, -0.72, -0.15, -1.0], [-1.3, -0.3, -2.9, 0.0]]
 
@@ -80,7 +70,6 @@ def ragged(seed: int) -> dict:
         "entropies": [[round(rng.uniform(0, 3), 6) for _ in range(9)] for _ in lengths],
         "mask": [[int(t < length) for t in range(9)] for length in lengths],
         "advantages": [1.2, -0.7, 0.0, -1.4, 0.9, 0.4],
-        "windowTokens": sum(lengths),
     }
 
 
@@ -90,36 +79,4 @@ def ragged_sampling(seed: int) -> list[list[float]]:
     return [[round(x + rng.gauss(0, 0.35), 6) for x in row] for row in ragged(seed)["oldLogps"]]
 
 
-def case(name: str, loss: str, batch: dict, *, old: bool = True, beta: float = 0.0, **changes) -> dict:
-    return {
-        "name": f"{loss}, {name}",
-        "loss": loss,
-        "beta": beta,
-        "epsilonLow": 0.2,
-        "epsilonHigh": 0.28,
-        "accumulationSteps": 1,
-        **batch,
-        "oldLogps": batch["oldLogps"] if old else None,
-        **changes,
-    }
-
-
-EMPTY = {**SMALL, "mask": [[0] * 4] * 2, "windowTokens": 0}
-
-# windowTokens counts the loss mask over a whole accumulation window: the batch here, more where it says so.
-LOSS_CASES = [
-    variant
-    for loss in ("grpo", "dapo")
-    for variant in (
-        case("stored old log-probs", loss, SMALL),
-        case("on policy", loss, SMALL, old=False),
-        case("stored old log-probs, beta", loss, SMALL, beta=0.04),
-        case("on policy, beta", loss, SMALL, old=False, beta=0.04),
-        case("one of four micro-batches", loss, SMALL, accumulationSteps=4, windowTokens=30),
-        case("ragged", loss, ragged(1)),
-        case("ragged, beta", loss, ragged(2), beta=0.04),
-        case("ragged, on policy, beta", loss, ragged(3), old=False, beta=0.04),
-        case("ragged, narrow clip", loss, ragged(4), beta=0.04, epsilonLow=0.05, epsilonHigh=0.1),
-        case("nothing to train on", loss, EMPTY, beta=0.04),
-    )
-] + [case("twice as many tokens in the window", "dapo", SMALL, windowTokens=14)]
+EMPTY = {**SMALL, "mask": [[0] * 4] * 2}

@@ -123,6 +123,7 @@ CLIPS = [
     )
 ] + [
     case("cispo", "cap of 5", "ragged 1", epsilon_high=5.0),
+    case("cispo", "cap of 1.02, sequence ratio", epsilon_high=1.02, **SEQUENCE),
     case("grpo", "narrow clip, beta", "ragged 2", epsilon=0.05, epsilon_high=0.1, **KL),
     case("grpo", "GSPO's clip, sequence ratio", "ragged 1", epsilon=3e-4, epsilon_high=4e-4, **SEQUENCE),
     case("sapo", "other temperatures", "ragged 1", sapo_temperature_pos=0.6, sapo_temperature_neg=2.5),

@@ -29,8 +29,8 @@ def spread(completions, **kwargs) -> list[float]:
 
 
 # Large enough that ratios leave the clip range within one rollout.
-FAST = {"learning_rate": 2e-3, "lr_scheduler_type": "constant"}
-TWICE = {"num_iterations": 2, "max_steps": 4, "beta": 0.04, "epsilon": 0.05, "epsilon_high": 0.08, **FAST}
+FAST = {"learning_rate": 1e-3, "lr_scheduler_type": "constant"}
+TWICE = {"num_iterations": 2, "max_steps": 4, "beta": 0.04, "epsilon": 0.03, "epsilon_high": 0.05, **FAST}
 LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo")
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon": 0.01, "epsilon_high": 0.02}
 HALVES = {"num_iterations": 1, "steps_per_generation": 4}
@@ -139,6 +139,9 @@ def main() -> None:
     # Random weights and a little training: some completions end, and some do not.
     warm_model(folder / "model", tokenizer, seed=3, steps=60)
     tokenizer.save_pretrained(folder / "model")
+    # Or transformers gives the embedding of that token no gradient, also where the model sampled it.
+    config = folder / "model" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"pad_token_id": None}))
     for name, settings in RUNS.items():
         write(folder, "updates", name, run(folder, settings))
     for name, settings in TRAJECTORIES.items():

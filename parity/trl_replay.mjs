@@ -8,8 +8,6 @@ import { rolloutMetrics } from '../packages/grpo/dist/train/metrics.js';
 import { AdamW, fromBytes, noGrad, tensor, tidy } from '../packages/torch/dist/index.js';
 import { advantageSettings, lossSettings } from './trl_settings.mjs';
 
-/** @typedef {{ logps: number, old: number, reference: number, entropy: number, advantage: number, loss: number, metrics: Map<string, number>, cosine: number, gradient: number }} Differences */
-
 /** One recorded run, and our side of it. */
 export class Replay {
   constructor(folder, file) {
@@ -28,11 +26,19 @@ export class Replay {
     });
     this.updates = this.record.microSteps.at(-1).update + 1;
     this.rollouts = [];
-    this.differences = { logps: 0, old: 0, reference: 0, entropy: 0, advantage: 0, loss: 0, metrics: new Map() };
-    Object.assign(this.differences, { cosine: 1, gradient: 0 });
+    /** The largest so far; of metrics by name, relative to what is larger than 1. */
+    this.differences = { logprobs: 0, entropies: 0, advantages: 0, loss: 0, cosine: 1, metrics: new Map() };
+    this.onlyTrl = new Set();
   }
 
-  /** TRL's tensors of that kind, by parameter: `weights.<update>` or `gradient.<update>`. */
+  [Symbol.dispose]() {
+    this.tensors[Symbol.dispose]();
+    this.optimizer.dispose();
+    for (const decoder of [this.decoder, this.reference])
+      for (const parameter of decoder?.parameters.values() ?? []) parameter.dispose();
+  }
+
+  /** TRL's tensors of that kind, in the order of the parameters: `weights.<update>`, `gradient.<update>` or `again`. */
   theirs(kind) {
     return [...this.decoder.parameters.keys()].map((name) => {
       const { shape } = this.tensors.info(`${kind}.${name}`);
@@ -51,7 +57,11 @@ export class Replay {
     );
   }
 
-  /** Adds the gradients of an update, micro-batch by micro-batch, and compares what goes into them. */
+  /**
+   * Adds up the gradients of an update, micro-batch by micro-batch, and compares what they are made of.
+   *
+   * @returns its metrics: as TRL has them, plain means over rollouts and micro-batches
+   */
   accumulate(update) {
     const steps = this.record.microSteps.filter((step) => step.update === update);
     const metrics = new Map();
@@ -66,8 +76,7 @@ export class Replay {
       append(tidy(() => this.microStep(step, steps)));
       this.optimizer.accumulate();
     }
-    const means = new Map([...metrics].map(([name, values]) => [name, mean(values)]));
-    return means;
+    return new Map([...metrics].map(([name, values]) => [name, mean(values)]));
   }
 
   /** Advantages and frozen log-probs of a rollout; returns its metrics. */
@@ -80,25 +89,23 @@ export class Replay {
       row.every((x) => x === null) ? Number.NaN : row.reduce((sum, x, k) => sum + (x ?? 0) * weights[k], 0),
     );
     const advantages = advantagesOf({ columns, weights, totals }, group, advantageSettings(this.settings));
-    this.worst('advantage', [...advantages.advantages], rollout.advantages);
+    this.worst('advantages', [...advantages.advantages], rollout.advantages);
     const everyRow = rollout.completionIds.map((_, row) => row);
     const frozen = (decoder) =>
       noGrad(() => tidy(() => this.scoreRows(decoder, rollout, everyRow).logps.map((t) => t.toNumbers())));
     const old = rollout.oldLogps && frozen(this.decoder);
     const reference = this.reference && frozen(this.reference);
-    if (old) this.worst('old', trainedOf(old, rollout, everyRow), trainedOf(rollout.oldLogps, rollout, everyRow));
-    if (reference)
-      this.worst('reference', trainedOf(reference, rollout, everyRow), trainedOf(rollout.refLogps, rollout, everyRow));
+    const compare = (ours, theirs) =>
+      this.worst('logprobs', trainedOf(ours, rollout, everyRow), trainedOf(theirs, rollout, everyRow));
+    if (old) compare(old, rollout.oldLogps);
+    if (reference) compare(reference, rollout.refLogps);
     this.rollouts[r] = { advantages: advantages.advantages, old, reference };
-    const end = this.settings.endId;
+    const reasonOf = (ids) => (ids.at(-1) === this.settings.endId ? 'stop' : 'length');
     return rolloutMetrics({
       rewards_B: totals,
       rewardTable: { names, columns, failures: [] },
       advantages,
-      completions_B: rollout.completionIds.map((ids) => ({
-        ids,
-        finishReason: ids.at(-1) === end ? 'stop' : 'length',
-      })),
+      completions_B: rollout.completionIds.map((ids) => ({ ids, finishReason: reasonOf(ids) })),
     });
   }
 
@@ -131,10 +138,14 @@ export class Replay {
     const { settings } = this;
     const rollout = this.record.rollouts[step.rollout];
     const ours = this.rollouts[step.rollout];
-    const scored = this.scoreRows(this.decoder, rollout, step.rows, { entropyGradient: settings.entropy_coef !== 0 });
-    const numbers = (tensors) => trainedOf(tensors.map((t) => t.detach().toNumbers()), rollout, step.rows);
-    this.worst('logps', numbers(scored.logps), trainedOf(step.logps, rollout, step.rows));
-    this.worst('entropy', numbers(scored.entropies), trainedOf(step.entropies, rollout, step.rows));
+    const scored = this.scoreRows(this.decoder, rollout, step.rows, {
+      entropyGradient: settings.entropy_coef !== 0,
+    });
+    const trained = (rows) => trainedOf(rows, rollout, step.rows);
+    const numbers = (tensors) => trained(tensors.map((t) => t.detach().toNumbers()));
+    const entropies = numbers(scored.entropies);
+    this.worst('logprobs', numbers(scored.logps), trained(step.logps));
+    this.worst('entropies', entropies, trained(step.entropies));
     const pick = (values_B) => values_B && tensor(scored.sorted.flatMap((row) => values_B[row]));
     const out = composedLoss({
       logprobs_T: scored.logprobs_T,
@@ -162,40 +173,47 @@ export class Replay {
     out.loss.backward();
     const { means, least = {}, most = {} } = out.metrics;
     const shares = Object.entries(means).map(([name, { sum, of }]) => [name, sum / Math.max(of, 1)]);
-    // TRL logs the sum of an update's losses.
-    return { ...Object.fromEntries(shares), ...finite(least), ...finite(most), loss: loss * steps.length };
+    return {
+      ...Object.fromEntries(shares),
+      ...finite(least),
+      ...finite(most),
+      entropy: entropies.length === 0 ? 0 : mean(entropies),
+      // TRL logs the sum of an update's losses.
+      loss: loss * steps.length,
+    };
   }
 
-  /** Compares the gradient of the update with TRL's. */
+  /** Compares the gradient of the update with TRL's; returns its norm. */
   compareGradient(update) {
-    tidy(() => {
+    return tidy(() => {
       const { gradients } = this.optimizer;
-      const ours = [...this.decoder.parameters.keys()].map((name) => gradients.get(name));
-      const theirs = this.theirs(`gradient.${update}`);
-      const dot = (a, b) => a.reduce((sum, t, i) => sum + t.to('float64').mul(b[i].to('float64')).sum().item(), 0);
-      const [own, their] = [Math.sqrt(dot(ours, ours)), Math.sqrt(dot(theirs, theirs))];
-      const cosine = own === 0 && their === 0 ? 1 : dot(ours, theirs) / (own * their);
-      this.differences.cosine = Math.min(this.differences.cosine, cosine);
-      const apart = ours.map((t, i) => t.sub(theirs[i]));
-      this.differences.gradient = Math.max(this.differences.gradient, Math.sqrt(dot(apart, apart)) / (their || 1));
-      this.gradNorm = own;
+      const wide = (tensors) => tensors.map((t) => t.to('float64'));
+      const ours = wide([...this.decoder.parameters.keys()].map((name) => gradients.get(name)));
+      const theirs = wide(this.theirs(`gradient.${update}`));
+      const dot = (a, b) => a.reduce((sum, t, i) => sum + t.mul(b[i]).sum().item(), 0);
+      const norm = Math.sqrt(dot(ours, ours));
+      const cosine = dot(ours, theirs) / (norm * Math.sqrt(dot(theirs, theirs)));
+      // Not Math.min: a NaN must show.
+      if (!(cosine >= this.differences.cosine)) this.differences.cosine = cosine;
+      return norm;
     });
   }
 
-  /** Compares the metrics of an update with what TRL logged; returns names that only one of the two has. */
+  /** Compares the metrics of an update with what TRL logged. */
   compareMetrics(update, ours) {
-    const logged = this.record.logged[update];
-    for (const [name, value] of ours) {
-      if (logged[name] === undefined || logged[name] === null) continue;
-      const most = this.differences.metrics.get(name) ?? 0;
-      this.differences.metrics.set(name, Math.max(most, Math.abs(value - logged[name])));
+    const { metrics } = this.differences;
+    for (const [name, logged] of Object.entries(this.record.logged[update])) {
+      if (!ours.has(name)) this.onlyTrl.add(name);
+      else if (logged !== null) {
+        const apart = Math.abs(ours.get(name) - logged) / Math.max(1, Math.abs(logged));
+        if (!(apart <= (metrics.get(name) ?? 0)) || !metrics.has(name)) metrics.set(name, apart);
+      }
     }
-    const missing = Object.keys(logged).filter((name) => !ours.has(name));
-    return { missing, extra: [...ours.keys()].filter((name) => !(name in logged)) };
   }
 
   worst(name, ours, theirs) {
-    if (ours.length !== theirs.length) throw new Error(`${this.record.name}: ${name}: ${ours.length} values for ${theirs.length}`);
+    if (ours.length !== theirs.length)
+      throw new Error(`${this.record.name}: ${name}: ${ours.length} values for ${theirs.length}`);
     for (const [i, value] of ours.entries()) {
       const apart = Math.abs(value - theirs[i]);
       // Not Math.max alone: a NaN must show.
@@ -204,9 +222,11 @@ export class Replay {
   }
 }
 
-const mean = (values) => (values.length === 0 ? Number.NaN : values.reduce((a, b) => a + b, 0) / values.length);
+const mean = (values) =>
+  values.length === 0 ? Number.NaN : values.reduce((a, b) => a + b, 0) / values.length;
 
 const finite = (values) => Object.fromEntries(Object.entries(values).filter(([, x]) => Number.isFinite(x)));
 
 /** The values of trained rows: where TRL masks a completion it also hides it from attention, and its scores mean nothing. */
-const trainedOf = (values, rollout, rows) => values.flatMap((row, i) => (rollout.trained[rows[i]] ? row : []));
+const trainedOf = (values, rollout, rows) =>
+  values.flatMap((row, i) => (rollout.trained[rows[i]] ? row : []));

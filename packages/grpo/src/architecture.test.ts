@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['train'],
-  ['library', 'lab'],
+  ['library', 'lab', 'cs336'],
   ['index'],
   ['cli'],
 ];

@@ -58,10 +58,12 @@ export { type RenderedPrompt, renderPrompt } from './text/render.js';
 export {
   type EvalResult,
   grpoStep,
+  ReplayStore,
   type RunEnd,
   type Session,
   type Stages,
   type StepResult,
+  Supply,
   stages,
   type Trainer,
 } from './train/index.js';

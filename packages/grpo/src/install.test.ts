@@ -7,6 +7,19 @@ const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.m
 
 /** The page for TypeScript users: its programs share a folder, and run in their order. */
 const PAGE = markdownExamples(read('docs/library.md'));
+/** The assignment's functions: a program, and the examples of each. */
+const CS336 = markdownExamples(read('docs/cs336.md'));
+const CS336_TSDOC = [
+  'answers',
+  'dpo',
+  'log-probs',
+  'masked',
+  'micro-batch',
+  'packed-sft',
+  'policy-loss',
+  'rewards',
+  'tokenize',
+].flatMap((name) => tsdocExamples(`cs336-${name}`, read(`packages/grpo/src/cs336/${name}.ts`)));
 const TSDOC = ['index', 'tasks/define', 'library/run', 'library/tiny-model', 'rewards/each'].flatMap((path) =>
   tsdocExamples(path.replace('/', '-'), read(`packages/grpo/src/${path}.ts`)),
 );
@@ -52,7 +65,7 @@ await train({ model, task, settings: { rollout: { grup: 3 } } }).catch((error) =
 let project: Project;
 beforeAll(() => {
   project = new Project();
-  for (const { file, code } of [...PAGE, ...TSDOC]) project.write(file, code);
+  for (const { file, code } of [...PAGE, ...CS336, ...TSDOC, ...CS336_TSDOC]) project.write(file, code);
   project.write('wrong.ts', WRONG);
   project.write('plain.mjs', PLAIN);
   project.write('tsconfig.json', JSON.stringify({ compilerOptions: TSCONFIG, include: ['*.ts'] }));
@@ -131,6 +144,16 @@ describe('an installed package', () => {
     const { code, out, err } = run(TSDOC);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^1 1$/m);
+  });
+
+  it('runs the program of docs/cs336.md, which learns, and the examples of grpo/cs336', () => {
+    expect(CS336_TSDOC).toHaveLength(16);
+    const { code, out, err } = run([...CS336, ...CS336_TSDOC]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const rewards = [...out.matchAll(/^\d+ (\d\.\d{3})$/gm)].map(([, reward]) => Number(reward));
+    expect(rewards).toHaveLength(20);
+    expect(rewards.at(-1)).toBeGreaterThan(0.3);
+    expect(out).toContain('-0.375 [ -0, -0.25, 0.125, 0.125 ]');
   });
 });
 

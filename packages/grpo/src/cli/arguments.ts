@@ -3,13 +3,13 @@ import { UsageError } from '../config/index.js';
 import { findKey } from '../config/keys.js';
 import { isSetting } from '../config/layer-arguments.js';
 import { nearest } from '../config/nearest.js';
-import type { CommandArguments, CommandInfo } from './command.js';
+import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 
 /** Reads what follows a command's name. Throws `UsageError` for unknown flags and stray words. */
 export function parseArguments(command: CommandInfo, argv: readonly string[]): CommandArguments {
   const hint = `grpo ${command.name} --help shows what it takes.`;
   const options = Object.fromEntries(
-    Object.entries(command.flags).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+    Object.entries(flagsOf(command, argv)).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
   );
   let parsed: { values: object; positionals: string[] };
   try {
@@ -18,7 +18,11 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
     throw new UsageError(flagProblem(command, cause as NodeJS.ErrnoException, argv), { hint, cause });
   }
   const flags = { ...parsed.values };
-  if (command.operands) return { flags, settings: [], operands: parsed.positionals };
+  if (command.operands) {
+    const isOwn = (word: string) => command.keys !== undefined && isSetting(word);
+    const operands = parsed.positionals.filter((word) => !isOwn(word));
+    return { flags, settings: parsed.positionals.filter(isOwn), operands };
+  }
   for (const word of parsed.positionals) {
     if (command.keys && isSetting(word)) continue;
     const expected = command.keys
@@ -31,11 +35,13 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
 
 function flagProblem(command: CommandInfo, error: NodeJS.ErrnoException, argv: readonly string[]): string {
   if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `${error.message.split(/\.\s|\.$/)[0]}.`;
-  const known = ['help', ...Object.keys(command.flags)];
+  const known = ['help', ...Object.keys(flagsOf(command, argv))];
   const written = argv.find((word) => word.startsWith('-') && !known.includes(nameOf(word))) ?? '';
   const name = nameOf(written);
   if (command.keys && findKey(name))
     return `${name} is a setting, not a flag: write ${name}=VALUE without dashes.`;
+  if (command.more && Object.hasOwn(command.more.flags, name))
+    return `--${name} is taken with ${command.more.condition} only.`;
   return `Unknown flag ${written.split('=')[0]}. The nearest known flag is --${nearest(name, known)}.`;
 }
 

@@ -10,6 +10,15 @@ export interface Flag {
   help: string;
 }
 
+/** Flags that a command takes beside its own in some cases only. */
+export interface MoreFlags {
+  flags: Readonly<Record<string, Flag>>;
+  /** When they are taken, as it is written: `--preset cs336`. */
+  condition: string;
+  /** Whether a command line is such a case. */
+  taken(argv: readonly string[]): boolean;
+}
+
 /** The command line of one command, read. */
 export interface CommandArguments {
   /** Values of the flags that were given, by name. */
@@ -31,11 +40,16 @@ export interface CommandInfo {
   /** The form of the command line, after `grpo`. */
   usage: string;
   flags: Record<string, Flag>;
+  more?: MoreFlags;
   /** Whose settings it takes as `key=value`; without it, none. */
   keys?: ConfigCommand;
   /** Whether it takes words that are neither flags nor settings: names, files. */
   operands?: true;
 }
+
+/** The flags that a command takes on a command line. */
+export const flagsOf = ({ flags, more }: CommandInfo, argv: readonly string[]): Record<string, Flag> =>
+  more?.taken(argv) ? { ...flags, ...more.flags } : flags;
 
 /** A command as the table lists it. */
 export interface Command extends CommandInfo {

@@ -53,7 +53,7 @@ async function runCommand(
     );
   }
   if (name === 'help' || rest.some(isHelp)) {
-    stdout.write(commandHelp(command));
+    stdout.write(commandHelp(command, rest));
     return 0;
   }
   return command.run(parseArguments(command, rest));

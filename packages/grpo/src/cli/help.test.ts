@@ -25,7 +25,7 @@ describe('help', () => {
   );
 
   it('leaves no key of the schema out', () => {
-    const all = infos.map(commandHelp).join('\n');
+    const all = infos.map((one) => commandHelp(one)).join('\n');
     for (const key of keys)
       expect(all, key.path).toMatch(new RegExp(`^ {2}${key.path.replace('.', '\\.')}[= ]`, 'm'));
   });

@@ -1,6 +1,6 @@
 import { readsKey } from '../config/command-keys.js';
 import { type Key, keys } from '../config/keys.js';
-import type { CommandInfo } from './command.js';
+import { type CommandInfo, flagsOf } from './command.js';
 import { twoColumns } from './text-layout.js';
 
 const WIDTH = 100;
@@ -23,9 +23,13 @@ export function overview(commands: readonly CommandInfo[]): string {
   ].join('\n');
 }
 
-/** `grpo COMMAND --help`: flags, then every setting with its default, from the schema. */
-export function commandHelp(command: CommandInfo): string {
-  const flags = Object.entries(command.flags).map(([name, { value, help }]) => {
+/**
+ * `grpo COMMAND --help`: flags, then every setting with its default, from the schema.
+ *
+ * @param argv - the rest of the command line, which may bring more flags
+ */
+export function commandHelp(command: CommandInfo, argv: readonly string[] = []): string {
+  const flags = Object.entries(flagsOf(command, argv)).map(([name, { value, help }]) => {
     return [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const;
   });
   const lines = [

@@ -1,4 +1,10 @@
-import { type ResolvedConfig, recordLayer, resolveConfig } from '../config/index.js';
+import {
+  type Layer,
+  type ResolvedConfig,
+  recordLayer,
+  requireSamePreset,
+  resolveConfig,
+} from '../config/index.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
 import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
 import type { MetricsRow } from '../train/metrics.js';
@@ -11,14 +17,24 @@ import { createReporter, type Reporter, type StepRow } from './live.js';
 /** A command that trains. */
 type TrainingCommand = 'train' | 'sft' | 'expert';
 
+/** What `--preset` stands for. */
+export function presetFlag({ preset }: CommandArguments['flags']): Layer {
+  const entry = ['preset', { value: preset, source: '--preset' }] as const;
+  return { entries: new Map(preset === undefined ? [] : [entry]), problems: [] };
+}
+
 /** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
 export function trainingConfig(
   command: TrainingCommand,
   { flags, settings }: CommandArguments,
+  flagsLayer?: Layer,
 ): ResolvedConfig {
   const resume = flags.resume as string | undefined;
   const layers = resume === undefined ? [] : [recordLayer(resume)];
-  return resolveConfig({ command, layers, file: flags.config as string | undefined, settings });
+  const file = flags.config as string | undefined;
+  const resolved = resolveConfig({ command, layers, file, flags: flagsLayer, settings });
+  if (resume !== undefined) requireSamePreset(resume, resolved);
+  return resolved;
 }
 
 /**
@@ -33,7 +49,16 @@ export async function runTraining(
     command,
     steps,
     train,
-  }: { command: TrainingCommand; steps: number; train: (session: Session) => Promise<RunEnd> },
+    notes = [],
+    saved,
+  }: {
+    command: TrainingCommand;
+    steps: number;
+    train: (session: Session) => Promise<RunEnd>;
+    /** What is to be said before it begins. */
+    notes?: readonly string[];
+    saved?: Watcher['saved'];
+  },
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
   using interrupt = interruptible(reporter.note, 'finishing this step and saving');
@@ -41,17 +66,18 @@ export async function runTraining(
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using session = await openSession(resolved, {
       resume: args.flags.resume !== undefined,
-      watcher: watcherOf(reporter, steps),
+      watcher: { ...watcherOf(reporter, steps), ...(saved && { saved }) },
       signal: interrupt.signal,
     });
     reporter.note(device);
+    for (const text of notes) reporter.note(text);
     const { output } = session.config;
     if (session.progress.step > 0)
       reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
     const end = await train(session).catch((error: unknown) => {
-      const saved = latestCheckpoint(session.folder.checkpoints);
-      if (saved)
-        reporter.note(`Saved up to step ${saved.step}. To go on: npx grpo ${command} --resume ${output}`);
+      const last = latestCheckpoint(session.folder.checkpoints);
+      if (last)
+        reporter.note(`Saved up to step ${last.step}. To go on: npx grpo ${command} --resume ${output}`);
       throw error;
     });
     reporter.done(summarize(command, session, end));

@@ -1,3 +1,4 @@
+import { moreFlags } from './assignment/flags.js';
 import type { Command, CommandInfo, Flag, Run } from './command.js';
 
 const json: Flag = {
@@ -5,6 +6,11 @@ const json: Flag = {
   help: 'JSON rows on standard output, everything else on standard error',
 };
 const config: Flag = { type: 'string', value: 'FILE.yaml', help: 'Read settings from a YAML file' };
+const preset: Flag = {
+  type: 'string',
+  value: 'NAME',
+  help: 'Begin from published settings; grpo explain NAME shows them. cs336 brings flags of its own',
+};
 const resume: Flag = { type: 'string', value: 'DIR', help: 'Go on with the run in this folder' };
 
 /** Every command of `grpo`, in the order of the help. */
@@ -12,8 +18,9 @@ export const commandInfos = [
   {
     name: 'train',
     summary: 'Train a model with GRPO on a task and its rewards',
-    usage: 'train [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
-    flags: { config, resume, json },
+    usage: 'train [--preset NAME] [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+    flags: { preset, config, resume, json },
+    more: moreFlags,
     keys: 'train',
   },
   {
@@ -65,6 +72,45 @@ export const commandInfos = [
       json,
     },
     keys: 'generate',
+  },
+  {
+    name: 'bench',
+    summary: 'Time GRPO steps on random weights, stage by stage: needs no model and no data',
+    usage: 'bench [--model NAME] [--prompts N] [--group N] [--prompt-len N] [--completion-len N] [...]',
+    flags: {
+      model: {
+        type: 'string',
+        value: 'NAME',
+        help: 'tiny, gpt2-124m, qwen2.5-0.5b or qwen2.5-1.5b; tiny when not given',
+      },
+      'prompt-len': { type: 'string', value: 'N', help: 'Tokens of a prompt; 64 when not given' },
+      'completion-len': { type: 'string', value: 'N', help: 'Tokens of a completion; 64 when not given' },
+      group: { type: 'string', value: 'N', help: 'Completions of a prompt; 8 when not given' },
+      prompts: { type: 'string', value: 'N', help: 'Prompts a step; 8 when not given' },
+      steps: { type: 'string', value: 'N', help: 'Steps, of which the first warms up; 4 when not given' },
+      beta: { type: 'string', value: 'X', help: 'Weight of the KL; 0 when not given: no reference' },
+      micro: { type: 'string', value: 'N', help: 'Completions a micro-batch; 8192 tokens when not given' },
+      threads: { type: 'string', value: 'N', help: 'CPU threads; all physical cores when not given' },
+      bf16: { type: 'boolean', help: 'Weights in bfloat16, with float32 masters' },
+      'random-lengths': { type: 'boolean', help: 'Completions of 4 tokens and more, up to --completion-len' },
+      device: { type: 'string', value: 'NAME', help: 'cpu or cuda; cpu when not given' },
+      json,
+    },
+  },
+  {
+    name: 'explain',
+    summary: 'Show what a preset or a file makes of training: the formula, every setting, what is unsound',
+    usage: 'explain [PRESET | --config FILE.yaml] [--json] [key=value ...]',
+    flags: { config, json: { type: 'boolean', help: 'One JSON object in place of the page' } },
+    keys: 'explain',
+    operands: true,
+  },
+  {
+    name: 'diff',
+    summary: 'Show how two presets or files differ, and what it means',
+    usage: 'diff A B [--json]',
+    flags: { json: { type: 'boolean', help: 'One JSON object in place of the page' } },
+    operands: true,
   },
   {
     name: 'setup',
@@ -131,10 +177,13 @@ const modules: Record<Name, () => Promise<{ run: Run }>> = {
   expert: () => import('./commands/expert.js'),
   eval: () => import('./commands/eval.js'),
   generate: () => import('./commands/generate.js'),
+  explain: () => import('./commands/explain.js'),
+  diff: () => import('./commands/diff.js'),
   setup: () => import('./commands/setup.js'),
   fetch: () => import('./commands/fetch.js'),
   doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
+  bench: () => import('./commands/bench.js'),
   demo: () => import('./commands/demo.js'),
 };
 

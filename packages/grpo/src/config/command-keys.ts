@@ -1,34 +1,35 @@
 import { keys } from './keys.js';
 
 /** A command that takes settings. */
-export type ConfigCommand = 'train' | 'sft' | 'expert' | 'eval' | 'generate' | 'demo';
+export type ConfigCommand = 'train' | 'sft' | 'expert' | 'eval' | 'generate' | 'explain' | 'demo';
 
-const MODEL = ['model', 'seed', 'device', 'dtype', 'threads'];
+const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads'];
 const DECODE = keys
   .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
   .map((key) => key.path);
 
+/** What training with GRPO reads, whatever the task and the machine. */
+const TRAINING = [
+  'onRewardError',
+  'rollout',
+  'groups',
+  'objective',
+  'advantage',
+  'kl',
+  'entropy',
+  'correction',
+  'optimizer',
+  'train',
+  'eval',
+  'checkpoint',
+  'record',
+  'doctor',
+];
+
 /** Keys, or whole sections, that each command reads; `!` takes one out again. */
 const READS: Record<ConfigCommand, readonly string[]> = {
-  train: [
-    ...MODEL,
-    'output',
-    'task',
-    'rewards',
-    'onRewardError',
-    'rollout',
-    'objective',
-    'advantage',
-    'kl',
-    'entropy',
-    'correction',
-    'optimizer',
-    'train',
-    'eval',
-    'checkpoint',
-    'record',
-    'doctor',
-  ],
+  train: [...MODEL, 'output', 'task', 'rewards', ...TRAINING],
+  explain: ['preset', 'seed', 'dtype', ...TRAINING],
   sft: [
     ...MODEL,
     'output',
@@ -49,6 +50,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'rewards',
     'onRewardError',
     'rollout',
+    'groups.overlongBuffer',
     'expert',
     'sft.batchSize',
     'sft.learningRate',

@@ -9,6 +9,7 @@ export {
   configRecord,
   readRecord,
   recordLayer,
+  requireSamePreset,
 } from './record.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './rules.js';

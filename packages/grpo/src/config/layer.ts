@@ -17,6 +17,14 @@ export interface Layer {
   problems: string[];
 }
 
+/** Several layers as one; later ones win. */
+export function mergedLayer(layers: readonly Layer[]): Layer {
+  return {
+    entries: new Map(layers.flatMap(({ entries }) => [...entries])),
+    problems: layers.flatMap(({ problems }) => problems),
+  };
+}
+
 /** The message for a path that is no key: names the nearest one, or the section's keys. */
 export function notAKey(path: readonly string[], source: string): string {
   const written = path.join('.');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonObject } from '../formats/json.js';
-import { UserError } from './errors.js';
+import { UsageError, UserError } from './errors.js';
 import { IN_CODE, type InCode, requireSameTask, withCode } from './in-code.js';
 import { keys } from './keys.js';
 import type { Layer } from './layer.js';
@@ -93,6 +93,20 @@ export function recordLayer(folder: string, code?: InCode): Layer {
   }
   layer.entries.set('output', { value: folder, source: file });
   return layer;
+}
+
+/**
+ * A run that goes on keeps all of its settings, so that another preset would have no effect.
+ *
+ * @throws UsageError when the configuration names another preset than the run in `folder` began from
+ */
+export function requireSamePreset(folder: string, { config }: ResolvedConfig): void {
+  const before = readRecord(folder).values.preset?.value;
+  if (config.preset === before) return;
+  throw new UsageError(
+    `The run in ${folder} began from ${before === undefined ? 'no preset' : `the preset ${String(before)}`}, and goes on with its own settings: preset=${config.preset} would have no effect.`,
+    { hint: 'Leave it out, or begin a new run.' },
+  );
 }
 
 const recordFile = (folder: string) => join(folder, 'config.json');

@@ -9,20 +9,26 @@ import type { Entry, Layer } from './layer.js';
 import { argumentsLayer } from './layer-arguments.js';
 import { environmentLayer } from './layer-environment.js';
 import { fileLayer } from './layer-file.js';
+import { isOfPreset, presetLayer } from './layer-preset.js';
 import { nearest } from './nearest.js';
 import { rules } from './rules.js';
 import { type Config, configSchema } from './schema.js';
 import { describeFound, describeType } from './value-type.js';
 
-/** Where a configuration comes from. Later ones win: defaults < `layers` in order < `file` < `env` < `settings`. */
+/**
+ * Where a configuration comes from. Later ones win: defaults < the preset that any of them names < `layers` in order <
+ * `file` < `env` < `flags` < `settings`.
+ */
 export interface ConfigSources {
   command: ConfigCommand;
-  /** A preset (`objectLayer`) or the record of the run that is resumed (`recordLayer`). */
+  /** What a program gives (`objectLayer`), or the record of the run that is resumed (`recordLayer`). */
   layers?: readonly Layer[];
   /** Path of a YAML file. */
   file?: string | undefined;
   /** Environment variables, of which `GRPO_DEVICE` is read: those of the process when not given. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** What flags of a command stand for. */
+  flags?: Layer | undefined;
   /** `key=value` arguments. */
   settings?: readonly string[];
   /** The task, where it is written in code. */
@@ -34,7 +40,7 @@ export interface ConfigSources {
 /** A valid configuration that knows where each value came from. */
 export interface ResolvedConfig {
   config: Config;
-  /** By dotted key: `default`, `default (objective.clipLow)`, `run.yaml:12`, `command line`, or a layer's source. */
+  /** By dotted key: `default`, `default (objective.clipLow)`, `preset dapo (…)`, `run.yaml:12`, `command line`, or a layer's source. */
   provenance: Record<string, string>;
   code?: InCode | undefined;
 }
@@ -45,6 +51,7 @@ export function resolveConfig({
   layers = [],
   file,
   env = process.env,
+  flags,
   settings = [],
   code,
   now,
@@ -53,9 +60,11 @@ export function resolveConfig({
     ...layers,
     ...(file === undefined ? [] : [fileLayer(file)]),
     environmentLayer(env),
+    ...(flags ? [flags] : []),
     argumentsLayer(settings, command),
   ];
-  const entries = new Map(all.flatMap((layer) => [...layer.entries]));
+  const own = new Map(all.flatMap((layer) => [...layer.entries]));
+  const entries = new Map([...presetLayer(own.get('preset')?.value).entries, ...own]);
   const input = nest(entries);
   const parsed = configSchema.safeParse(input);
   const problems = [
@@ -66,7 +75,10 @@ export function resolveConfig({
 
   const { config, from } = derive(parsed.data, code?.task ?? command, now ?? new Date());
   const sourceOf = (path: string) => entries.get(path)?.source ?? from.get(path) ?? 'default';
-  const given = (path: string) => entries.has(path) && entries.get(path)?.value !== findKey(path)?.default;
+  const given = (path: string) => {
+    const entry = entries.get(path);
+    return entry !== undefined && !isOfPreset(entry.source) && entry.value !== findKey(path)?.default;
+  };
   const broken = rules
     .filter((rule) => rule.keys.every((path) => readsFromConfig(command, path, code)))
     .flatMap(({ keys: involved, check }) => {

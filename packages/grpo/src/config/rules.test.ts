@@ -4,12 +4,25 @@ import { resolveConfig } from './resolve.js';
 import { rules } from './rules.js';
 
 const OWN = ['task.data=a.jsonl', 'model=m'];
+const REPLAY = [...OWN, 'groups.replay=8', 'objective.oldLogprobs=sampler'];
 type Case = [
   rule: RegExp,
   broken: string[],
   mended: string[],
   command?: 'train' | 'sft' | 'expert' | 'eval' | 'generate',
 ];
+
+const KL = [...OWN, 'kl.beta=0.1'];
+
+/** A setting that has no effect beside some, and one beside others. */
+function inert(setting: string, beside: string[], mended: string[], why: RegExp): Case {
+  const key = setting.split('=')[0]!;
+  const message = new RegExp(
+    `^(.*\n)?.*${key} \\(command line\\).*: ${key} has no effect: .*${why.source}`,
+    's',
+  );
+  return [message, [...beside, setting], [...mended, setting]];
+}
 
 const cases: Case[] = [
   [/no task\. Give task\.data/, ['model=m'], OWN],
@@ -93,6 +106,41 @@ const cases: Case[] = [
     [...OWN, 'objective.minibatches=3', 'objective.oldLogprobs=sampler', 'rollout.prompts=9'],
   ],
   [
+    /buffer of 257 tokens does not fit into completions of at most 256/,
+    [...OWN, 'groups.overlongBuffer=257'],
+    [...OWN, 'groups.overlongBuffer=256'],
+  ],
+  [
+    /one of yours has that name/,
+    [...OWN, 'groups.overlongBuffer=1', 'rewards=[{module: overlong.ts}]'],
+    [...OWN, 'groups.overlongBuffer=1', 'rewards=[{module: overlong.ts, name: mine}]'],
+  ],
+  [
+    /so groups\.refills would take away what is wanted/,
+    [...OWN, 'groups.refills=1', 'objective.loss=no_baseline'],
+    [...OWN, 'groups.refills=1', 'objective.loss=reinforce_with_baseline'],
+  ],
+  [
+    /so groups\.replay would take away what is wanted/,
+    [...REPLAY, 'advantage.baseline=none'],
+    [...REPLAY, 'advantage.baseline=leave_one_out'],
+  ],
+  [
+    /detach would compare them with the current one/,
+    [...OWN, 'groups.replay=8'],
+    [...OWN, 'groups.replay=8', 'objective.oldLogprobs=recompute'],
+  ],
+  [
+    /a loss without a ratio cannot tell/,
+    [...REPLAY, 'objective.loss=reinforce_with_baseline'],
+    [...REPLAY, 'objective.ratio=sequence'],
+  ],
+  [
+    /for replayed groups is gone\. Use kl\.place=loss/,
+    [...REPLAY, 'kl.beta=0.1', 'kl.place=reward'],
+    [...REPLAY, 'kl.beta=0.1', 'kl.place=loss'],
+  ],
+  [
     /warm-up of 20 steps never ends within train\.steps=10/,
     [...OWN, 'optimizer.warmupSteps=20', 'train.steps=10'],
     [...OWN, 'optimizer.warmupSteps=10', 'train.steps=10'],
@@ -103,6 +151,91 @@ const cases: Case[] = [
     [...OWN, 'optimizer.warmupSteps=20', 'sft.steps=20'],
     'sft',
   ],
+  [
+    /kl\.control \(command line\), kl\.target \(default\): control=adaptive .* Give kl\.target/,
+    [...KL, 'kl.control=adaptive'],
+    [...KL, 'kl.control=adaptive', 'kl.target=0.1'],
+  ],
+  [
+    /begins at 0\.1, outside of its bounds/,
+    [...KL, 'kl.control=lagrangian', 'kl.target=0.1', 'kl.most=0.05'],
+    [...KL, 'kl.control=lagrangian', 'kl.target=0.1', 'kl.most=0.1', 'kl.least=0.1'],
+  ],
+  [
+    /begins at 0, outside of its bounds/,
+    [...OWN, 'entropy.adaptive=true', 'entropy.least=0.01'],
+    [...OWN, 'entropy.adaptive=true', 'entropy.least=0.01', 'entropy.coefficient=0.01'],
+  ],
+  [
+    /those of the whole vocabulary are not there\. Use kl\.estimator=k1/,
+    [...KL, 'kl.place=reward', 'kl.estimator=full'],
+    [...KL, 'kl.place=reward', 'kl.estimator=k1'],
+  ],
+  [
+    /its weight would have no effect/,
+    [...KL, 'kl.place=reward', 'advantage.combine=normalize_then_sum'],
+    [...KL, 'kl.place=loss', 'advantage.combine=normalize_then_sum'],
+  ],
+  [
+    /warm-up of 20 steps never ends within 10/,
+    [...KL, 'kl.warmupSteps=20', 'train.steps=10'],
+    [...KL, 'kl.warmupSteps=10', 'train.steps=10'],
+  ],
+  ...(['train', 'sft'] as const).map(
+    (command): Case => [
+      /cannot fall from (optimizer|sft)\.learningRate=0\.0000?1 to 0\.001/,
+      [...OWN, 'optimizer.schedule=cosine', 'optimizer.minLearningRate=1e-3'],
+      [...OWN, 'optimizer.schedule=cosine', 'optimizer.minLearningRate=1e-7'],
+      command,
+    ],
+  ),
+  ...[
+    ...[
+      'estimator=k1',
+      'level=sequence_sum',
+      'place=reward',
+      'biasCorrected=true',
+      'clip=20',
+      'kindKey=kind',
+    ],
+    ...['warmupSteps=5', 'referenceEvery=8'],
+  ].map((setting) => inert(`kl.${setting}`, [...OWN, 'kl.beta=0'], KL, /with kl\.beta=0 there is no KL/)),
+  inert('kl.control=adaptive', [...OWN, 'kl.target=1'], [...KL, 'kl.target=1'], /with kl\.beta=0/),
+  inert('kl.warmup=zero', KL, [...KL, 'kl.warmupSteps=5'], /there is no warm-up/),
+  inert('kl.target=0.2', KL, [...KL, 'kl.control=lagrangian'], /leaves the weight alone/),
+  ...['least=0.01', 'most=1', 'window=20'].map((setting) =>
+    inert(`kl.${setting}`, KL, [...KL, 'kl.control=lagrangian', 'kl.target=1'], /leaves the weight alone/),
+  ),
+  ...['band=0.2', 'up=1.2', 'down=0.8'].map((setting) =>
+    inert(
+      `kl.${setting}`,
+      [...KL, 'kl.control=lagrangian', 'kl.target=1'],
+      [...KL, 'kl.control=adaptive', 'kl.target=1'],
+      /It is for adaptive/,
+    ),
+  ),
+  inert(
+    'kl.rate=0.2',
+    [...KL, 'kl.control=adaptive', 'kl.target=1'],
+    [...KL, 'kl.control=lagrangian', 'kl.target=1'],
+    /It is for lagrangian/,
+  ),
+  inert('kl.referenceMix=0.5', KL, [...KL, 'kl.referenceEvery=8'], /reference stays/),
+  inert('kl.biasCorrected=true', [...KL, 'kl.place=reward'], KL, /the ratio is 1/),
+  ...['target=1', 'delta=0.1', 'least=0.01', 'most=2'].map((setting) =>
+    inert(
+      `entropy.${setting}`,
+      [...OWN, 'entropy.coefficient=0.1'],
+      [...OWN, 'entropy.coefficient=0.1', 'entropy.adaptive=true'],
+      /Give entropy\.adaptive=true too/,
+    ),
+  ),
+  inert(
+    'optimizer.minLearningRate=1e-7',
+    OWN,
+    [...OWN, 'optimizer.schedule=linear'],
+    /schedule=constant does not fall/,
+  ),
 ];
 
 describe('rules between keys', () => {

@@ -1,11 +1,12 @@
 import { basename, extname } from 'node:path';
 import type { ConfigCommand } from './command-keys.js';
+import { inert, usesOldPolicy } from './inert.js';
 import type { Config, RewardModule } from './schema.js';
 
 /** What a rule looks at beside the configuration. */
 export interface RuleContext {
   command: ConfigCommand;
-  /** Whether somebody gave the key a value other than its default. */
+  /** Whether somebody gave the key a value other than its default, by hand and not by a preset. */
   given(path: string): boolean;
 }
 
@@ -116,17 +117,125 @@ export const rules: readonly Rule[] = [
   },
   {
     keys: ['objective.oldLogprobs', 'objective.iterations', 'objective.minibatches'],
-    check: ({ objective: { oldLogprobs, iterations, minibatches } }) =>
-      oldLogprobs === 'detach' && iterations * minibatches > 1
+    check: (config) => {
+      const { oldLogprobs, iterations, minibatches } = config.objective;
+      return oldLogprobs === 'detach' && iterations * minibatches > 1 && usesOldPolicy(config)
         ? `${iterations * minibatches} updates from one rollout need old log-probs of their own: with detach the ratio would stay 1 and nothing would be clipped. Use objective.oldLogprobs=recompute or sampler.`
-        : undefined,
+        : undefined;
+    },
   },
+  ...inert.map(
+    ({ key, beside, because }): Rule => ({
+      keys: [key, ...beside],
+      check: (config, { given }) => {
+        const why = given(key) ? because(config) : undefined;
+        return why && `${key} has no effect: ${why}. Take it out, or change the other.`;
+      },
+    }),
+  ),
   {
     keys: ['rollout.prompts', 'objective.minibatches'],
     check: ({ rollout: { prompts }, objective: { minibatches } }) =>
       prompts % minibatches !== 0
         ? `${prompts} prompts do not split into ${minibatches} minibatches of whole groups. Make prompts a multiple of minibatches.`
         : undefined,
+  },
+  {
+    keys: ['groups.overlongBuffer', 'rollout.maxNewTokens'],
+    check: ({ groups: { overlongBuffer }, rollout: { maxNewTokens } }) =>
+      overlongBuffer > maxNewTokens
+        ? `a buffer of ${overlongBuffer} tokens does not fit into completions of at most ${maxNewTokens}. Lower it.`
+        : undefined,
+  },
+  {
+    keys: ['groups.overlongBuffer', 'rewards'],
+    check: ({ groups: { overlongBuffer }, rewards }) =>
+      overlongBuffer > 0 && rewards.some((reward) => rewardName(reward) === 'overlong')
+        ? "the buffer makes a reward named 'overlong', and one of yours has that name. Give yours another name."
+        : undefined,
+  },
+  ...(['refills', 'replay'] as const).map(
+    (key): Rule => ({
+      keys: [`groups.${key}`, 'advantage.baseline'],
+      check: ({ groups, advantage }) =>
+        groups[key] > 0 && advantage.baseline === 'none'
+          ? `without a baseline a group of equal rewards is learnt from as any other, so groups.${key} would take away what is wanted. Use a baseline, or groups.${key}=0.`
+          : undefined,
+    }),
+  ),
+  {
+    keys: ['groups.replay', 'objective.oldLogprobs'],
+    check: ({ groups, objective }) =>
+      groups.replay > 0 && objective.oldLogprobs === 'detach'
+        ? 'replayed groups were sampled by an earlier policy, and detach would compare them with the current one. Use objective.oldLogprobs=sampler or recompute.'
+        : undefined,
+  },
+  {
+    keys: ['groups.replay', 'objective.ratio', 'objective.module'],
+    check: ({ groups, objective: { ratio, module } }) =>
+      groups.replay > 0 && ratio === 'none' && module === undefined
+        ? 'replayed groups were sampled by an earlier policy, and a loss without a ratio cannot tell. Use objective.ratio=token or sequence.'
+        : undefined,
+  },
+  {
+    keys: ['groups.replay', 'kl.place'],
+    check: ({ groups, kl }) =>
+      groups.replay > 0 && kl.place === 'reward'
+        ? 'a KL in the reward is that of the policy that sampled, which for replayed groups is gone. Use kl.place=loss.'
+        : undefined,
+  },
+  {
+    keys: ['kl.control', 'kl.target'],
+    check: ({ kl: { control, target } }) =>
+      control !== 'fixed' && target === undefined
+        ? `control=${control} moves the weight of the KL towards a target, and there is none. Give kl.target, 0.1 for instance.`
+        : undefined,
+  },
+  {
+    keys: ['kl.beta', 'kl.least', 'kl.most'],
+    check: ({ kl: { control, beta, least, most } }) =>
+      control !== 'fixed' && (beta < least || beta > (most ?? beta))
+        ? `the weight begins at ${beta}, outside of its bounds. Begin within them.`
+        : undefined,
+  },
+  {
+    keys: ['entropy.coefficient', 'entropy.least', 'entropy.most'],
+    check: ({ entropy: { adaptive, coefficient, least, most } }) =>
+      adaptive && (coefficient < least || coefficient > most)
+        ? `the weight begins at ${coefficient}, outside of its bounds. Begin within them.`
+        : undefined,
+  },
+  {
+    keys: ['kl.place', 'kl.estimator'],
+    check: ({ kl: { place, estimator } }) =>
+      place === 'reward' && estimator === 'full'
+        ? 'the KL in the reward is taken from the log-probs of what was sampled, and those of the whole vocabulary are not there. Use kl.estimator=k1.'
+        : undefined,
+  },
+  {
+    keys: ['kl.place', 'advantage.combine'],
+    check: ({ kl: { place }, advantage: { combine } }) =>
+      place === 'reward' && combine === 'normalize_then_sum'
+        ? 'each reward is divided by its own deviation, the KL too, and its weight would have no effect. Use kl.place=loss.'
+        : undefined,
+  },
+  {
+    keys: ['kl.warmupSteps', 'train.steps'],
+    check: ({ kl: { warmupSteps }, train: { steps } }) =>
+      warmupSteps > steps
+        ? `a warm-up of ${warmupSteps} steps never ends within ${steps}. Lower it.`
+        : undefined,
+  },
+  {
+    keys: ['optimizer.minLearningRate'],
+    check: (config, { command }) => {
+      const key = command === 'train' ? 'optimizer.learningRate' : 'sft.learningRate';
+      const { learningRate } = command === 'train' ? config.optimizer : config.sft;
+      const { minLearningRate } = config.optimizer;
+      return minLearningRate > learningRate
+        ? `a learning rate cannot fall from ${key}=${learningRate} to ${minLearningRate}. Lower it.`
+        : undefined;
+    },
   },
   {
     keys: ['optimizer.warmupSteps'],

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { PRESET_NAMES } from './presets/index.js';
 import { rewardsList, taskSection } from './sections/data.js';
+import { groupsSection } from './sections/groups.js';
 import { count, positiveCount } from './sections/numbers.js';
 import {
   advantageSection,
@@ -17,6 +19,10 @@ import { expertSection, optimizerSection, sftSection, trainSection } from './sec
  * Rules between keys are in `rules.ts`; values that follow from others are filled by `derive.ts`.
  */
 export const configSchema = z.strictObject({
+  preset: z
+    .enum(PRESET_NAMES)
+    .optional()
+    .describe('Published training settings to begin from; whatever else is given wins. grpo explain NAME shows them. None when not given'),
   model: z
     .string()
     .min(1)
@@ -52,6 +58,7 @@ export const configSchema = z.strictObject({
     ),
   task: taskSection.prefault({}),
   rollout: rolloutSection.prefault({}),
+  groups: groupsSection.prefault({}),
   objective: objectiveSection.prefault({}),
   advantage: advantageSection.prefault({}),
   kl: klSection.prefault({}),

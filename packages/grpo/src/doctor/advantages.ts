@@ -1,6 +1,7 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
 import type { Declared, StepRecord } from '../trace/index.js';
-import { groupsOf, isFlat, largest, moments } from './statistics.js';
+import { once } from './once.js';
+import { type Groups, groupsOf, isFlat, largest, moments } from './statistics.js';
 
 /** A way to turn rewards into advantages. */
 export interface Recipe {
@@ -22,7 +23,7 @@ export type Explanation =
   | { kind: 'nothing' };
 
 /** Rewards of a step, and what was made of them. */
-export interface Rewarded {
+interface Rewarded {
   totals: Float64Array;
   advantages: Float64Array;
   promptOf: Int32Array;
@@ -38,8 +39,20 @@ const FLOAT32 = 2 ** -22;
 const NEARLY_FLAT = 0.01;
 const EPSILONS = [1e-4, 1e-6, 1e-8, 0];
 
+/** What explains the advantages of a record that has them, with rewards, prompts and declaration: several checks ask. */
+export const explanationOf = once(
+  ({ rewards, advantages, completions, declared }: StepRecord): Explanation =>
+    explain({
+      totals: rewards!.totals!,
+      advantages: advantages!,
+      promptOf: completions!.prompt!,
+      declared: declared!,
+      rewards,
+    }),
+);
+
 /** The first of the known ways that gives the recorded advantages. */
-export function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded): Explanation {
+function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded): Explanation {
   const groups = groupsOf(promptOf);
   const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantageClip) =>
     groups.every((group) => {
@@ -100,11 +113,7 @@ function recipes({ scaleRewards, advantageEpsilon, advantageDdof }: Declared): R
 }
 
 /** (reward − mean of the group) / (deviation + ε); 0 for a group of equal rewards and for what was not scored. */
-function recompute(
-  totals: Float64Array,
-  groups: readonly number[][],
-  { scale, epsilon, ddof }: Recipe,
-): Float64Array {
+function recompute(totals: Float64Array, groups: Groups, { scale, epsilon, ddof }: Recipe): Float64Array {
   const advantages = new Float64Array(totals.length);
   const batch = moments(totals, ddof).deviation;
   for (const group of groups) {
@@ -118,7 +127,7 @@ function recompute(
 }
 
 /** Centred by group (the whole batch may be one), then centred and scaled over the batch, as in seed 003. */
-function whitened(totals: Float64Array, groups: readonly number[][]): Float64Array {
+function whitened(totals: Float64Array, groups: Groups): Float64Array {
   const centred = recompute(totals, groups, { scale: 'none', epsilon: 0, ddof: 1 });
   const { mean, deviation } = moments(centred, 1);
   return centred.map((value) => (value - mean) / (deviation + 1e-8));
@@ -127,7 +136,7 @@ function whitened(totals: Float64Array, groups: readonly number[][]): Float64Arr
 /** Each reward function normalised by group, their weighted sum over the batch: GDPO, TRL's `normalize_then_sum`. */
 function normalizedSums(
   totals: Float64Array,
-  groups: readonly number[][],
+  groups: Groups,
   { values, weights }: NonNullable<StepRecord['rewards']>,
 ): Float64Array {
   const B = totals.length;
@@ -144,7 +153,7 @@ function normalizedSums(
 }
 
 /** Groups of every n-th completion, where all groups are of one size. */
-function interleaved(count: number, groups: readonly number[][]): number[][] | undefined {
+function interleaved(count: number, groups: Groups): number[][] | undefined {
   const [first = []] = groups;
   if (groups.length < 2 || groups.some(({ length }) => length !== first.length)) return undefined;
   const n = groups.length;
@@ -152,7 +161,7 @@ function interleaved(count: number, groups: readonly number[][]): number[][] | u
 }
 
 /** Groups that begin some completions late, where all are of one size. */
-function shifted(count: number, groups: readonly number[][]): number[][][] {
+function shifted(count: number, groups: Groups): number[][][] {
   const [first = []] = groups;
   if (groups.length < 2 || groups.some(({ length }) => length !== first.length)) return [];
   return first

@@ -156,9 +156,14 @@ function inputsOf<N extends InputName>(
   record: StepRecord,
   needs: readonly N[],
 ): { given: Pick<Inputs, N> | undefined; missing: string[] } {
-  const values = needs.map((name) => [name, inputs[name].from(record)] as const);
-  const missing = values.filter(([, value]) => isMissing(value)).map(([name]) => inputs[name].path);
-  return { given: missing.length > 0 ? undefined : (Object.fromEntries(values) as Pick<Inputs, N>), missing };
+  const given: Partial<Record<InputName, unknown>> = {};
+  const missing: string[] = [];
+  for (const name of needs) {
+    const { path, from } = inputs[name];
+    given[name] = from(record);
+    if (isMissing(given[name])) missing.push(path);
+  }
+  return { given: missing.length > 0 ? undefined : (given as Pick<Inputs, N>), missing };
 }
 
 function isMissing(value: unknown): boolean {

@@ -2,18 +2,30 @@
 
 import type { StepRecord } from '../trace/index.js';
 import { inputs, membersOf } from './inputs.js';
+import { once, onceOfBoth } from './once.js';
 import { compare, type Gap } from './tolerance.js';
 
+const chosen = onceOfBoth((members: readonly number[], rows: readonly unknown[]): readonly unknown[] =>
+  members.map((b) => rows[b]),
+);
+
 /** The rows of all completions that belong to the first update. */
-export function ofFirstUpdate<A>(record: StepRecord, rows: readonly A[]): A[] {
-  return membersOf(record, record.updates![0]!).map((b) => rows[b]!);
+export function ofFirstUpdate<A>(record: StepRecord, rows: readonly A[]): readonly A[] {
+  return chosen(membersOf(record, record.updates![0]!), rows) as readonly A[];
 }
 
 /** The loss masks of the first update's completions, where they are known. */
-export function firstMasks(record: StepRecord): Uint8Array[] | undefined {
+export function firstMasks(record: StepRecord): readonly Uint8Array[] | undefined {
   const masks = inputs.masks.from(record);
   return masks && ofFirstUpdate(record, masks);
 }
+
+type Rows = readonly Float32Array[];
+
+const plainGap = onceOfBoth((a: Rows, b: Rows) => compare(a, b));
+const maskedGap = onceOfBoth((a: Rows, b: Rows) =>
+  once((masks: readonly Uint8Array[]) => compare(a, b, masks)),
+);
 
 /** Compares rows of the first update with rows of all completions, over the tokens that enter the loss. */
 export function compareFirst(
@@ -21,7 +33,9 @@ export function compareFirst(
   rows: readonly Float32Array[],
   others: readonly Float32Array[],
 ): Gap {
-  return compare(rows, ofFirstUpdate(record, others), firstMasks(record));
+  const chosenOthers = ofFirstUpdate(record, others);
+  const masks = firstMasks(record);
+  return masks ? maskedGap(rows, chosenOthers)(masks) : plainGap(rows, chosenOthers);
 }
 
 /** Completion and token of a place in the first update's rows, for evidence. */

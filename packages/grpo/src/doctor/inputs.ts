@@ -1,33 +1,20 @@
 /** What a step record can give to a check, by name: the table that says what is missing. */
 import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { once, onceOfBoth } from './once.js';
 
-const rows = <A extends Int32Array | Float32Array | Uint8Array>(
-  values: A | undefined,
-  lengths: Int32Array | undefined,
-): A[] | undefined => values && lengths && cut(values, lengths);
+type Values = Int32Array | Float32Array | Uint8Array;
 
-/** Many checks ask for the same rows: cut once, as long as values and lengths are the same arrays. */
-const cuts = new WeakMap<object, { lengths: ArrayLike<number>; rows: unknown[] }>();
+const cut = onceOfBoth((values: Values, lengths: Int32Array): Values[] => rowsOf(values, lengths));
 
-function cut<A extends Int32Array | Float32Array | Uint8Array>(values: A, lengths: Int32Array): A[] {
-  const known = cuts.get(values);
-  if (known?.lengths === lengths) return known.rows as A[];
-  const own = rowsOf(values, lengths);
-  cuts.set(values, { lengths, rows: own });
-  return own;
-}
-
-const keys = new WeakMap<object, string[]>();
+const rows = <A extends Values>(values: A | undefined, lengths: Int32Array | undefined): A[] | undefined =>
+  values && lengths && (cut(values, lengths) as A[]);
 
 /** A text for each row of ids, the same for the same ids. */
-export function keysOf(ids: readonly Int32Array[]): string[] {
-  let own = keys.get(ids);
-  if (!own) {
-    own = ids.map((row) => row.join(' '));
-    keys.set(ids, own);
-  }
-  return own;
-}
+export const keysOf = once((ids: readonly Int32Array[]): readonly string[] =>
+  ids.map(({ buffer, byteOffset, byteLength }) =>
+    Buffer.from(buffer, byteOffset, byteLength).toString('latin1'),
+  ),
+);
 
 const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
 
@@ -103,11 +90,19 @@ export type InputName = keyof typeof inputs;
 /** Every input as it is when it is there. */
 export type Inputs = { [N in InputName]: NonNullable<ReturnType<(typeof inputs)[N]['from']>> };
 
+const listOf = once((completions: Int32Array): readonly number[] => Array.from(completions));
+const allOf = once((lengths: Int32Array): readonly number[] => [...lengths.keys()]);
+
 /** The completions of an update. */
-export function membersOf(record: StepRecord, update: UpdateRecord): number[] {
-  if (update.completions) return [...update.completions];
-  return [...(record.scored?.lengths ?? record.completions?.lengths ?? []).keys()];
+export function membersOf(record: StepRecord, update: UpdateRecord): readonly number[] {
+  if (update.completions) return listOf(update.completions);
+  const lengths = record.scored?.lengths ?? record.completions?.lengths;
+  return lengths ? allOf(lengths) : [];
 }
+
+const memberLengths = onceOfBoth((members: readonly number[], lengths: Int32Array) =>
+  Int32Array.from(members, (b) => lengths[b]!),
+);
 
 /** A per-token array of an update, a row for each of its completions. */
 export function updateRows(
@@ -117,8 +112,5 @@ export function updateRows(
 ): Float32Array[] | undefined {
   const lengths = record.scored?.lengths ?? record.completions?.lengths;
   if (!update?.[key] || !lengths) return undefined;
-  return rowsOf(
-    update[key],
-    membersOf(record, update).map((b) => lengths[b]!),
-  );
+  return rows(update[key], memberLengths(membersOf(record, update), lengths));
 }

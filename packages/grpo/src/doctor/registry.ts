@@ -6,9 +6,12 @@ import { generationChecks } from './checks/generation.js';
 import { gradingChecks } from './checks/grading.js';
 import { klChecks } from './checks/kl.js';
 import { controlLogChecks } from './checks/log-control.js';
+import { endLogChecks } from './checks/log-end.js';
 import { microLogChecks } from './checks/log-micro.js';
 import { monitorLogChecks } from './checks/log-monitors.js';
+import { optimizerLogChecks } from './checks/log-optimizer.js';
 import { policyLogChecks } from './checks/log-policy.js';
+import { progressLogChecks } from './checks/log-progress.js';
 import { rewardLogChecks } from './checks/log-reward.js';
 import { runLogChecks } from './checks/log-run.js';
 import { scoringLogChecks } from './checks/log-scoring.js';
@@ -21,6 +24,7 @@ import { optimizerChecks } from './checks/optimizer.js';
 import { rewardChecks } from './checks/reward.js';
 import { rewardOrderChecks } from './checks/reward-order.js';
 import { runChecks } from './checks/run.js';
+import { samplingChecks } from './checks/sampling.js';
 import { scoringChecks } from './checks/scoring.js';
 import { templateChecks } from './checks/template.js';
 import { tokenChecks } from './checks/tokens.js';
@@ -34,6 +38,7 @@ export const registry: readonly Check[] = [
   ...maskChecks,
   ...endChecks,
   ...generationChecks,
+  ...samplingChecks,
   ...runChecks,
   ...scoringChecks,
   ...logprobChecks,
@@ -47,11 +52,14 @@ export const registry: readonly Check[] = [
   ...klChecks,
   ...optimizerChecks,
   ...signalLogChecks,
+  ...progressLogChecks,
   ...rewardLogChecks,
   ...scoringLogChecks,
   ...microLogChecks,
   ...policyLogChecks,
   ...controlLogChecks,
+  ...endLogChecks,
+  ...optimizerLogChecks,
   ...runLogChecks,
   ...monitorLogChecks,
 ].sort((a, b) => a.level - b.level);

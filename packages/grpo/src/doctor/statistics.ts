@@ -1,4 +1,5 @@
 /** Small sums that several checks need. */
+import { once } from './once.js';
 
 export function sum(values: ArrayLike<number>): number {
   let total = 0;
@@ -13,20 +14,35 @@ export function moments(
   values: ArrayLike<number>,
   ddof: number,
 ): { mean: number; deviation: number; count: number } {
-  const known = Array.from(values).filter((value) => !Number.isNaN(value));
-  const centre = mean(known);
-  const squares = sum(known.map((value) => (value - centre) ** 2));
-  return { mean: centre, deviation: Math.sqrt(squares / (known.length - ddof)), count: known.length };
+  let [count, total] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i]!)) continue;
+    count++;
+    total += values[i]!;
+  }
+  const centre = total / count;
+  let squares = 0;
+  for (let i = 0; i < values.length; i++)
+    if (!Number.isNaN(values[i]!)) squares += (values[i]! - centre) ** 2;
+  return { mean: centre, deviation: Math.sqrt(squares / (count - ddof)), count };
 }
 
 /** Whether all numbers are one number; values that are NaN do not count. */
 export function isFlat(values: ArrayLike<number>): boolean {
-  const known = Array.from(values).filter((value) => !Number.isNaN(value));
-  return known.every((value) => value === known[0]);
+  let first: number | undefined;
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i]!)) continue;
+    first ??= values[i]!;
+    if (values[i] !== first) return false;
+  }
+  return true;
 }
 
+/** Indices of completions, group by group. */
+export type Groups = readonly (readonly number[])[];
+
 /** Indices of the completions of each prompt, in the order of the prompts’ first appearance. */
-export function groupsOf(promptOf: ArrayLike<number>): number[][] {
+export const groupsOf = once((promptOf: ArrayLike<number>): Groups => {
   const groups = new Map<number, number[]>();
   for (let b = 0; b < promptOf.length; b++) {
     const group = groups.get(promptOf[b]!);
@@ -34,6 +50,13 @@ export function groupsOf(promptOf: ArrayLike<number>): number[][] {
     else groups.set(promptOf[b]!, [b]);
   }
   return [...groups.values()];
+});
+
+/** How many values are not 0: of a mask, the tokens that enter the loss. */
+export function nonzero(values: ArrayLike<number>): number {
+  let count = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
+  return count;
 }
 
 /** The largest of any number of values; −Infinity of none, NaN values left out. */

@@ -19,6 +19,9 @@ export const isFull = ({ declared }: Pick<StepRecord, 'declared'>): boolean =>
 export const toleranceOf = (record: Pick<StepRecord, 'declared'>): Tolerance =>
   isFull(record) ? FLOAT32 : HALF;
 
+/** How far one log-prob may lie from itself, computed again in another batch: dropout sets it further apart. */
+export const repeatBound = (record: Pick<StepRecord, 'declared'>): number => (isFull(record) ? 1e-4 : 0.05);
+
 /** How far log-probs lie apart. */
 export interface Gap {
   /** Mean and largest absolute difference; NaN when there is nothing to compare, or a log-prob is no number. */
@@ -44,8 +47,9 @@ export function compare(
   for (const [row, own] of a.entries()) {
     const other = b[row];
     if (other?.length !== own.length) continue;
+    const mask = masks?.[row];
     for (let token = 0; token < own.length; token++) {
-      if (masks?.[row]?.[token] === 0) continue;
+      if (mask?.[token] === 0) continue;
       const gap = own[token]! - other[token]!;
       total += Math.abs(gap);
       signed += gap;

@@ -52,8 +52,11 @@ export function longestRun(
 }
 
 /** The numbers among the values. */
-export const known = (values: ArrayLike<number>): number[] =>
-  Array.from(values).filter((value) => !Number.isNaN(value));
+export function known(values: ArrayLike<number>): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) numbers.push(values[i]!);
+  return numbers;
+}
 
 /** The middle of the numbers. */
 export function median(values: ArrayLike<number>): number {

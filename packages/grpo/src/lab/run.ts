@@ -6,7 +6,7 @@ import type { Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
-import { firstControl } from '../train/control.js';
+import { Control } from '../train/control.js';
 import { DataOrder } from '../train/data-order.js';
 import { metricsOf } from '../train/metrics.js';
 import { tokensOf } from '../train/roll-out.js';
@@ -103,7 +103,7 @@ function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Sta
     config,
     sampling: samplingOf(config, task.stop),
     stages: { ...standardStages, ...stages },
-    control: firstControl(config),
+    control: new Control(config),
     measureWeights: true,
     probeScoring: true,
   };

@@ -22,6 +22,7 @@ export type TrainSettings = Common &
   Pick<
     ConfigInput,
     | 'onRewardError'
+    | 'groups'
     | 'objective'
     | 'advantage'
     | 'kl'

@@ -61,36 +61,80 @@ const WHITENING = 1e-8;
  * @param groupSize - G; the rewards are those of B / G groups
  */
 export function advantagesOf(
-  rewards: RewardColumns,
+  table: RewardColumns,
   groupSize: number,
   settings: AdvantageSettings,
 ): Advantages {
+  const rewards = scoredOnly(table);
   const { totals } = rewards;
   if (totals.length % groupSize !== 0)
     throw new RangeError(`${totals.length} rewards do not divide into groups of ${groupSize}`);
   const groups = groupsOf(totals, groupSize).map((group) => statistics(group, settings.ddof));
-  const isFlat = (group: Statistics) => group.equal || group.deviation < settings.flatBelow;
-  const compared = compare(rewards, groupSize, settings);
-  const advantages = compared.map((advantage, b) => {
-    const group = groups[Math.floor(b / groupSize)]!;
-    if (settings.baseline === 'none' || !isFlat(group)) return advantage;
-    // Below the threshold, or leaked by a compatible comparison.
-    if (settings.flat === 'raw') return totals[b]!;
-    return settings.compat && group.deviation >= settings.flatBelow ? advantage : 0;
+  const groupOf = (b: number) => Math.floor(b / groupSize);
+  const flat = whereAll(rewards, groupSize, settings, (group) => isFlat(group, settings));
+  const dropped = settings.flat === 'drop' && flat.size < groups.length ? flat : new Set<number>();
+  const isZero = (b: number) =>
+    settings.baseline !== 'none' &&
+    settings.flat !== 'raw' &&
+    flat.has(groupOf(b)) &&
+    // A compatible comparison leaks.
+    !(settings.compat && settings.flatBelow === 0);
+  const compared = compare(rewards, groupSize, settings).map((advantage, b) => {
+    if (isZero(b)) return 0;
+    return settings.flat === 'raw' && flat.has(groupOf(b)) ? totals[b]! : advantage;
   });
-  const flat = groups.flatMap((group, g) => (isFlat(group) ? [g] : []));
-  const whole = settings.whiten ? whitened(advantages, totals) : advantages;
+  const isKnown = (b: number) => !Number.isNaN(totals[b]!);
+  const counted = compared.map((advantage, b) =>
+    isKnown(b) && !dropped.has(groupOf(b)) ? advantage : Number.NaN,
+  );
+  const advantages = settings.whiten ? standardized(counted, 1, WHITENING) : compared;
   return {
-    advantages: whole.map((advantage, b) =>
-      Number.isNaN(totals[b]!) ? 0 : bounded(advantage, settings.clip),
+    // Again: whitening takes away a mean that is 0 but for rounding.
+    advantages: advantages.map((advantage, b) =>
+      isZero(b) || !isKnown(b) ? 0 : bounded(advantage, settings.clip),
     ),
     means: Float64Array.from(groups, ({ mean }) => mean),
     deviations: Float64Array.from(groups, ({ deviation }) => deviation),
-    zeroVariance: groups.filter(({ equal }) => equal).length / groups.length,
+    zeroVariance: whereAll(rewards, groupSize, settings, ({ equal }) => equal).size / groups.length,
     // A step in which nothing differs has nothing to learn from, and keeps its KL.
-    dropped: settings.flat === 'drop' && flat.length < groups.length ? flat : [],
+    dropped: [...dropped],
   };
 }
+
+/** Where one reward failed, the others of the completion are not compared either. */
+const scoredOnly = ({ columns, weights, totals }: RewardColumns): RewardColumns => ({
+  columns: columns.map((column) => column.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value))),
+  weights,
+  totals,
+});
+
+/** The groups in which all that is compared is so: the totals, or for GDPO each reward that counts. */
+function whereAll(
+  { columns, weights, totals }: RewardColumns,
+  groupSize: number,
+  { combine, ddof }: AdvantageSettings,
+  isSo: (group: Statistics) => boolean,
+): Set<number> {
+  const values = combine === 'sum_then_normalize' ? [totals] : columns.filter((_, k) => weights[k] !== 0);
+  const groups = values.map((column) =>
+    groupsOf(column, groupSize).map((group) => isSo(statistics(group, ddof))),
+  );
+  const all = Array.from({ length: totals.length / groupSize }, (_, g) => g);
+  return new Set(all.filter((g) => groups.every((of) => of[g])));
+}
+
+/** What makes a group flat. */
+export type Flatness = Pick<AdvantageSettings, 'ddof' | 'flatBelow'>;
+
+/**
+ * Whether there is nothing to compare in a group: its rewards are equal, or nearly so.
+ *
+ * @param rewards - totals of one group; NaN where there is none
+ */
+export const isFlatGroup = (rewards: Float64Array, flatness: Flatness): boolean =>
+  isFlat(statistics(rewards, flatness.ddof), flatness);
+
+const isFlat = ({ equal, deviation }: Statistics, { flatBelow }: Flatness) => equal || deviation < flatBelow;
 
 function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Float64Array {
   if (settings.compat) return leakedAdvantages(rewards, groupSize, settings);
@@ -124,14 +168,6 @@ function baselineOf(baseline: AdvantageSettings['baseline'], value: number, { me
   if (baseline === 'none') return 0;
   return baseline === 'group' ? mean : (mean * count - value) / (count - 1);
 }
-
-/** Standardized over those completions that could be scored. */
-const whitened = (advantages: Float64Array, totals: Float64Array): Float64Array =>
-  standardized(
-    advantages.map((advantage, b) => (Number.isNaN(totals[b]!) ? Number.NaN : advantage)),
-    1,
-    WHITENING,
-  );
 
 /** (value − mean) / (deviation + epsilon), 0 where there is no value. */
 function standardized(values: Float64Array, ddof: 0 | 1, epsilon: number): Float64Array {

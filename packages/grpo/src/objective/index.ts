@@ -1,6 +1,14 @@
-export { type AdvantageSettings, type Advantages, advantagesOf, type RewardColumns } from './advantage.js';
+export {
+  type AdvantageSettings,
+  type Advantages,
+  advantagesOf,
+  isFlatGroup,
+  type RewardColumns,
+} from './advantage.js';
 export type { UpdateSize } from './aggregation.js';
+export { type BetaSettings, type BetaState, nextBeta, warmedUp } from './beta.js';
 export type { Share } from './clip-shares.js';
+export { type EntropyControl, type EntropyState, entropyWeight, nextEntropy } from './entropy-control.js';
 export { klOf } from './kl.js';
 export { type ScoredGroup, type ScoringOptions, scoreTokens, type TokenScores } from './logprob.js';
 export { composedLoss } from './loss.js';

@@ -1,6 +1,8 @@
 import type { Tensor } from '@grpo/torch';
 import { clipShares, type Share } from './clip-shares.js';
+import { klMeans } from './kl-metrics.js';
 import type { LossInput, LossMetrics } from './loss-types.js';
+import { topEntropyMask } from './masks.js';
 import { vespoWeights } from './policy-term.js';
 import type { Ratio } from './ratio.js';
 import type { Rows } from './rows.js';
@@ -13,8 +15,13 @@ export function lossMetrics(
   kl_T: Tensor | null,
   rows: Rows,
 ): LossMetrics {
-  const { settings, advantages } = input;
-  const means: Record<string, Share> = kl_T ? { kl: shareOf(kl_T.detach().toNumbers(), rows) } : {};
+  const { settings, advantages, entropies_T } = input;
+  const means: Record<string, Share> = kl_T ? klMeans(kl_T, input, rows) : {};
+  if (settings.topEntropy < 1) {
+    const kept_T = topEntropyMask(settings.topEntropy, entropies_T, rows);
+    const entropies = entropies_T.detach().toNumbers();
+    means['entropy/top'] = shareOf(entropies, (t) => kept_T[t] === 1);
+  }
   switch (settings.policy) {
     case 'clip': {
       const { least, most, ...shares } = clipShares(ratio.ratio_T.toNumbers(), advantages, rows, settings);
@@ -23,7 +30,11 @@ export function lossMetrics(
     case 'cispo': {
       const advantages_T = rows.spreadNumbers(advantages);
       const isCapped = (value: number, t: number) => Number(value > settings.cap && advantages_T[t]! > 0);
-      means.cispo_clip_ratio = shareOf(ratio.ratio_T.toNumbers().map(isCapped), rows);
+      const firsts = firstTokens(rows);
+      // With one ratio a completion its first token stands for it.
+      means.cispo_clip_ratio = shareOf(ratio.ratio_T.toNumbers().map(isCapped), (t) =>
+        settings.ratio === 'sequence' ? firsts.has(t) : rows.isTrained(t),
+      );
       return { means };
     }
     case 'vespo': {
@@ -37,13 +48,19 @@ export function lossMetrics(
   }
 }
 
-/** Sum over the trained tokens, and how many they are. */
-function shareOf(values_T: readonly number[], rows: Rows): Share {
-  const share = { sum: 0, of: 0 };
-  for (const [t, value] of values_T.entries()) {
-    if (!rows.isTrained(t)) continue;
-    share.sum += value;
-    share.of++;
+/** Sum over some tokens, and how many they are. */
+function shareOf(values_T: readonly number[], counts: (t: number) => boolean): Share {
+  const own = values_T.filter((_, t) => counts(t));
+  return { sum: own.reduce((sum, value) => sum + value, 0), of: own.length };
+}
+
+/** The place of each completion's first token. */
+function firstTokens({ lengths }: Rows): Set<number> {
+  const firsts = new Set<number>();
+  let start = 0;
+  for (const length of lengths) {
+    if (length > 0) firsts.add(start);
+    start += length;
   }
-  return share;
+  return firsts;
 }

@@ -27,6 +27,8 @@ export interface LossInput {
   update: UpdateSize;
   /** Weight of the KL to the reference, of each completion: `[B]`. */
   betas: ArrayLike<number>;
+  /** Kind of each completion, where the KL is measured for each kind: `[B]`. */
+  kinds?: readonly string[] | undefined;
   /** Weight of the entropy bonus. */
   entropyCoefficient: number;
   settings: LossSettings;

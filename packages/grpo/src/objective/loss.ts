@@ -125,7 +125,8 @@ function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows
       ? policyWeights_T
       : rows.tensor(rows.masked(rows.spreadNumbers(sequenceWeights(rows.counts, update))));
   const [beta = 0] = Array.from(betas);
-  return Array.from(betas).every((other) => other === beta)
+  // With kinds the micro-batches of an update are to agree on where β is.
+  return !input.kinds && Array.from(betas).every((other) => other === beta)
     ? { kl_T, weights_T, beta }
     : { kl_T, weights_T: weights_T.mul(rows.tensor(rows.spreadNumbers(betas))), beta: 1 };
 }

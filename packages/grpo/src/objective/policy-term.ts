@@ -20,14 +20,23 @@ export interface PolicyInput extends Ratio {
 export type PolicyFunction = (input: PolicyInput) => Tensor;
 
 /** −min(ratio × A, clip(ratio) × A): PPO's pessimistic bound (Schulman et al., 2017, eq. 7). */
-const clip: PolicyFunction = ({ ratio_T, advantages_T, settings: { clipLow, clipHigh, delta } }) => {
+export const clip = ({
+  ratio_T,
+  advantages_T,
+  settings: { clipLow, clipHigh, delta },
+}: Pick<PolicyInput, 'ratio_T' | 'advantages_T'> & {
+  settings: Pick<LossSettings, 'clipLow' | 'clipHigh' | 'delta'>;
+}): Tensor => {
   const free_T = delta === undefined ? ratio_T : ratio_T.clamp(null, delta);
   const bounded_T = ratio_T.clamp(1 - clipLow, 1 + clipHigh);
   return free_T.mul(advantages_T).minimum(bounded_T.mul(advantages_T)).neg();
 };
 
 /** −A × log π (Williams, 1992). */
-const reinforce: PolicyFunction = ({ logprobs_T, advantages_T }) => logprobs_T.mul(advantages_T).neg();
+export const reinforce = ({
+  logprobs_T,
+  advantages_T,
+}: Pick<PolicyInput, 'logprobs_T' | 'advantages_T'>): Tensor => logprobs_T.mul(advantages_T).neg();
 
 /** −stop(min(ratio, cap)) × A × log π: clipped tokens keep a gradient (MiniMax-M1, eq. 4). */
 const cispo: PolicyFunction = ({ logprobs_T, ratio_T, advantages_T, settings }) =>

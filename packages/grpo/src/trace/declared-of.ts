@@ -28,6 +28,12 @@ export function declaredOf(config: Config): Declared {
     klLevel: kl.level,
     klPlace: kl.place,
     klBiasCorrected: kl.biasCorrected,
+    ...(kl.control !== 'fixed' && {
+      klTarget: kl.target,
+      betaLeast: kl.least,
+      ...(kl.most !== undefined && { betaMost: kl.most }),
+    }),
+    ...(kl.beta > 0 && { betaWarmupSteps: kl.warmupSteps, referenceEvery: kl.referenceEvery }),
     clipLow: objective.clipLow,
     clipHigh: objective.clipHigh,
     ...(objective.delta !== undefined && { delta: objective.delta }),

@@ -33,6 +33,13 @@ export const declaredSchema = z.object({
   klBiasCorrected: z.boolean().optional(),
   /** Of the KL a token, where β follows it. */
   klTarget: real.optional(),
+  /** Bounds of such a β. */
+  betaLeast: real.optional(),
+  betaMost: real.optional(),
+  /** Steps until β has its full weight, and follows the KL. */
+  betaWarmupSteps: real.optional(),
+  /** Updates after which the policy is mixed into the reference; 0 or missing where it stays what it is. */
+  referenceEvery: real.optional(),
   clipLow: real.optional(),
   clipHigh: real.optional(),
   /** Upper bound of the unclipped ratio. */

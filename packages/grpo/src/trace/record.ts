@@ -46,6 +46,11 @@ const promptsSchema = z.object({
   spans: z
     .array(z.array(z.object({ kind: z.string(), role: z.string().optional(), start: count, end: count })))
     .optional(),
+  /**
+   * The step whose policy sampled the group of each prompt, for groups replayed from an earlier one; 0 for those of this
+   * step; all of this step when missing. `[P]`
+   */
+  replayed: ints.optional(),
   /** Ids that the scoring used for the prompt part, and their lengths. */
   scoredIds: ints.optional(),
   scoredLengths: ints.optional(),
@@ -120,6 +125,10 @@ const updateSchema = z.object({
   weights: floats.optional(),
   /** The same for the KL term, where it is weighted otherwise. */
   klWeights: floats.optional(),
+  /** What the KL terms are multiplied by beside their weights: 1 where these have β in them; that declared when missing. */
+  beta: real.optional(),
+  /** Of the entropy bonus; that declared when missing. */
+  entropyCoefficient: real.optional(),
   /** The divisor that made the weights, where there is one for all. */
   normalizer: real.optional(),
   loss: real.optional(),

@@ -9,7 +9,7 @@ export function shapeProblem(record: StepRecord): string | undefined {
   const negative = lengthLists(record).find(([, lengths]) => lengths?.some((length) => length < 0));
   if (negative) return `${negative[0]} has a negative value`;
   const [P, promptRules] = agree(
-    ['lengths', 'scoredLengths', 'texts', 'messages', 'rows', 'answers', 'spans'].map((key) =>
+    ['lengths', 'scoredLengths', 'texts', 'messages', 'rows', 'answers', 'spans', 'replayed'].map((key) =>
       list(`prompts.${key}`, prompts?.[key as keyof typeof prompts]),
     ),
   );

@@ -6,7 +6,7 @@ import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
-import type { MetricTally } from './tally.js';
+import { MetricTally } from './tally.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 import { type ScoredIds, UpdateTrace } from './update-trace.js';
@@ -17,6 +17,10 @@ export interface UpdateBatch {
   frozen: FrozenLogprobs;
   /** Prompts whose groups make up this update. */
   prompts: readonly number[];
+  /** Weight of the KL to the reference, of each prompt of the rollout. */
+  betas_P: readonly number[];
+  /** Kinds of these, where they are told apart. */
+  kinds_P: readonly string[];
   /** The policy is still the one that sampled: its log-probs should be the sampler's. */
   compareSampler: boolean;
   /** Gets the ids that are scored, by completion. */
@@ -26,18 +30,20 @@ export interface UpdateBatch {
 /**
  * Adds the gradients of one update's loss to the optimizer, micro-batch by micro-batch; after an error there are none.
  *
- * @returns the loss, and what it was made of
+ * @param tally - of the step
+ * @returns the loss, what it was made of, and what it tells of itself
  */
 export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
   tally: MetricTally,
   clock: Stopwatch,
-): Promise<{ loss: number; trace: UpdateTrace }> {
+): Promise<{ loss: number; trace: UpdateTrace; metrics: Record<string, number> }> {
   const { config, optimizer } = trainer;
   const { trained } = batch.rollout;
   const update = updateSize(batch, config);
   const trace = new UpdateTrace(batch.scored);
+  const own = new MetricTally();
   const tokens = config.train.microBatchTokens;
   let loss = 0;
   try {
@@ -48,7 +54,7 @@ export async function accumulateGradients(
       tokens,
       (micro) => {
         optimizer.discard(); // what a backward pass that ran out of memory left
-        loss += tidy(() => backward(trainer, batch, micro, update, trace, tally, clock));
+        loss += tidy(() => backward(trainer, batch, micro, update, trace, [own, tally], clock));
       },
     );
   } catch (error) {
@@ -56,7 +62,7 @@ export async function accumulateGradients(
     optimizer.zeroGrad();
     throw error;
   }
-  return { loss, trace };
+  return { loss, trace, metrics: own.values };
 }
 
 /** What the loss of the update is normalized by. */
@@ -71,17 +77,19 @@ function updateSize({ rollout, prompts }: UpdateBatch, { objective }: Config): U
 /** Forward and backward pass of one micro-batch; returns its share of the update's loss. */
 function backward(
   trainer: Trainer,
-  { rollout, frozen, compareSampler }: UpdateBatch,
+  { rollout, frozen, betas_P, kinds_P, compareSampler }: UpdateBatch,
   micro: MicroBatch,
   update: UpdateSize,
   trace: UpdateTrace,
-  tally: MetricTally,
+  tallies: readonly MetricTally[],
   clock: Stopwatch,
 ): number {
   const { stages, model, reference, config, optimizer, sampling, control } = trainer;
   const { kl } = config;
   const { device } = model.decoder;
   const { groups, members } = micro;
+  const group = rollout.completions_B.length / rollout.prompts.length;
+  const promptOf = (b: number) => Math.floor(b / group);
   const of = <V>(values_B: readonly V[]): V[] => members.map((b) => values_B[b]!);
   const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(of(values_B)), undefined, { device });
   const lengths = of(rollout.trained.completions_B).map(({ ids }) => ids.length);
@@ -108,7 +116,8 @@ function backward(
     lengths,
     mask,
     update,
-    betas: members.map(() => (kl.place === 'loss' ? control.beta : 0)),
+    betas: members.map((b) => (kl.place === 'loss' ? betas_P[promptOf(b)]! : 0)),
+    kinds: kl.kindKey === undefined ? undefined : members.map((b) => kinds_P[promptOf(b)]!),
     entropyCoefficient: control.entropyCoefficient,
     settings: lossSettings(config),
   });
@@ -116,11 +125,28 @@ function backward(
     loss.backward();
     optimizer.accumulate();
   });
+  const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);
   // Nothing is counted before: when memory runs out up to here, the micro-batch is done again in halves.
-  tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
-  if (samplers_T && compareSampler) tally.compare(logprobs_T, samplers_T);
+  for (const tally of tallies) {
+    tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
+    if (samplers_T && compareSampler && own_T) {
+      tally.compare(logprobs_T.detach().indexSelect(0, own_T), samplers_T.indexSelect(0, own_T));
+    }
+  }
   trace.add(micro, scores, trail, optimizer.accumulated);
   return loss.item();
+}
+
+/** Places of the tokens that were sampled in this step, not replayed; undefined where there are none. */
+function ownTokens(
+  members: readonly number[],
+  lengths: readonly number[],
+  isOwn: (b: number) => boolean,
+  device: string,
+): Tensor | undefined {
+  const owners = members.flatMap((b, i) => Array<boolean>(lengths[i]!).fill(isOwn(b)));
+  const places = owners.flatMap((own, t) => (own ? [t] : []));
+  return places.length > 0 ? tensor(places, undefined, { dtype: 'int64', device }) : undefined;
 }
 
 /** Sum over the trained tokens, and how many they are. */

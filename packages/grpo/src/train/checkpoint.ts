@@ -1,6 +1,6 @@
 /**
  * What a run resumes from: `step-N/` is a Hugging Face model folder plus `trainer/`, the optimizer's tensors and the
- * trainer's state. A folder of that name is always whole: it is made, and deleted, under a temporary name.
+ * trainer's state, and a reference that moves. A folder of that name is always whole: it is made, and deleted, under a temporary name.
  */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,6 +21,8 @@ import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/
 import { type Model, saveModel } from '../models/index.js';
 
 const OPTIMIZER = join('trainer', 'optimizer.safetensors');
+const REFERENCE = join('trainer', 'reference.safetensors');
+const REPLAY = join('trainer', 'replay.jsonl');
 const STATE = join('trainer', 'state.json');
 
 /** A checkpoint on disk. */
@@ -34,15 +36,24 @@ export interface CheckpointFolder {
  * Writes `root/step-N/`, replacing one of the same step, and then deletes all but the newest `keep`; the one just
  * written stays in any case. What a killed run left half-written is removed first.
  *
+ * @param content.reference - float32 weights of a reference that has moved, by name
+ * @param content.replay - lines of the groups that may be replayed
  * @param content.state - what `readTrainerState` shall give back: anything that JSON can hold
  * @throws FileError when the system refuses, TypeError for a state that JSON cannot hold; older checkpoints are untouched then
  */
 export function saveCheckpoint(
   root: string,
-  content: { step: number; model: Model; optimizer: AdamW; state: object },
+  content: {
+    step: number;
+    model: Model;
+    optimizer: AdamW;
+    reference?: ReadonlyMap<string, Tensor> | undefined;
+    replay?: string | undefined;
+    state: object;
+  },
   keep: number,
 ): CheckpointFolder {
-  const { step, model, optimizer, state } = content;
+  const { step, model, optimizer, reference, replay, state } = content;
   const json = `${JSON.stringify(state, jsonNumber, 2)}\n`;
   makeFolder(root);
   sweepTemporary(root);
@@ -50,7 +61,9 @@ export function saveCheckpoint(
   const temporary = temporaryPath(root);
   try {
     makeFolder(join(temporary, 'trainer'));
-    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer));
+    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer.state()));
+    if (reference) writeSafetensors(join(temporary, REFERENCE), entries(reference));
+    if (replay !== undefined) writeFileAtomic(join(temporary, REPLAY), replay);
     writeFileAtomic(join(temporary, STATE), json);
     // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.
     saveModel(model, temporary);
@@ -60,7 +73,7 @@ export function saveCheckpoint(
     syncFolder(root);
   } catch (error) {
     discard(temporary);
-    throw error instanceof FileError ? error.at(dir, bytesOf(model, optimizer)) : error;
+    throw error instanceof FileError ? error.at(dir, bytesOf(model, optimizer, reference)) : error;
   }
   const others = checkpointsIn(root).filter((other) => other.step !== step);
   for (const old of others.slice(keep - 1)) setAside(root, old.dir);
@@ -86,25 +99,37 @@ export function dropCheckpointsAfter(root: string, step: number): void {
  * @throws UserError when a tensor is missing, one too many, or of another shape; FormatError or FileError for the file
  */
 export function restoreOptimizer(dir: string, optimizer: AdamW): void {
-  using file = SafetensorsFile.open(join(dir, OPTIMIZER));
-  const state = optimizer.state();
+  restore(join(dir, OPTIMIZER), optimizer.state(), 'the optimizer');
+}
+
+/**
+ * Copies the checkpoint's weights into those of a reference.
+ *
+ * @throws as `restoreOptimizer` does
+ */
+export function restoreReference(dir: string, reference: ReadonlyMap<string, Tensor>): void {
+  restore(join(dir, REFERENCE), reference, 'the reference');
+}
+
+function restore(path: string, tensors: ReadonlyMap<string, Tensor>, owner: string): void {
+  using file = SafetensorsFile.open(path);
   const wrong = (problem: string) =>
     new UserError(`${file.path}: ${problem}`, {
       hint: "The checkpoint is of another model or dtype. Resume with the settings in the run's config.json.",
     });
-  const surplus = [...file.tensors.keys()].find((name) => !state.has(name));
-  if (surplus !== undefined) throw wrong(`holds '${surplus}', which the optimizer does not have`);
+  const surplus = [...file.tensors.keys()].find((name) => !tensors.has(name));
+  if (surplus !== undefined) throw wrong(`holds '${surplus}', which ${owner} does not have`);
   // All are looked at before any is changed.
-  for (const [name, { shape }] of state) {
+  for (const [name, { shape }] of tensors) {
     const info = file.tensors.get(name);
-    if (!info) throw wrong(`no tensor '${name}', which the optimizer has`);
+    if (!info) throw wrong(`no tensor '${name}', which ${owner} has`);
     if (info.dtype !== 'F32' || info.shape.join() !== shape.join()) {
       throw wrong(
-        `'${name}' is ${info.dtype} [${info.shape.join(', ')}], the optimizer's is F32 [${shape.join(', ')}]`,
+        `'${name}' is ${info.dtype} [${info.shape.join(', ')}], ${owner}'s is F32 [${shape.join(', ')}]`,
       );
     }
   }
-  for (const [name, tensor] of state) copyInto(tensor, file.read(name));
+  for (const [name, tensor] of tensors) copyInto(tensor, file.read(name));
 }
 
 /**
@@ -120,6 +145,9 @@ export function readTrainerState<T>(dir: string, schema: z.ZodType<T>): T {
     hint: 'It was changed by hand, or written by another version.',
   });
 }
+
+/** Path of the groups that a checkpoint may have stored. */
+export const replayPath = (dir: string): string => join(dir, REPLAY);
 
 /** Newest first. */
 function checkpointsIn(root: string): CheckpointFolder[] {
@@ -138,17 +166,19 @@ function setAside(root: string, dir: string): void {
 }
 
 /** What a checkpoint takes on disk, but for a few small files. */
-function bytesOf(model: Model, optimizer: AdamW): number {
+function bytesOf(model: Model, optimizer: AdamW, reference: ReadonlyMap<string, Tensor> | undefined): number {
   const { parameters } = model.decoder;
   const files = [...model.files.values()].map((bytes) => bytes.length);
   const weights = [...parameters.values()].map(({ numel, dtype }) => numel * dtypeSize(dtype));
-  const moments = [...optimizer.state().values()].map(({ numel }) => 4 * numel);
-  return [...files, ...weights, ...moments].reduce((sum, size) => sum + size, 0);
+  const floats = [...optimizer.state().values(), ...(reference?.values() ?? [])].map(
+    ({ numel }) => 4 * numel,
+  );
+  return [...files, ...weights, ...floats].reduce((sum, size) => sum + size, 0);
 }
 
-/** AdamW keeps all of its state in float32. */
-function* entries(optimizer: AdamW): Iterable<TensorEntry> {
-  for (const [name, tensor] of optimizer.state()) {
+/** What is kept is float32: the optimizer's state, and the reference's weights. */
+function* entries(tensors: ReadonlyMap<string, Tensor>): Iterable<TensorEntry> {
+  for (const [name, tensor] of tensors) {
     yield { name, dtype: 'F32', shape: tensor.shape, data: () => tensor.toBytes() };
   }
 }

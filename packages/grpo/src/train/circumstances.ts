@@ -30,8 +30,9 @@ export function engineLibraries(): Partial<Record<keyof typeof LIBRARIES, string
  * @param modelDir - folder of the configured model
  */
 export function circumstances(config: Config, device: string, modelDir: string | undefined): Circumstances {
-  const { task, rewards } = config;
-  const read = [task.data, task.evalData, task.prompt, ...rewards.map(({ module }) => module)];
+  const { task, rewards, objective } = config;
+  const modules = [...rewards.map(({ module }) => module), objective.module];
+  const read = [task.data, task.evalData, task.prompt, ...modules];
   const files = read.filter((path) => path !== undefined && isFile(path)) as string[];
   return {
     versions: { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() },

@@ -1,14 +1,110 @@
+import { z } from 'zod';
+import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
+import { entropyWeight, nextBeta, nextEntropy, warmedUp } from '../objective/index.js';
+import type { UpdateRecord } from '../trace/index.js';
+
+/** What the weights of the objective depend on, beside the settings and the step. */
+export const controlSchema = z.object({
+  /** By kind of problem; the kind '' has all problems where kinds are not told apart. */
+  betas: z.record(z.string(), z.object({ beta: z.number(), recent: z.array(z.number()) })),
+  entropy: z.object({ coefficient: z.number(), last: z.number().nullable() }),
+  /** Optimizer updates of the run. */
+  updates: z.number(),
+});
+
+export type ControlState = z.infer<typeof controlSchema>;
 
 /** Weights of the objective that change while training. */
-export interface Control {
-  /** Of the KL to the reference. */
-  beta: number;
-  /** Of the entropy bonus. */
-  entropyCoefficient: number;
-}
+export class Control {
+  /** @param state - that of the run so far; a new run's when not given */
+  constructor(
+    private readonly config: Pick<Config, 'kl' | 'entropy'>,
+    readonly state: ControlState = {
+      betas: {},
+      entropy: { coefficient: config.entropy.coefficient, last: null },
+      updates: 0,
+    },
+  ) {}
 
-/** Before the first step. */
-export function firstControl({ kl, entropy }: Config): Control {
-  return { beta: kl.beta, entropyCoefficient: entropy.coefficient };
+  /**
+   * Weight of the KL to the reference.
+   *
+   * @param step - counted from 0
+   */
+  beta(step: number, kind: string): number {
+    return warmedUp(this.#of(kind).beta, step, this.config.kl);
+  }
+
+  /** Weight of the entropy bonus in the next update. */
+  get entropyCoefficient(): number {
+    return entropyWeight(this.state.entropy, this.config.entropy);
+  }
+
+  /** Optimizer updates of the run so far. */
+  get updates(): number {
+    return this.state.updates;
+  }
+
+  /** The weights of a step: `beta` or `beta/KIND`, where there is a reference, and `entropy_coef`, where there is a bonus. */
+  metrics(step: number, kinds: readonly string[]): Record<string, number> {
+    const named = (kind: string) => [kind === '' ? 'beta' : `beta/${kind}`, this.beta(step, kind)] as const;
+    return {
+      ...(this.#hasKl && Object.fromEntries(kinds.map(named))),
+      ...(this.#hasBonus && { entropy_coef: this.state.entropy.coefficient }),
+    };
+  }
+
+  /** What the record of the next update tells of the weights. */
+  factsOf(step: number): Pick<UpdateRecord, 'beta' | 'entropyCoefficient'> {
+    const { place, kindKey } = this.config.kl;
+    const inLoss = kindKey === undefined ? this.beta(step, '') : 1;
+    return {
+      ...(this.#hasKl && { beta: place === 'loss' ? inLoss : 0 }),
+      ...(this.#hasBonus && { entropyCoefficient: this.entropyCoefficient }),
+    };
+  }
+
+  /** Takes in what an update measured. */
+  afterUpdate(metrics: Readonly<Record<string, number>>): void {
+    const { state, config } = this;
+    // Of the tokens that have the bonus; missing where no token was trained on.
+    const entropy = metrics['entropy/top'] ?? metrics.entropy;
+    if (entropy !== undefined) state.entropy = nextEntropy(state.entropy, entropy, config.entropy);
+    state.updates++;
+  }
+
+  /**
+   * Takes in what a step measured.
+   *
+   * @throws UserError when β is to follow a KL that a loss of one's own does not tell
+   */
+  afterStep(step: number, kinds: readonly string[], metrics: Readonly<Record<string, number>>): void {
+    const { kl } = this.config;
+    // A β that is not yet its own has no effect on the KL that it could follow.
+    if (kl.control === 'fixed' || step < kl.warmupSteps) return;
+    if (metrics.entropy !== undefined && metrics.kl === undefined) {
+      throw new UserError(`kl.control=${kl.control} follows the KL, and the loss tells none`, {
+        hint: 'Return it as metrics.means.kl of your loss, or use kl.control=fixed.',
+      });
+    }
+    for (const kind of new Set(kinds)) {
+      const measured = metrics[kind === '' ? 'kl' : `kl/${kind}`];
+      // Missing where no token of the kind was trained on.
+      if (measured !== undefined) this.state.betas[kind] = nextBeta(this.#of(kind), measured, kl);
+    }
+  }
+
+  get #hasKl(): boolean {
+    return this.config.kl.beta > 0;
+  }
+
+  get #hasBonus(): boolean {
+    const { adaptive, coefficient } = this.config.entropy;
+    return adaptive || coefficient > 0;
+  }
+
+  #of(kind: string) {
+    return this.state.betas[kind] ?? { beta: this.config.kl.beta, recent: [] };
+  }
 }

@@ -13,10 +13,15 @@ export class DataOrder {
     private readonly seed: number,
   ) {}
 
-  /** Indices of the `count` problems of a step, counted from 0. */
+  /** Indices of the `count` problems of a step, counted from 0, where all steps take as many. */
   at(step: number, count: number): number[] {
+    return this.from(step * count, count);
+  }
+
+  /** Indices of the `count` problems after the first `position`. */
+  from(position: number, count: number): number[] {
     return Array.from({ length: count }, (_, i) => {
-      const place = step * count + i;
+      const place = position + i;
       return this.#of(Math.floor(place / this.size))[place % this.size]!;
     });
   }

@@ -5,9 +5,13 @@ import { registry } from '../doctor/registry.js';
 import { sentenceOf } from '../doctor/words/index.js';
 import { type StepRecord, writeStepRecord } from '../trace/index.js';
 import type { RunFolder } from './run-folder.js';
+import type { Trainer } from './trainer.js';
 
 /** Steps of a run in which what fails stops it, unless checks are off, and that are always recorded. */
 const STRICT_STEPS = 2;
+
+/** Steps between probes of what agrees: a probe scores a row more than the step, which costs much of a small batch. */
+const PROBE_EVERY = 16;
 
 const checks = registry.filter(({ scope }) => scope === 'step');
 
@@ -45,9 +49,17 @@ export class Examination {
   }
 
   /** Whether the record of a step is kept whatever it holds. */
-  isDue(step: number): boolean {
+  private isDue(step: number): boolean {
     const { every } = this.config.record;
     return step <= STRICT_STEPS || (every > 0 && step % every === 0);
+  }
+
+  /** Whether a step is to score a completion again; what agrees only in some of the steps that are kept. */
+  probes(step: number): Trainer['probeScoring'] {
+    if (!this.isDue(step)) return false;
+    const { every } = this.config.record;
+    const isProbed = step <= STRICT_STEPS || step % (every * Math.ceil(PROBE_EVERY / every)) === 0;
+    return isProbed || 'where they differ';
   }
 
   /** Examines one step. */

@@ -6,12 +6,12 @@ import { UserError } from '../config/errors.js';
 import { permutation } from '../config/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
-import { firstControl } from './control.js';
+import { Control } from './control.js';
 import { DataOrder } from './data-order.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
 import { rolloutMetrics } from './metrics.js';
-import { type Rollout, rollOut, tokensOf } from './roll-out.js';
+import { type Rollout, rollOut, tokensOf, withAdvantages } from './roll-out.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
 import { type Example, type SftResult, sftStep } from './sft.js';
@@ -37,15 +37,17 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
   const order = new DataOrder(task.train.length, config.seed);
   const trainer: Trainer = {
     ...session,
+    // Nothing is learnt from a comparison: a group of equal rewards is as good as any.
+    config: { ...config, groups: { ...config.groups, refills: 0, replay: 0 } },
     reference: undefined,
     stages: { ...standardStages, ...stages },
-    control: firstControl(config),
+    control: new Control(config),
   };
   return runSteps(session, expert.iterations, async (iteration) => {
     const step = iteration + 1;
     const clock = new Stopwatch();
     const problems = order.at(iteration, sizes.prompts).map((i) => task.train[i]!);
-    const rollout = await rollOut(trainer, problems, iteration, clock);
+    const rollout = withAdvantages(trainer, await rollOut(trainer, problems, iteration, clock));
     const kept = keepGood(rollout, task, expert);
     const examples = kept.map((b) => exampleOf(rollout, b));
     const schedule = { ...optimizer, learningRate: sft.learningRate };

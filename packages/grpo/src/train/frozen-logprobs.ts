@@ -1,7 +1,7 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
 import { eachMicroBatch } from './micro-batch.js';
-import type { Rollout } from './roll-out.js';
+import type { Sampled } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import { cut } from './token-values.js';
 import type { Trainer } from './trainer.js';
@@ -17,15 +17,22 @@ export interface FrozenLogprobs {
 /** Scores a rollout, before the first update, under the policies that stay as they are. */
 export async function frozenLogprobs(
   trainer: Trainer,
-  rollout: Rollout,
+  rollout: Sampled,
   clock: Stopwatch,
 ): Promise<FrozenLogprobs> {
   const { model, reference } = trainer;
-  const score = (decoder: Decoder, stage: string) => scoreWith(decoder, trainer, rollout, clock, stage);
+  const all = [...rollout.prompts.keys()];
+  const score = (decoder: Decoder, stage: string, prompts = all) =>
+    scoreWith(decoder, trainer, rollout, prompts, clock, stage);
   const old = {
     detach: () => undefined,
     sampler: () => rollout.completions_B.map(({ logprobs }) => logprobs),
-    recompute: () => score(model.decoder, 'old'),
+    recompute: async () => {
+      const stored = storedLogprobs(rollout);
+      const own = all.filter((p) => !rollout.exchange?.replayed.has(p));
+      const scored = await score(model.decoder, 'old', own);
+      return rollout.completions_B.map((_, b) => stored.get(b) ?? scored[b]!);
+    },
   };
   return {
     old_B: await old[trainer.config.objective.oldLogprobs](),
@@ -33,18 +40,35 @@ export async function frozenLogprobs(
   };
 }
 
-/** Log-probs of all completions under a decoder, without gradients. */
+/** Log-probs of replayed completions, by their place, as of the step that sampled them. */
+function storedLogprobs({ exchange, completions_B, prompts }: Sampled): Map<number, Float32Array> {
+  const group = completions_B.length / prompts.length;
+  return new Map(
+    [...(exchange?.replayed ?? [])].flatMap(
+      ([
+        p,
+        {
+          old,
+          group: { completions_B: own },
+        },
+      ]) => own.map(({ logprobs }, g) => [p * group + g, old?.[g] ?? logprobs] as const),
+    ),
+  );
+}
+
+/** Log-probs of some prompts' completions under a decoder, by their place, without gradients. */
 async function scoreWith(
   decoder: Decoder,
   { stages, model, config, sampling }: Trainer,
-  rollout: Rollout,
+  rollout: Sampled,
+  prompts: readonly number[],
   clock: Stopwatch,
   stage: string,
 ): Promise<Float32Array[]> {
   const logprobs_B: Float32Array[] = [];
   const { trained } = rollout;
-  const all = [...trained.prompts.keys()];
-  await eachMicroBatch(model.decoder, trained, all, config.train.microBatchTokens, ({ groups, members }) => {
+  const tokens = config.train.microBatchTokens;
+  await eachMicroBatch(model.decoder, trained, prompts, tokens, ({ groups, members }) => {
     const values = clock.time(stage, () =>
       noGrad(() =>
         tidy(

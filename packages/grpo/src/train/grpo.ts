@@ -1,46 +1,64 @@
 import { UserError } from '../config/errors.js';
 import type { Decoder } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
+import { latestCheckpoint, replayPath } from './checkpoint.js';
 import { completionRows } from './completion-rows.js';
-import { firstControl } from './control.js';
-import { DataOrder } from './data-order.js';
+import { Control } from './control.js';
 import { Examination, type StepVerdict } from './examination.js';
+import { kindsOf } from './kinds.js';
 import { metricsOf } from './metrics.js';
 import { openModel } from './model-source.js';
+import { MovingReference } from './moving-reference.js';
+import { ReplayStore } from './replay.js';
+import { readStore } from './replay-file.js';
 import { tokensOf } from './roll-out.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
-import { SignalWatch } from './signal.js';
+import { RefillWatch, SignalWatch } from './signal.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import { grpoStep, NotFiniteError } from './step.js';
 import { stepRecordOf } from './step-record.js';
+import { Supply } from './supply.js';
 import type { Trainer } from './trainer.js';
 
 /**
  * Trains a session's model with GRPO for `train.steps` steps.
  *
- * @param stages - your own stages in place of the standard ones
+ * @param own - your own stages in place of the standard ones
+ * @throws UserError when one of them is the loss, and `objective.module` is another
  */
-export async function trainGrpo(session: Session, stages: Partial<Stages> = {}): Promise<RunEnd> {
+export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Promise<RunEnd> {
   const { config, task, progress, folder, watcher } = session;
-  const order = new DataOrder(task.train.length, config.seed);
+  const stages = withLoss(session, own);
+  // A run of an earlier version took the same number at each step.
+  progress.problems ??= progress.step * config.rollout.prompts;
+  const supply = new Supply(task.train, config.seed, progress);
+  if (config.groups.replay > 0) session.replay = await openReplay(session);
+  kindsOf(task.train, config.kl.kindKey); // a row without a kind is told of now, not when its turn comes
+  const control = new Control(config, progress.control);
+  progress.control = control.state;
   const reference = config.kl.beta > 0 ? openReference(session) : undefined;
+  const movingReference =
+    reference && config.kl.referenceEvery > 0 ? openMovingReference(session, reference) : undefined;
   const measureWeights = config.doctor.onFinding !== 'off';
   const trainer: Trainer = {
     ...session,
     reference,
+    movingReference,
+    supply,
     stages: { ...standardStages, ...stages },
-    control: firstControl(config),
+    control,
     ownStages: Object.keys(stages),
     measureWeights,
   };
   const examination = await Examination.after(progress.step, config, folder);
   const signal = new SignalWatch();
+  const refills = new RefillWatch(config.groups.refills);
   try {
     return await runSteps(session, config.train.steps, async (step) => {
-      const problems = order.at(step, config.rollout.prompts).map((i) => task.train[i]!);
+      const problems = supply.take(config.rollout.prompts);
       const rate = learningRateAt(config.optimizer, step, config.train.steps);
-      const probeScoring = examination.isDue(step + 1);
+      const probeScoring = examination.probes(step + 1);
       const result = await grpoStep({ ...trainer, probeScoring }, problems, step, rate).catch(
         (error: unknown) => {
           throw error instanceof NotFiniteError && examination.wants(step + 1)
@@ -51,12 +69,17 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
       const { advantages } = result.rollout.advantages;
       const stepTokens = tokensOf(result.rollout);
       progress.tokens += stepTokens;
-      folder.completions(completionRows(result.rollout, step + 1, (b) => ({ advantage: advantages[b] })));
+      const replayed = result.rollout.exchange?.replayed;
+      const learnt = (b: number) => {
+        const stored = replayed?.get(Math.floor(b / config.rollout.group));
+        return { advantage: advantages[b], ...(stored && { replayed_from: stored.step + 1 }) };
+      };
+      folder.completions(completionRows(result.rollout, step + 1, learnt));
       const { failures } = result.rollout.rewardTable;
       if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
       const metrics = metricsOf(result, step + 1, { tokens: progress.tokens, stepTokens });
-      const nothing = signal.after(metrics);
-      if (nothing !== undefined) watcher.note?.(nothing);
+      for (const text of [refills.after(metrics), signal.after(metrics)])
+        if (text !== undefined) watcher.note?.(text);
       const verdict = examination.wants(step + 1)
         ? examination.step(stepRecordOf(trainer, result, step + 1))
         : undefined;
@@ -64,8 +87,21 @@ export async function trainGrpo(session: Session, stages: Partial<Stages> = {}):
       return { metrics, seconds: result.seconds, stop: verdict?.stop };
     });
   } finally {
+    movingReference?.[Symbol.dispose]();
     reference?.dispose();
   }
+}
+
+/** The stages in place of ours, with the loss of `objective.module`. */
+function withLoss({ loss, config }: Session, own: Partial<Stages>): Partial<Stages> {
+  if (!loss) return own;
+  if (!own.objective) return { ...own, objective: loss };
+  throw new UserError(
+    `objective.module (${config.objective.module}) and stages.objective are both the loss`,
+    {
+      hint: 'Take one of them out.',
+    },
+  );
 }
 
 /** The error with what the doctor says of the step, which leads with the cause. */
@@ -78,4 +114,20 @@ function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserE
 /** The frozen policy that the KL is measured to: the model as it was before the first step. */
 function openReference({ config, model, progress }: Session): Decoder {
   return progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
+}
+
+/** The same where it moves: on resuming, as the checkpoint has it. */
+function openMovingReference(session: Session, reference: Decoder): MovingReference {
+  const moving = new MovingReference(reference, session.config.kl);
+  const checkpoint = latestCheckpoint(session.folder.checkpoints);
+  if (checkpoint) moving.restore(checkpoint.dir);
+  session.reference = moving.masters;
+  return moving;
+}
+
+/** The groups that may be replayed: on resuming, those of the checkpoint. */
+async function openReplay({ config, task, folder }: Session): Promise<ReplayStore> {
+  const checkpoint = latestCheckpoint(folder.checkpoints);
+  const stored = checkpoint ? await readStore(replayPath(checkpoint.dir), task.train) : [];
+  return new ReplayStore(config.groups.replay, stored);
 }

@@ -1,4 +1,6 @@
 import { statistics } from '../objective/index.js';
+import { type Drawn, groupsOf } from './drawn.js';
+import type { Exchange } from './exchange.js';
 import type { Rollout } from './roll-out.js';
 import type { StepResult } from './step.js';
 
@@ -15,9 +17,11 @@ export function metricsOf(
   step: number,
   { tokens, stepTokens }: { tokens: number; stepTokens: number },
 ): MetricsRow {
+  const { klPenalties_B } = result.rollout;
   return {
     step,
     ...rolloutMetrics(result.rollout),
+    ...(klPenalties_B && { kl_penalty: mean([...klPenalties_B]) }),
     loss: result.loss,
     grad_norm: result.gradNorm,
     learning_rate: result.learningRate,
@@ -27,26 +31,27 @@ export function metricsOf(
   };
 }
 
-/** What can be told of a step's completions before anything is learnt from them. */
-export function rolloutMetrics({
-  rewards_B,
-  rewardTable,
-  advantages,
-  completions_B,
-}: Rollout): Record<string, number> {
+/**
+ * What can be told of a step's completions before anything is learnt from them. Where groups gave way to others, it is
+ * told of those of the step's own problems, or a run that refills would look better than it is.
+ */
+export function rolloutMetrics(rollout: Rollout): Record<string, number> {
+  const { exchange } = rollout;
+  const { rewards_B, rewardTable, completions_B } = exchange?.own ?? rollout;
   const lengths = completions_B.map((c) => c.ids.length);
   const ended = completions_B.filter((c) => c.finishReason === 'stop').map((c) => c.ids.length);
   const reward = statistics(rewards_B);
   const row: Record<string, number> = {
     reward: reward.mean,
     reward_std: reward.deviation,
-    frac_reward_zero_std: advantages.zeroVariance,
+    frac_reward_zero_std: exchange ? equalShare(exchange.own) : rollout.advantages.zeroVariance,
     'completions/mean_length': mean(lengths),
     'completions/min_length': Math.min(...lengths),
     'completions/max_length': Math.max(...lengths),
     'completions/clipped_ratio': 1 - ended.length / lengths.length,
     'completions/mean_terminated_length': ended.length > 0 ? mean(ended) : 0,
-    reward_failures: rewardTable.failures.length,
+    reward_failures: rollout.rewardTable.failures.length,
+    ...(exchange && exchangeMetrics(exchange)),
   };
   for (const [k, name] of rewardTable.names.entries()) {
     const { mean: m, deviation } = statistics(rewardTable.columns[k]!);
@@ -54,6 +59,19 @@ export function rolloutMetrics({
     row[`rewards/${name}/std`] = deviation;
   }
   return row;
+}
+
+const exchangeMetrics = ({ sampled, refilled, replayed, flat }: Exchange) => ({
+  groups_sampled: sampled,
+  groups_refilled: refilled,
+  groups_replayed: replayed.size,
+  groups_flat: flat.length,
+});
+
+/** Share of the groups whose rewards are all equal. */
+function equalShare(own: Drawn): number {
+  const equal = groupsOf(own).map(({ rewards_B }) => Number(statistics(rewards_B).equal));
+  return mean(equal);
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

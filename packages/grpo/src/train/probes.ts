@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { toleranceOf } from '../doctor/tolerance.js';
+import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
 import { type Decoder, pack } from '../models/index.js';
 import type { Difference, Probes } from '../trace/index.js';
 import type { Rollout } from './roll-out.js';
 import type { Trainer } from './trainer.js';
 import { sampleOf } from './weight-sample.js';
-
-/** Nats: two scorings that are as near as this are not thrown off by dropout. */
-const ALIKE = 1e-5;
 
 /** Elements of each tensor in a checksum: what changes weights changes most of them. */
 const CHECKED = 256;
@@ -39,16 +36,20 @@ export function scoringProbes(
     frozen(
       () => stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature).logprobs_T,
     );
-  const once = alone();
   const policy = policyOf(chosen);
   const sampler = rollout.completions_B[chosen]!.logprobs;
+  const gap = difference(policy, sampler);
+  const precision = { declared: { dtype: config.dtype } };
+  const alike = repeatBound(precision);
+  const agree = gap.tokens === 0 || gap.mean <= toleranceOf(precision).mean;
+  // Dropout and neighbours would set them apart too.
+  if (trainer.probeScoring === 'where they differ' && agree && gap.max <= alike) return {};
+  const once = alone();
   const aloneInBatch = difference(once, policy);
   // Where the two agree, chance has no part in it, and a third scoring would tell nothing.
-  const repeatedScoring = aloneInBatch.max <= ALIKE ? aloneInBatch : difference(once, alone());
+  const repeatedScoring = aloneInBatch.max <= alike ? aloneInBatch : difference(once, alone());
   const probes: Probes = { repeatedScoring, aloneInBatch };
-  if (sampler.length !== policy.length) return probes;
-  const { mean } = toleranceOf({ declared: { dtype: config.dtype } });
-  if (difference(policy, sampler).mean <= mean) return probes;
+  if (agree) return probes;
   const own = sampling.temperature || 1;
   const plainScoring = plainly(
     model.decoder,
@@ -77,15 +78,17 @@ export function referenceChecksum(reference: Decoder): string {
 }
 
 /** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */
-function probedCompletion({ trained }: Rollout, members: readonly number[]): number | undefined {
+function probedCompletion({ trained, exchange }: Rollout, members: readonly number[]): number | undefined {
   const group = trained.completions_B.length / trained.prompts.length;
-  const lengthOf = (b: number) => trained.prompts[Math.floor(b / group)]!.ids.length;
-  return members
-    .filter((b) => trained.completions_B[b]!.ids.length > 0)
-    .reduce<number | undefined>(
-      (best, b) => (best === undefined || lengthOf(b) <= lengthOf(best) ? b : best),
-      undefined,
-    );
+  let [best, shortest]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
+  for (const b of members) {
+    const prompt = Math.floor(b / group);
+    // What an earlier policy sampled differs by right.
+    if (exchange?.replayed.has(prompt)) continue;
+    const { length } = trained.prompts[prompt]!.ids;
+    if (length <= shortest && trained.completions_B[b]!.ids.length > 0) [best, shortest] = [b, length];
+  }
+  return best;
 }
 
 /** Log-probs of a completion from one plain pass over prompt and completion, under each setting. */
@@ -120,11 +123,6 @@ const frozen = (score: () => Tensor): Float32Array =>
 
 /** NaN where there is nothing to compare, or a log-prob is no number. */
 function difference(a: Float32Array, b: Float32Array): Difference {
-  if (a.length !== b.length) return { mean: Number.NaN, max: Number.NaN, tokens: 0 };
-  const gaps = a.map((value, t) => Math.abs(value - b[t]!));
-  return {
-    mean: gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length,
-    max: Math.max(...gaps),
-    tokens: gaps.length,
-  };
+  const { mean, max, tokens } = compare([a], [b]);
+  return { mean, max, tokens };
 }

@@ -20,12 +20,30 @@ const GRPO = [
   'train.microBatchTokens=30',
 ];
 
-const cases: [string, Omit<RunOptions, 'output'>][] = [
+type Case = [string, Omit<RunOptions, 'output'>];
+
+const cases: Case[] = [
   ['GRPO with a reference and two passes', { settings: GRPO }],
   [
     'GRPO of two minibatches in bfloat16',
     { settings: [...GRPO, 'objective.minibatches=2', 'dtype=bfloat16'] },
   ],
+  [
+    'GRPO with a β and an entropy bonus that are controlled',
+    {
+      settings: [
+        ...GRPO,
+        ...['kl.warmupSteps=2', 'kl.control=lagrangian', 'kl.target=0.001', 'kl.window=3', 'kl.rate=10'],
+        ...['entropy.adaptive=true', 'entropy.target=3'],
+      ],
+    },
+  ],
+  ...['float32', 'bfloat16'].map(
+    (dtype): Case => [
+      `GRPO with a reference that moves, in ${dtype}`,
+      { settings: [...GRPO, 'kl.referenceEvery=3', 'kl.referenceMix=0.1', `dtype=${dtype}`] },
+    ],
+  ),
   // One micro-batch holds a demonstration, so each step accumulates three.
   ['SFT', { command: 'sft', settings: ['sft.learningRate=0.01', 'train.microBatchTokens=30'] }],
   [

@@ -1,62 +1,107 @@
 import type { Config } from '../config/schema.js';
-import type { Advantages } from '../objective/index.js';
-import { type RewardTable, totals } from '../rewards/index.js';
+import type { Advantages, RewardColumns } from '../objective/index.js';
+import { totals, withOverlong } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
-import type { RenderedPrompt } from '../text/render.js';
+import { type Drawn, tokensIn } from './drawn.js';
+import { type Exchange, exchangeFlat } from './exchange.js';
 import { advantageSettings } from './loss-settings.js';
 import type { Groups } from './micro-batch.js';
 import type { Stopwatch } from './stopwatch.js';
 import type { Trainer } from './trainer.js';
 
-/** What the policy made of a step's problems: P prompts, B = P × G completions, prompt after prompt. */
-export interface Rollout {
-  problems: readonly Problem[];
-  prompts: RenderedPrompt[];
-  completions_B: Completion[];
-  /** The ids of both that are scored and trained on. */
+/** What a step learns from: P prompts, B = P × G completions, prompt after prompt. */
+export interface Sampled extends Drawn {
+  /** The ids of prompts and completions that are scored and trained on. */
   trained: Groups;
-  rewardTable: RewardTable;
-  /** Weighted sums; NaN where a completion could not be scored. */
-  rewards_B: Float64Array;
-  advantages: Advantages;
+  /** How the groups came together, where some may give way to others. */
+  exchange?: Exchange;
   /** 1 where a token of `trained` enters the loss, completion by completion. */
   masks_B: Uint8Array[];
 }
 
-/** Everything before the update: render, sample, score, and compare within each group. */
+/** The same, compared within each group. */
+export interface Rollout extends Sampled {
+  /** β × KL of each completion, where that is taken from its reward. */
+  klPenalties_B?: Float64Array | undefined;
+  advantages: Advantages;
+}
+
+/** Everything before the comparison: render, sample and score, and let groups without a difference give way. */
 export async function rollOut(
-  { stages, model, task, config, sampling }: Trainer,
+  trainer: Trainer,
   problems: readonly Problem[],
   step: number,
   clock: Stopwatch,
-): Promise<Rollout> {
-  const { rollout, objective, onRewardError, seed } = config;
-  const prompts = clock.time('render', () => stages.render(model, problems));
-  const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, p] }));
-  const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed));
-  const completions_B = groups.flat();
+): Promise<Sampled> {
+  const { stages, model, config } = trainer;
+  const draw = (wanted: readonly Problem[], place: number) => drawGroups(trainer, wanted, step, place, clock);
+  const { drawn, exchange } = await exchangeFlat(trainer, await draw(problems, 0), step, draw);
+  const { prompts, completions_B } = drawn;
   const trained = stages.assemble(model, { prompts, completions_B });
-  const rewardTable = await clock.timeAsync('score', () =>
-    stages.score(task, problems, groups, onRewardError),
-  );
-  const rewards_B = totals(rewardTable);
-  const columns = { ...rewardTable, totals: rewards_B };
-  const advantages = stages.advantage(columns, rollout.group, advantageSettings(config));
   const masks_B = trained.completions_B.map(({ ids }, b) =>
-    new Uint8Array(ids.length).fill(isTrained(completions_B[b]!, objective) ? 1 : 0),
+    new Uint8Array(ids.length).fill(isTrained(completions_B[b]!, config.objective) ? 1 : 0),
   );
-  return { problems, prompts, completions_B, trained, rewardTable, rewards_B, advantages, masks_B };
+  return { ...drawn, trained, masks_B, ...(exchange && { exchange }) };
+}
+
+/**
+ * Samples and scores a group of each problem.
+ *
+ * @param place - of the first among all groups of the step: no two draw alike
+ */
+async function drawGroups(
+  { stages, model, task, config, sampling }: Trainer,
+  problems: readonly Problem[],
+  step: number,
+  place: number,
+  clock: Stopwatch,
+): Promise<Drawn> {
+  const { rollout, groups: settings, onRewardError, seed } = config;
+  const prompts = clock.time('render', () => stages.render(model, problems));
+  const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, place + p] }));
+  const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed));
+  const scored = await clock.timeAsync('score', () => stages.score(task, problems, groups, onRewardError));
+  const completions_B = groups.flat();
+  const lengths = completions_B.map(({ ids }) => ids.length);
+  const buffer = settings.overlongBuffer;
+  const rewardTable =
+    buffer === 0 ? scored : withOverlong(scored, lengths, { maxTokens: rollout.maxNewTokens, buffer });
+  return { problems, prompts, completions_B, rewardTable, rewards_B: totals(rewardTable) };
+}
+
+/**
+ * Compares the rewards of each group.
+ *
+ * @param klPenalties_B - taken from the rewards; these stay what they are
+ */
+export function withAdvantages(
+  { stages, config }: Trainer,
+  sampled: Sampled,
+  klPenalties_B?: Float64Array,
+): Rollout {
+  const compared = comparedRewards({ ...sampled, klPenalties_B });
+  const advantages = stages.advantage(compared, config.rollout.group, advantageSettings(config));
+  return { ...sampled, klPenalties_B, advantages };
+}
+
+/** What is compared: the rewards, and as one more the penalties. */
+export function comparedRewards({
+  rewardTable: { names, columns, weights },
+  rewards_B,
+  klPenalties_B,
+}: Omit<Rollout, 'advantages'>): RewardColumns & { names: readonly string[] } {
+  if (!klPenalties_B) return { names, columns, weights, totals: rewards_B };
+  return {
+    names: [...names, 'kl_penalty'],
+    columns: [...columns, klPenalties_B],
+    weights: [...weights, -1],
+    totals: rewards_B.map((reward, b) => reward - klPenalties_B[b]!),
+  };
 }
 
 const isTrained = ({ finishReason }: Completion, { maskTruncated }: Config['objective']) =>
   !(maskTruncated && finishReason === 'length');
 
-/** Tokens of a rollout as TRL counts them: a prompt once for each of its completions. */
-export function tokensOf({ prompts, completions_B }: Rollout): number {
-  const group = completions_B.length / prompts.length;
-  return completions_B.reduce(
-    (sum, { ids }, b) => sum + ids.length + prompts[Math.floor(b / group)]!.ids.length,
-    0,
-  );
-}
+/** Tokens that were sampled for a rollout, those of groups that gave way included. */
+export const tokensOf = (sampled: Sampled): number => sampled.exchange?.tokens ?? tokensIn(sampled);

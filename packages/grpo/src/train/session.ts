@@ -1,20 +1,31 @@
 import { join } from 'node:path';
-import { AdamW, memory, setThreads } from '@grpo/torch';
+import { AdamW, memory, setThreads, type Tensor } from '@grpo/torch';
 import { z } from 'zod';
 import { changedCircumstances, configRecord, type ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import type { Model } from '../models/index.js';
+import type { Loss } from '../objective/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, loadTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
-import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';
+import {
+  type CheckpointFolder,
+  latestCheckpoint,
+  readTrainerState,
+  restoreOptimizer,
+  saveCheckpoint,
+} from './checkpoint.js';
 import { circumstances } from './circumstances.js';
+import { controlSchema } from './control.js';
 import { resolveDevice } from './device.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
 import type { MetricsRow } from './metrics.js';
 import { makeArithmeticModel, openModel, withPinnedModel } from './model-source.js';
+import { loadLoss } from './own-loss.js';
+import type { ReplayStore } from './replay.js';
+import { storeLines } from './replay-file.js';
 import { RunFolder } from './run-folder.js';
 import { type TimingsRow, timingsOf } from './timings.js';
 
@@ -24,10 +35,20 @@ export interface Watcher {
   step?(metrics: MetricsRow, timings: TimingsRow): void;
   evaluated?(result: EvalResult, step: number): void;
   note?(text: string): void;
+  /** A checkpoint was written. */
+  saved?(checkpoint: CheckpointFolder): void;
 }
 
-/** What a run carries from one checkpoint to the next, beside weights and optimizer: steps done and tokens seen. */
-const progressSchema = z.object({ step: z.number(), tokens: z.number() });
+/**
+ * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
+ * taken, and the weights of the objective that have changed.
+ */
+const progressSchema = z.object({
+  step: z.number(),
+  tokens: z.number(),
+  problems: z.number().optional(),
+  control: controlSchema.optional(),
+});
 
 export type Progress = z.infer<typeof progressSchema>;
 
@@ -36,10 +57,16 @@ export interface Session extends AsyncDisposable {
   config: Config;
   model: Model;
   task: LoadedTask;
+  /** That of `objective.module`. */
+  loss: Loss | undefined;
   optimizer: AdamW;
   sampling: SamplingOptions;
   folder: RunFolder;
   progress: Progress;
+  /** Weights of a reference that moves, by name: part of each checkpoint. */
+  reference?: ReadonlyMap<string, Tensor>;
+  /** Groups that may be replayed: part of each checkpoint. */
+  replay?: ReplayStore;
   watcher: Watcher;
   /** Ends the run after the step in progress. */
   signal: AbortSignal | undefined;
@@ -76,6 +103,8 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
   try {
     const task = options.task ? asLoaded(options.task) : await loadTask(config);
     cleanups.push(() => task[Symbol.dispose]());
+    const { module } = config.objective;
+    const loss = module === undefined ? undefined : await loadLoss(module);
     const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : own(openModel(config));
@@ -98,6 +127,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       config,
       model,
       task,
+      loss,
       optimizer,
       sampling: samplingOf(config, task.stop),
       folder,
@@ -127,13 +157,16 @@ export function samplingOf(
 }
 
 /** Saves the run as it stands after its last step. */
-export function checkpointSession({ folder, model, optimizer, progress, config }: Session): void {
+export function checkpointSession(session: Session): void {
+  const { folder, model, optimizer, reference, replay, task, progress, config, watcher } = session;
+  const replayed = replay && storeLines(replay.groups, task.train);
   folder.flush();
-  saveCheckpoint(
+  const checkpoint = saveCheckpoint(
     folder.checkpoints,
-    { step: progress.step, model, optimizer, state: progress },
+    { step: progress.step, model, optimizer, reference, replay: replayed, state: progress },
     config.checkpoint.keep,
   );
+  watcher.saved?.(checkpoint);
 }
 
 /** Evaluates the run's model on the held-out problems and writes it down. */

@@ -32,8 +32,6 @@ export interface Stages {
     options: SamplingOptions,
     seed: number,
   ): Promise<Completion[][]>;
-  /** What was sampled → the ids that are scored and trained on: the very same. */
-  assemble(model: Model, sampled: Groups): Groups;
   /** Completions → one column of rewards a function; failures marked. */
   score(
     task: Task,
@@ -41,6 +39,8 @@ export interface Stages {
     groups: readonly Completion[][],
     onError: 'stop' | 'drop',
   ): Promise<RewardTable>;
+  /** What was sampled → the ids that are scored and trained on: the very same. */
+  assemble(model: Model, sampled: Groups): Groups;
   /** Rewards → advantages. */
   advantage(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Advantages;
   /** Token log-probs and entropies under a decoder: the policy, or the reference. */
@@ -65,7 +65,6 @@ export const stages: Stages = {
   render: (model, problems) =>
     problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),
   sample,
-  assemble: (_model, sampled) => sampled,
   score: (task, problems, groups, onError) => {
     const rows = problems.flatMap((problem, p) => groups[p]!.map((completion) => ({ problem, completion })));
     const batch = {
@@ -75,6 +74,7 @@ export const stages: Stages = {
     };
     return scoreCompletions(task.rewards, batch, { onError });
   },
+  assemble: (_model, sampled) => sampled,
   advantage: advantagesOf,
   logprob: scoreTokens,
   objective: composedLoss,

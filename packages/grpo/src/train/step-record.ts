@@ -4,6 +4,8 @@ import type { Model } from '../models/index.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
 import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import type { Rollout } from './roll-out.js';
+import { comparedRewards } from './roll-out.js';
 import type { StepResult } from './step.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
@@ -12,7 +14,8 @@ import type { Trainer } from './trainer.js';
 export function stepRecordOf(trainer: Trainer, result: StepResult, step: number): StepRecord {
   const { config, model, sampling, ownStages } = trainer;
   const { rollout, frozen, scored, updates } = result;
-  const { completions_B, prompts, problems, rewardTable, rewards_B, advantages } = rollout;
+  const { completions_B, prompts, problems, rewardTable, advantages } = rollout;
+  const compared = comparedRewards(rollout);
   const group = completions_B.length / prompts.length;
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
@@ -42,6 +45,7 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
       spans: prompts.map(({ spans }) =>
         spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
       ),
+      ...replayedOf(rollout),
       scoredIds: flat(scoredPrompts),
       scoredLengths: Int32Array.from(scoredPrompts, (ids) => ids.length),
     },
@@ -58,15 +62,15 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     scored: {
       ids: flat(own.map(({ completion }) => completion)),
       lengths: scoredLengths,
-      mask: maskOf(scoredLengths, updates),
+      mask: maskOf(scoredLengths, updates, rollout.masks_B),
       ...(frozen.old_B && { oldLogprobs: join(frozen.old_B) }),
       ...(frozen.reference_B && { referenceLogprobs: join(frozen.reference_B) }),
     },
     rewards: {
-      names: rewardTable.names,
-      weights: rewardTable.weights,
-      values: Float64Array.from(rewardTable.columns.flatMap((column) => [...column])),
-      totals: rewards_B,
+      names: [...compared.names],
+      weights: [...compared.weights],
+      values: Float64Array.from(compared.columns.flatMap((column) => [...column])),
+      totals: compared.totals,
       inputType: 'text',
       ...rewardTable.facts,
       failures: rewardTable.failures.map(({ reward, index, reason }) => ({
@@ -82,22 +86,43 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
   };
 }
 
+/** Which groups were not sampled in this step. */
+function replayedOf({ prompts, exchange }: Rollout): { replayed?: Int32Array } {
+  const replayed = exchange?.replayed;
+  if (!replayed || replayed.size === 0) return {};
+  return { replayed: Int32Array.from(prompts, (_, p) => (replayed.get(p)?.step ?? -1) + 1) };
+}
+
 /** The answer that a row of data holds, as text. */
 function answerOf(row: unknown, key: string): string | null {
   const answer: unknown = isObject(row) ? row[key] : undefined;
   return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : null;
 }
 
-const flat = (rows: readonly (readonly number[])[]) => Int32Array.from(rows.flat());
+/** The numbers of all rows, one row after another. */
+function flat(rows: readonly (readonly number[])[]): Int32Array {
+  const all = new Int32Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    all.set(row, at);
+    at += row.length;
+  }
+  return all;
+}
 
-/** 1 where the loss gave a token a weight; of the first update that a completion is in. */
-function maskOf(lengths: Int32Array, updates: readonly UpdateRecord[]): Uint8Array {
+/** 1 where the loss gave a token a weight, or was to give one where it tells none; of the first update that a completion is in. */
+function maskOf(
+  lengths: Int32Array,
+  updates: readonly UpdateRecord[],
+  masks_B: readonly Uint8Array[],
+): Uint8Array {
   const starts = offsetsOf(lengths);
   const mask = new Uint8Array(starts.at(-1)!);
   for (const { completions, weights } of updates) {
     let at = 0;
     for (const b of completions ?? []) {
-      for (let t = 0; t < lengths[b]!; t++) mask[starts[b]! + t] = weights![at + t] === 0 ? 0 : 1;
+      for (let t = 0; t < lengths[b]!; t++)
+        mask[starts[b]! + t] = (weights?.[at + t] ?? masks_B[b]![t]) === 0 ? 0 : 1;
       at += lengths[b]!;
     }
   }

@@ -8,7 +8,7 @@ import { type Decoder, loadModel, type Model } from '../models/index.js';
 import type { RewardTable } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
-import { firstControl } from './control.js';
+import { Control } from './control.js';
 import { samplingOf } from './session.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import type { Trainer } from './trainer.js';
@@ -56,7 +56,7 @@ export function trainerOf(
     config,
     sampling: samplingOf(config, []),
     stages: { ...standardStages, ...stages },
-    control: firstControl(config),
+    control: new Control(config),
   };
 }
 

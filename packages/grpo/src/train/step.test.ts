@@ -199,8 +199,8 @@ describe('the updates of a step', () => {
     expect([...calls]).toEqual([
       'render',
       'sample',
-      'assemble',
       'score',
+      'assemble',
       'advantage',
       'logprob',
       'objective',

@@ -3,8 +3,10 @@ import type { Problem } from '../tasks/task.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
 import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
+import { kindsOf } from './kinds.js';
+import { klPenalties } from './kl-penalty.js';
 import { referenceChecksum, scoringProbes } from './probes.js';
-import { type Rollout, rollOut } from './roll-out.js';
+import { type Rollout, rollOut, withAdvantages } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
 import { MetricTally } from './tally.js';
 import type { Trainer } from './trainer.js';
@@ -60,10 +62,15 @@ export async function grpoStep(
   step: number,
   learningRate: number,
 ): Promise<StepResult> {
-  const { objective, optimizer } = trainer.config;
+  const { control, movingReference, model } = trainer;
+  const { objective, optimizer, kl } = trainer.config;
   const clock = new Stopwatch();
-  const rollout = await rollOut(trainer, problems, step, clock);
-  const frozen = await frozenLogprobs(trainer, rollout, clock);
+  const sampled = await rollOut(trainer, problems, step, clock);
+  const frozen = await frozenLogprobs(trainer, sampled, clock);
+  const kinds_P = kindsOf(sampled.problems, kl.kindKey);
+  const betas_P = kinds_P.map((kind) => control.beta(step, kind));
+  const rollout = withAdvantages(trainer, sampled, klPenalties(trainer, sampled, frozen, betas_P));
+  trainer.replay?.take(rollout, frozen, objective.oldLogprobs === 'recompute', step);
 
   const tally = new MetricTally();
   const scored = new Map<number, ScoredIds>();
@@ -78,13 +85,14 @@ export async function grpoStep(
     learningRate,
     loss: mean(updates.map((update) => update.loss!)),
     gradNorm: mean(updates.map((update) => update.gradNorm!)),
-    metrics: tally.values,
+    metrics: { ...tally.values, ...control.metrics(step, kinds_P) },
     seconds: clock.seconds,
   });
   for (let iteration = 0; iteration < objective.iterations; iteration++) {
     for (const prompts of minibatches(rollout, objective.minibatches)) {
-      const batch = { rollout, frozen, prompts, compareSampler: updates.length === 0, scored };
-      const { loss, trace } = await accumulateGradients(trainer, batch, tally, clock);
+      const compareSampler = updates.length === 0;
+      const batch = { rollout, frozen, prompts, betas_P, kinds_P, compareSampler, scored };
+      const { loss, trace, metrics } = await accumulateGradients(trainer, batch, tally, clock);
       if (trainer.probeScoring && updates.length === 0)
         probes = clock.time('probe', () => probesOf(trainer, rollout, trace));
       using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
@@ -96,14 +104,19 @@ export async function grpoStep(
           loss,
           learningRate,
           gradNorm,
+          ...control.factsOf(step),
           ...(gradNorms && normsOf(gradNorms)),
           ...weights?.changes(),
         }),
       );
       if (!Number.isFinite(gradNorm)) throw new NotFiniteError(result(), step);
+      control.afterUpdate(metrics);
+      movingReference?.afterUpdate(control.updates, model.decoder.parameters, trainer.optimizer);
     }
   }
-  return result();
+  const done = result();
+  control.afterStep(step, kinds_P, done.metrics);
+  return done;
 }
 
 function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probes {

@@ -4,14 +4,23 @@ import type { Decoder, Model } from '../models/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import type { Task } from '../tasks/task.js';
 import type { Control } from './control.js';
+import type { MovingReference } from './moving-reference.js';
+import type { ReplayStore } from './replay.js';
 import type { Stages } from './stages.js';
+import type { Supply } from './supply.js';
 
 /** What a GRPO step works with. */
 export interface Trainer {
   model: Model;
   /** The frozen policy that the KL is measured to; only with a β. */
   reference: Decoder | undefined;
+  /** Where the policy is mixed into it. */
+  movingReference?: MovingReference | undefined;
   task: Task;
+  /** Further problems, where groups are refilled; without it none are. */
+  supply?: Supply | undefined;
+  /** Groups of earlier steps that may be replayed. */
+  replay?: ReplayStore | undefined;
   optimizer: AdamW;
   config: Config;
   sampling: SamplingOptions;
@@ -22,6 +31,6 @@ export interface Trainer {
   ownStages?: readonly string[];
   /** Whether each update is to tell how many weights it changed. */
   measureWeights?: boolean;
-  /** Whether this step is to score a completion again, for its record. */
-  probeScoring?: boolean;
+  /** Whether this step is to score a completion again, for its record; or only where trainer and sampler disagree on it. */
+  probeScoring?: boolean | 'where they differ';
 }

@@ -92,7 +92,7 @@ export class UpdateTrace {
 
   #push(name: PerToken, values: Tensor | null | undefined): void {
     if (!values) return;
-    const own = Float32Array.from(values.detach().toTypedArray() as Float32Array);
+    const own = new Float32Array(values.detach().toTypedArray() as Float32Array);
     this.#values[name] = [...(this.#values[name] ?? []), own];
   }
 }

@@ -9,9 +9,7 @@ import { jsonReport } from '../doctor/data.js';
 import type { Examined } from '../doctor/examined.js';
 import { htmlReport } from '../doctor/page.js';
 import { terminalReport } from '../doctor/report.js';
-
-/** Narrower than this nothing can be laid out, wider than this nobody reads. */
-const [NARROW, WIDE] = [40, 100];
+import { pageWidth } from '../text-layout.js';
 
 /**
  * `grpo doctor`: reads what a run left and names what is wrong with it. Exit code 0 without findings, 1 with some, 2
@@ -48,9 +46,8 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     notes: reading.notes,
     isGrpo,
   };
-  const width = Math.max(NARROW, Math.min(WIDE, process.stdout.columns ?? WIDE));
   process.stdout.write(
-    flags.json ? jsonReport(examined, diagnosis) : terminalReport(examined, diagnosis, registry, width),
+    flags.json ? jsonReport(examined, diagnosis) : terminalReport(examined, diagnosis, registry, pageWidth()),
   );
   if (flags.html !== undefined) {
     writeFileAtomic(flags.html as string, htmlReport(examined, diagnosis, registry, series));

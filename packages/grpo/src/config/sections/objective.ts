@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LOSS_NAMES } from '../loss-names.js';
-import { nonNegative, positive, positiveCount, probability } from './numbers.js';
+import { count, nonNegative, positive, positiveCount, probability } from './numbers.js';
 
 /** What is minimized. */
 export const objectiveSection = z.strictObject({
@@ -150,7 +150,7 @@ export const klSection = z.strictObject({
   beta: nonNegative
     .default(0)
     .describe(
-      'Weight of the KL to the starting model: more stays closer to it; 0 = off, saves a pass and its memory',
+      'Weight of the KL to the starting model, at first where it changes: more stays closer to it; 0 = off, saves a pass and its memory',
     ),
   estimator: z
     .enum(['k1', 'k2', 'k3', 'abs', 'full'])
@@ -175,6 +175,74 @@ export const klSection = z.strictObject({
     .describe(
       'Bounds the difference of log-probs to +- this, in nats: less tames outliers. Off when not given',
     ),
+  warmupSteps: count
+    .default(0)
+    .describe('Steps before kl.beta has its full weight: more lets the policy move first'),
+  warmup: z
+    .enum(['linear', 'zero'])
+    .default('linear')
+    .describe('Over the warm-up the weight rises in a line from 0, or is 0'),
+  control: z
+    .enum(['fixed', 'adaptive', 'lagrangian'])
+    .default('fixed')
+    .describe(
+      'After each step the weight stays; is multiplied by kl.up or kl.down when the KL is off kl.target; or moves by kl.rate × (KL - target)',
+    ),
+  target: positive
+    .optional()
+    .describe(
+      'KL, as the metric kl has it, that the weight is moved towards: more lets the policy go further',
+    ),
+  band: nonNegative
+    .default(0.05)
+    .describe(
+      'control=adaptive: share of the target by which the KL may be off it: more leaves the weight alone',
+    ),
+  up: z
+    .number()
+    .gt(1)
+    .default(1.1)
+    .describe(
+      'control=adaptive: factor of the weight when the KL is too large: more reacts faster and overshoots',
+    ),
+  down: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.9)
+    .describe(
+      'control=adaptive: factor of the weight when the KL is too small: less reacts faster and overshoots',
+    ),
+  rate: positive
+    .default(0.1)
+    .describe('control=lagrangian: more reacts faster to a KL that is off the target, and overshoots'),
+  least: nonNegative
+    .default(0)
+    .describe('Lower bound of a weight that changes: more always holds the policy back'),
+  most: positive
+    .optional()
+    .describe('Upper bound of a weight that changes: less never stops the policy. None when not given'),
+  window: positiveCount
+    .default(1)
+    .describe('Steps whose median KL the weight follows: more is steadier and slower'),
+  kindKey: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Field of a row that tells the kind of a problem: each kind has its KL measured, and a weight of its own. One for all when not given',
+    ),
+  referenceEvery: count
+    .default(0)
+    .describe(
+      'Updates after which the policy is mixed into the reference: fewer hold it back less. 0 = never',
+    ),
+  referenceMix: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.6)
+    .describe('Share of the policy in that mixture: more moves the reference further, 1 replaces it'),
 });
 
 /** The entropy of the policy. */
@@ -187,6 +255,20 @@ export const entropySection = z.strictObject({
     .describe(
       'Share of the tokens, those of highest entropy, that the policy learns from: less is sparser, 1 = all',
     ),
+  adaptive: z
+    .boolean()
+    .default(false)
+    .describe(
+      'The weight follows the entropy: it grows after an update at or below entropy.target, falls after one above, and is off there',
+    ),
+  target: positive
+    .default(0.2)
+    .describe('Entropy, in nats a token, that entropy.adaptive holds: more keeps the policy more undecided'),
+  delta: positive
+    .default(0.005)
+    .describe('Change of the adaptive weight an update: more reacts faster and swings further'),
+  least: nonNegative.default(0).describe('Lower bound of the adaptive weight: more is a bonus sooner'),
+  most: positive.default(1).describe('Upper bound of the adaptive weight: less never drowns the reward'),
 });
 
 /** Correction for a sampler whose log-probs are not quite the trainer's. */

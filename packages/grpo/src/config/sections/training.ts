@@ -23,9 +23,14 @@ export const optimizerSection = z.strictObject({
     .default(1)
     .describe('Gradients are scaled down to this norm: less tames outliers and slows learning, 0 = off'),
   schedule: z
-    .enum(['constant', 'linear', 'cosine'])
+    .enum(['constant', 'linear', 'cosine', 'step', 'advanced'])
     .default('constant')
-    .describe('Learning rate after the warm-up: constant, or falling to 0 at the last step'),
+    .describe(
+      'Learning rate after the warm-up: constant; falling to 0 at the last step in a line or half a cosine; step, halved after each third; or advanced, along a cosine to 5 % over 70 %, then in a line to 0',
+    ),
+  minLearningRate: nonNegative
+    .default(0)
+    .describe('What a falling learning rate falls to in place of 0: more learns on to the end'),
   warmupSteps: count
     .default(0)
     .describe('Steps over which the learning rate rises from 0: more starts gentler'),

@@ -1,6 +1,6 @@
 /** Advantages follow from the rewards of the group, as declared. */
 import type { Declared } from '../../trace/index.js';
-import { explain, roundingOf } from '../advantages.js';
+import { explanationOf, roundingOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import {
   type Evidence,
@@ -60,10 +60,10 @@ export const advantageChecks = [
     consequence,
     induces: ['B33', 'B34', 'B32'],
     needs,
-    test(given, { rewards }) {
+    test(given, record) {
       if (groupsOf(given.promptOf).length < 2) return notApplicable('two prompts in a step');
       if (!isWhole(given)) return notApplicable(WHOLE);
-      const { kind } = explain({ ...given, rewards });
+      const { kind } = explanationOf(record);
       return kind === 'other grouping' ? fail({ fits: kind }) : pass({ fits: kind });
     },
   }),
@@ -80,9 +80,9 @@ export const advantageChecks = [
     consequence,
     induces: ['B33'],
     needs,
-    test(given, { rewards }) {
+    test(given, record) {
       if (!isWhole(given)) return notApplicable(WHOLE);
-      const { kind } = explain({ ...given, rewards });
+      const { kind } = explanationOf(record);
       return kind === 'batch whitening' && given.declared.scaleRewards !== 'batch'
         ? asDeclared(given.declared, { fits: kind })
         : pass({ fits: kind });
@@ -102,10 +102,10 @@ export const advantageChecks = [
     consequence,
     induces: ['B33'],
     needs,
-    test(given, { rewards }) {
+    test(given, record) {
       if (!isWhole(given)) return notApplicable(WHOLE);
       const { advantages, declared } = given;
-      const explanation = explain({ ...given, rewards });
+      const explanation = explanationOf(record);
       if (explanation.kind !== 'raw rewards') return pass({ fits: explanation.kind });
       const { kind, completions } = explanation;
       const evidence = completions.map(
@@ -164,9 +164,9 @@ export const advantageChecks = [
     remedy: 'Compare mean, deviation, ε and clipping with what is declared.',
     consequence,
     needs,
-    test(given, { rewards }) {
+    test(given, record) {
       if (!isWhole(given)) return notApplicable(WHOLE);
-      const explanation = explain({ ...given, rewards });
+      const explanation = explanationOf(record);
       if (explanation.kind === 'nothing')
         return asDeclared(given.declared, { fits: 'none of the known ways' });
       if (explanation.kind === 'clipped') return inform({ fits: 'clipped', bound: explanation.bound });

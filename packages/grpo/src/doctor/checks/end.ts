@@ -12,6 +12,7 @@ import {
   pass,
   warn,
 } from '../outcome.js';
+import { nonzero } from '../statistics.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -79,12 +80,11 @@ export const endChecks = [
       const sources = inputs.sources.from(record);
       const rambling = ids.flatMap((row, completion): Evidence[] => {
         const own = (t: number) => (sources?.[completion]?.[t] ?? MODEL) === MODEL;
-        const at = row.findIndex(
-          (id, t) => t + 1 < row.length && endIds.includes(id) && own(t) && own(t + 1),
-        );
-        return at < 0
-          ? []
-          : [{ completion, token: at, values: { id: row[at]!, after: row.length - at - 1 } }];
+        for (let token = 0; token + 1 < row.length; token++) {
+          if (endIds.includes(row[token]!) && own(token) && own(token + 1))
+            return [{ completion, token, values: { id: row[token]!, after: row.length - token - 1 } }];
+        }
+        return [];
       });
       const measured = { completions: ids.length, rambling: rambling.length };
       return rambling.length > 0 ? fail(measured, rambling) : pass(measured);
@@ -158,7 +158,7 @@ function endsTrained(
   const left = ended.flatMap((b): Evidence[] => {
     const token = ids[b]!.length - 1;
     const trained = token < scoredIds[b]!.length && masks[b]![token] === 1;
-    return trained || masks[b]!.every((value) => value === 0) ? [] : [{ completion: b, token }];
+    return trained || nonzero(masks[b]!) === 0 ? [] : [{ completion: b, token }];
   });
   const measured = { ...known, ended: ended.length, left: left.length };
   return left.length > 0 ? fail(measured, left) : pass(measured);

@@ -1,6 +1,5 @@
 import { rowsOf, type StepRecord } from '../../trace/index.js';
-import { change, startOf, testStepCheck } from '../planted.test.helper.js';
-import { numbers } from '../record.test.helper.js';
+import { startOf, testStepCheck } from '../planted.test.helper.js';
 
 /** Makes a completion the twin of the one before it. */
 function twin({ completions }: StepRecord, completion: number): void {
@@ -14,12 +13,6 @@ function twin({ completions }: StepRecord, completion: number): void {
     );
   completions!.ids = Int32Array.from(ids.flatMap((row) => [...row]));
   completions!.lengths = Int32Array.from(ids, (row) => row.length);
-}
-
-/** A policy that is nearly certain of every token, and right. */
-function certain(record: StepRecord): void {
-  change(record, 'policyLogprobs', () => Math.log(1 - 1e-4));
-  change(record, 'entropies', () => -(1 - 1e-4) * Math.log(1 - 1e-4) - 1e-4 * Math.log(1e-4));
 }
 
 testStepCheck('B17.draws', [
@@ -82,157 +75,6 @@ testStepCheck('B17.unique', [
     },
     verdict: 'inform',
   },
-]);
-
-testStepCheck('B15.first-token', [
-  {
-    name: 'penalties that see the prompt',
-    into: { penalties: true },
-    plant: (record) => {
-      record.completions!.sampledLogprobs![startOf(record, 8)]! += 0.02;
-    },
-    verdict: 'fail',
-    evidence: { completion: 8, token: 0 },
-  },
-  {
-    name: 'with top-p the first token may be likelier',
-    into: { penalties: true },
-    plant: (record) => {
-      record.declared!.topP = 0.9;
-      record.completions!.sampledLogprobs![startOf(record, 8)]! += 0.05;
-    },
-    verdict: 'pass',
-  },
-  {
-    name: 'with top-p it is not less likely',
-    into: { penalties: true },
-    plant: (record) => {
-      record.declared!.topP = 0.9;
-      record.completions!.sampledLogprobs![startOf(record, 8)]! -= 0.05;
-    },
-    verdict: 'fail',
-    evidence: { completion: 8 },
-  },
-]);
-
-testStepCheck('B18.override', [
-  {
-    name: 'top-p that nobody declared',
-    plant: ({ completions }) => {
-      completions!.sampledLogprobs = completions!.sampledLogprobs!.map((value, i) =>
-        i % 7 ? value : value + 0.1,
-      );
-    },
-    verdict: 'fail',
-    evidence: { completion: 0, token: 0 },
-  },
-  {
-    name: 'what the run declares is not known',
-    plant: ({ declared }) => {
-      delete declared!.topK;
-    },
-    verdict: 'not applicable',
-  },
-  {
-    name: 'rounding of bfloat16',
-    plant: ({ completions, declared }) => {
-      declared!.dtype = 'bfloat16';
-      completions!.sampledLogprobs = completions!.sampledLogprobs!.map((value) => value + 0.005);
-    },
-    verdict: 'pass',
-  },
-]);
-
-testStepCheck('B19.surprise', [
-  {
-    name: 'tokens less likely than the entropy says',
-    plant: (record) => change(record, 'policyLogprobs', (value) => value - 0.5),
-    verdict: 'warn',
-    measured: { flatter: true },
-  },
-  {
-    name: 'tokens likelier',
-    plant: (record) => change(record, 'policyLogprobs', (value) => value * 0.3),
-    verdict: 'warn',
-    measured: { flatter: false },
-  },
-  {
-    name: 'tokens likelier, as a declared top-p makes them',
-    plant: (record) => {
-      record.declared!.topP = 0.9;
-      change(record, 'policyLogprobs', (value) => value * 0.3);
-    },
-    verdict: 'inform',
-  },
-  {
-    name: 'a policy that is nearly certain, and has not been wrong in this sample',
-    plant: certain,
-    verdict: 'pass',
-  },
-  {
-    name: 'a nearly certain policy with one rare token',
-    plant: (record) => {
-      certain(record);
-      record.updates![0]!.policyLogprobs![40] = Math.log(1e-4);
-    },
-    verdict: 'pass',
-  },
-  {
-    name: 'masked tokens that were scored without attention',
-    plant: (record) => {
-      const start = startOf(record, 20);
-      record.scored!.mask!.fill(0, start);
-      record.updates![0]!.policyLogprobs!.fill(-30, start);
-    },
-    verdict: 'pass',
-  },
-  {
-    name: 'tool tokens without a mask',
-    plant: (record) => {
-      delete record.scored!.mask;
-      record.completions!.source![60] = 1;
-    },
-    verdict: 'not applicable',
-  },
-]);
-
-testStepCheck('B19.truncation', [
-  {
-    name: 'a third of the probability cut off',
-    plant: ({ completions }) => {
-      completions!.sampledLogprobs = completions!.samplerLogprobs!.map((value) => value + 0.4);
-    },
-    verdict: 'warn',
-  },
-  {
-    name: 'tool tokens without log-probs',
-    plant: ({ completions }) => {
-      completions!.sampledLogprobs = completions!.samplerLogprobs!.map((value, i) =>
-        i % 5 ? value + 0.4 : Number.NaN,
-      );
-    },
-    verdict: 'warn',
-  },
-]);
-
-const temperatures =
-  (own: number, other: number) =>
-  ({ probes }: StepRecord) => {
-    const random = numbers(1);
-    probes!.temperatures = [
-      { temperature: 1, mean: own, max: own + random(), tokens: 50 },
-      { temperature: 0.7, mean: other, max: 1, tokens: 50 },
-    ];
-  };
-
-testStepCheck('B19.temperature', [
-  {
-    name: 'scored at another temperature',
-    plant: temperatures(0.3, 1e-6),
-    verdict: 'fail',
-    measured: { fits: 0.7 },
-  },
-  { name: 'agrees at none: not the temperature', plant: temperatures(0.3, 0.2), verdict: 'not applicable' },
 ]);
 
 testStepCheck('B03.blank', [

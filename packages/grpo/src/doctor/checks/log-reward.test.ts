@@ -2,6 +2,57 @@ import { testLogCheck, times } from '../planted.test.helper.js';
 
 const parts = { 'rewards/right/mean': times(5, 0.5), 'rewards/form/mean': times(5, 0.8) };
 
+testLogCheck('B28.log', [
+  {
+    name: 'a format that never pays',
+    metrics: {
+      reward: times(25, (i) => i / 25),
+      'rewards/strict/mean': times(25, 0),
+      'rewards/strict/std': times(25, 0),
+    },
+    verdict: 'warn',
+    measured: { name: 'strict' },
+  },
+  {
+    name: 'a reward that all earn',
+    metrics: { reward: times(25, 1), 'rewards/form/mean': times(25, 1) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty that nobody pays',
+    metrics: { reward: times(25, 1), 'rewards/overlong_penalty/mean': times(25, 0) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty that all pay',
+    metrics: { reward: times(25, 1), 'rewards/overlong_penalty/mean': times(25, -1) },
+    verdict: 'warn',
+  },
+]);
+
+testLogCheck('B06.log', [
+  {
+    name: 'a format that is never fulfilled',
+    metrics: { 'rewards/format/mean': times(20, 0), 'completions/clipped_ratio': times(20, 0.1) },
+    verdict: 'warn',
+  },
+  {
+    name: 'nothing ends',
+    metrics: { 'rewards/format/mean': times(20, 0), 'completions/clipped_ratio': times(20, 1) },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B22.log', [
+  { name: 'every entry', metrics: { reward_failures: times(10, 2) }, verdict: 'warn' },
+  {
+    name: 'one in a hundred',
+    metrics: { reward_failures: times(100, (i) => (i === 7 ? 1 : 0)) },
+    verdict: 'inform',
+    evidence: { step: 8 },
+  },
+]);
+
 testLogCheck('B17.log', [
   {
     name: 'in most entries',

@@ -4,7 +4,7 @@ import { stepCheck } from '../check.js';
 import { compareFirst, firstMasks, ofFirstUpdate, placeOf } from '../first-update.js';
 import { inputs, membersOf, updateRows } from '../inputs.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
-import { compare, isFull, toleranceOf } from '../tolerance.js';
+import { compare, isFull, repeatBound, toleranceOf } from '../tolerance.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -63,12 +63,13 @@ export const logprobChecks = [
       let pairs = 0;
       for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
         const seen = new Map<number, number>();
+        const [own, mask] = [ids[row]!, masks?.[row]];
         for (let t = 0; t < logprobs.length; t++) {
           const logprob = logprobs[t]!;
           // Near 0 two log-probs round to one number in health.
-          if (logprob > -0.01 || masks?.[row]?.[t] === 0) continue;
-          const before = seen.get(ids[row]![t]!);
-          seen.set(ids[row]![t]!, logprob);
+          if (logprob > -0.01 || mask?.[t] === 0) continue;
+          const before = seen.get(own[t]!);
+          seen.set(own[t]!, logprob);
           if (before === undefined) continue;
           pairs++;
           // One is enough.
@@ -93,7 +94,7 @@ export const logprobChecks = [
     needs: ['probes'],
     test({ probes: { repeatedScoring } }, record) {
       if (!repeatedScoring?.tokens) return notApplicable('probes.repeatedScoring');
-      const bound = isFull(record) ? 1e-4 : 0.05;
+      const bound = repeatBound(record);
       const { mean, max, tokens } = repeatedScoring;
       const measured = { mean, max, tokens, bound };
       return max <= bound ? pass(measured) : fail(measured);

@@ -71,8 +71,9 @@ export const lossChecks = [
     remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
     consequence,
     needs: ['updates', 'declared'],
-    test: ({ updates, declared: { beta, entropyCoefficient = 0 } }, record) =>
-      overUpdates(updates, ({ policyTerms, klTerms, weights, loss }) => {
+    test: ({ updates, declared }, record) =>
+      overUpdates(updates, ({ policyTerms, klTerms, weights, klWeights = weights, loss, ...own }) => {
+        const { beta, entropyCoefficient = 0 } = { ...declared, ...own };
         if (
           !policyTerms ||
           !weights ||
@@ -86,7 +87,8 @@ export const lossChecks = [
         for (let t = 0; t < weights.length; t++) {
           // NaN × 0 is NaN: a masked token may have no log-prob.
           if (weights[t] === 0) continue;
-          const term = (policyTerms[t]! + (beta === 0 ? 0 : beta * klTerms![t]!)) * weights[t]!;
+          const term =
+            policyTerms[t]! * weights[t]! + (beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!);
           total += term;
           size += Math.abs(term);
         }

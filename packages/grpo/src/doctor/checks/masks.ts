@@ -2,7 +2,7 @@
 import { stepCheck } from '../check.js';
 import { inputs } from '../inputs.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
-import { largest } from '../statistics.js';
+import { largest, nonzero } from '../statistics.js';
 import { longestRun } from '../trend.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
@@ -48,6 +48,7 @@ export const maskChecks = [
       if (maxNewTokens === undefined) return notApplicable('declared.maxNewTokens');
       const sources = inputs.sources.from(record);
       const long = [...lengths].flatMap((length, completion): Evidence[] => {
+        if (length <= maxNewTokens) return [];
         // A tool's answer between them begins the count again: each turn has its own limit in some systems.
         const own = sources ? longestRun(sources[completion]!, (source) => source === 0).length : length;
         return own > maxNewTokens ? [{ completion, values: { tokens: own } }] : [];
@@ -72,15 +73,17 @@ export const maskChecks = [
     test({ ids, scoredIds, masks }, record) {
       const sources = inputs.sources.from(record);
       const wrong = masks.flatMap((mask, completion): Evidence[] => {
-        if (mask.every((value) => value === 0)) return [];
+        if (nonzero(mask) === 0) return [];
         // The last token may be the end token, which has checks of its own.
-        const inner = ids[completion]!.length - 1;
-        const token = mask.findIndex(
-          (value, t) => t < inner && value !== (sources?.[completion]?.[t] ? 0 : 1),
-        );
-        return token < 0
-          ? []
-          : [{ completion, token, values: { mask: mask[token]!, id: scoredIds[completion]![token]! } }];
+        const inner = Math.min(mask.length, ids[completion]!.length - 1);
+        const source = sources?.[completion];
+        for (let token = 0; token < inner; token++) {
+          if (mask[token] !== (source?.[token] ? 0 : 1))
+            return [
+              { completion, token, values: { mask: mask[token]!, id: scoredIds[completion]![token]! } },
+            ];
+        }
+        return [];
       });
       const measured = { completions: masks.length, wrong: wrong.length };
       return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
@@ -100,7 +103,7 @@ export const maskChecks = [
     needs: ['lengths', 'masks'],
     test({ lengths, masks }) {
       const beyond = masks.flatMap((mask, completion): Evidence[] => {
-        const extra = mask.subarray(lengths[completion]!).filter((value) => value !== 0).length;
+        const extra = mask.length > lengths[completion]! ? nonzero(mask.subarray(lengths[completion]!)) : 0;
         return extra > 0 ? [{ completion, token: lengths[completion]!, values: { extra } }] : [];
       });
       const measured = { completions: masks.length, beyond: beyond.length };
@@ -148,7 +151,7 @@ export const maskChecks = [
     test({ masks }, { advantages, declared, completions }) {
       if (advantages?.every((advantage) => advantage === 0))
         return notApplicable('an advantage other than 0');
-      const empty = masks.filter((mask) => mask.every((value) => value === 0)).length;
+      const empty = masks.filter((mask) => nonzero(mask) === 0).length;
       const measured = { completions: masks.length, empty };
       if (empty < masks.length) return pass(measured);
       // Then nothing is wrong in the code, but in the lengths.
@@ -161,8 +164,10 @@ export const maskChecks = [
 /** The longest end of the prompt, in tokens, that the completion begins with. */
 function repeatedTail(prompt: Int32Array, completion: Int32Array): number {
   for (let length = Math.min(prompt.length, completion.length); length > 0; length--) {
-    if (completion.subarray(0, length).every((id, i) => id === prompt[prompt.length - length + i]))
-      return length;
+    const from = prompt.length - length;
+    let equal = 0;
+    while (equal < length && completion[equal] === prompt[from + equal]) equal++;
+    if (equal === length) return length;
   }
   return 0;
 }

@@ -3,7 +3,7 @@ import { stepCheck } from '../check.js';
 import { inputs, membersOf, updateRows } from '../inputs.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { overUpdates } from '../over-updates.js';
-import { sum } from '../statistics.js';
+import { nonzero, sum } from '../statistics.js';
 import { isFull } from '../tolerance.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
@@ -41,11 +41,14 @@ export const objectiveChecks = [
           const ratios =
             used?.[row] ?? ratiosOf(policy[row]!, old?.[b] ?? policy[row]!, mask, ratioLevel === 'sequence');
           const advantage = advantages[b]!;
-          for (const [token, term] of terms[row]!.entries()) {
+          const own = terms[row]!;
+          for (let token = 0; token < own.length; token++) {
+            if (mask[token] === 0) continue;
+            const term = own[token]!;
             const ratio = ratios[token]!;
             const bounded = Math.max(1 - clipLow, Math.min(1 + clipHigh, ratio));
             const expected = -Math.min(ratio * advantage, bounded * advantage);
-            if (mask[token] !== 0 && !(Math.abs(term - expected) <= 1e-3 * Math.max(1, Math.abs(expected))))
+            if (!(Math.abs(term - expected) <= 1e-3 * Math.max(1, Math.abs(expected))))
               return { completion: b, token, values: { term, expected, ratio, advantage } };
           }
         }
@@ -77,15 +80,12 @@ export const objectiveChecks = [
         for (const [row, b] of membersOf(record, update).entries()) {
           const mask = masks?.[b] ?? ratios[row]!.map(() => 1);
           const expected = ratiosOf(policy[row]!, oldLogprobs[b]!, mask, ratioLevel === 'sequence');
-          const token = ratios[row]!.findIndex(
-            (ratio, t) => mask[t] !== 0 && !(Math.abs(ratio - expected[t]!) <= within * expected[t]!),
-          );
-          if (token >= 0)
-            return {
-              completion: b,
-              token,
-              values: { ratio: ratios[row]![token]!, expected: expected[token]! },
-            };
+          const own = ratios[row]!;
+          for (let token = 0; token < own.length; token++) {
+            const [ratio, right] = [own[token]!, expected[token]!];
+            if (mask[token] !== 0 && !(Math.abs(ratio - right) <= within * right))
+              return { completion: b, token, values: { ratio, expected: right } };
+          }
         }
         return undefined;
       });
@@ -143,8 +143,9 @@ function ratiosOf(
   mask: ArrayLike<number>,
   sequence: boolean,
 ): Float64Array {
-  const gaps = Float64Array.from(policy, (logprob, t) => (mask[t] === 0 ? 0 : logprob - old[t]!));
-  const trained = gaps.filter((_, t) => mask[t] !== 0).length;
-  const mean = sum(gaps) / Math.max(1, trained);
-  return gaps.map((gap) => Math.exp(sequence ? mean : gap));
+  const ratios = new Float64Array(policy.length);
+  for (let t = 0; t < ratios.length; t++) ratios[t] = mask[t] === 0 ? 0 : policy[t]! - old[t]!;
+  if (sequence) ratios.fill(sum(ratios) / Math.max(1, nonzero(mask)));
+  for (let t = 0; t < ratios.length; t++) ratios[t] = Math.exp(ratios[t]!);
+  return ratios;
 }

@@ -60,11 +60,13 @@ export const rewardChecks = [
       const B = totals.length;
       const wrong = [...totals].flatMap((total, completion): Evidence[] => {
         if (Number.isNaN(total)) return [];
-        const parts = rewardWeights
-          .map((weight, k) => weight * rewardValues[k * B + completion]!)
-          .filter((part) => !Number.isNaN(part));
-        const found = parts.reduce((a, b) => a + b, 0);
-        const scale = Math.max(1, ...parts.map(Math.abs));
+        let [found, scale] = [0, 1];
+        for (let k = 0; k < rewardWeights.length; k++) {
+          const part = rewardWeights[k]! * rewardValues[k * B + completion]!;
+          if (Number.isNaN(part)) continue;
+          found += part;
+          scale = Math.max(scale, Math.abs(part));
+        }
         return Math.abs(found - total) > 1e-6 * scale ? [{ completion, values: { sum: found, total } }] : [];
       });
       const measured = { completions: B, wrong: wrong.length };

@@ -4,7 +4,7 @@ import { stepCheck } from '../check.js';
 import { membersOf, updateRows } from '../inputs.js';
 import type { Evidence } from '../outcome.js';
 import { overUpdates } from '../over-updates.js';
-import { largest, sum } from '../statistics.js';
+import { largest, nonzero, sum } from '../statistics.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 
@@ -26,7 +26,7 @@ export const weightChecks = [
       overUpdates(updates, (update) => {
         const weights = updateRows(record, update, 'weights');
         const members = membersOf(record, update).map((b) => masks[b]!);
-        const tokens = sum(members.map(tokensOf));
+        const tokens = sum(members.map(nonzero));
         const padded = members.length * largest(members.map((mask) => mask.length));
         // Where they are nearly equal, both divisors fit.
         if (!weights || tokens === 0 || padded < 1.01 * tokens)
@@ -65,18 +65,12 @@ export const weightChecks = [
   }),
 ];
 
-function tokensOf(mask: Uint8Array): number {
-  let tokens = 0;
-  for (let t = 0; t < mask.length; t++) if (mask[t] !== 0) tokens++;
-  return tokens;
-}
-
 /** How much a token of a completion counts, by the declared loss: each way that is right. */
 function weighings(
   { loss, maxNewTokens }: Declared,
   masks: readonly Uint8Array[],
 ): ((tokens: number) => number)[] {
-  const lengths = masks.map(tokensOf);
+  const lengths = masks.map(nonzero);
   const rows = [lengths.length, lengths.filter((length) => length > 0).length];
   if (/^(dapo|cispo|vespo)$/.test(loss ?? '')) return [() => 1 / sum(lengths)];
   if (loss === 'grpo' || loss === 'sapo') return rows.map((count) => (tokens) => 1 / (count * tokens));
@@ -93,13 +87,13 @@ function firstMiss(
 ): Evidence | undefined {
   for (const [row, completion] of membersOf(record, update).entries()) {
     const mask = masks[completion]!;
-    const expected = weightOf(tokensOf(mask));
+    const trained = weightOf(nonzero(mask));
     const own = weights[row]!;
     for (let token = 0; token < own.length; token++) {
       const weight = own[token]!;
-      const right = mask[token] === 0 ? weight === 0 : Math.abs(weight - expected) <= 1e-3 * expected;
-      if (!right)
-        return { completion, token, values: { weight, expected: mask[token] === 0 ? 0 : expected } };
+      const expected = mask[token] === 0 ? 0 : trained;
+      if (!(Math.abs(weight - expected) <= 1e-3 * expected))
+        return { completion, token, values: { weight, expected } };
     }
   }
   return undefined;

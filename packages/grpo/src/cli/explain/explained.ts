@@ -1,0 +1,112 @@
+/** What `explain` and `diff` tell of a configuration, as data. */
+import { existsSync } from 'node:fs';
+import { readsKey } from '../../config/command-keys.js';
+import { resolveConfig, UsageError } from '../../config/index.js';
+import { inertBecause } from '../../config/inert.js';
+import { type Key, keys } from '../../config/keys.js';
+import { citation, isOfPreset } from '../../config/layer-preset.js';
+import { nearest } from '../../config/nearest.js';
+import { isPreset, PRESET_NAMES, type Preset, presets, type Unsupported } from '../../config/presets/index.js';
+import type { Config } from '../../config/schema.js';
+import { type Caution, cautionsOf } from '../../config/unsound.js';
+import { type Formula, formulaOf } from './formula.js';
+import { UNITS } from './units.js';
+
+/** A setting that has an effect. */
+export interface Setting {
+  key: string;
+  value: unknown;
+  unit: string | undefined;
+  /** What it does, and what more and less of it do. */
+  help: string;
+  source: string;
+}
+
+/** A configuration, explained. */
+export interface Explained {
+  /** What was asked for: the name of a preset, a file, or `defaults`. */
+  name: string;
+  summary: string | undefined;
+  formula: Formula;
+  /** How its numbers are to be read. */
+  reading: string[];
+  cautions: Caution[];
+  settings: Setting[];
+  unsupported: readonly Unsupported[];
+}
+
+/** The name under which the defaults are explained and compared. */
+export const DEFAULTS = 'defaults';
+
+/** What is explained, in the words of the command line. */
+export interface Asked {
+  preset?: string | undefined;
+  file?: string | undefined;
+  settings?: readonly string[];
+}
+
+/** A word that names a preset, the defaults, or a YAML file. Throws `UsageError` when it is none of them. */
+export function askedBy(word: string): Asked {
+  if (word === DEFAULTS) return {};
+  if (isPreset(word)) return { preset: word };
+  if (/\.ya?ml$/i.test(word) || existsSync(word)) return { file: word };
+  const names = [DEFAULTS, ...PRESET_NAMES];
+  throw new UsageError(`'${word}' is no preset, and no file. The nearest preset is ${nearest(word, names)}.`, {
+    hint: `Presets: ${names.join(', ')}.`,
+  });
+}
+
+/** Explains a preset, a file, or the defaults, with settings of the command line over it. */
+export function explain({ preset, file, settings = [] }: Asked): Explained {
+  const named = preset === undefined ? [] : [`preset=${preset}`];
+  const { config, provenance } = resolveConfig({
+    command: 'explain',
+    file,
+    env: {},
+    settings: [...named, ...settings],
+  });
+  const sourceOf = (path: string) => {
+    const source = provenance[path]!;
+    // What was asked for by its name need not be named at each value.
+    return preset !== undefined && isOfPreset(source) ? citation(source) : source;
+  };
+  const base: Preset | undefined = config.preset && presets[config.preset];
+  return {
+    name: preset ?? file ?? config.preset ?? DEFAULTS,
+    summary: base?.summary,
+    formula: formulaOf(config),
+    reading: readingOf(config),
+    cautions: cautionsOf(config),
+    settings: keys.filter((key) => matters(key, config)).map((key) => settingOf(key, config, sourceOf(key.path))),
+    unsupported: base?.unsupported ?? [],
+  };
+}
+
+function matters({ path }: Key, config: Config): boolean {
+  return path !== 'preset' && readsKey('explain', path) && inertBecause(path, config) === undefined;
+}
+
+function settingOf({ path, help }: Key, config: Config, source: string): Setting {
+  const value = path
+    .split('.')
+    .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], config);
+  return { key: path, value, unit: UNITS[path], help, source };
+}
+
+function readingOf(config: Config): string[] {
+  const { kl, advantage, objective } = config;
+  const comparesGroups = advantage.baseline !== 'none';
+  const onPolicy = objective.iterations * objective.minibatches === 1;
+  const value =
+    comparesGroups && onPolicy && objective.policy !== 'reinforce'
+      ? [
+          `L is ${kl.beta > 0 && kl.place === 'loss' ? 'about β × KL' : 'about 0'} in value: the ratio is 1 and advantages cancel within a group. Its gradient is not 0; whether a run learns is seen in the reward.`,
+        ]
+      : [];
+  return [
+    ...value,
+    'The policy’s part of L may have either sign; neither is a fault.',
+    `A reward function that fails ${config.onRewardError === 'stop' ? 'stops the run' : 'leaves its completion without an advantage'}; no failure becomes a number.`,
+    'A batch has no padding, so it does not matter whether the pad token is the end token.',
+  ];
+}

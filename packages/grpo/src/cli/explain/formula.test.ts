@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { LOSS_NAMES, type LossName } from '../../config/loss-names.js';
+import { resolveConfig } from '../../config/resolve.js';
+import { formulaOf } from './formula.js';
+
+const formula = (...settings: string[]) =>
+  formulaOf(resolveConfig({ command: 'explain', settings, env: {} }).config);
+
+const meaning = (symbol: string, ...settings: string[]) =>
+  formula(...settings).where.find((one) => one.symbol === symbol)?.text;
+
+const CLIP = '−min(rᵢₜ Aᵢ, clip(rᵢₜ, 0.8, 1.2) Aᵢ)';
+const MEAN = '1/N Σᵢ 1/|oᵢ| Σₜ';
+
+/** As the papers print them, with their signs turned: what is minimized. */
+const losses: Record<LossName, string> = {
+  grpo: `${MEAN} ${CLIP}`,
+  dapo: `1/T Σᵢ Σₜ ${CLIP}`,
+  bnpo: `Σₘ Nₘ/N 1/Tₘ Σᵢ Σₜ ${CLIP}`,
+  dr_grpo: `1/N Σᵢ 1/256 Σₜ ${CLIP}`,
+  cispo: '1/T Σᵢ Σₜ −sg(min(rᵢₜ, 5)) Aᵢ log π(oᵢₜ)',
+  sapo: `${MEAN} −4/τᵢ σ(τᵢ (rᵢₜ − 1)) Aᵢ`,
+  vespo: '1/T Σᵢ Σₜ −sg(φᵢ) Aᵢ log π(oᵢₜ)',
+  luspo: '1/N Σᵢ Σₜ −min(rᵢ Aᵢ, clip(rᵢ, 0.8, 1.2) Aᵢ)',
+  gspo: `${MEAN} −min(rᵢ Aᵢ, clip(rᵢ, 0.8, 1.2) Aᵢ)`,
+  gspo_token: `${MEAN} ${CLIP}`,
+  gmpo: `${MEAN} −exp(1/|oᵢ| Σₛ dᵢₛ) Aᵢ`,
+  no_baseline: `${MEAN} −Aᵢ log π(oᵢₜ)`,
+  reinforce_with_baseline: `${MEAN} −Aᵢ log π(oᵢₜ)`,
+  grpo_clip: `${MEAN} ${CLIP}`,
+  reinforce_sum: '1/N Σᵢ Σₜ −Aᵢ log π(oᵢₜ)',
+};
+
+describe('the formula', () => {
+  it.each(LOSS_NAMES)('of %s', (name) => {
+    expect(formula(`objective.loss=${name}`).loss).toEqual([losses[name]]);
+  });
+
+  it('has the parts that are switched on, and their factors', () => {
+    const { loss, where } = formula(
+      ...['objective.delta=4', 'entropy.topShare=0.2', 'entropy.coefficient=0.01', 'correction.level=token'],
+      ...['correction.max=2', 'kl.beta=0.04', 'rollout.temperature=0.9'],
+    );
+    expect(loss).toEqual([
+      '1/T Σᵢ Σₜ mᵢₜ cᵢₜ −min(min(rᵢₜ, 4) Aᵢ, clip(rᵢₜ, 0.8, 1.2) Aᵢ)',
+      '+ β 1/T Σᵢ Σₜ Kᵢₜ',
+      '− c H',
+    ]);
+    expect(Object.fromEntries(where.map(({ symbol, text }) => [symbol, text]))).toMatchObject({
+      mᵢₜ: '1 where the token is among the 20 % of highest entropy of its micro-batch; else 0',
+      cᵢₜ: 'π_old(oᵢₜ) / π_sampler(oᵢₜ) bounded to 0 … 2',
+      Kᵢₜ: expect.stringContaining('exp(d) − d − 1 (k3)'),
+      β: '0.04',
+      H: 'mean entropy of π over those tokens, in nats',
+      π: 'softmax(logits / 0.9), the policy; sg() takes no gradient',
+    });
+  });
+
+  it('explains every symbol that it has', () => {
+    for (const name of LOSS_NAMES) {
+      const { loss, where } = formula(`objective.loss=${name}`, 'kl.beta=0.1', 'entropy.coefficient=1');
+      const symbols = new Set(where.map(({ symbol }) => symbol));
+      const used = loss.join(' ').match(/[ACHKNTcdmrβτφ](ᵢₜ|ᵢₛ|ᵢ|ₘ)?|\|oᵢ\|/gu) ?? [];
+      // Words, and what the line of another symbol explains.
+      const explained = used.filter((symbol) => !/^[cdmr]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol));
+      expect(explained.filter((symbol) => !symbols.has(symbol)), `${name}: ${loss.join(' ')}`).toEqual([]);
+    }
+  });
+
+  it('puts a KL in the reward there', () => {
+    const rloo = formula('preset=rloo');
+    expect(rloo.loss).toEqual(['1/N Σᵢ Σₜ −Aᵢ log π(oᵢₜ)']);
+    expect(meaning('Rᵢ', 'preset=rloo')).toBe('weighted sum of the rewards of oᵢ − β Kᵢ');
+    expect(meaning('Aᵢ', 'preset=rloo')).toMatch(/^Rᵢ − mean R of the others of its group; 0 for/);
+    expect(meaning('Kᵢ', 'preset=rloo')).toMatch(/^−d \(k1\), d = Σₜ /);
+  });
+
+  it.each([
+    [[], '(Rᵢ − mean R of its group) / (std R of its group + 0.0001); 0 for a group of equal rewards'],
+    [['advantage.scale=none', 'advantage.whiten=true'], 'Rᵢ − mean R of its group; 0 for a group of equal rewards; then standardized over the batch'],
+    [['advantage.ddof=0', 'advantage.epsilon=0', 'advantage.clip=2'], '(Rᵢ − mean R of its group) / (std R of its group (by n)); 0 for a group of equal rewards; then bounded to ± 2'],
+    [['advantage.scale=batch', 'advantage.flat=drop'], '(Rᵢ − mean R of its group) / (std R of the batch + 0.0001); a group of equal rewards is left out'],
+    [['advantage.baseline=none', 'advantage.scale=none'], 'Rᵢ'],
+    [['advantage.combine=normalize_then_sum'], 'Σₖ wₖ (Rᵢ − mean R of its group) / (std R of its group + 0.0001), R of reward k alone; then standardized over the batch; 0 for a group of equal rewards'],
+  ])('says how advantages are made of %s', (settings, text) => {
+    expect(meaning('Aᵢ', ...settings)).toBe(text);
+  });
+
+  it('says how β moves', () => {
+    const adaptive = ['kl.beta=0.1', 'kl.control=adaptive', 'kl.target=0.5', 'kl.warmupSteps=3'];
+    expect(meaning('β', ...adaptive)).toBe(
+      '0.1; × 1.1 or × 0.9 after a step where the KL is more than 5 % off 0.5, within 0 … ∞; rising from 0 over 3 steps',
+    );
+    expect(meaning('β', 'preset=grpo-dual')).toBe(
+      '0.05; + 0.1 × (the median KL of 20 steps − 0.1) after each step, within 0.01 … ∞',
+    );
+  });
+});

@@ -1,0 +1,203 @@
+/** The objective as a formula in plain text, built from the choices. */
+import { usesOldPolicy } from '../../config/inert.js';
+import type { Config } from '../../config/schema.js';
+import { advantageText, rewardText } from './advantage-text.js';
+import { betaText, klText } from './kl-text.js';
+import { decimal } from './number.js';
+
+/** A symbol of the formula and what it stands for. */
+export interface Meaning {
+  symbol: string;
+  text: string;
+}
+
+export interface Formula {
+  /** What is minimized, a summand a line. */
+  loss: string[];
+  where: Meaning[];
+}
+
+/** The sums that a term of each token, and one of each completion, goes through. */
+export function means({ objective: { aggregation, normalizer } }: Config): string {
+  switch (aggregation) {
+    case 'sequence_mean':
+      return '1/N Σᵢ 1/|oᵢ| Σₜ';
+    case 'token_mean':
+      return '1/T Σᵢ Σₜ';
+    case 'micro_token_mean':
+      return 'Σₘ Nₘ/N 1/Tₘ Σᵢ Σₜ';
+    case 'constant':
+      return `1/N Σᵢ 1/${normalizer} Σₜ`;
+    case 'sum':
+      return '1/N Σᵢ Σₜ';
+  }
+}
+
+const ratioSymbol = ({ objective: { ratio } }: Config) => (ratio === 'sequence' ? 'rᵢ' : 'rᵢₜ');
+
+function policyTerm(config: Config): string {
+  const { policy, clipLow, clipHigh, delta, cap, module } = config.objective;
+  const r = ratioSymbol(config);
+  if (module !== undefined) return 'ℓᵢₜ';
+  switch (policy) {
+    case 'clip': {
+      const free = delta === undefined ? r : `min(${r}, ${decimal(delta)})`;
+      return `−min(${free} Aᵢ, clip(${r}, ${decimal(1 - clipLow)}, ${decimal(1 + clipHigh)}) Aᵢ)`;
+    }
+    case 'reinforce':
+      return '−Aᵢ log π(oᵢₜ)';
+    case 'cispo':
+      return `−sg(min(${r}, ${decimal(cap)})) Aᵢ log π(oᵢₜ)`;
+    case 'sapo':
+      return `−4/τᵢ σ(τᵢ (${r} − 1)) Aᵢ`;
+    case 'vespo':
+      return '−sg(φᵢ) Aᵢ log π(oᵢₜ)';
+    case 'gmpo':
+      return '−exp(1/|oᵢ| Σₛ dᵢₛ) Aᵢ';
+  }
+}
+
+/** What the policy term is multiplied by before it is summed. */
+function factors({ objective, entropy, correction }: Config): string {
+  const masked = entropy.topShare < 1 || objective.offPolicyThreshold !== undefined;
+  const corrected = { off: '', token: 'cᵢₜ ', sequence: 'cᵢ ' }[correction.level];
+  return `${masked ? 'mᵢₜ ' : ''}${objective.policy === 'vespo' ? '' : corrected}`;
+}
+
+/** The formula of a configuration. */
+export function formulaOf(config: Config): Formula {
+  const { kl, entropy } = config;
+  const inLoss = kl.beta > 0 && kl.place === 'loss';
+  // What is one value a completion is averaged over them, whatever the policy's tokens weigh.
+  const klMeans = kl.level === 'token' ? `${means(config)} ` : '1/N Σᵢ ';
+  const k = kl.level === 'token' ? 'Kᵢₜ' : 'Kᵢ';
+  const hasBonus = entropy.coefficient > 0 || entropy.adaptive;
+  return {
+    loss: [
+      `${means(config)} ${factors(config)}${policyTerm(config)}`,
+      ...(inLoss ? [`+ β ${klMeans}${k}`] : []),
+      ...(hasBonus ? ['− c H'] : []),
+    ],
+    where: [
+      ...sizes(config),
+      { symbol: 'Aᵢ', text: advantageText(config) },
+      { symbol: 'Rᵢ', text: rewardText(config) },
+      ...policyMeanings(config),
+      ...maskMeanings(config),
+      ...(kl.beta > 0 ? [{ symbol: k, text: klText(config) }, { symbol: 'β', text: betaText(config) }] : []),
+      ...(hasBonus ? entropyMeanings(config) : []),
+      { symbol: 'π', text: scored(config) },
+    ],
+  };
+}
+
+function sizes({ objective, rollout }: Config): Meaning[] {
+  const { iterations, minibatches, aggregation, maskTruncated } = objective;
+  const completions = (rollout.prompts * rollout.group) / minibatches;
+  const updates = iterations * minibatches;
+  const which = updates === 1 ? 'the one update' : `each of the ${updates} updates`;
+  const cut = maskTruncated ? '; cut completions have none' : '';
+  return [
+    {
+      symbol: 'N',
+      text: `${completions} completions oᵢ of ${which} from a rollout (${rollout.prompts} ${rollout.prompts === 1 ? 'prompt' : 'prompts'} × ${rollout.group})`,
+    },
+    { symbol: '|oᵢ|', text: `trained tokens of a completion, T = Σᵢ |oᵢ|${cut}` },
+    ...(aggregation === 'micro_token_mean'
+      ? [{ symbol: 'm', text: 'a micro-batch, of Nₘ completions and Tₘ trained tokens' }]
+      : []),
+  ];
+}
+
+function policyMeanings(config: Config): Meaning[] {
+  const { policy, slopePositive, slopeNegative, clipLow, clipHigh, module, ratio } = config.objective;
+  if (module !== undefined) return [{ symbol: 'ℓᵢₜ', text: `what ${module} makes of it` }];
+  const old = { symbol: 'π_old', text: oldPolicy(config) };
+  const k = (pair: readonly [number, number]) => `wᵢ^${decimal(pair[0])} exp(${decimal(pair[1])} (1 − wᵢ))`;
+  switch (policy) {
+    case 'reinforce':
+      return usesOldPolicy(config) ? [{ symbol: ratioSymbol(config), text: ratios[ratio] }, old] : [];
+    case 'gmpo': {
+      const bounds = `${decimal(-clipLow)} and ${decimal(clipHigh)}`;
+      return [
+        { symbol: 'dᵢₛ', text: `log(π(oᵢₛ) / π_old(oᵢₛ)), bounded on the side where A gains: at ${bounds}` },
+        old,
+      ];
+    }
+    case 'vespo': {
+      const { vespoPositive, vespoNegative } = config.objective;
+      return [
+        { symbol: 'φᵢ', text: `${k(vespoPositive)} where Aᵢ ≥ 0, else ${k(vespoNegative)}` },
+        { symbol: 'wᵢ', text: 'product over the completion of π(oᵢₜ) / π_old(oᵢₜ)' },
+        old,
+      ];
+    }
+    case 'sapo':
+      return [
+        { symbol: 'τᵢ', text: `${decimal(slopePositive)} where Aᵢ > 0, else ${decimal(slopeNegative)}` },
+        { symbol: ratioSymbol(config), text: ratios[ratio] },
+        old,
+      ];
+    default:
+      return [{ symbol: ratioSymbol(config), text: ratios[ratio] }, old];
+  }
+}
+
+const ratios: Record<Config['objective']['ratio'], string> = {
+  none: 'π(oᵢₜ) / π_old(oᵢₜ)',
+  token: 'π(oᵢₜ) / π_old(oᵢₜ)',
+  sequence: 'exp(1/|oᵢ| Σₜ log(π(oᵢₜ) / π_old(oᵢₜ))), one ratio for all tokens of oᵢ',
+  sequence_token: 'sg(exp(1/|oᵢ| Σₛ log(π(oᵢₛ) / π_old(oᵢₛ)))) π(oᵢₜ) / sg(π(oᵢₜ))',
+};
+
+function oldPolicy({ objective: { oldLogprobs, iterations, minibatches } }: Config): string {
+  switch (oldLogprobs) {
+    case 'detach':
+      return 'sg(π): the ratio is 1, its gradient is not 0';
+    case 'recompute':
+      return iterations * minibatches === 1
+        ? 'π before the update: the ratio is 1 up to rounding'
+        : 'π before the first update, in a pass of its own';
+    case 'sampler':
+      return 'what the sampler had when it drew the tokens';
+  }
+}
+
+function maskMeanings({ objective, entropy, correction }: Config): Meaning[] {
+  const { offPolicyThreshold: threshold } = objective;
+  const conditions = [
+    ...(entropy.topShare < 1
+      ? [`the token is among the ${decimal(100 * entropy.topShare)} % of highest entropy of its micro-batch`]
+      : []),
+    ...(threshold === undefined
+      ? []
+      : [`Aᵢ ≥ 0, or log π fell by at most ${decimal(threshold)} nats a token since oᵢ was sampled`]),
+  ];
+  const { level, action, min, max } = correction;
+  const bounds = [min === undefined ? '0' : decimal(min), max === undefined ? '∞' : decimal(max)];
+  const gap = level === 'token' ? 'π_old(oᵢₜ) / π_sampler(oᵢₜ)' : 'Πₜ π_old(oᵢₜ) / π_sampler(oᵢₜ)';
+  const outside = action === 'mask' ? ', 0 outside of' : ' bounded to';
+  return [
+    ...(conditions.length > 0 ? [{ symbol: 'mᵢₜ', text: `1 where ${conditions.join(' and ')}; else 0` }] : []),
+    ...(level === 'off'
+      ? []
+      : [{ symbol: level === 'token' ? 'cᵢₜ' : 'cᵢ', text: `${gap}${outside} ${bounds.join(' … ')}` }]),
+  ];
+}
+
+function entropyMeanings({ entropy }: Config): Meaning[] {
+  const { coefficient, adaptive, target, delta, least, most, topShare } = entropy;
+  const tokens = topShare < 1 ? 'those tokens' : 'the trained tokens';
+  const c = adaptive
+    ? `${decimal(coefficient)} at first; ± ${decimal(delta)} an update towards an entropy of ${decimal(target)}, within ${decimal(least)} … ${decimal(most)}; 0 above it`
+    : decimal(coefficient);
+  return [
+    { symbol: 'c', text: c },
+    { symbol: 'H', text: `mean entropy of π over ${tokens}, in nats` },
+  ];
+}
+
+function scored({ rollout: { temperature } }: Config): string {
+  const softmax = temperature === 1 ? 'softmax(logits)' : `softmax(logits / ${decimal(temperature)})`;
+  return `${softmax}, the policy; sg() takes no gradient`;
+}

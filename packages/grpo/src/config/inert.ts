@@ -1,0 +1,216 @@
+/** Settings that have no effect beside others: given by hand they are refused, and `explain` leaves them out. */
+import type { Config } from './schema.js';
+
+interface Inert {
+  key: string;
+  /** Keys that take the effect away. */
+  beside: readonly string[];
+  /** Why it has none and what would give it one, or undefined when it has. */
+  because(config: Config): string | undefined;
+}
+
+type Policy = Config['objective']['policy'];
+
+const only = (key: string, policies: readonly Policy[], what: string): Inert => ({
+  key: `objective.${key}`,
+  beside: ['objective.policy'],
+  because: ({ objective: { policy } }) =>
+    policies.includes(policy) ? undefined : `policy=${policy} ${what}. It is for ${policies.join(' and ')}`,
+});
+
+/** Policy terms that compare with the old policy by one ratio that can be chosen. */
+const COMPARED: readonly Policy[] = ['clip', 'cispo', 'sapo'];
+
+const isCorrectingKl = ({ kl }: Config) => kl.beta > 0 && kl.biasCorrected;
+
+const divides = ({ advantage: { scale, combine } }: Config) =>
+  scale !== 'none' || combine === 'normalize_then_sum';
+
+/** What there is to set about a KL. */
+const KL_KEYS = [
+  ...['estimator', 'level', 'place', 'biasCorrected', 'clip', 'warmupSteps', 'control', 'kindKey'],
+  'referenceEvery',
+];
+
+const controlledBy = (control: Config['kl']['control'], key: string): Inert => ({
+  key: `kl.${key}`,
+  beside: ['kl.control'],
+  because: ({ kl }) =>
+    kl.control === control ? undefined : `control=${kl.control} does not use it. It is for ${control}`,
+});
+
+const inert: readonly Inert[] = [
+  only('clipLow', ['clip', 'gmpo'], 'does not clip'),
+  only('clipHigh', ['clip', 'gmpo'], 'does not clip'),
+  only('delta', ['clip'], 'has no second bound'),
+  only('cap', ['cispo'], 'has no cap'),
+  only('slopePositive', ['sapo'], 'has no gate'),
+  only('slopeNegative', ['sapo'], 'has no gate'),
+  only('vespoPositive', ['vespo'], 'does not weigh by it'),
+  only('vespoNegative', ['vespo'], 'does not weigh by it'),
+  {
+    key: 'objective.ratio',
+    beside: ['objective.policy'],
+    because: (config) =>
+      COMPARED.includes(config.objective.policy) || isCorrectingKl(config)
+        ? undefined
+        : `policy=${config.objective.policy} takes no ratio, or one of its own. It is for ${COMPARED.join(', ')}`,
+  },
+  {
+    key: 'objective.oldLogprobs',
+    beside: ['objective.policy'],
+    because: (config) =>
+      usesOldPolicy(config)
+        ? undefined
+        : `policy=${config.objective.policy} does not compare with the old policy`,
+  },
+  {
+    key: 'objective.normalizer',
+    beside: ['objective.aggregation'],
+    because: ({ objective: { aggregation } }) =>
+      aggregation === 'constant'
+        ? undefined
+        : `aggregation=${aggregation} divides by no constant. It is for constant`,
+  },
+  {
+    key: 'advantage.scale',
+    beside: ['advantage.combine'],
+    because: ({ advantage: { combine } }) =>
+      combine === 'normalize_then_sum'
+        ? `combine=${combine} always divides by the deviation of the group`
+        : undefined,
+  },
+  ...['epsilon', 'floor'].map(
+    (key): Inert => ({
+      key: `advantage.${key}`,
+      beside: ['advantage.scale'],
+      because: (config) => (divides(config) ? undefined : 'scale=none divides by no deviation'),
+    }),
+  ),
+  {
+    key: 'advantage.ddof',
+    beside: ['advantage.scale', 'advantage.flatBelow'],
+    because: (config) =>
+      divides(config) || config.advantage.flatBelow > 0 ? undefined : 'scale=none divides by no deviation',
+  },
+  ...['baseline', 'ddof', 'floor'].map(
+    (key): Inert => ({
+      key: `advantage.${key}`,
+      beside: ['objective.compat'],
+      because: ({ objective: { compat } }) =>
+        compat === undefined
+          ? undefined
+          : `compat=${compat} takes the advantages by TRL’s own sums, which do not know it`,
+    }),
+  ),
+  {
+    key: 'advantage.flatBelow',
+    beside: ['advantage.baseline', 'advantage.flat'],
+    because: ({ advantage: { baseline, flat } }) =>
+      baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
+  },
+  {
+    key: 'advantage.flat',
+    beside: ['advantage.baseline'],
+    because: ({ advantage: { baseline, flat } }) =>
+      baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
+  },
+  ...KL_KEYS.map(
+    (key): Inert => ({
+      key: `kl.${key}`,
+      beside: ['kl.beta'],
+      because: ({ kl: { beta } }) => (beta === 0 ? 'with kl.beta=0 there is no KL' : undefined),
+    }),
+  ),
+  {
+    key: 'kl.warmup',
+    beside: ['kl.warmupSteps'],
+    because: ({ kl: { warmupSteps } }) => (warmupSteps === 0 ? 'there is no warm-up' : undefined),
+  },
+  ...['target', 'least', 'most', 'window'].map(
+    (key): Inert => ({
+      key: `kl.${key}`,
+      beside: ['kl.control'],
+      because: ({ kl: { control } }) =>
+        control === 'fixed' ? 'control=fixed leaves the weight alone' : undefined,
+    }),
+  ),
+  ...(['band', 'up', 'down'] as const).map((key) => controlledBy('adaptive', key)),
+  controlledBy('lagrangian', 'rate'),
+  {
+    key: 'kl.referenceMix',
+    beside: ['kl.referenceEvery'],
+    because: ({ kl: { referenceEvery } }) =>
+      referenceEvery === 0 ? 'the reference stays what it is. Give kl.referenceEvery too' : undefined,
+  },
+  {
+    key: 'kl.biasCorrected',
+    beside: ['kl.place'],
+    because: ({ kl: { place } }) =>
+      place === 'reward'
+        ? 'the KL in the reward is that of the policy that sampled: the ratio is 1'
+        : undefined,
+  },
+  ...['target', 'delta', 'least', 'most'].map(
+    (key): Inert => ({
+      key: `entropy.${key}`,
+      beside: ['entropy.adaptive'],
+      because: ({ entropy: { adaptive } }) =>
+        adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
+    }),
+  ),
+  {
+    key: 'optimizer.minLearningRate',
+    beside: ['optimizer.schedule'],
+    because: ({ optimizer: { schedule } }) =>
+      schedule === 'constant' ? 'schedule=constant does not fall' : undefined,
+  },
+  {
+    key: 'kl.clip',
+    beside: ['kl.estimator'],
+    because: ({ kl: { estimator } }) =>
+      estimator === 'full' ? 'the full KL is no estimate from a difference of log-probs' : undefined,
+  },
+  {
+    key: 'correction.level',
+    beside: ['objective.oldLogprobs'],
+    because: ({ objective: { oldLogprobs } }) =>
+      oldLogprobs === 'sampler' ? 'the old log-probs are the sampler’s own, so every weight is 1' : undefined,
+  },
+  ...['action', 'min', 'max'].map(
+    (key): Inert => ({
+      key: `correction.${key}`,
+      beside: ['correction.level'],
+      because: ({ correction: { level } }) =>
+        level === 'off' ? 'nothing is corrected. Give correction.level too' : undefined,
+    }),
+  ),
+  ...['temperature', 'k'].map(
+    (key): Inert => ({
+      key: `eval.${key}`,
+      beside: ['eval.samples'],
+      because: ({ eval: { samples } }) => (samples === 0 ? 'evaluation draws no samples' : undefined),
+    }),
+  ),
+];
+
+/** Whether anything is compared with the policy that sampled. */
+export function usesOldPolicy(config: Config): boolean {
+  const { objective, correction } = config;
+  return (
+    objective.policy !== 'reinforce' ||
+    correction.level !== 'off' ||
+    objective.module !== undefined ||
+    isCorrectingKl(config)
+  );
+}
+
+/** Why a setting has no effect beside the others, or undefined when it has. */
+export function inertBecause(path: string, config: Config): string | undefined {
+  return inert
+    .filter(({ key }) => key === path)
+    .map(({ because }) => because(config))
+    .find(Boolean);
+}
+
+export { inert };

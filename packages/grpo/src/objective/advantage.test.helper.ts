@@ -1,0 +1,66 @@
+/** Rewards and settings of advantages, drawn by fast-check. */
+import fc from 'fast-check';
+import type { AdvantageSettings, RewardColumns } from './advantage.js';
+
+export const PLAIN: AdvantageSettings = {
+  baseline: 'group',
+  scale: 'group',
+  ddof: 1,
+  epsilon: 1e-4,
+  floor: 0,
+  flatBelow: 0,
+  flat: 'zero',
+  whiten: false,
+  combine: 'sum_then_normalize',
+};
+
+export const of = <const T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom<T>(...values);
+export const anySettings = fc
+  .record({
+    baseline: of('group', 'leave_one_out', 'none'),
+    scale: of('group', 'batch', 'none'),
+    ddof: of(0, 1),
+    floor: of(0, 0.05),
+    flatBelow: of(0, 0.3),
+    flat: of('zero', 'drop', 'raw'),
+    whiten: fc.boolean(),
+    clip: of(undefined, 0.7),
+    combine: of('sum_then_normalize', 'normalize_then_sum'),
+  })
+  .map((settings): AdvantageSettings => ({ ...PLAIN, ...settings }));
+
+/** With few digits, so that groups of equal rewards are drawn, and differences are no rounding. */
+export const reward = fc.integer({ min: -300, max: 300 }).map((x) => x / 100);
+export const rewardOrNone = fc.oneof(
+  { weight: 5, arbitrary: reward },
+  { weight: 1, arbitrary: fc.constant(Number.NaN) },
+);
+
+/** Groups of 2 to 8 completions, scored by one or two rewards. */
+export const anyBatch = (value = rewardOrNone) =>
+  fc.record({ size: fc.integer({ min: 2, max: 8 }), groups: fc.integer({ min: 1, max: 4 }) }).chain((shape) =>
+    fc.record({
+      size: fc.constant(shape.size),
+      columns: fc.array(
+        fc.array(value, { minLength: shape.size * shape.groups, maxLength: shape.size * shape.groups }),
+        { minLength: 1, maxLength: 2 },
+      ),
+    }),
+  );
+
+/** The first reward may fail, and the completion has no total; the second may have no opinion. */
+export function table(columns: readonly (readonly number[])[]): RewardColumns {
+  const weights = [1, 0.4].slice(0, columns.length);
+  const totals = columns[0]!.map((first, b) => {
+    const second = columns[1]?.[b];
+    return second === undefined || Number.isNaN(second) ? first : first + 0.4 * second;
+  });
+  return {
+    columns: columns.map((column) => Float64Array.from(column)),
+    weights,
+    totals: Float64Array.from(totals),
+  };
+}
+
+/** Of one reward only. */
+export const single = (values: readonly number[]) => table([values]);

@@ -1,0 +1,22 @@
+import type { Tensor } from '@grpo/torch';
+import type { Share } from './clip-shares.js';
+import type { LossInput } from './loss-types.js';
+import type { Rows } from './rows.js';
+
+/** Mean KL, and that of each kind of completions: of tokens, or of completions where it is one value a completion. */
+export function klMeans(kl_T: Tensor, { settings, kinds }: LossInput, rows: Rows): Record<string, Share> {
+  const values_T = kl_T.detach().toNumbers();
+  const means: Record<string, Share> = { kl: { sum: 0, of: 0 } };
+  let start = 0;
+  for (const [b, length] of rows.lengths.entries()) {
+    const trained = values_T.slice(start, start + length).filter((_, t) => rows.isTrained(start + t));
+    const counted = settings.kl.level === 'token' ? trained : trained.slice(0, 1);
+    const sum = counted.reduce((a, value) => a + value, 0);
+    for (const name of kinds ? ['kl', `kl/${kinds[b]}`] : ['kl']) {
+      const own = means[name] ?? { sum: 0, of: 0 };
+      means[name] = { sum: own.sum + sum, of: own.of + counted.length };
+    }
+    start += length;
+  }
+  return means;
+}

@@ -1,0 +1,140 @@
+import { fileURLToPath } from 'node:url';
+import { linear, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { uniform } from '../config/random.js';
+import { type Decoder, loadModel, pack } from '../models/index.js';
+import { type ScoredGroup, scoreTokens } from './logprob.js';
+
+const TEMPERATURE = 0.7;
+
+const groups: ScoredGroup[] = [
+  { prompt: [11, 42, 7], completions: [[5, 9, 200, 31, 8], [77], [3, 3, 120]] },
+  { prompt: [1, 2], completions: [[250, 17, 64, 64]] },
+];
+const sequences = groups.flatMap(({ prompt, completions }) =>
+  completions.map((completion) => ({ prompt, completion })),
+);
+const TOKENS = sequences.reduce((sum, { completion }) => sum + completion.length, 0);
+
+/** What the scores are summed with, so that one number has the gradient of all of them. */
+const weightsOf = (key: number) => Float64Array.from({ length: TOKENS }, (_, t) => uniform(9, key, t) - 0.3);
+const [OF_LOGPROBS, OF_ENTROPIES, OF_KL] = [weightsOf(1), weightsOf(2), weightsOf(3)];
+
+/** A fixture model with its weights in float64: what scoreTokens rounds to float32 are the logits. */
+function wideModel(name: string): Decoder {
+  const url = new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url);
+  const { decoder } = loadModel(fileURLToPath(url), { dtype: 'float64' });
+  for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
+  onTestFinished(() => decoder.dispose());
+  return decoder;
+}
+
+function referenceOf(decoder: Decoder): Decoder {
+  const reference = decoder.clone();
+  noGrad(() => {
+    for (const [i, parameter] of [...reference.parameters.values()].entries())
+      tidy(() => parameter.mul_(1 + 0.2 * uniform(4, i)));
+  });
+  onTestFinished(() => reference.dispose());
+  return reference;
+}
+
+/** log π over the vocabulary where each completion token is predicted, one sequence at a time, in float64. */
+function distributions(decoder: Decoder): Tensor[] {
+  const [head] = ['lm_head', 'transformer.wte', 'model.embed_tokens'].flatMap(
+    (name) => decoder.parameters.get(`${name}.weight`) ?? [],
+  );
+  return sequences.map(({ prompt, completion }) => {
+    const packed = pack([{ ids: [...prompt, ...completion] }], decoder.config, decoder.device);
+    const hidden = decoder.hidden(packed, packed.attend).narrow(0, prompt.length - 1, completion.length);
+    return linear(hidden, head!).div(TEMPERATURE).logSoftmax(-1);
+  });
+}
+
+/** The three sums of scores by their definitions, without autograd. */
+function plainSums(decoder: Decoder, reference: Decoder): [number, number, number] {
+  return noGrad(() =>
+    tidy(() => {
+      const sums: [number, number, number] = [0, 0, 0];
+      const references = distributions(reference);
+      let t = 0;
+      for (const [i, all_TV] of distributions(decoder).entries()) {
+        const [own, other] = [all_TV, references[i]!].map((x) => x.toNumbers()) as [number[], number[]];
+        const width = all_TV.size(-1);
+        for (const [row, id] of sequences[i]!.completion.entries()) {
+          sums[0] += OF_LOGPROBS[t]! * own[row * width + id]!;
+          for (let v = row * width; v < (row + 1) * width; v++) {
+            const p = Math.exp(own[v]!);
+            sums[1] -= OF_ENTROPIES[t]! * p * own[v]!;
+            sums[2] += OF_KL[t]! * p * (own[v]! - other[v]!);
+          }
+          t++;
+        }
+      }
+      return sums;
+    }),
+  );
+}
+
+const move = (decoder: Decoder, direction: Map<string, Float64Array>, distance: number) =>
+  noGrad(() =>
+    tidy(() => {
+      for (const [name, parameter] of decoder.parameters)
+        parameter.add_(tensor(direction.get(name)!, parameter.shape).mul(distance));
+    }),
+  );
+
+describe.each(['llama3', 'gpt2', 'qwen3'])('scores of %s', (name) => {
+  // Logits are rounded to float32: of log-probs of up to 10 nats, 1e-6 is left.
+  it.each([
+    ['log-probs', 0],
+    ['entropies', 1],
+    ['the full KL', 2],
+  ] as const)('%s and their gradient are those of the definition', (_, which) => {
+    const decoder = wideModel(name);
+    const reference = referenceOf(decoder);
+    const { value, gradients } = tidy(() => {
+      const scores = scoreTokens(decoder, groups, TEMPERATURE, {
+        entropyGradient: true,
+        fullKlTo: reference,
+      });
+      const values_T = [scores.logprobs_T, scores.entropies_T, scores.fullKl_T!][which]!;
+      const total = values_T.mul(tensor([OF_LOGPROBS, OF_ENTROPIES, OF_KL][which]!)).sum();
+      total.backward();
+      const found = [...decoder.parameters].map(
+        ([key, { grad }]) => [key, Float64Array.from(grad!.toNumbers())] as const,
+      );
+      return { value: total.item(), gradients: new Map(found) };
+    });
+    const sum = () => plainSums(decoder, reference)[which];
+    expect(Math.abs(value - sum())).toBeLessThan(1e-5 * Math.max(1, Math.abs(value)));
+    // Along the gradient, and along others that no symmetry spares.
+    for (const seed of [0, 1, 2]) {
+      const direction = new Map(
+        [...gradients].map(([key, g], k) => [key, seed === 0 ? g : g.map((x, i) => x * uniform(seed, k, i))]),
+      );
+      let [expected, square] = [0, 0];
+      for (const [key, d] of direction)
+        for (const [i, x] of d.entries()) {
+          expected += x * gradients.get(key)![i]!;
+          square += x * x;
+        }
+      const step = 2e-5 / Math.sqrt(square);
+      move(decoder, direction, step);
+      const above = sum();
+      move(decoder, direction, -2 * step);
+      const slope = (above - sum()) / (2 * step);
+      move(decoder, direction, step);
+      expect(Math.abs(slope / expected - 1)).toBeLessThan(1e-5);
+    }
+  });
+});
+
+describe('equal weights', () => {
+  it('have a full KL of exactly 0', () => {
+    const decoder = wideModel('llama3');
+    const { fullKl_T } = tidy(() => scoreTokens(decoder, groups, TEMPERATURE, { fullKlTo: decoder }));
+    expect(fullKl_T!.toNumbers().every((kl) => kl === 0)).toBe(true);
+    expect(fullKl_T!.numel).toBe(TOKENS);
+  });
+});

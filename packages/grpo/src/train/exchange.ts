@@ -1,0 +1,89 @@
+/**
+ * Groups whose rewards do not differ teach nothing. They give way to groups of further problems (dynamic sampling: DAPO,
+ * Yu et al., 2025, sec. 3.2), and what then is flat still to groups that were stored in earlier steps.
+ */
+import { UserError } from '../config/errors.js';
+import { isFlatGroup } from '../objective/index.js';
+import type { Problem } from '../tasks/task.js';
+import { type Drawn, groupsOf, joined, tokensIn } from './drawn.js';
+import { advantageSettings } from './loss-settings.js';
+import type { StoredGroup } from './replay.js';
+import type { Trainer } from './trainer.js';
+
+/** How the groups of a step came together. */
+export interface Exchange {
+  /** The groups of the step's own problems, before any gave way. */
+  own: Drawn;
+  /** Groups sampled in the step, those that gave way included. */
+  sampled: number;
+  /** Tokens of them all. */
+  tokens: number;
+  /** Groups of further problems in place of flat ones. */
+  refilled: number;
+  /** Stored groups in place of flat ones, by the place of their prompt. */
+  replayed: ReadonlyMap<number, StoredGroup>;
+  /** The groups, by the place of their prompt, that are flat still. */
+  flat: readonly number[];
+}
+
+/**
+ * Lets flat groups give way, in at most `groups.refills` rounds, and then to stored ones. Those that nothing replaces
+ * stay.
+ *
+ * @param draw - samples and scores a group of each problem; `place` of the first among all groups of the step fixes
+ *   the draws
+ * @returns as many groups as were given; no exchange where the settings want none
+ */
+export async function exchangeFlat(
+  { config, supply, replay }: Pick<Trainer, 'config' | 'supply' | 'replay'>,
+  own: Drawn,
+  step: number,
+  draw: (problems: readonly Problem[], place: number) => Promise<Drawn>,
+): Promise<{ drawn: Drawn; exchange?: Exchange }> {
+  const { refills } = config.groups;
+  if (refills === 0 && config.groups.replay === 0) return { drawn: own };
+  const settings = advantageSettings(config);
+  const isFlat = ({ rewards_B }: Drawn) => isFlatGroup(rewards_B, settings);
+  const groups = groupsOf(own);
+  const flatPlaces = () => [...groups.keys()].filter((p) => isFlat(groups[p]!));
+  const gone: Drawn[] = [];
+  const replace = (place: number, group: Drawn) => gone.push(...groups.splice(place, 1, group));
+
+  let sampled = groups.length;
+  let tokens = tokensIn(own);
+  let refilled = 0;
+  for (let round = 0; round < refills; round++) {
+    const places = flatPlaces();
+    if (places.length === 0) break;
+    const more = await draw(needed(supply, 'refills').take(places.length), sampled);
+    sampled += places.length;
+    tokens += tokensIn(more);
+    for (const group of groupsOf(more)) {
+      if (isFlat(group)) {
+        gone.push(group);
+        continue;
+      }
+      replace(places.shift()!, group);
+      refilled++;
+    }
+  }
+
+  const places = flatPlaces();
+  const stored =
+    config.groups.replay === 0 ? [] : needed(replay, 'replay').draw(places.length, config.seed, step);
+  const replayed = new Map(stored.map((one, i) => [places[i]!, one]));
+  for (const [place, { group }] of replayed) replace(place, group);
+  return {
+    drawn: gone.length > 0 ? joined(groups, own.rewardTable, gone) : own,
+    exchange: { own, sampled, tokens, refilled, replayed, flat: places.slice(stored.length) },
+  };
+}
+
+/** A loop of one's own may have forgotten it. */
+function needed<T>(of: T | undefined, key: 'refills' | 'replay'): T {
+  if (of) return of;
+  const how = key === 'refills' ? 'supply: new Supply(problems, seed)' : 'replay: new ReplayStore(size)';
+  throw new UserError(`groups.${key} is set, and the trainer has nothing to do it with`, {
+    hint: `Give the trainer ${how}, or set groups.${key}=0.`,
+  });
+}

@@ -1,0 +1,66 @@
+import { type AdamW, keep, noGrad, type Tensor, tidy } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import type { Decoder } from '../models/index.js';
+import { restoreReference } from './checkpoint.js';
+
+/**
+ * A reference that follows the policy: every so many updates π_ref ← (1 − α) π_ref + α π (TR-DPO: Gorbatovski et al.,
+ * 2024). Half-precision weights have float32 masters, or a small α would be rounded away.
+ */
+export class MovingReference implements Disposable {
+  /** float32, by name: what a resumed run needs. */
+  readonly masters: ReadonlyMap<string, Tensor>;
+
+  /** @param decoder - the reference; it stays the caller's */
+  constructor(
+    private readonly decoder: Decoder,
+    private readonly options: Pick<Config['kl'], 'referenceEvery' | 'referenceMix'>,
+  ) {
+    const masterOf = (weights: Tensor) =>
+      weights.dtype === 'float32' ? weights : keep(weights.to('float32'));
+    this.masters = noGrad(() =>
+      tidy(() => new Map([...decoder.parameters].map(([name, weights]) => [name, masterOf(weights)]))),
+    );
+  }
+
+  /**
+   * Mixes the policy in where it is due.
+   *
+   * @param updates - of the run, this one included
+   * @param parameters - the policy's, which the optimizer has masters of where they are not float32
+   */
+  afterUpdate(updates: number, parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): void {
+    const { referenceEvery, referenceMix } = this.options;
+    if (updates % referenceEvery !== 0) return;
+    const state = optimizer.state();
+    noGrad(() =>
+      tidy(() => {
+        for (const [name, master] of this.masters) {
+          const weights = state.get(`${name}.master`) ?? parameters.get(name)!;
+          master.mul_(1 - referenceMix).add_(weights, { alpha: referenceMix });
+        }
+      }),
+    );
+    this.#apply();
+  }
+
+  /** Goes on where a checkpoint left it. */
+  restore(dir: string): void {
+    restoreReference(dir, this.masters);
+    this.#apply();
+  }
+
+  [Symbol.dispose](): void {
+    for (const [name, master] of this.masters)
+      if (this.decoder.parameters.get(name) !== master) master.dispose();
+  }
+  /** Puts the masters into the decoder. */
+  #apply(): void {
+    noGrad(() => {
+      for (const [name, weights] of this.decoder.parameters) {
+        const master = this.masters.get(name)!;
+        if (master !== weights) weights.copy_(master);
+      }
+    });
+  }
+}

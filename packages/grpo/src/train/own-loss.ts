@@ -1,0 +1,86 @@
+/** A user's own loss: a module, loaded at run time without a build, and held to what a loss is. */
+import { resolve } from 'node:path';
+import * as torch from '@grpo/torch';
+import { z } from 'zod';
+import { UserError } from '../config/errors.js';
+import type { Loss, LossOutput } from '../objective/index.js';
+import { describeError } from '../rewards/describe-error.js';
+import { describeExports, importModule } from '../rewards/import-module.js';
+import * as rewards from '../rewards/index.js';
+
+const EXAMPLE = `Its default export takes a LossInput and returns { loss }, a scalar with a gradient:
+  import { type Loss, Rows } from 'grpo';
+  export default (({ logprobs_T, advantages, lengths, mask, update }) => {
+    const rows = new Rows(lengths, mask, logprobs_T);
+    const sums_B = rows.sum(logprobs_T).mul(rows.tensor(advantages));
+    return { loss: sums_B.sum().div(-update.completions) };
+  }) satisfies Loss;`;
+
+/**
+ * Loads the loss that `objective.module` names. It may import `grpo` and `@grpo/torch`, and gets those that run.
+ *
+ * @param module - a path, absolute or from the working directory
+ * @returns the loss; what it returns is checked at each call
+ * @throws UserError when the module cannot be loaded, or has no function as its default export
+ */
+export async function loadLoss(module: string): Promise<Loss> {
+  const path = resolve(module);
+  // As a program would see it, and not imported from above.
+  const grpo: unknown = await import(new URL('../index.js', import.meta.url).href);
+  const virtualModules = { grpo, 'grpo/rewards': rewards, '@grpo/torch': torch };
+  const exported = await importModule('loss module', path, { virtualModules });
+  const loss = exported.default;
+  if (typeof loss !== 'function') {
+    throw new UserError(
+      `loss module ${path} has no function as its default export; it exports ${describeExports(exported)}`,
+      { hint: EXAMPLE },
+    );
+  }
+  return checked(path, loss as Loss);
+}
+
+/** The same loss, whose errors are a person's to act on. */
+function checked(path: string, loss: Loss): Loss {
+  const wrong = (problem: string, cause?: unknown) =>
+    new UserError(`loss module ${path} ${problem}`, { hint: EXAMPLE, cause });
+  return (input) => {
+    let output: unknown;
+    try {
+      output = loss(input);
+    } catch (error) {
+      // Less at once may do.
+      if (torch.isOutOfMemory(error)) throw error;
+      throw wrong(describeError(error), error);
+    }
+    const problem = problemOf(output, input.logprobs_T.numel);
+    if (problem !== undefined) throw wrong(problem);
+    return output as LossOutput;
+  };
+}
+
+const share = z.object({ sum: z.number(), of: z.number() });
+const numbers = z.record(z.string(), z.number());
+
+/** What goes into records and metrics. */
+const reportSchema = z.object({
+  parts: z.array(z.object({ name: z.string(), coefficient: z.number(), value: z.number() })).optional(),
+  metrics: z
+    .object({ means: z.record(z.string(), share), least: numbers.optional(), most: numbers.optional() })
+    .optional(),
+});
+
+/** What is wrong with the output of a loss of `tokens` tokens; undefined when nothing is. */
+function problemOf(output: unknown, tokens: number): string | undefined {
+  if (output instanceof Promise) return 'returned a promise; a loss is computed at once, without async';
+  const { loss, terms = {} } = (output ?? {}) as Partial<LossOutput>;
+  if (!(loss instanceof torch.Tensor)) return "returned no tensor 'loss'";
+  if (loss.numel !== 1) return `returned a loss of shape [${loss.shape.join(', ')}]; sum it to one number`;
+  if (!loss.requiresGrad)
+    return 'returned a loss without a gradient: it is not computed from logprobs_T, or from a detached copy of them';
+  for (const [name, values_T] of Object.entries(terms)) {
+    if (values_T && values_T.numel !== tokens)
+      return `returned terms.${name} of shape [${values_T.shape.join(', ')}]; it needs a value for each of the ${tokens} tokens`;
+  }
+  const report = reportSchema.safeParse(output);
+  return report.success ? undefined : `returned what cannot be recorded\n${z.prettifyError(report.error)}`;
+}
