@@ -34,7 +34,7 @@ export function reportEngine(): EngineReport {
 const SIDE = 1024;
 
 /** 10⁹ floating-point operations per second of a square matrix product: the median of repeated runs. */
-function measureGflops(dtype: DType, device: string): number {
+export function measureGflops(dtype: DType, device: string): number {
   return tidy(() => {
     const a = empty([SIDE, SIDE], { device }).uniform_().to(dtype);
     const once = () => {

@@ -67,6 +67,30 @@ export const commandInfos = [
     keys: 'generate',
   },
   {
+    name: 'bench',
+    summary: 'Time GRPO steps on random weights, stage by stage: needs no model and no data',
+    usage: 'bench [--model NAME] [--prompts N] [--group N] [--prompt-len N] [--completion-len N] [...]',
+    flags: {
+      model: {
+        type: 'string',
+        value: 'NAME',
+        help: 'tiny, gpt2-124m, qwen2.5-0.5b or qwen2.5-1.5b; tiny when not given',
+      },
+      'prompt-len': { type: 'string', value: 'N', help: 'Tokens of a prompt; 64 when not given' },
+      'completion-len': { type: 'string', value: 'N', help: 'Tokens of a completion; 64 when not given' },
+      group: { type: 'string', value: 'N', help: 'Completions of a prompt; 8 when not given' },
+      prompts: { type: 'string', value: 'N', help: 'Prompts a step; 8 when not given' },
+      steps: { type: 'string', value: 'N', help: 'Steps, of which the first warms up; 4 when not given' },
+      beta: { type: 'string', value: 'X', help: 'Weight of the KL; 0 when not given: no reference' },
+      micro: { type: 'string', value: 'N', help: 'Completions a micro-batch; 8192 tokens when not given' },
+      threads: { type: 'string', value: 'N', help: 'CPU threads; all physical cores when not given' },
+      bf16: { type: 'boolean', help: 'Weights in bfloat16, with float32 masters' },
+      'random-lengths': { type: 'boolean', help: 'Completions of 4 tokens and more, up to --completion-len' },
+      device: { type: 'string', value: 'NAME', help: 'cpu or cuda; cpu when not given' },
+      json,
+    },
+  },
+  {
     name: 'setup',
     summary: 'Get libtorch and build the addon: once, before the first model is loaded',
     usage: 'setup',
@@ -135,6 +159,7 @@ const modules: Record<Name, () => Promise<{ run: Run }>> = {
   fetch: () => import('./commands/fetch.js'),
   doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
+  bench: () => import('./commands/bench.js'),
   demo: () => import('./commands/demo.js'),
 };
 

@@ -2,7 +2,7 @@ export { type AdvantageSettings, type Advantages, advantagesOf, type RewardColum
 export type { UpdateSize } from './aggregation.js';
 export type { Share } from './clip-shares.js';
 export { klOf } from './kl.js';
-export { type ScoredGroup, type ScoringOptions, scoreTokens, type TokenScores } from './logprob.js';
+export { type ScoredGroup, type ScoringOptions, scoreTokens } from './logprob.js';
 export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
 export { Rows } from './rows.js';
@@ -16,3 +16,4 @@ export type {
   RatioLevel,
 } from './settings.js';
 export { statistics } from './statistics.js';
+export type { TokenScores } from './vocabulary.js';

@@ -17,6 +17,8 @@ export interface GroupRequest {
   count: number;
   /** Names the group's random streams, such as [step, prompt]: with the seed they fix every draw. */
   keys: readonly number[];
+  /** Longest of each completion, in tokens, where they are not all `maxNewTokens`. */
+  limits?: readonly number[];
 }
 
 /** A completion that is wanted. */
@@ -25,6 +27,8 @@ interface Wanted {
   index: number;
   prompt: readonly number[];
   keys: readonly number[];
+  /** In tokens; at least 1. */
+  limit: number;
 }
 
 /** One in the making; its place in the cache is its place among the active ones. */
@@ -48,7 +52,7 @@ export async function sample(
   seed: number,
 ): Promise<Completion[][]> {
   const groups: Completion[][] = requests.map(() => []);
-  const wanted = wantedOf(model, requests);
+  const wanted = wantedOf(model, requests, options);
   const bound = { setting: 'rollout.batchSize', configured: options.batchSize, model: model.decoder };
   const take = (from: number, size: number) => {
     const rows = wanted.slice(from, from + size);
@@ -84,9 +88,13 @@ function failOn({ group, index, ids }: Row): never {
 }
 
 /** All completions that are wanted, a prompt's side by side. */
-function wantedOf(model: Model, requests: readonly GroupRequest[]): Wanted[] {
+function wantedOf(
+  model: Model,
+  requests: readonly GroupRequest[],
+  { maxNewTokens }: SamplingOptions,
+): Wanted[] {
   const { maxPositions } = model.decoder.config;
-  return requests.flatMap(({ ids, count, keys }, group) => {
+  return requests.flatMap(({ ids, count, keys, limits }, group) => {
     if (ids.length === 0) {
       throw new UserError(`prompt ${group + 1} has no tokens: there is nothing to continue`, {
         hint: 'leave out empty prompts, or begin them with the BOS token',
@@ -98,7 +106,11 @@ function wantedOf(model: Model, requests: readonly GroupRequest[]): Wanted[] {
         { hint: 'shorten or leave out the longest prompts' },
       );
     }
-    return Array.from({ length: count }, (_, index) => ({ group, index, prompt: ids, keys }));
+    const room = maxPositions - ids.length;
+    return Array.from({ length: count }, (_, index) => {
+      const limit = Math.min(limits?.[index] ?? maxNewTokens, room);
+      return { group, index, prompt: ids, keys, limit };
+    });
   });
 }
 
@@ -118,7 +130,7 @@ class Decoding {
     const { decoder, tokenizer } = model;
     const { config, dtype, device } = decoder;
     const prompts = rows.map((row) => row.prompt.length);
-    const newTokens = Math.min(options.maxNewTokens, config.maxPositions - Math.min(...prompts));
+    const newTokens = Math.max(...rows.map((row) => row.limit));
     this.#rows = rows.map((row) => ({ ...row, ids: [], logprobs: [], sampledLogprobs: [] }));
     this.#stop = new StopStrings(options.stop, tokenizer);
     this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
@@ -232,8 +244,7 @@ class Decoding {
     const length = row.ids.length;
     if (length >= options.minNewTokens && (model.endIds.has(row.ids.at(-1)!) || this.#stop.endsAt(row.ids)))
       return 'stop';
-    const room = model.decoder.config.maxPositions - row.prompt.length;
-    return length >= Math.min(options.maxNewTokens, room) ? 'length' : undefined;
+    return length >= row.limit ? 'length' : undefined;
   }
 
   #finish(place: number, finishReason: FinishReason): void {

@@ -114,6 +114,7 @@ function backward(
   });
   clock.time('backward', () => {
     loss.backward();
+    scores.backward?.();
     optimizer.accumulate();
   });
   // Nothing is counted before: when memory runs out up to here, the micro-batch is done again in halves.

@@ -107,6 +107,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Multiplying
   matmul: ['aten::matmul', 'Matrix product, batched over leading dimensions.'],
   mm: ['aten::mm', 'Product of two matrices.'],
+  addmm_: ['aten::addmm_', 'self × beta + alpha × mat1 × mat2, in place.'],
   linear: ['aten::linear', 'input × weightᵀ + bias.'],
 
   // Networks

@@ -1,0 +1,134 @@
+import { performance } from 'node:perf_hooks';
+import { synchronize, torchVersion } from '@grpo/torch';
+import { rollOut } from '../../train/roll-out.js';
+import { grpoStep } from '../../train/step.js';
+import { Stopwatch } from '../../train/stopwatch.js';
+import type { Trainer } from '../../train/trainer.js';
+import { type StageFlops, stageFlops } from './flops.js';
+import { benchTrainer, problemsOf } from './trainer.js';
+import { benchModels, type Workload } from './workload.js';
+
+/** Seconds of a stage, the median over the steps, and what it did in them. */
+export interface StageRow {
+  stage: keyof StageFlops | 'optimizer';
+  seconds: number;
+  /** Tokens that were computed. */
+  tokensPerSecond?: number;
+  gflops?: number;
+}
+
+/** The keys are those of `bench/trl_grpo.py`. */
+export interface BenchResult {
+  workload: Workload;
+  torch: string;
+  params: number;
+  step_s_median: number;
+  rollout_s_median: number;
+  train_s_median: number;
+  mean_length: number;
+  rollout_tok_per_s: number;
+  peak_rss_mb: number;
+  loss: number[];
+  kl: (number | null)[];
+  /** Largest difference between sampler and trainer, in nats a token. */
+  sampler_gap_max: number;
+  stages: StageRow[];
+}
+
+/** Does the workload's steps; the first, which warms up, is not among the medians. */
+export async function measure(work: Workload): Promise<BenchResult> {
+  using trainer = await benchTrainer(work);
+  const steps: { total: number; rollout: number; seconds: Record<string, number>; lengths: number[] }[] = [];
+  const loss: number[] = [];
+  const kl: (number | null)[] = [];
+  let gap = 0;
+  for (let step = 0; step < work.steps; step++) {
+    const problems = problemsOf(step, work);
+    const start = performance.now();
+    const result = await grpoStep(trainer, problems, step, 1e-6);
+    synchronize();
+    const total = (performance.now() - start) / 1000;
+    const { seconds, rollout, metrics } = result;
+    const lengths = rollout.completions_B.map(({ ids }) => ids.length);
+    steps.push({ total, rollout: seconds.sample!, seconds, lengths });
+    loss.push(result.loss);
+    kl.push(metrics.kl ?? null);
+    gap = Math.max(gap, metrics['sampling/sampling_logp_difference/max'] ?? 0);
+  }
+  const peak = process.resourceUsage().maxRSS / 1024;
+  const counted = steps.length > 1 ? steps.slice(1) : steps;
+  const step_s_median = median(counted.map(({ total }) => total));
+  const rollout_s_median = median(counted.map(({ rollout }) => rollout));
+  const lengths = counted[0]!.lengths;
+  const mean_length = lengths.reduce((a, b) => a + b, 0) / lengths.length;
+  return {
+    workload: work,
+    torch: torchVersion(),
+    params: [...trainer.model.decoder.parameters.values()].reduce((sum, p) => sum + p.numel, 0),
+    step_s_median,
+    rollout_s_median,
+    train_s_median: step_s_median - rollout_s_median,
+    mean_length,
+    rollout_tok_per_s: (lengths.length * mean_length) / rollout_s_median,
+    peak_rss_mb: peak,
+    loss,
+    kl,
+    sampler_gap_max: gap,
+    stages: stageRows(work, await prefillSeconds(trainer, work), counted),
+  };
+}
+
+/** A rollout of one token is the prompts' computation and one draw. */
+async function prefillSeconds(trainer: Trainer, work: Workload): Promise<number> {
+  const { stages } = trainer;
+  const sampling = { ...trainer.sampling, maxNewTokens: 1, minNewTokens: 1 };
+  const one: Trainer = {
+    ...trainer,
+    sampling,
+    stages: {
+      ...stages,
+      sample: (model, requests, options, seed) => {
+        const single = requests.map((request) => ({
+          ...request,
+          limits: Array<number>(request.count).fill(1),
+        }));
+        return stages.sample(model, single, options, seed);
+      },
+    },
+  };
+  const seconds: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const clock = new Stopwatch();
+    await rollOut(one, problemsOf(i, work), i, clock);
+    seconds.push(clock.seconds.sample!);
+  }
+  return median(seconds);
+}
+
+function stageRows(
+  work: Workload,
+  prefill: number,
+  steps: readonly { seconds: Record<string, number>; lengths: number[] }[],
+): StageRow[] {
+  const { lengths } = steps[0]!;
+  const flops = stageFlops(benchModels[work.model], work, lengths);
+  const tokens = lengths.reduce((a, b) => a + b, 0);
+  const promptTokens = work.prompts * work.promptLength;
+  const of = (name: string) => median(steps.map(({ seconds }) => seconds[name] ?? 0));
+  const row = (stage: keyof StageFlops, seconds: number, computed: number): StageRow => ({
+    stage,
+    seconds,
+    tokensPerSecond: computed / seconds,
+    gflops: flops[stage] / seconds / 1e9,
+  });
+  return [
+    row('prefill', prefill, promptTokens),
+    row('decode', of('sample') - prefill, tokens),
+    row('logprob', of('logprob'), promptTokens + tokens),
+    ...(work.beta > 0 ? [row('reference', of('reference'), promptTokens + tokens)] : []),
+    row('backward', of('backward'), promptTokens + tokens),
+    { stage: 'optimizer', seconds: of('update') },
+  ];
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
