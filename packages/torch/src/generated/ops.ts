@@ -274,8 +274,8 @@ export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor
 /** self × beta + alpha × mat1 × mat2, in place. `aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)` */
 export const addmm_ = bind('aten::addmm_', 'aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)') as (self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }) => Tensor;
 
-/** input × weightᵀ + bias. `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
-export const linear = bind('aten::linear', 'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
+/** input × weightᵀ + bias, by the faster of MKL and oneDNN. `grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
+export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
 
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;

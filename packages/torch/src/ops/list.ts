@@ -108,7 +108,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   matmul: ['aten::matmul', 'Matrix product, batched over leading dimensions.'],
   mm: ['aten::mm', 'Product of two matrices.'],
   addmm_: ['aten::addmm_', 'self × beta + alpha × mat1 × mat2, in place.'],
-  linear: ['aten::linear', 'input × weightᵀ + bias.'],
+  linear: ['grpo::linear', 'input × weightᵀ + bias, by the faster of MKL and oneDNN.'],
 
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],
