@@ -1,4 +1,4 @@
-import { cat, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
+import { cat, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
 
 /** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */
@@ -84,17 +84,18 @@ function backward(tokens: HiddenTokens, scores: TokenScores, normalizers_T: Tens
   tidy(() => {
     const { decoder, hidden_TD, targets_T } = tokens;
     const { head } = decoder;
-    const headGradient_VD = zeros(head.shape, { dtype: 'float32', device: head.device });
+    // Transposed: of the two, this product copies less.
+    const headGradient_DV = zeros([...head.shape].reverse(), { dtype: 'float32', device: head.device });
     const parts = chunksOf(targets_T.size(0)).map((chunk) =>
       tidy(() => {
         const gradient_CV = logitGradient(tokens, scores, normalizers_T, chunk).to(head.dtype);
-        addProduct(headGradient_VD, gradient_CV.t(), rowsOf(hidden_TD.detach(), chunk));
-        return gradient_CV.mm(head);
+        headGradient_DV.add_(linear(rowsOf(hidden_TD.detach(), chunk).t(), gradient_CV.t()));
+        return linear(gradient_CV, head.t());
       }),
     );
     hidden_TD.backward(cat(parts));
     // A tied head has the embedding's gradient already.
-    if (head.requiresGrad) head.grad = headGradient_VD.add_(head.grad ?? 0).to(head.dtype);
+    if (head.requiresGrad) head.grad = headGradient_DV.t().add(head.grad ?? 0).to(head.dtype);
   });
 }
 
@@ -151,10 +152,4 @@ function logitsOf(
 /** log q of the reference over the vocabulary. */
 function referenceOf({ reference, temperature }: HiddenTokens, chunk: Chunk): Tensor {
   return logitsOf({ ...reference!, temperature }, chunk).logSoftmax(-1);
-}
-
-/** sum += a × b, where the product may be of half precision. */
-function addProduct(sum: Tensor, a: Tensor, b: Tensor): void {
-  if (a.dtype === sum.dtype) sum.addmm_(a, b);
-  else sum.add_(a.mm(b));
 }

@@ -271,9 +271,6 @@ export const matmul = bind('aten::matmul', 'aten::matmul(Tensor self, Tensor oth
 /** Product of two matrices. `aten::mm(Tensor self, Tensor mat2) -> Tensor` */
 export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor') as (self: Tensor, mat2: Tensor) => Tensor;
 
-/** self × beta + alpha × mat1 × mat2, in place. `aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)` */
-export const addmm_ = bind('aten::addmm_', 'aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)') as (self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }) => Tensor;
-
 /** input × weightᵀ + bias, by the faster of MKL and oneDNN. `grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
 
@@ -467,8 +464,6 @@ declare module '../tensor.js' {
     matmul(other: Tensor | number): Tensor;
     /** Product of two matrices. */
     mm(mat2: Tensor): Tensor;
-    /** self × beta + alpha × mat1 × mat2, in place. */
-    addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
     /** Writes draws from a normal distribution into self. */
     normal_(mean?: number, std?: number, options?: { generator?: Generator | null }): Tensor;
     /** Writes draws from a uniform distribution into self. */
@@ -476,7 +471,7 @@ declare module '../tensor.js' {
   }
 }
 
-const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, scatterAdd_, matmul, mm, addmm_, normal_, uniform_ };
+const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, scatterAdd_, matmul, mm, normal_, uniform_ };
 for (const [name, operator] of Object.entries(methods)) {
   const call = operator as (...args: unknown[]) => unknown;
   Object.defineProperty(Tensor.prototype, name, {

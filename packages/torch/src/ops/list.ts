@@ -107,7 +107,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Multiplying
   matmul: ['aten::matmul', 'Matrix product, batched over leading dimensions.'],
   mm: ['aten::mm', 'Product of two matrices.'],
-  addmm_: ['aten::addmm_', 'self × beta + alpha × mat1 × mat2, in place.'],
   linear: ['grpo::linear', 'input × weightᵀ + bias, by the faster of MKL and oneDNN.'],
 
   // Networks
