@@ -95,7 +95,7 @@ function backward(tokens: HiddenTokens, scores: TokenScores, normalizers_T: Tens
     );
     hidden_TD.backward(cat(parts));
     // A tied head has the embedding's gradient already.
-    if (head.requiresGrad) head.grad = headGradient_DV.t().add(head.grad ?? 0).to(head.dtype);
+    if (head.requiresGrad) head.grad = headGradient_DV.t().contiguous().add_(head.grad ?? 0).to(head.dtype);
   });
 }
 
