@@ -109,10 +109,16 @@ c10::IValue toList(napi_env env, napi_value value, const c10::TypePtr& element, 
     case c10::TypeKind::NumberType:
       return listOf<c10::Scalar>(env, value, argument, scalarOf);
     case c10::TypeKind::OptionalType: {
-      if (element->castRaw<c10::OptionalType>()->getElementType()->kind() != c10::TypeKind::TensorType) break;
-      return listOf<c10::optional<at::Tensor>>(env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
-        return isNullish(e, v) ? c10::optional<at::Tensor>() : c10::optional<at::Tensor>(tensorArgument(e, v, a));
-      });
+      const auto kind = element->castRaw<c10::OptionalType>()->getElementType()->kind();
+      if (kind == c10::TypeKind::TensorType)
+        return listOf<c10::optional<at::Tensor>>(env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
+          return isNullish(e, v) ? c10::optional<at::Tensor>() : c10::optional<at::Tensor>(tensorArgument(e, v, a));
+        });
+      if (kind == c10::TypeKind::NumberType)
+        return listOf<c10::optional<c10::Scalar>>(env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
+          return isNullish(e, v) ? c10::optional<c10::Scalar>() : c10::optional<c10::Scalar>(scalarOf(e, v, a));
+        });
+      break;
     }
     default:
       break;

@@ -9,7 +9,10 @@ import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 export function parseArguments(command: CommandInfo, argv: readonly string[]): CommandArguments {
   const hint = `grpo ${command.name} --help shows what it takes.`;
   const options = Object.fromEntries(
-    Object.entries(flagsOf(command, argv)).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+    Object.entries(flagsOf(command, argv)).map(([name, { type, multiple = false }]) => [
+      name,
+      { type, multiple },
+    ]),
   );
   let parsed: { values: object; positionals: string[] };
   try {

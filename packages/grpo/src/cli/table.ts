@@ -99,7 +99,7 @@ export const commandInfos = [
   },
   {
     name: 'explain',
-    summary: 'Show what a preset or a file makes of training: the formula, every setting, what is unsound',
+    summary: 'Show what a preset or a file makes of training: formula, settings, what is unsound',
     usage: 'explain [PRESET | --config FILE.yaml] [--json] [key=value ...]',
     flags: { config, json: { type: 'boolean', help: 'One JSON object in place of the page' } },
     keys: 'explain',

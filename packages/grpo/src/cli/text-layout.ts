@@ -35,5 +35,4 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
 const [NARROW, WIDE] = [40, 100];
 
 /** Columns of the terminal that is printed to. */
-export const pageWidth = (): number =>
-  Math.max(NARROW, Math.min(WIDE, process.stdout.columns ?? WIDE));
+export const pageWidth = (): number => Math.max(NARROW, Math.min(WIDE, process.stdout.columns ?? WIDE));

@@ -100,7 +100,7 @@ const inert: readonly Inert[] = [
       because: ({ objective: { compat } }) =>
         compat === undefined
           ? undefined
-          : `compat=${compat} takes the advantages by TRL’s own sums, which do not know it`,
+          : `compat=${compat} takes the advantages by TRL's own sums, which do not know it`,
     }),
   ),
   {
@@ -175,7 +175,7 @@ const inert: readonly Inert[] = [
     key: 'correction.level',
     beside: ['objective.oldLogprobs'],
     because: ({ objective: { oldLogprobs } }) =>
-      oldLogprobs === 'sampler' ? 'the old log-probs are the sampler’s own, so every weight is 1' : undefined,
+      oldLogprobs === 'sampler' ? 'the old log-probs are the sampler's own, so every weight is 1' : undefined,
   },
   ...['action', 'min', 'max'].map(
     (key): Inert => ({

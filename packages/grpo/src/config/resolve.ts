@@ -77,7 +77,11 @@ export function resolveConfig({
   const sourceOf = (path: string) => entries.get(path)?.source ?? from.get(path) ?? 'default';
   const given = (path: string) => {
     const entry = entries.get(path);
-    return entry !== undefined && !isOfPreset(entry.source) && entry.value !== findKey(path)?.default;
+    return (
+      entry !== undefined &&
+      !isOfPreset(entry.source) &&
+      JSON.stringify(entry.value) !== JSON.stringify(findKey(path)?.default)
+    );
   };
   const broken = rules
     .filter((rule) => rule.keys.every((path) => readsFromConfig(command, path, code)))

@@ -5,6 +5,17 @@ import { rules } from './rules.js';
 
 const OWN = ['task.data=a.jsonl', 'model=m'];
 const REPLAY = [...OWN, 'groups.replay=8', 'objective.oldLogprobs=sampler'];
+const REINFORCE = [...OWN, 'objective.loss=reinforce_with_baseline'];
+const GDPO = [...OWN, 'advantage.combine=normalize_then_sum'];
+/** A policy term that takes the setting. */
+const USER_OF: Record<string, string> = {
+  clipLow: 'clip',
+  clipHigh: 'gmpo',
+  delta: 'clip',
+  cap: 'cispo',
+  slopePositive: 'sapo',
+  slopeNegative: 'sapo',
+};
 type Case = [
   rule: RegExp,
   broken: string[],
@@ -235,6 +246,41 @@ const cases: Case[] = [
     OWN,
     [...OWN, 'optimizer.schedule=linear'],
     /schedule=constant does not fall/,
+  ),
+  ...['clipLow=0.1', 'clipHigh=0.3', 'delta=4', 'cap=4', 'slopePositive=2', 'slopeNegative=2'].map((setting) =>
+    inert(`objective.${setting}`, REINFORCE, [...OWN, `objective.policy=${USER_OF[setting.split('=')[0]!]}`], /policy=reinforce/),
+  ),
+  ...['vespoPositive', 'vespoNegative'].map((key) =>
+    inert(`objective.${key}=[1, 1]`, OWN, [...OWN, 'objective.policy=vespo'], /It is for vespo/),
+  ),
+  inert('objective.clipLow=0.4', [...OWN, 'objective.policy=cispo'], [...OWN, 'objective.loss=gmpo'], /does not clip/),
+  inert('objective.ratio=sequence', REINFORCE, OWN, /takes no ratio/),
+  inert('objective.ratio=sequence', [...OWN, 'objective.loss=gmpo'], OWN, /takes no ratio/),
+  inert('objective.oldLogprobs=recompute', REINFORCE, [...REINFORCE, 'correction.level=token'], /does not compare/),
+  inert('objective.normalizer=9', OWN, [...OWN, 'objective.loss=dr_grpo'], /divides by no constant/),
+  inert('advantage.scale=batch', GDPO, OWN, /always divides by the deviation of the group/),
+  ...['epsilon=1', 'floor=1'].map((setting) =>
+    inert(`advantage.${setting}`, [...OWN, 'advantage.scale=none'], GDPO, /divides by no deviation/),
+  ),
+  inert(
+    'advantage.ddof=0',
+    [...OWN, 'advantage.scale=none'],
+    [...OWN, 'advantage.scale=none', 'advantage.flatBelow=1'],
+    /divides by no deviation/,
+  ),
+  ...['baseline=leave_one_out', 'ddof=0', 'floor=1'].map((setting) =>
+    inert(`advantage.${setting}`, [...OWN, 'objective.compat=trl'], OWN, /do not know it/),
+  ),
+  ...['flatBelow=1', 'flat=raw'].map((setting) =>
+    inert(`advantage.${setting}`, [...OWN, 'advantage.baseline=none'], OWN, /no group counts as flat/),
+  ),
+  inert('kl.clip=9', [...KL, 'kl.estimator=full'], KL, /no estimate/),
+  inert('correction.level=token', [...OWN, 'objective.oldLogprobs=sampler'], OWN, /every weight is 1/),
+  ...['action=mask', 'min=0.5', 'max=2'].map((setting) =>
+    inert(`correction.${setting}`, OWN, [...OWN, 'correction.level=sequence'], /nothing is corrected/),
+  ),
+  ...['temperature=0.5', 'k=[]'].map((setting) =>
+    inert(`eval.${setting}`, [...OWN, 'eval.samples=0'], OWN, /draws no samples/),
   ),
 ];
 

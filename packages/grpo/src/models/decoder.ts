@@ -107,6 +107,11 @@ export class Decoder {
     return this.#norm(x, this.#finalNorm);
   }
 
+  /** The vocabulary projection: `[vocabSize, hiddenSize]`. */
+  get head(): Tensor {
+    return this.#head;
+  }
+
   /** Scores of the next token, in float32: `[M, hiddenSize]` → `[M, vocabSize]`. */
   logits(hidden_MD: Tensor): Tensor {
     return linear(hidden_MD, this.#head).to('float32');

@@ -10,7 +10,7 @@ export { type BetaSettings, type BetaState, nextBeta, warmedUp } from './beta.js
 export type { Share } from './clip-shares.js';
 export { type EntropyControl, type EntropyState, entropyWeight, nextEntropy } from './entropy-control.js';
 export { klOf } from './kl.js';
-export { type ScoredGroup, type ScoringOptions, scoreTokens, type TokenScores } from './logprob.js';
+export { type ScoredGroup, type ScoringOptions, scoreTokens } from './logprob.js';
 export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
 export { Rows } from './rows.js';
@@ -24,3 +24,4 @@ export type {
   RatioLevel,
 } from './settings.js';
 export { statistics } from './statistics.js';
+export type { TokenScores } from './vocabulary.js';

@@ -1,19 +1,11 @@
-import { cat, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { noGrad, tensor } from '@grpo/torch';
 import { type Decoder, pack, type Segment } from '../models/index.js';
+import { scoreHidden, type TokenScores } from './vocabulary.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
 export interface ScoredGroup {
   prompt: readonly number[];
   completions: readonly (readonly number[])[];
-}
-
-/** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */
-export interface TokenScores {
-  logprobs_T: Tensor;
-  /** In nats; detached, unless their gradient was asked for. */
-  entropies_T: Tensor;
-  /** KL(policy ‖ reference) over the whole vocabulary, with gradient; where it was asked for. */
-  fullKl_T?: Tensor;
 }
 
 /** What is computed beside the log-probs. */
@@ -23,9 +15,6 @@ export interface ScoringOptions {
   /** The full KL to this decoder. */
   fullKlTo?: Decoder | undefined;
 }
-
-// Rows of logits held at once; with a vocabulary of 150,000 that is 300 MB in float32.
-const CHUNK_ROWS = 512;
 
 /**
  * Scores completions under softmax(logits / temperature): the logits after a token predict the next one, the prompt's
@@ -69,35 +58,13 @@ export function scoreTokens(
   const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
   const hiddenOf = (model: Decoder) => model.hidden(packed, packed.attend).indexSelect(0, predictors_T);
   const hidden_TD = hiddenOf(decoder);
-  const reference_TD = fullKlTo && noGrad(() => hiddenOf(fullKlTo));
-  const targets_T = tensor(targets, undefined, { dtype: 'int64', device });
-  const scale = temperature === 0 ? 1 : temperature;
-  const chunks: TokenScores[] = [];
-  for (let start = 0; start < targets.length; start += CHUNK_ROWS) {
-    const rows = Math.min(CHUNK_ROWS, targets.length - start);
-    const all_TV = distribution(decoder, hidden_TD.narrow(0, start, rows), scale);
-    const reference_TV =
-      reference_TD && noGrad(() => distribution(fullKlTo!, reference_TD.narrow(0, start, rows), scale));
-    const own_TV = entropyGradient ? all_TV : all_TV.detach();
-    chunks.push({
-      logprobs_T: all_TV.gather(1, targets_T.narrow(0, start, rows).unsqueeze(1)).squeeze(1),
-      entropies_T: scoped(entropyGradient, () => own_TV.exp().mul(own_TV).sumDim([-1]).neg()),
-      ...(reference_TV && { fullKl_T: all_TV.exp().mul(all_TV.sub(reference_TV)).sumDim([-1]) }),
-    });
-  }
-  return {
-    logprobs_T: cat(chunks.map((c) => c.logprobs_T)),
-    entropies_T: cat(chunks.map((c) => c.entropies_T)),
-    ...(fullKlTo && { fullKl_T: cat(chunks.map((c) => c.fullKl_T!)) }),
-  };
+  const reference = fullKlTo && { decoder: fullKlTo, hidden_TD: noGrad(() => hiddenOf(fullKlTo)) };
+  return scoreHidden({
+    decoder,
+    hidden_TD,
+    targets_T: tensor(targets, undefined, { dtype: 'int64', device }),
+    temperature: temperature === 0 ? 1 : temperature,
+    entropyGradient,
+    reference,
+  });
 }
-
-/** log softmax(logits / temperature): `[T, V]`. */
-function distribution(decoder: Decoder, hidden_TD: Tensor, temperature: number): Tensor {
-  const logits_TV = decoder.logits(hidden_TD);
-  return (temperature === 1 ? logits_TV : logits_TV.div(temperature)).logSoftmax(-1);
-}
-
-/** What is between needs to outlive the scope only for a gradient. */
-const scoped = (hasGradient: boolean, compute: () => Tensor): Tensor =>
-  hasGradient ? compute() : tidy(compute);

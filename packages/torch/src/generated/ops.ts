@@ -271,8 +271,8 @@ export const matmul = bind('aten::matmul', 'aten::matmul(Tensor self, Tensor oth
 /** Product of two matrices. `aten::mm(Tensor self, Tensor mat2) -> Tensor` */
 export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor') as (self: Tensor, mat2: Tensor) => Tensor;
 
-/** input × weightᵀ + bias. `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
-export const linear = bind('aten::linear', 'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
+/** input × weightᵀ + bias, by the faster of MKL and oneDNN. `grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
+export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
 
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;

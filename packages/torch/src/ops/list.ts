@@ -107,7 +107,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Multiplying
   matmul: ['aten::matmul', 'Matrix product, batched over leading dimensions.'],
   mm: ['aten::mm', 'Product of two matrices.'],
-  linear: ['aten::linear', 'input × weightᵀ + bias.'],
+  linear: ['grpo::linear', 'input × weightᵀ + bias, by the faster of MKL and oneDNN.'],
 
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],

@@ -25,7 +25,11 @@ export const assignmentFlags: Readonly<Record<string, AssignmentFlag>> = {
   'train-batch-size': value(undefined, 'N', 'Completions of an update: objective.minibatches follows'),
   'epochs-per-rollout-batch': value(undefined, 'N', 'objective.iterations'),
   'gradient-accumulation-steps': value(undefined, 'N', 'train.microBatchTokens follows'),
-  'loss-type': value('objective.loss', 'NAME', 'objective.loss: no_baseline, reinforce_with_baseline or grpo_clip'),
+  'loss-type': value(
+    'objective.loss',
+    'NAME',
+    'objective.loss: no_baseline, reinforce_with_baseline or grpo_clip',
+  ),
   cliprange: same('objective.clipLow', 'RANGE'),
   'use-std-normalization': {
     type: 'boolean',

@@ -20,7 +20,8 @@ function read(line: string, preset = 'cs336') {
       env: {},
       flags: mergedLayer([{ entries: new Map([['preset', named]]), problems: [] }, layer]),
       settings: ['model=m', 'task.data=d.jsonl', ...settings].filter(
-        (one) => !(one === 'model=m' && flags['model-path']) && !(one === 'task.data=d.jsonl' && flags['data-path']),
+        (one) =>
+          !(one === 'model=m' && flags['model-path']) && !(one === 'task.data=d.jsonl' && flags['data-path']),
       ),
     });
   const { layer, notes } = translate(flags, resolve);

@@ -19,8 +19,14 @@ describe('the sizes of the assignment', () => {
     [{}, { prompts: 32, minibatches: 1, iterations: 1 }],
     [{ trainBatch: 64 }, { prompts: 32, minibatches: 4, iterations: 1 }],
     [{ accumulation: 128 }, { prompts: 32, minibatches: 1, iterations: 1, microBatch: 2 }],
-    [{ rolloutBatch: 64, trainBatch: 64, accumulation: 32 }, { prompts: 8, microBatch: 2 }],
-    [{ trainBatch: 128, epochs: 3 }, { minibatches: 2, iterations: 3 }],
+    [
+      { rolloutBatch: 64, trainBatch: 64, accumulation: 32 },
+      { prompts: 8, microBatch: 2 },
+    ],
+    [
+      { trainBatch: 128, epochs: 3 },
+      { minibatches: 2, iterations: 3 },
+    ],
   ])('%j become ours', (sizes, ours) => {
     const read = readSizes({ ...usual, ...sizes });
     expect(read).toMatchObject(ours);
@@ -39,7 +45,10 @@ describe('the sizes of the assignment', () => {
     [{ trainBatch: 96 }, /updates of whole groups of 8\. These work: 8, 16, 32, 64, 128, 256\./],
     [{ trainBatch: 4 }, /whole groups of 8\. These work: 8, 16/],
     [{ trainBatch: 300 }, /These work: 8, 16/],
-    [{ trainBatch: 1024 }, /is 4 times a rollout of 256.* is 1\. Read as 4 epochs of 256: --epochs-per-rollout-batch 4\./],
+    [
+      { trainBatch: 1024 },
+      /is 4 times a rollout of 256.* is 1\. Read as 4 epochs of 256: --epochs-per-rollout-batch 4\./,
+    ],
     [{ trainBatch: 1024, epochs: 2 }, /--epochs-per-rollout-batch is 2\. Read as 4 epochs/],
     [{ accumulation: 100 }, /does not divide --train-batch-size 256\. These work: 16, 32, 64, 128\./],
   ])('%j are answered with the numbers that work', (sizes, message) => {

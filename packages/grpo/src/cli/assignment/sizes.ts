@@ -48,7 +48,10 @@ export function readSizes(sizes: AssignmentSizes): OurSizes {
 }
 
 /** Completions of one of our updates. */
-function updateOf({ rolloutBatch, group, trainBatch, epochs }: AssignmentSizes): { update: number; note?: string } {
+function updateOf({ rolloutBatch, group, trainBatch, epochs }: AssignmentSizes): {
+  update: number;
+  note?: string;
+} {
   const working = divisors(rolloutBatch).filter((n) => n % group === 0);
   if (working.includes(trainBatch)) return { update: trainBatch };
   const times = trainBatch / rolloutBatch;

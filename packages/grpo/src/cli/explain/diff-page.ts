@@ -14,7 +14,11 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
       : [
           [
             colors.bold('What is minimized'),
-            ...formula.flatMap((line) => [`  ${line.symbol}`, ...side(a, one(line.a)), ...side(b, one(line.b))]),
+            ...formula.flatMap((line) => [
+              `  ${line.symbol}`,
+              ...side(a, one(line.a)),
+              ...side(b, one(line.b)),
+            ]),
           ],
         ]),
     ...(settings.length === 0
@@ -30,10 +34,12 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
             ]),
           ],
         ]),
-    ...([
-      [a, unsupported.a],
-      [b, unsupported.b],
-    ] as const)
+    ...(
+      [
+        [a, unsupported.a],
+        [b, unsupported.b],
+      ] as const
+    )
       .filter(([, list]) => list.length > 0)
       .map(([name, list]) => [
         colors.bold(`What the original of ${name} has and this has not`),

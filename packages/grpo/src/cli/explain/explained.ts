@@ -6,7 +6,13 @@ import { inertBecause } from '../../config/inert.js';
 import { type Key, keys } from '../../config/keys.js';
 import { citation, isOfPreset } from '../../config/layer-preset.js';
 import { nearest } from '../../config/nearest.js';
-import { isPreset, PRESET_NAMES, type Preset, presets, type Unsupported } from '../../config/presets/index.js';
+import {
+  isPreset,
+  PRESET_NAMES,
+  type Preset,
+  presets,
+  type Unsupported,
+} from '../../config/presets/index.js';
 import type { Config } from '../../config/schema.js';
 import { type Caution, cautionsOf } from '../../config/unsound.js';
 import { type Formula, formulaOf } from './formula.js';
@@ -51,9 +57,12 @@ export function askedBy(word: string): Asked {
   if (isPreset(word)) return { preset: word };
   if (/\.ya?ml$/i.test(word) || existsSync(word)) return { file: word };
   const names = [DEFAULTS, ...PRESET_NAMES];
-  throw new UsageError(`'${word}' is no preset, and no file. The nearest preset is ${nearest(word, names)}.`, {
-    hint: `Presets: ${names.join(', ')}.`,
-  });
+  throw new UsageError(
+    `'${word}' is no preset, and no file. The nearest preset is ${nearest(word, names)}.`,
+    {
+      hint: `Presets: ${names.join(', ')}.`,
+    },
+  );
 }
 
 /** Explains a preset, a file, or the defaults, with settings of the command line over it. */
@@ -77,7 +86,9 @@ export function explain({ preset, file, settings = [] }: Asked): Explained {
     formula: formulaOf(config),
     reading: readingOf(config),
     cautions: cautionsOf(config),
-    settings: keys.filter((key) => matters(key, config)).map((key) => settingOf(key, config, sourceOf(key.path))),
+    settings: keys
+      .filter((key) => matters(key, config))
+      .map((key) => settingOf(key, config, sourceOf(key.path))),
     unsupported: base?.unsupported ?? [],
   };
 }

@@ -62,8 +62,13 @@ describe('the formula', () => {
       const symbols = new Set(where.map(({ symbol }) => symbol));
       const used = loss.join(' ').match(/[ACHKNTcdmrβτφ](ᵢₜ|ᵢₛ|ᵢ|ₘ)?|\|oᵢ\|/gu) ?? [];
       // Words, and what the line of another symbol explains.
-      const explained = used.filter((symbol) => !/^[cdmr]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol));
-      expect(explained.filter((symbol) => !symbols.has(symbol)), `${name}: ${loss.join(' ')}`).toEqual([]);
+      const explained = used.filter(
+        (symbol) => !/^[cdmr]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol),
+      );
+      expect(
+        explained.filter((symbol) => !symbols.has(symbol)),
+        `${name}: ${loss.join(' ')}`,
+      ).toEqual([]);
     }
   });
 
@@ -77,11 +82,23 @@ describe('the formula', () => {
 
   it.each([
     [[], '(Rᵢ − mean R of its group) / (std R of its group + 0.0001); 0 for a group of equal rewards'],
-    [['advantage.scale=none', 'advantage.whiten=true'], 'Rᵢ − mean R of its group; 0 for a group of equal rewards; then standardized over the batch'],
-    [['advantage.ddof=0', 'advantage.epsilon=0', 'advantage.clip=2'], '(Rᵢ − mean R of its group) / (std R of its group (by n)); 0 for a group of equal rewards; then bounded to ± 2'],
-    [['advantage.scale=batch', 'advantage.flat=drop'], '(Rᵢ − mean R of its group) / (std R of the batch + 0.0001); a group of equal rewards is left out'],
+    [
+      ['advantage.scale=none', 'advantage.whiten=true'],
+      'Rᵢ − mean R of its group; 0 for a group of equal rewards; then standardized over the batch',
+    ],
+    [
+      ['advantage.ddof=0', 'advantage.epsilon=0', 'advantage.clip=2'],
+      '(Rᵢ − mean R of its group) / (std R of its group (by n)); 0 for a group of equal rewards; then bounded to ± 2',
+    ],
+    [
+      ['advantage.scale=batch', 'advantage.flat=drop'],
+      '(Rᵢ − mean R of its group) / (std R of the batch + 0.0001); a group of equal rewards is left out',
+    ],
     [['advantage.baseline=none', 'advantage.scale=none'], 'Rᵢ'],
-    [['advantage.combine=normalize_then_sum'], 'Σₖ wₖ (Rᵢ − mean R of its group) / (std R of its group + 0.0001), R of reward k alone; then standardized over the batch; 0 for a group of equal rewards'],
+    [
+      ['advantage.combine=normalize_then_sum'],
+      'Σₖ wₖ (Rᵢ − mean R of its group) / (std R of its group + 0.0001), R of reward k alone; then standardized over the batch; 0 for a group of equal rewards',
+    ],
   ])('says how advantages are made of %s', (settings, text) => {
     expect(meaning('Aᵢ', ...settings)).toBe(text);
   });

@@ -84,7 +84,12 @@ export function formulaOf(config: Config): Formula {
       { symbol: 'Rᵢ', text: rewardText(config) },
       ...policyMeanings(config),
       ...maskMeanings(config),
-      ...(kl.beta > 0 ? [{ symbol: k, text: klText(config) }, { symbol: 'β', text: betaText(config) }] : []),
+      ...(kl.beta > 0
+        ? [
+            { symbol: k, text: klText(config) },
+            { symbol: 'β', text: betaText(config) },
+          ]
+        : []),
       ...(hasBonus ? entropyMeanings(config) : []),
       { symbol: 'π', text: scored(config) },
     ],
@@ -178,7 +183,9 @@ function maskMeanings({ objective, entropy, correction }: Config): Meaning[] {
   const gap = level === 'token' ? 'π_old(oᵢₜ) / π_sampler(oᵢₜ)' : 'Πₜ π_old(oᵢₜ) / π_sampler(oᵢₜ)';
   const outside = action === 'mask' ? ', 0 outside of' : ' bounded to';
   return [
-    ...(conditions.length > 0 ? [{ symbol: 'mᵢₜ', text: `1 where ${conditions.join(' and ')}; else 0` }] : []),
+    ...(conditions.length > 0
+      ? [{ symbol: 'mᵢₜ', text: `1 where ${conditions.join(' and ')}; else 0` }]
+      : []),
     ...(level === 'off'
       ? []
       : [{ symbol: level === 'token' ? 'cᵢₜ' : 'cᵢ', text: `${gap}${outside} ${bounds.join(' … ')}` }]),

@@ -29,7 +29,8 @@ export function klText({ kl }: Config): string {
 
 /** The weight of the KL, and how it changes. */
 export function betaText({ kl }: Config): string {
-  const { beta, control, target, band, up, down, rate, least, most, window, warmupSteps, warmup, kindKey } = kl;
+  const { beta, control, target, band, up, down, rate, least, most, window, warmupSteps, warmup, kindKey } =
+    kl;
   const bounds = `within ${decimal(least)} … ${most === undefined ? '∞' : decimal(most)}`;
   const measured = window > 1 ? `the median KL of ${window} steps` : 'the KL';
   const aim = target === undefined ? 'the target' : decimal(target);

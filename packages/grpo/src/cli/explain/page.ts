@@ -1,6 +1,7 @@
 /** What `explain` prints. */
-import { wrap } from '../text-layout.js';
+
 import { colors } from '../colors.js';
+import { wrap } from '../text-layout.js';
 import type { Explained, Setting } from './explained.js';
 import type { Formula } from './formula.js';
 import { decimal } from './number.js';

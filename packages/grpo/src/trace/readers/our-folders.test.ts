@@ -18,13 +18,7 @@ const record = (step: number): StepRecord => ({
   rewards: { names: ['right'], values: Float64Array.of(1, 0), totals: Float64Array.of(1, 0) },
 });
 
-const settings = [
-  'task.data=a.jsonl',
-  'model=m',
-  'kl.beta=0.1',
-  'rollout.group=4',
-  'objective.clipHigh=0.3',
-];
+const settings = ['task.data=a.jsonl', 'model=m', 'kl.beta=0.1', 'rollout.group=4', 'objective.clipHigh=0.3'];
 const config = JSON.stringify(
   configRecord(resolveConfig({ command: 'train', settings, env: {} }), {
     versions: { grpo: '0.1.0' },

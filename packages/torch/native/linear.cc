@@ -1,0 +1,99 @@
+// grpo::linear: like aten::linear, whose float32 products are MKL's. On processors that are not Intel's, MKL leaves
+// half of their speed unused, and oneDNN, which libtorch has as well, does not: there forward and backward are oneDNN's.
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include "handle.h"
+
+namespace grpo {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool isIntel() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  // MKL and this choice are x86 matters.
+  return true;
+#endif
+}
+
+// Not in every libtorch, and not in one without oneDNN.
+const c10::optional<c10::OperatorHandle>& oneDnnLinear() {
+  static const c10::optional<c10::OperatorHandle> handle = [] {
+    auto found = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
+    return found && !isIntel() && at::globalContext().userEnabledMkldnn() ? c10::optional<c10::OperatorHandle>(*found) : c10::nullopt;
+  }();
+  return handle;
+}
+
+bool fits(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  const bool plain = x.device().is_cpu() && weight.device().is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat;
+  const bool sized = x.dim() == 2 && weight.dim() == 2 && x.numel() > 0 && weight.numel() > 0 && x.size(1) == weight.size(1);
+  const bool biased = !bias || !bias->defined() || (bias->device().is_cpu() && bias->scalar_type() == at::kFloat && bias->dim() == 1 && bias->size(0) == weight.size(0));
+  return oneDnnLinear() && plain && sized && biased;
+}
+
+// x × weightᵀ + bias
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias = {}) {
+  torch::jit::Stack stack;
+  stack.reserve(6);
+  stack.emplace_back(x);
+  stack.emplace_back(weight);
+  stack.emplace_back(bias);
+  stack.emplace_back("none");
+  stack.emplace_back(c10::List<c10::optional<at::Scalar>>());
+  stack.emplace_back("");
+  oneDnnLinear()->callBoxed(stack);
+  return std::move(stack[0]).toTensor();
+}
+
+at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  return fits(x, weight, bias) ? product(x, weight, bias) : at::linear(x, weight, bias);
+}
+
+struct Linear : torch::autograd::Function<Linear> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    context->save_for_backward({x, weight});
+    context->saved_data["biased"] = bias && bias->defined();
+    return product(x, weight, bias);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const auto& [x, weight] = std::tie(saved[0], saved[1]);
+    const auto& dy = gradients[0];
+    at::Tensor dx, dw, db;
+    // A graph of the backward pass takes operators that have derivatives.
+    const auto times = at::GradMode::is_enabled() ? [](const at::Tensor& a, const at::Tensor& b) { return a.mm(b.t()); }
+                                                  : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
+    if (context->needs_input_grad(0)) dx = times(dy, weight.t());
+    if (context->needs_input_grad(1)) dw = times(dy.t(), x.t());
+    if (context->saved_data["biased"].toBool() && context->needs_input_grad(2)) db = dy.sum(0);
+    return {dx, dw, db};
+  }
+};
+
+at::Tensor differentiable(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  return fits(x, weight, bias) ? Linear::apply(x, weight, bias) : at::linear(x, weight, bias);
+}
+
+}  // namespace
+
+// Once a process, however often the addon is loaded.
+void registerLinear() {
+  if (c10::Dispatcher::singleton().findSchema({"grpo::linear", ""})) return;
+  static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);
+  library.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
+  library.impl("linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(at::linear)));
+  library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
+  library.impl("linear", torch::dispatch(c10::DispatchKey::AutogradCPU, TORCH_FN(differentiable)));
+}
+
+}  // namespace grpo
