@@ -18,7 +18,9 @@ const WITHOUT_ENGINE = [
   'rewards/',
   'tasks/',
   'cli/main.ts',
+  'cli/commands/diff.ts',
   'cli/commands/env.ts',
+  'cli/commands/explain.ts',
   'cli/commands/fetch.ts',
   'cli/commands/setup.ts',
 ];

@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 describe('without libtorch', () => {
-  it.each(['--help', '--version', 'train --help', 'setup --help'])('grpo %s works', async (line) => {
+  it.each(['--help', '--version', 'train --help', 'setup --help', 'explain dapo', 'diff dapo grpo-dual'])('grpo %s works', async (line) => {
     expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
   });
 

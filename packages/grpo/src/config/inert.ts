@@ -175,7 +175,7 @@ const inert: readonly Inert[] = [
     key: 'correction.level',
     beside: ['objective.oldLogprobs'],
     because: ({ objective: { oldLogprobs } }) =>
-      oldLogprobs === 'sampler' ? 'the old log-probs are the sampler's own, so every weight is 1' : undefined,
+      oldLogprobs === 'sampler' ? "the old log-probs are the sampler's own, so every weight is 1" : undefined,
   },
   ...['action', 'min', 'max'].map(
     (key): Inert => ({

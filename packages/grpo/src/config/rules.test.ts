@@ -142,9 +142,9 @@ const cases: Case[] = [
     [...OWN, 'groups.replay=8', 'objective.oldLogprobs=recompute'],
   ],
   [
-    /a loss without a ratio cannot tell/,
-    [...REPLAY, 'objective.loss=reinforce_with_baseline'],
-    [...REPLAY, 'objective.ratio=sequence'],
+    /and reinforce does not compare with it/,
+    [...REPLAY, 'objective.policy=reinforce'],
+    [...REPLAY, 'objective.loss=gspo'],
   ],
   [
     /for replayed groups is gone\. Use kl\.place=loss/,
@@ -194,7 +194,7 @@ const cases: Case[] = [
   ],
   ...(['train', 'sft'] as const).map(
     (command): Case => [
-      /cannot fall from (optimizer|sft)\.learningRate=0\.0000?1 to 0\.001/,
+      /cannot fall from (optimizer|sft)\.learningRate=0\.00000?1 to 0\.001/,
       [...OWN, 'optimizer.schedule=cosine', 'optimizer.minLearningRate=1e-3'],
       [...OWN, 'optimizer.schedule=cosine', 'optimizer.minLearningRate=1e-7'],
       command,

@@ -171,10 +171,10 @@ export const rules: readonly Rule[] = [
         : undefined,
   },
   {
-    keys: ['groups.replay', 'objective.ratio', 'objective.module'],
-    check: ({ groups, objective: { ratio, module } }) =>
-      groups.replay > 0 && ratio === 'none' && module === undefined
-        ? 'replayed groups were sampled by an earlier policy, and a loss without a ratio cannot tell. Use objective.ratio=token or sequence.'
+    keys: ['groups.replay', 'objective.policy', 'objective.module'],
+    check: ({ groups, objective: { policy, module } }) =>
+      groups.replay > 0 && policy === 'reinforce' && module === undefined
+        ? 'replayed groups were sampled by an earlier policy, and reinforce does not compare with it. Use a loss with a ratio, such as objective.loss=grpo.'
         : undefined,
   },
   {

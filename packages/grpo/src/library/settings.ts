@@ -7,6 +7,7 @@ import {
   objectLayer,
   type ResolvedConfig,
   recordLayer,
+  requireSamePreset,
   resolveConfig,
   UsageError,
 } from '../config/index.js';
@@ -15,7 +16,7 @@ import type { Task } from '../tasks/task.js';
 
 type Section<Name extends keyof ConfigInput> = NonNullable<ConfigInput[Name]>;
 
-type Common = Pick<ConfigInput, 'seed' | 'device' | 'dtype' | 'threads' | 'rollout' | 'eval'>;
+type Common = Pick<ConfigInput, 'preset' | 'seed' | 'device' | 'dtype' | 'threads' | 'rollout' | 'eval'>;
 
 /** Settings of `train`, nested as in a YAML file; each has a default. `npx grpo train --help` tells what they do. */
 export type TrainSettings = Common &
@@ -81,7 +82,9 @@ export function resolveRun(
     settingsLayer(verb, settings, code),
     objectLayer(nameOf(verb), { model, output }),
   ];
-  return resolveConfig({ command: verb, layers, code });
+  const resolved = resolveConfig({ command: verb, layers, code });
+  if (resume && output !== undefined) requireSamePreset(output, resolved);
+  return resolved;
 }
 
 /** Keys of the configuration that have a place of their own among the options. */

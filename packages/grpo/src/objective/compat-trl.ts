@@ -2,7 +2,7 @@
  * TRL's numbers where ours depart from them on purpose:
  * - the entropy bonus is a mean over the micro-batch, so that a split changes it (ours: over the update)
  * - up to 1.10 `luspo` averages over padding too, once a choice makes its terms differ from token to token
- * - up to 1.10 token means divide by the tokens of the whole rollout (see `update.tokens`, which the trainer gives)
+ * - token means divide by the mean count of the rollout's updates, up to 1.10 by their sum (see `update.tokens`)
  * - equal rewards that are no dyadic fractions leak small advantages of one sign (see `advantage.ts`)
  */
 import { tokenWeights, type UpdateSize } from './aggregation.js';

@@ -41,14 +41,17 @@ describe("losses against TRL's code, in float64", () => {
         expect(furthest(entropies, packed(c.expectedEntropyGradient, c))).toBeLessThan(1e-10);
       }
       if (input.settings.policy === 'gmpo') return;
-      for (const [name, { sum, of }] of Object.entries(metrics.means))
-        expect([name, sum / Math.max(of, 1)]).toEqual([
-          name,
-          expect.closeTo(c.expectedMetrics[name] ?? 0, 7),
-        ]);
-      for (const [name, value] of Object.entries({ ...metrics.least, ...metrics.most }))
-        if (Number.isFinite(value))
-          expect([name, value]).toEqual([name, expect.closeTo(c.expectedMetrics[name]!, 7)]);
+      const means = Object.entries(metrics.means).map(([name, { sum, of }]) => [name, sum / Math.max(of, 1)]);
+      const ours: [string, number][] = Object.entries({
+        ...Object.fromEntries(means),
+        ...metrics.least,
+        ...metrics.most,
+      });
+      // Not all of ours are TRL's.
+      for (const [name, value] of ours.filter(
+        ([name, value]) => name in c.expectedMetrics && Number.isFinite(value),
+      ))
+        expect([name, value]).toEqual([name, expect.closeTo(c.expectedMetrics[name]!, 7)]);
     });
   });
 });

@@ -18,7 +18,8 @@ import { Rows } from './rows.js';
  */
 export const composedLoss = ((given: LossInput) => {
   const rows = new Rows(given.lengths, given.mask, given.logprobs_T);
-  const input = trainedOnly(given, rows);
+  // TRL up to 1.10 let padding in.
+  const input = given.settings.compat === 'trl-1.10' ? given : trainedOnly(given, rows);
   const { logprobs_T, oldLogprobs_T, entropyCoefficient, settings } = input;
   const ratio = ratioOf(settings.ratio, logprobs_T, oldLogprobs_T, rows);
   const correction_T = correctionOf(input, rows);

@@ -95,7 +95,12 @@ function backward(tokens: HiddenTokens, scores: TokenScores, normalizers_T: Tens
     );
     hidden_TD.backward(cat(parts));
     // A tied head has the embedding's gradient already.
-    if (head.requiresGrad) head.grad = headGradient_DV.t().contiguous().add_(head.grad ?? 0).to(head.dtype);
+    if (head.requiresGrad)
+      head.grad = headGradient_DV
+        .t()
+        .contiguous()
+        .add_(head.grad ?? 0)
+        .to(head.dtype);
   });
 }
 
@@ -151,5 +156,7 @@ function logitsOf(
 
 /** log q of the reference over the vocabulary. */
 function referenceOf({ reference, temperature }: HiddenTokens, chunk: Chunk): Tensor {
-  return logitsOf({ ...reference!, temperature }, chunk).logSoftmax(-1);
+  const logits_CV = logitsOf({ ...reference!, temperature }, chunk);
+  // As the policy's, so that equal weights give a KL of exactly 0.
+  return logits_CV.sub_(logits_CV.logsumexp([-1], true));
 }

@@ -69,9 +69,14 @@ export async function accumulateGradients(
 function updateSize({ rollout, prompts }: UpdateBatch, { objective }: Config): UpdateSize {
   const { trained, masks_B } = rollout;
   const members = membersOf(trained, prompts);
-  // Up to 1.10 TRL counted the tokens of all updates of a rollout.
-  const counted = objective.compat === 'trl-1.10' ? masks_B : members.map((b) => masks_B[b]!);
-  return { completions: members.length, tokens: counted.reduce((total, mask) => total + sum(mask), 0) };
+  const tokensOf = (masks: readonly Uint8Array[]) => masks.reduce((total, mask) => total + sum(mask), 0);
+  const tokens = {
+    // TRL divides each update by the mean of all of the rollout, and did by their sum up to 1.10.
+    trl: () => (tokensOf(masks_B) * members.length) / masks_B.length,
+    'trl-1.10': () => tokensOf(masks_B),
+    ours: () => tokensOf(members.map((b) => masks_B[b]!)),
+  };
+  return { completions: members.length, tokens: tokens[objective.compat ?? 'ours']() };
 }
 
 /** Forward and backward pass of one micro-batch; returns its share of the update's loss. */

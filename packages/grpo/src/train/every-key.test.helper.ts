@@ -44,7 +44,8 @@ const FILES: Readonly<Record<string, string>> = {
   // Every second group is flat.
   'coarse.mjs': reward('Math.floor(i / 3) % 2 === 0 ? 0.2 : Math.sin(i + text.length)'),
   'flat.mjs': reward('0.2'),
-  'failing.mjs': 'export default ({ completions }) => completions.map((_, i) => (i === 0 ? Number.NaN : i % 2));\n',
+  'failing.mjs':
+    'export default ({ completions }) => completions.map((_, i) => (i === 0 ? Number.NaN : i % 2));\n',
   'loss.mjs': 'export default ({ logprobs_T }) => ({ loss: logprobs_T.mean().neg() });\n',
 };
 
@@ -108,9 +109,7 @@ export async function leftBy(
 
 function train(command: TrainingCommand, session: Session, asked: unknown[]) {
   if (command === 'sft') return trainSft(session);
-  return command === 'expert'
-    ? trainExpert(session, watched(asked))
-    : trainGrpo(session, watched(asked));
+  return command === 'expert' ? trainExpert(session, watched(asked)) : trainGrpo(session, watched(asked));
 }
 
 /** The standard stages, with a sampler whose log-probs are not quite the trainer's, and a note of what each batch is. */
@@ -146,8 +145,6 @@ function filesOf(run: string): Record<string, string> {
 function hash(content: Buffer, name: string): string {
   // Tensors that another test's collection frees are counted too.
   const stable =
-    name === 'metrics.jsonl'
-      ? content.toString('utf8').replace(/"live_(tensors|bytes)":\d+/g, '')
-      : content;
+    name === 'metrics.jsonl' ? content.toString('utf8').replace(/"live_(tensors|bytes)":\d+/g, '') : content;
   return createHash('sha256').update(stable).digest('hex');
 }

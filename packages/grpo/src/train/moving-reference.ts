@@ -54,6 +54,7 @@ export class MovingReference implements Disposable {
     for (const [name, master] of this.masters)
       if (this.decoder.parameters.get(name) !== master) master.dispose();
   }
+
   /** Puts the masters into the decoder. */
   #apply(): void {
     noGrad(() => {

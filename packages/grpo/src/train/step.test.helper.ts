@@ -75,6 +75,10 @@ export function rewarding(of: (b: number, completion: Completion) => number): St
   };
 }
 
+/** Rewards of groups of four that differ, but for the groups that `isFlat` names. */
+export const flatWhere = (isFlat: (p: number) => boolean) =>
+  rewarding((b) => (isFlat(Math.floor(b / 4)) ? 0.2 : Math.sin(3 * b)));
+
 /** Rewards that differ within every group. */
 export const spreadRewards = rewarding((b) => Math.sin(3 * b));
 

@@ -58,7 +58,9 @@ const sideOf = (setting: Setting | undefined): Side =>
   setting && { value: setting.value, unit: setting.unit, source: setting.source };
 
 function formulaLinesOf({ formula: { loss, where } }: Explained): Map<string, string> {
-  return new Map([['L', loss.join(' ')], ...where.map(({ symbol, text }) => [symbol, text] as const)]);
+  // A ratio or KL of tokens is compared with one of completions.
+  const meanings = where.map(({ symbol, text }) => [symbol.replace(/ₜ$/u, ''), text] as const);
+  return new Map([['L', loss.join(' ')], ...meanings]);
 }
 
 /** Of both, in the order of the first, then of the second. */

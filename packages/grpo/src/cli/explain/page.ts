@@ -10,7 +10,7 @@ import { decimal } from './number.js';
 export function explainedPage(explained: Explained, width: number): string {
   const { name, summary, formula, reading, cautions, settings, unsupported } = explained;
   const sections = [
-    [`${colors.bold(name)}${summary === undefined ? '' : `: ${summary}`}`],
+    [colors.bold(name), ...(summary === undefined ? [] : hanging('', `${summary}.`, 2, width))],
     [title('What is minimized'), ...formulaLines(formula, width)],
     [title('How to read it'), ...reading.flatMap((line) => bullet(line, width))],
     ...(cautions.length === 0
