@@ -39,7 +39,7 @@ const controlledBy = (control: Config['kl']['control'], key: string): Inert => (
     kl.control === control ? undefined : `control=${kl.control} does not use it. It is for ${control}`,
 });
 
-const inert: readonly Inert[] = [
+export const inert: readonly Inert[] = [
   only('clipLow', ['clip', 'gmpo'], 'does not clip'),
   only('clipHigh', ['clip', 'gmpo'], 'does not clip'),
   only('delta', ['clip'], 'has no second bound'),
@@ -212,5 +212,3 @@ export function inertBecause(path: string, config: Config): string | undefined {
     .map(({ because }) => because(config))
     .find(Boolean);
 }
-
-export { inert };

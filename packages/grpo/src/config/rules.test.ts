@@ -247,16 +247,32 @@ const cases: Case[] = [
     [...OWN, 'optimizer.schedule=linear'],
     /schedule=constant does not fall/,
   ),
-  ...['clipLow=0.1', 'clipHigh=0.3', 'delta=4', 'cap=4', 'slopePositive=2', 'slopeNegative=2'].map((setting) =>
-    inert(`objective.${setting}`, REINFORCE, [...OWN, `objective.policy=${USER_OF[setting.split('=')[0]!]}`], /policy=reinforce/),
+  ...['clipLow=0.1', 'clipHigh=0.3', 'delta=4', 'cap=4', 'slopePositive=2', 'slopeNegative=2'].map(
+    (setting) =>
+      inert(
+        `objective.${setting}`,
+        REINFORCE,
+        [...OWN, `objective.policy=${USER_OF[setting.split('=')[0]!]}`],
+        /policy=reinforce/,
+      ),
   ),
   ...['vespoPositive', 'vespoNegative'].map((key) =>
     inert(`objective.${key}=[1, 1]`, OWN, [...OWN, 'objective.policy=vespo'], /It is for vespo/),
   ),
-  inert('objective.clipLow=0.4', [...OWN, 'objective.policy=cispo'], [...OWN, 'objective.loss=gmpo'], /does not clip/),
+  inert(
+    'objective.clipLow=0.4',
+    [...OWN, 'objective.policy=cispo'],
+    [...OWN, 'objective.loss=gmpo'],
+    /does not clip/,
+  ),
   inert('objective.ratio=sequence', REINFORCE, OWN, /takes no ratio/),
   inert('objective.ratio=sequence', [...OWN, 'objective.loss=gmpo'], OWN, /takes no ratio/),
-  inert('objective.oldLogprobs=recompute', REINFORCE, [...REINFORCE, 'correction.level=token'], /does not compare/),
+  inert(
+    'objective.oldLogprobs=recompute',
+    REINFORCE,
+    [...REINFORCE, 'correction.level=token'],
+    /does not compare/,
+  ),
   inert('objective.normalizer=9', OWN, [...OWN, 'objective.loss=dr_grpo'], /divides by no constant/),
   inert('advantage.scale=batch', GDPO, OWN, /always divides by the deviation of the group/),
   ...['epsilon=1', 'floor=1'].map((setting) =>

@@ -22,7 +22,9 @@ export const configSchema = z.strictObject({
   preset: z
     .enum(PRESET_NAMES)
     .optional()
-    .describe('Published training settings to begin from; whatever else is given wins. grpo explain NAME shows them. None when not given'),
+    .describe(
+      'Published training settings to begin from; whatever else is given wins. grpo explain NAME shows them. None when not given',
+    ),
   model: z
     .string()
     .min(1)

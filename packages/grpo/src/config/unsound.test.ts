@@ -10,12 +10,28 @@ const MANY = ['objective.iterations=2', 'objective.oldLogprobs=recompute'];
 /** Settings that bring a sentence, and the least change that takes it away. */
 const cases: [why: RegExp, unsound: string[], sound: string[]][] = [
   [/gradient of k1 in the loss/, ['kl.beta=0.1', 'kl.estimator=k1'], ['kl.beta=0.1']],
-  [/gradient of k1 in the loss/, ['kl.beta=0.1', 'kl.estimator=k1'], ['kl.beta=0.1', 'kl.estimator=k1', 'kl.place=reward']],
-  [/only k1 gives the gradient/, ['kl.beta=0.1', 'kl.place=reward'], ['kl.beta=0.1', 'kl.place=reward', 'kl.estimator=k1']],
+  [
+    /gradient of k1 in the loss/,
+    ['kl.beta=0.1', 'kl.estimator=k1'],
+    ['kl.beta=0.1', 'kl.estimator=k1', 'kl.place=reward'],
+  ],
+  [
+    /only k1 gives the gradient/,
+    ['kl.beta=0.1', 'kl.place=reward'],
+    ['kl.beta=0.1', 'kl.place=reward', 'kl.estimator=k1'],
+  ],
   [/variance explodes/, ['kl.beta=0.1', 'kl.level=sequence_sum'], ['kl.beta=0.1', 'kl.level=sequence_mean']],
   [/long completions weigh more/, ['objective.ratio=sequence'], ['objective.loss=gspo']],
-  [/long completions weigh more/, ['objective.ratio=sequence', 'objective.aggregation=constant'], ['objective.loss=luspo']],
-  [/no longer the one that sampled/, ['objective.loss=reinforce_sum', 'objective.iterations=2'], ['objective.loss=reinforce_sum']],
+  [
+    /long completions weigh more/,
+    ['objective.ratio=sequence', 'objective.aggregation=constant'],
+    ['objective.loss=luspo'],
+  ],
+  [
+    /no longer the one that sampled/,
+    ['objective.loss=reinforce_sum', 'objective.iterations=2'],
+    ['objective.loss=reinforce_sum'],
+  ],
   [/truncated or penalized/, ['rollout.topP=0.9'], ['rollout.topP=1']],
   [/truncated or penalized/, ['rollout.repetitionPenalty=1.3'], []],
   [/pushed the same way/, ['advantage.flat=raw'], ['advantage.flat=drop']],

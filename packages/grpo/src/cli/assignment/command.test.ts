@@ -20,10 +20,24 @@ beforeAll(async () => {
   const flags = [
     ...['--n-grpo-steps', '3', '--eval-steps', '2', '--rollout-batch-size', '8', '--train-batch-size', '16'],
     ...['--epochs-per-rollout-batch', '2', '--group-size', '4', '--gradient-accumulation-steps', '8'],
-    ...['--loss-type', 'grpo_clip', '--cliprange', '0.1', '--model-path', MODEL, '--save-dir', 'checkpoints/grpo'],
+    ...[
+      '--loss-type',
+      'grpo_clip',
+      '--cliprange',
+      '0.1',
+      '--model-path',
+      MODEL,
+      '--save-dir',
+      'checkpoints/grpo',
+    ],
     ...['--data-path', 'train.jsonl', '--val-data-path', 'test.jsonl', '--sampling-max-tokens', '6'],
   ];
-  const settings = ['task.prompt=short.prompt', 'checkpoint.every=2', 'checkpoint.keep=1', 'eval.before=false'];
+  const settings = [
+    'task.prompt=short.prompt',
+    'checkpoint.every=2',
+    'checkpoint.keep=1',
+    'eval.before=false',
+  ];
   run = await grpo(dir, 'train', '--preset', 'cs336', ...flags, ...settings);
 }, 60_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -51,7 +65,10 @@ describe('grpo train --preset cs336', () => {
       'train.steps': { value: 3, source: '--n-grpo-steps' },
       'objective.iterations': { value: 2, source: '--epochs-per-rollout-batch' },
       'objective.oldLogprobs': { value: 'recompute', source: '--epochs-per-rollout-batch' },
-      'optimizer.learningRate': { value: 1e-5, source: 'preset cs336 (CS336 assignment 5, grpo_train_loop.py)' },
+      'optimizer.learningRate': {
+        value: 1e-5,
+        source: 'preset cs336 (CS336 assignment 5, grpo_train_loop.py)',
+      },
       'rollout.topP': { value: 1, source: 'preset cs336 (CS336 assignment 5, handout section 7)' },
     });
   });

@@ -13,7 +13,7 @@ import { explainedPage } from './page.js';
 import { UNITS } from './units.js';
 
 const settingsOf = (name: string) => explain(askedBy(name)).settings;
-const valueOf = (name: string, key: string) => settingsOf(name).find((one) => one.key === key)?.value;
+const valueIn = (name: string, key: string) => settingsOf(name).find((one) => one.key === key)?.value;
 const diff = (a: string, b: string) => differences(explain(askedBy(a)), explain(askedBy(b)));
 
 describe('explain', () => {
@@ -47,9 +47,26 @@ describe('explain', () => {
     });
   });
 
-  it('names units of keys that there are', () => {
-    const paths = new Set(keys.map(({ path }) => path));
-    expect(Object.keys(UNITS).filter((path) => !paths.has(path))).toEqual([]);
+  it('knows what every number counts', () => {
+    const numbers = keys.filter(
+      ({ path, schema }) => readsKey('explain', path) && /number|integer/.test(schema.type ?? ''),
+    );
+    const plain = numbers.map(({ path }) => path).filter((path) => UNITS[path] === undefined);
+    expect(plain).toEqual([
+      ...[
+        'seed',
+        'rollout.temperature',
+        'rollout.repetitionPenalty',
+        'objective.clipLow',
+        'objective.clipHigh',
+      ],
+      ...['objective.delta', 'objective.cap', 'objective.slopePositive', 'objective.slopeNegative'],
+      ...['advantage.clip', 'kl.up', 'kl.down', 'kl.least', 'kl.most', 'entropy.least', 'entropy.most'],
+      ...['correction.min', 'correction.max', 'optimizer.beta1', 'optimizer.beta2', 'optimizer.epsilon'],
+      ...['optimizer.maxGradNorm', 'eval.temperature'],
+    ]);
+    const paths = numbers.map(({ path }) => path);
+    expect(Object.keys(UNITS).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   it('takes files and settings, and prints JSON', async () => {
@@ -61,7 +78,11 @@ describe('explain', () => {
     expect(page.out).toMatch(/rollout\.topP = 0\.9 of the probability {2}\[run\.yaml:3\]/);
     expect(page.out).toMatch(/objective\.clipLow = 0\.0003 {2}\[preset gspo \(GSPO .*section 5\.1\)\]/);
     const json = JSON.parse((await grpo(folder, 'explain', '--json', 'r1')).out);
-    expect(json).toMatchObject({ name: 'r1', formula: { loss: expect.any(Array) }, cautions: expect.any(Array) });
+    expect(json).toMatchObject({
+      name: 'r1',
+      formula: { loss: expect.any(Array) },
+      cautions: expect.any(Array),
+    });
   });
 
   it.each([
@@ -80,24 +101,89 @@ describe('explain', () => {
 describe('diff', () => {
   /** Where the early runs contradict one another, and TRL: key, and the value of each. */
   it.each<[key: string, values: Record<string, unknown>]>([
-    ['optimizer.learningRate', { argen: 3.2e-6, 'rookworld-manual': 1e-6, 'rookworld-head': 1e-7, 'grpo-dual': 3e-6, quick: 1e-5, cs336: 1e-5, 'trl-1': 1e-6 }],
-    ['kl.beta', { argen: 0.1, 'rookworld-manual': 0.1, 'rookworld-head': 0.005, 'grpo-dual': 0.05, quick: 0.1, cs336: 0, 'trl-0.17': 0.04, 'trl-1': 0 }],
-    ['kl.control', { argen: 'fixed', 'rookworld-head': 'adaptive', 'grpo-dual': 'lagrangian', cs336: undefined }],
-    ['kl.estimator', { argen: 'k3', 'rookworld-manual': 'k1', 'rookworld-head': 'full', 'grpo-dual': 'k3', quick: 'k1', cs336: undefined }],
-    ['kl.level', { argen: 'token', 'rookworld-manual': 'sequence_mean', 'grpo-dual': 'sequence_mean', quick: 'sequence_sum' }],
+    [
+      'optimizer.learningRate',
+      {
+        argen: 3.2e-6,
+        'rookworld-manual': 1e-6,
+        'rookworld-head': 1e-7,
+        'grpo-dual': 3e-6,
+        quick: 1e-5,
+        cs336: 1e-5,
+        'trl-1': 1e-6,
+      },
+    ],
+    [
+      'kl.beta',
+      {
+        argen: 0.1,
+        'rookworld-manual': 0.1,
+        'rookworld-head': 0.005,
+        'grpo-dual': 0.05,
+        quick: 0.1,
+        cs336: 0,
+        'trl-0.17': 0.04,
+        'trl-1': 0,
+      },
+    ],
+    [
+      'kl.control',
+      { argen: 'fixed', 'rookworld-head': 'adaptive', 'grpo-dual': 'lagrangian', cs336: undefined },
+    ],
+    [
+      'kl.estimator',
+      {
+        argen: 'k3',
+        'rookworld-manual': 'k1',
+        'rookworld-head': 'full',
+        'grpo-dual': 'k3',
+        quick: 'k1',
+        cs336: undefined,
+      },
+    ],
+    [
+      'kl.level',
+      {
+        argen: 'token',
+        'rookworld-manual': 'sequence_mean',
+        'grpo-dual': 'sequence_mean',
+        quick: 'sequence_sum',
+      },
+    ],
     ['advantage.epsilon', { argen: 1e-4, 'rookworld-manual': 1e-4, cs336: 1e-6, quick: undefined }],
     ['advantage.clip', { 'rookworld-head': 2, 'grpo-dual': 5, cs336: undefined }],
     ['advantage.whiten', { quick: true, argen: false }],
     ['advantage.flatBelow', { 'grpo-dual': 0.01, cs336: 0 }],
-    ['objective.policy', { argen: 'clip', 'rookworld-manual': 'reinforce', 'grpo-dual': 'clip', quick: 'reinforce', cs336: 'reinforce', 'cs336-offpolicy': 'clip' }],
+    [
+      'objective.policy',
+      {
+        argen: 'clip',
+        'rookworld-manual': 'reinforce',
+        'grpo-dual': 'clip',
+        quick: 'reinforce',
+        cs336: 'reinforce',
+        'cs336-offpolicy': 'clip',
+      },
+    ],
     ['objective.clipLow', { argen: 0.2, 'grpo-dual': 0.1, 'cs336-offpolicy': 0.2, quick: undefined }],
     ['objective.ratio', { argen: 'token', 'grpo-dual': 'sequence' }],
-    ['objective.aggregation', { 'trl-0.17': 'micro_token_mean', 'rookworld-manual': 'sequence_mean', quick: 'sum', 'trl-1': 'token_mean' }],
+    [
+      'objective.aggregation',
+      {
+        'trl-0.17': 'micro_token_mean',
+        'rookworld-manual': 'sequence_mean',
+        quick: 'sum',
+        'trl-1': 'token_mean',
+      },
+    ],
     ['rollout.temperature', { argen: 0.9, 'rookworld-manual': 0.5, 'grpo-dual': 0.75, quick: 0.8, cs336: 1 }],
     ['rollout.topP', { argen: 1, 'rookworld-manual': 0.9, 'grpo-dual': 0.9, quick: 0.95, cs336: 1 }],
-    ['entropy.coefficient', { argen: 0, 'rookworld-manual': 0, 'rookworld-head': 0.005, 'grpo-dual': 0.2, quick: 0 }],
+    [
+      'entropy.coefficient',
+      { argen: 0, 'rookworld-manual': 0, 'rookworld-head': 0.005, 'grpo-dual': 0.2, quick: 0 },
+    ],
   ])('answers with %s', (key, values) => {
-    for (const [name, value] of Object.entries(values)) expect(valueOf(name, key), name).toEqual(value);
+    for (const [name, value] of Object.entries(values)) expect(valueIn(name, key), name).toEqual(value);
     const [a, ...others] = Object.keys(values);
     for (const b of others) {
       const found = diff(a!, b).settings.find((one) => one.key === key);
@@ -114,7 +200,9 @@ describe('diff', () => {
       expect(text).toMatch(/whether the pad token is the end token/);
       expect(text).toMatch(/no failure becomes a number/);
     }
-    expect(explain(askedBy('trl-1')).reading.join(' ')).toMatch(/L is about 0 in value: .* gradient is not 0/);
+    expect(explain(askedBy('trl-1')).reading.join(' ')).toMatch(
+      /L is about 0 in value: .* gradient is not 0/,
+    );
     expect(explain(askedBy('argen')).unsupported.map(({ what }) => what)).toContain(
       'a reward of 0.5 for what is no text',
     );

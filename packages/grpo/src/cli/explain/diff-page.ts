@@ -28,8 +28,8 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
             colors.bold('Settings'),
             ...settings.flatMap((difference) => [
               `  ${difference.key}`,
-              ...side(a, valueOf(difference.a)),
-              ...side(b, valueOf(difference.b)),
+              ...side(a, valueText(difference.a)),
+              ...side(b, valueText(difference.b)),
               ...hanging('', meaning(difference, a, b), left, width).map((line) => colors.dim(line)),
             ]),
           ],
@@ -49,7 +49,7 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function valueOf(side: Difference['a']): string {
+function valueText(side: Difference['a']): string {
   if (!side) return '— (no effect here)';
   const unit = side.unit === undefined || side.value === undefined ? '' : ` ${side.unit}`;
   return `${shown(side.value)}${unit}  [${side.source}]`;

@@ -40,10 +40,16 @@ export const argen: Preset = {
       what: 'kl_beta_end, beta_schedule, target_kl, minimum_lr',
       why: 'the script set them and its trainer never read them: β and the schedule were those above',
     },
-    { what: 'a reward of 0.5 for what is no text', why: 'a reward that fails stops the run, or is dropped (onRewardError)' },
+    {
+      what: 'a reward of 0.5 for what is no text',
+      why: 'a reward that fails stops the run, or is dropped (onRewardError)',
+    },
     { what: 'pad token = end token', why: 'a batch has no padding' },
     { what: 'prompts cut at 768 tokens', why: 'prompts are never cut' },
-    { what: 'bf16 arithmetic over float32 weights', why: 'dtype=bfloat16 keeps the weights so, with float32 masters' },
+    {
+      what: 'bf16 arithmetic over float32 weights',
+      why: 'dtype=bfloat16 keeps the weights so, with float32 masters',
+    },
     { what: 'early stopping on the evaluation', why: 'a run has train.steps steps' },
   ],
 };

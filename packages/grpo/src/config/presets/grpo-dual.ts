@@ -41,9 +41,18 @@ export const grpoDual: Preset = {
   unsupported: [
     { what: 'one β a task', why: 'it needs a field of your rows that tells the task: kl.kindKey=FIELD' },
     { what: 'LoRA, rank 8', why: 'all weights are trained' },
-    { what: 'a task of its own for half of each batch', why: 'a run has one task; each group is compared within itself anyway' },
-    { what: 'rewards bounded to ± 1', why: 'rewards are taken as they are; a reward of your own can bound them' },
-    { what: 'rewards divided by a moving deviation', why: 'dividing all rewards of a group changes nothing once they are divided by their deviation' },
+    {
+      what: 'a task of its own for half of each batch',
+      why: 'a run has one task; each group is compared within itself anyway',
+    },
+    {
+      what: 'rewards bounded to ± 1',
+      why: 'rewards are taken as they are; a reward of your own can bound them',
+    },
+    {
+      what: 'rewards divided by a moving deviation',
+      why: 'dividing all rewards of a group changes nothing once they are divided by their deviation',
+    },
     { what: 'the repetition penalty on the prompt', why: 'penalties look at generated tokens only' },
     { what: 'gradients of the tasks projected where they conflict', why: 'a run has one task' },
     { what: 'an entropy bonus of the wrong sign', why: 'entropy.coefficient raises the entropy' },

@@ -6,7 +6,7 @@ import { cispo, dapo, drGrpo, gspo, r1, rloo } from './papers.js';
 import type { Preset } from './preset.js';
 import { quick } from './quick.js';
 import { rookworldA, rookworldHead, rookworldManual } from './rookworld.js';
-import { trl017, trl1 } from './trl.js';
+import { trl1, trl017 } from './trl.js';
 
 export type { Cited, Preset, Unsupported } from './preset.js';
 

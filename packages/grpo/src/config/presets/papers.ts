@@ -35,7 +35,10 @@ export const r1: Preset = {
     }),
   },
   unsupported: [
-    { what: 'maximum length 65,536 after step 8,200', why: 'rollout.maxNewTokens is one number for the whole run' },
+    {
+      what: 'maximum length 65,536 after step 8,200',
+      why: 'rollout.maxNewTokens is one number for the whole run',
+    },
     { what: 'minibatches of outputs drawn at random', why: 'minibatches are of whole groups' },
   ],
 };
@@ -67,9 +70,7 @@ export const dapo: Preset = {
       'objective.oldLogprobs': 'recompute',
     }),
   },
-  unsupported: [
-    { what: 'evaluation at top-p 0.7', why: 'evaluation samples with rollout.topP' },
-  ],
+  unsupported: [{ what: 'evaluation at top-p 0.7', why: 'evaluation samples with rollout.topP' }],
 };
 
 export const drGrpo: Preset = {
@@ -117,7 +118,10 @@ export const cispo: Preset = {
     }),
   },
   unsupported: [
-    { what: 'several updates a rollout, of a number that is not given', why: 'objective.minibatches stays 1; with more the cap has an effect' },
+    {
+      what: 'several updates a rollout, of a number that is not given',
+      why: 'objective.minibatches stays 1; with more the cap has an effect',
+    },
     { what: 'the last projection in float32', why: 'it has the dtype of the weights' },
   ],
 };
@@ -137,6 +141,9 @@ export const rloo: Preset = {
     ...cited(`${RLOO}, experiments with 2 and 4 completions`, { 'rollout.group': 4 }),
   },
   unsupported: [
-    { what: 'batches of 512 that serve two updates', why: 'rollout.prompts and objective.minibatches keep their defaults: the model decides what fits' },
+    {
+      what: 'batches of 512 that serve two updates',
+      why: 'rollout.prompts and objective.minibatches keep their defaults: the model decides what fits',
+    },
   ],
 };

@@ -13,7 +13,15 @@ const resolved = (preset: string, ...settings: string[]) =>
 describe('presets', () => {
   it('are those that were promised', () => {
     expect(PRESET_NAMES).toEqual([
-      ...['argen', 'rookworld-manual', 'rookworld-head', 'rookworld-a', 'grpo-dual', 'cs336', 'cs336-offpolicy'],
+      ...[
+        'argen',
+        'rookworld-manual',
+        'rookworld-head',
+        'rookworld-a',
+        'grpo-dual',
+        'cs336',
+        'cs336-offpolicy',
+      ],
       ...['trl-0.17', 'trl-1', 'r1', 'dapo', 'dr-grpo', 'gspo', 'cispo', 'rloo', 'quick'],
     ]);
   });
@@ -33,7 +41,9 @@ describe('presets', () => {
   it.each(all)('%s names sources and reasons that say something', (_, { values, unsupported, summary }) => {
     expect(summary).toMatch(/^[A-Z].{20,}[^.]$/);
     for (const { source } of Object.values(values)) {
-      expect(source).toMatch(/^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt)/);
+      expect(source).toMatch(
+        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt)/,
+      );
       expect(source).not.toMatch(/seed \d|spec\//);
     }
     for (const { what, why } of unsupported) expect(Math.min(what.length, why.length)).toBeGreaterThan(2);

@@ -28,9 +28,21 @@ export const quick: Preset = {
     }),
   },
   unsupported: [
-    { what: 'masked diffusion: tokens are filled in, not continued', why: 'our decoder writes from left to right' },
-    { what: 'warm-up of 100 steps, a cosine to 1e-6 over 10,000', why: 'ten steps are over before it begins; the learning rate is constant' },
-    { what: 'log-probs at temperature 1 of what was sampled at 0.8', why: 'log-probs are those of the sampling temperature' },
-    { what: 'groups of identical completions are left out', why: 'they have advantages of 0; advantage.flat=drop leaves them out' },
+    {
+      what: 'masked diffusion: tokens are filled in, not continued',
+      why: 'our decoder writes from left to right',
+    },
+    {
+      what: 'warm-up of 100 steps, a cosine to 1e-6 over 10,000',
+      why: 'ten steps are over before it begins; the learning rate is constant',
+    },
+    {
+      what: 'log-probs at temperature 1 of what was sampled at 0.8',
+      why: 'log-probs are those of the sampling temperature',
+    },
+    {
+      what: 'groups of identical completions are left out',
+      why: 'they have advantages of 0; advantage.flat=drop leaves them out',
+    },
   ],
 };

@@ -45,8 +45,14 @@ export const rookworldManual: Preset = {
   unsupported: [
     MASTERS,
     PADDING,
-    { what: 'a reward of −0.5 where scoring fails, −1 in evaluation', why: 'a failure never becomes a number (onRewardError)' },
-    { what: 'dropout in the policy’s pass', why: 'our decoder has none; it is what made log-probs differ from the reference at step 1' },
+    {
+      what: 'a reward of −0.5 where scoring fails, −1 in evaluation',
+      why: 'a failure never becomes a number (onRewardError)',
+    },
+    {
+      what: 'dropout in the policy’s pass',
+      why: 'our decoder has none; it is what made log-probs differ from the reference at step 1',
+    },
   ],
 };
 
@@ -94,8 +100,14 @@ export const rookworldHead: Preset = {
       why: 'kl.control compares the KL itself: β × KL moves with β, and chases itself',
     },
     { what: 'another sampler for task A: temperature 1, top-p 0.98', why: 'all prompts are sampled alike' },
-    { what: 'deviations bounded below at 0.05 in the first step', why: 'advantage.floor is one number for the whole run' },
-    { what: 'text [GENERATION_FAILED] with reward −1', why: 'a failure never becomes a number (onRewardError)' },
+    {
+      what: 'deviations bounded below at 0.05 in the first step',
+      why: 'advantage.floor is one number for the whole run',
+    },
+    {
+      what: 'text [GENERATION_FAILED] with reward −1',
+      why: 'a failure never becomes a number (onRewardError)',
+    },
     MASTERS,
     PADDING,
   ],

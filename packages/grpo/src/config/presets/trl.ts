@@ -36,7 +36,9 @@ const always = (source: string) => ({
     seed: 42,
   }),
   ...cited(`${source}: ${BATCHES}, num_generations 8`, { 'rollout.prompts': 1, 'objective.minibatches': 1 }),
-  ...cited(`${source}: the ratio is taken to the log-probs themselves`, { 'objective.oldLogprobs': 'detach' }),
+  ...cited(`${source}: the ratio is taken to the log-probs themselves`, {
+    'objective.oldLogprobs': 'detach',
+  }),
 });
 
 export const trl017: Preset = {
