@@ -74,6 +74,24 @@ export const commandInfos = [
     keys: 'generate',
   },
   {
+    name: 'merge',
+    summary: 'Add a LoRA adapter to its model, and write that as a model of its own',
+    usage: 'merge ADAPTER FOLDER [--base MODEL] [--dtype NAME]',
+    flags: {
+      base: {
+        type: 'string',
+        value: 'MODEL',
+        help: 'The model that is adapted; the one that the adapter names when not given',
+      },
+      dtype: {
+        type: 'string',
+        value: 'NAME',
+        help: "float32 or bfloat16; that of the model's weights when not given",
+      },
+    },
+    operands: true,
+  },
+  {
     name: 'bench',
     summary: 'Time GRPO steps on random weights, stage by stage: needs no model and no data',
     usage: 'bench [--model NAME] [--prompts N] [--group N] [--prompt-len N] [--completion-len N] [...]',
@@ -183,6 +201,7 @@ const modules: Record<Name, () => Promise<{ run: Run }>> = {
   fetch: () => import('./commands/fetch.js'),
   doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
+  merge: () => import('./commands/merge.js'),
   bench: () => import('./commands/bench.js'),
   demo: () => import('./commands/demo.js'),
 };

@@ -28,7 +28,7 @@ const TRAINING = [
 
 /** Keys, or whole sections, that each command reads; `!` takes one out again. */
 const READS: Record<ConfigCommand, readonly string[]> = {
-  train: [...MODEL, 'output', 'task', 'rewards', ...TRAINING],
+  train: [...MODEL, 'output', 'task', 'rewards', 'lora', ...TRAINING],
   explain: ['preset', 'seed', 'dtype', ...TRAINING],
   sft: [
     ...MODEL,
@@ -36,6 +36,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'task',
     'rewards',
     'sft',
+    'lora',
     'optimizer',
     '!optimizer.learningRate',
     'train.microBatchTokens',
@@ -54,14 +55,15 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'expert',
     'sft.batchSize',
     'sft.learningRate',
+    'lora',
     'optimizer',
     '!optimizer.learningRate',
     'train.microBatchTokens',
     'eval',
     'checkpoint',
   ],
-  eval: [...MODEL, 'task', 'rewards', ...DECODE, 'eval', '!eval.every', '!eval.before'],
-  generate: [...MODEL, 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
+  eval: [...MODEL, 'lora.adapter', 'task', 'rewards', ...DECODE, 'eval', '!eval.every', '!eval.before'],
+  generate: [...MODEL, 'lora.adapter', 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
   demo: ['seed', 'device', 'threads', 'output'],
 };
 

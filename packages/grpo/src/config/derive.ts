@@ -41,6 +41,10 @@ export function derive(
       ),
       clipHigh: fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow'),
     },
+    lora:
+      parsed.lora.rank > 0
+        ? { ...parsed.lora, alpha: fill('lora.alpha', parsed.lora.alpha, 2 * parsed.lora.rank, 'lora.rank') }
+        : parsed.lora,
     advantage: {
       ...advantage,
       baseline: byLoss('advantage.baseline', advantage.baseline, parts.baseline ?? 'group'),

@@ -1,5 +1,6 @@
 /** Settings that have no effect beside others: given by hand they are refused, and `explain` leaves them out. */
 import type { Config } from './schema.js';
+import { usesLora } from './sections/lora.js';
 
 interface Inert {
   key: string;
@@ -159,6 +160,29 @@ export const inert: readonly Inert[] = [
         adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
     }),
   ),
+  ...['alpha', 'targets'].map(
+    (key): Inert => ({
+      key: `lora.${key}`,
+      beside: ['lora.rank'],
+      because: ({ lora: { rank, adapter } }) =>
+        rank === 0 && adapter === undefined
+          ? 'with lora.rank=0 there are no adapters, all weights are trained'
+          : undefined,
+    }),
+  ),
+  ...['rank', 'alpha', 'targets'].map(
+    (key): Inert => ({
+      key: `lora.${key}`,
+      beside: ['lora.adapter'],
+      because: ({ lora: { adapter } }) =>
+        adapter === undefined ? undefined : 'the adapter in lora.adapter has its own',
+    }),
+  ),
+  {
+    key: 'lora.dropout',
+    beside: ['lora.rank', 'lora.adapter'],
+    because: (config) => (usesLora(config) ? undefined : 'there are no adapters. Give lora.rank too'),
+  },
   {
     key: 'optimizer.minLearningRate',
     beside: ['optimizer.schedule'],

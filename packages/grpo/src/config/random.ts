@@ -73,3 +73,6 @@ export function permutation(length: number, seed: number, ...keys: number[]): nu
   }
   return order;
 }
+
+/** A seed for a generator with a state, by the same rule. */
+export const seedOf = (seed: number, ...keys: number[]): number => uniform(seed, ...keys) * 2 ** 53;

@@ -2,6 +2,7 @@ import { basename, extname } from 'node:path';
 import type { ConfigCommand } from './command-keys.js';
 import { inert, usesOldPolicy } from './inert.js';
 import type { Config, RewardModule } from './schema.js';
+import { usesLora } from './sections/lora.js';
 
 /** What a rule looks at beside the configuration. */
 export interface RuleContext {
@@ -217,6 +218,20 @@ export const rules: readonly Rule[] = [
     check: ({ kl: { place }, advantage: { combine } }) =>
       place === 'reward' && combine === 'normalize_then_sum'
         ? 'each reward is divided by its own deviation, the KL too, and its weight would have no effect. Use kl.place=loss.'
+        : undefined,
+  },
+  {
+    keys: ['lora.dropout'],
+    check: ({ lora: { dropout } }, { command }) =>
+      command === 'train' && dropout > 0
+        ? 'GRPO compares the log-probs of its updates with those of the sampler, which leaves nothing out: ratios would not be 1 where nothing has changed. Take it out; it is for sft and expert.'
+        : undefined,
+  },
+  {
+    keys: ['kl.referenceEvery', 'kl.referenceMix', 'lora.rank', 'lora.adapter'],
+    check: (config) =>
+      usesLora(config) && config.kl.referenceEvery > 0 && config.kl.referenceMix < 1
+        ? 'a mean of two adapters is not the adapter of the mean, so a reference with adapters can only become the policy. Use kl.referenceMix=1.'
         : undefined,
   },
   {

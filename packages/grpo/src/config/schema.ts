@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PRESET_NAMES } from './presets/index.js';
 import { rewardsList, taskSection } from './sections/data.js';
 import { groupsSection } from './sections/groups.js';
+import { loraSection } from './sections/lora.js';
 import { count, positiveCount } from './sections/numbers.js';
 import {
   advantageSection,
@@ -66,6 +67,7 @@ export const configSchema = z.strictObject({
   kl: klSection.prefault({}),
   entropy: entropySection.prefault({}),
   correction: correctionSection.prefault({}),
+  lora: loraSection.prefault({}),
   optimizer: optimizerSection.prefault({}),
   train: trainSection.prefault({}),
   eval: evalSection.prefault({}),

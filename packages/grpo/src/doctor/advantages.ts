@@ -1,14 +1,8 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
 import type { Declared, StepRecord } from '../trace/index.js';
 import { once } from './once.js';
-import { type Groups, groupsOf, isFlat, largest, moments } from './statistics.js';
-
-/** A way to turn rewards into advantages. */
-export interface Recipe {
-  scale: 'group' | 'batch' | 'none';
-  epsilon: number;
-  ddof: 0 | 1;
-}
+import { PLAIN, type Recipe, type Rewards, recompute } from './recompute/advantage.js';
+import { type Groups, groupsOf, largest, moments } from './statistics.js';
 
 /** What explains the recorded advantages. */
 export type Explanation =
@@ -24,11 +18,10 @@ export type Explanation =
 
 /** Rewards of a step, and what was made of them. */
 interface Rewarded {
-  totals: Float64Array;
+  rewards: Rewards;
   advantages: Float64Array;
   promptOf: Int32Array;
   declared: Declared;
-  rewards?: StepRecord['rewards'];
 }
 
 /** Relative to max(1, |A|): sums in another order. */
@@ -43,16 +36,27 @@ const EPSILONS = [1e-4, 1e-6, 1e-8, 0];
 export const explanationOf = once(
   ({ rewards, advantages, completions, declared }: StepRecord): Explanation =>
     explain({
-      totals: rewards!.totals!,
+      rewards: columnsOf(rewards!),
       advantages: advantages!,
       promptOf: completions!.prompt!,
       declared: declared!,
-      rewards,
     }),
 );
 
+/** The columns of the rewards, where they are there as a whole. */
+function columnsOf({ totals, values, weights = [] }: NonNullable<StepRecord['rewards']>): Rewards {
+  const B = totals!.length;
+  const isWhole = values?.length === weights.length * B;
+  return {
+    totals: totals!,
+    columns: isWhole ? weights.map((_, k) => values.subarray(k * B, (k + 1) * B)) : [],
+    weights: isWhole ? weights : [],
+  };
+}
+
 /** The first of the known ways that gives the recorded advantages. */
-function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded): Explanation {
+function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explanation {
+  const { totals } = rewards;
   const groups = groupsOf(promptOf);
   const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantageClip) =>
     groups.every((group) => {
@@ -60,7 +64,7 @@ function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded):
         group.map((b) => totals[b]!),
         declared,
       );
-      const skipped = isSkipped(group, totals, advantages);
+      const skipped = declared.flatBelow === undefined && isSkipped(group, totals, advantages);
       return group.every((b) => {
         const value = clipped(expected[b]!, bound);
         return (
@@ -68,25 +72,23 @@ function explain({ totals, advantages, promptOf, declared, rewards }: Rewarded):
         );
       });
     });
+  const made = (way: Recipe, of: Groups = groups) => recompute(rewards, of, way);
   const ways = recipes(declared);
-  if (ways.some((way) => fits(recompute(totals, groups, way)))) return { kind: 'declared' };
-  if (declared.scaleRewards === undefined && rewards && fits(normalizedSums(totals, groups, rewards)))
-    return { kind: 'declared' };
+  if (ways.some((way) => fits(made(way)))) return { kind: 'declared' };
   const most = largest(advantages.map(Math.abs));
-  if (ways.some((way) => fits(recompute(totals, groups, way), TOLERANCE, most)))
-    return { kind: 'clipped', bound: most };
+  if (ways.some((way) => fits(made(way), TOLERANCE, most))) return { kind: 'clipped', bound: most };
   // Rewards in other blocks: [p1, p2, p1, p2] read as [p1, p1, p2, p2].
   const others = [interleaved(totals.length, groups) ?? [], ...shifted(totals.length, groups)];
-  if (others.some((other) => other.length > 0 && ways.some((way) => fits(recompute(totals, other, way)))))
+  if (others.some((other) => other.length > 0 && ways.some((way) => fits(made(way, other)))))
     return { kind: 'other grouping' };
-  if (fits(whitened(totals, groups)) || (groups.length > 1 && fits(whitened(totals, [[...totals.keys()]]))))
+  if (fits(whitened(rewards, groups)) || (groups.length > 1 && fits(whitened(rewards, [[...totals.keys()]]))))
     return { kind: 'batch whitening' };
   const isRaw = (b: number) =>
     Math.abs(advantages[b]! - totals[b]!) <= 1e-6 * Math.max(1, Math.abs(totals[b]!));
   const raw = groups.filter((group) => group.every(isRaw) && group.some((b) => totals[b] !== 0));
   if (raw.length > 0) return { kind: 'raw rewards', completions: raw.flat() };
   // Small ε differ by less than the tolerance would tell apart.
-  const recipe = recipes({}).find((way) => fits(recompute(totals, groups, way), 1e-6));
+  const recipe = recipes({}).find((way) => fits(made(way), 1e-6));
   return recipe ? { kind: 'recipe', recipe } : { kind: 'nothing' };
 }
 
@@ -101,56 +103,38 @@ export function roundingOf(
   return noise / ((deviation || 0) + Math.max(advantageEpsilon, 1e-6));
 }
 
-/** Every recipe that the declaration leaves open. */
-function recipes({ scaleRewards, advantageEpsilon, advantageDdof }: Declared): Recipe[] {
+/** Every recipe that the declaration leaves open; of what only we declare, what is usual elsewhere. */
+function recipes(declared: Declared): Recipe[] {
+  const { scaleRewards, advantageEpsilon, advantageDdof, combine } = declared;
   const scales = scaleRewards === undefined ? (['group', 'batch', 'none'] as const) : [scaleRewards];
   const epsilons = advantageEpsilon === undefined ? EPSILONS : [advantageEpsilon];
   const ddofs =
     advantageDdof === undefined ? ([1, 0] as const) : [advantageDdof === 0 ? (0 as const) : (1 as const)];
-  return scales.flatMap((scale) =>
-    epsilons.flatMap((epsilon) => ddofs.map((ddof): Recipe => ({ scale, epsilon, ddof }))),
+  const fixed: Recipe = {
+    ...PLAIN,
+    baseline: oneOf(declared.baseline, ['group', 'leave_one_out', 'none']),
+    floor: declared.advantageFloor ?? PLAIN.floor,
+    flatBelow: declared.flatBelow ?? PLAIN.flatBelow,
+    flat: oneOf(declared.flat, ['zero', 'drop', 'raw']),
+    whiten: declared.whiten ?? PLAIN.whiten,
+    combine: oneOf(combine, ['sum_then_normalize', 'normalize_then_sum']),
+  };
+  const open = scales.flatMap((scale) =>
+    epsilons.flatMap((epsilon) => ddofs.map((ddof): Recipe => ({ ...fixed, scale, epsilon, ddof }))),
   );
+  // TRL's GDPO declares no scale.
+  return combine === undefined && scaleRewards === undefined
+    ? [...open, { ...fixed, combine: 'normalize_then_sum' }]
+    : open;
 }
 
-/** (reward − mean of the group) / (deviation + ε); 0 for a group of equal rewards and for what was not scored. */
-function recompute(totals: Float64Array, groups: Groups, { scale, epsilon, ddof }: Recipe): Float64Array {
-  const advantages = new Float64Array(totals.length);
-  const batch = moments(totals, ddof).deviation;
-  for (const group of groups) {
-    const rewards = group.map((b) => totals[b]!);
-    if (isFlat(rewards)) continue;
-    const own = moments(rewards, ddof);
-    const divisor = scale === 'none' ? 1 : (scale === 'group' ? own.deviation : batch) + epsilon;
-    for (const b of group) if (!Number.isNaN(totals[b]!)) advantages[b] = (totals[b]! - own.mean) / divisor;
-  }
-  return advantages;
-}
+/** The value where it is one of a list, else the list's first. */
+const oneOf = <T extends string>(value: string | undefined, list: readonly [T, ...T[]]): T =>
+  list.find((one) => one === value) ?? list[0];
 
 /** Centred by group (the whole batch may be one), then centred and scaled over the batch, as in seed 003. */
-function whitened(totals: Float64Array, groups: Groups): Float64Array {
-  const centred = recompute(totals, groups, { scale: 'none', epsilon: 0, ddof: 1 });
-  const { mean, deviation } = moments(centred, 1);
-  return centred.map((value) => (value - mean) / (deviation + 1e-8));
-}
-
-/** Each reward function normalised by group, their weighted sum over the batch: GDPO, TRL's `normalize_then_sum`. */
-function normalizedSums(
-  totals: Float64Array,
-  groups: Groups,
-  { values, weights }: NonNullable<StepRecord['rewards']>,
-): Float64Array {
-  const B = totals.length;
-  const sums = new Float64Array(B);
-  for (const [k, weight] of (weights ?? []).entries()) {
-    const column = values?.subarray(k * B, (k + 1) * B);
-    if (column?.length !== B) continue;
-    const own = recompute(column, groups, { scale: 'group', epsilon: 1e-4, ddof: 1 });
-    for (let b = 0; b < B; b++) sums[b]! += weight * own[b]!;
-  }
-  const scored = sums.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value));
-  const { mean, deviation } = moments(scored, 1);
-  return scored.map((value) => (Number.isNaN(value) ? 0 : (value - mean) / (deviation + 1e-4)));
-}
+const whitened = (rewards: Rewards, groups: Groups): Float64Array =>
+  recompute(rewards, groups, { ...PLAIN, scale: 'none', whiten: true });
 
 /** Groups of every n-th completion, where all groups are of one size. */
 function interleaved(count: number, groups: Groups): number[][] | undefined {

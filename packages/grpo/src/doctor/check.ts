@@ -1,6 +1,6 @@
 /** What a check is: a test of one thing that a right run fulfils, as data with one pure function. */
 
-import type { StepRecord } from '../trace/index.js';
+import type { Declared, StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
 import type { LogView } from './log-view.js';
 import { type Evidence, type Measured, notApplicable, type Outcome } from './outcome.js';
@@ -106,6 +106,14 @@ const STAGE_OF: Partial<Record<Stage, string>> = {
   optimizer: 'update',
 };
 
+/** Why an identity is not asked: a user's own stage is in the place of ours. */
+function replacedBy({ stage, kind }: Pick<Check, 'stage' | 'kind'>, declared?: Declared): string | undefined {
+  const replaced = STAGE_OF[stage];
+  return replaced && kind === 'identity' && declared?.ownStages?.includes(replaced)
+    ? `the standard stage ${replaced}: yours does as it likes`
+    : undefined;
+}
+
 /** Makes a check of a step; its test gets the inputs that it names, all of them present. */
 export function stepCheck<const N extends InputName>(
   check: Omit<StepCheck, 'scope' | 'needs' | 'test'> & {
@@ -119,10 +127,8 @@ export function stepCheck<const N extends InputName>(
     scope: 'step',
     needs,
     test(record) {
-      const replaced = STAGE_OF[check.stage];
-      if (replaced && check.kind === 'identity' && record.declared?.ownStages?.includes(replaced)) {
-        return notApplicable(`the standard stage ${replaced}: yours does as it likes`);
-      }
+      const replaced = replacedBy(check, record.declared);
+      if (replaced !== undefined) return notApplicable(replaced);
       const { given, missing } = inputsOf(record, needs);
       return given ? test(given, record) : notApplicable(...missing);
     },
@@ -180,6 +186,8 @@ export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
     ...check,
     scope: 'log',
     test(log) {
+      const replaced = replacedBy(check, log.declared);
+      if (replaced !== undefined) return notApplicable(replaced);
       const missing = check.needs.filter((name) => !log.has(name));
       return missing.length > 0 ? notApplicable(...missing) : check.test(log);
     },

@@ -1,7 +1,7 @@
 /** The first update of a step: the policy is still the one that sampled. */
 
 import type { StepRecord } from '../trace/index.js';
-import { inputs, membersOf } from './inputs.js';
+import { inputs, membersOf, replayedOf } from './inputs.js';
 import { once, onceOfBoth } from './once.js';
 import { compare, type Gap } from './tolerance.js';
 
@@ -20,6 +20,17 @@ export function firstMasks(record: StepRecord): readonly Uint8Array[] | undefine
   return masks && ofFirstUpdate(record, masks);
 }
 
+/** The same, with nothing of completions that an earlier policy sampled. */
+export const sampledMasks = once((record: StepRecord): readonly Uint8Array[] | undefined => {
+  const masks = firstMasks(record);
+  if (!record.prompts?.replayed?.some((step) => step !== 0)) return masks;
+  const replayed = replayedOf(record);
+  const lengths = inputs.scoredLengths.from(record) ?? inputs.lengths.from(record)!;
+  return membersOf(record, record.updates![0]!).map((b, row) =>
+    replayed(b) ? new Uint8Array(lengths[b]!) : (masks?.[row] ?? new Uint8Array(lengths[b]!).fill(1)),
+  );
+});
+
 type Rows = readonly Float32Array[];
 
 const plainGap = onceOfBoth((a: Rows, b: Rows) => compare(a, b));
@@ -27,14 +38,17 @@ const maskedGap = onceOfBoth((a: Rows, b: Rows) =>
   once((masks: readonly Uint8Array[]) => compare(a, b, masks)),
 );
 
-/** Compares rows of the first update with rows of all completions, over the tokens that enter the loss. */
+/**
+ * Compares rows of the first update with rows of all completions, over the tokens that enter the loss and that the policy
+ * of this step sampled.
+ */
 export function compareFirst(
   record: StepRecord,
   rows: readonly Float32Array[],
   others: readonly Float32Array[],
 ): Gap {
   const chosenOthers = ofFirstUpdate(record, others);
-  const masks = firstMasks(record);
+  const masks = sampledMasks(record);
   return masks ? maskedGap(rows, chosenOthers)(masks) : plainGap(rows, chosenOthers);
 }
 

@@ -100,6 +100,12 @@ export function membersOf(record: StepRecord, update: UpdateRecord): readonly nu
   return lengths ? allOf(lengths) : [];
 }
 
+/** Whether a completion was sampled in an earlier step, by another policy. */
+export function replayedOf({ prompts, completions }: StepRecord): (completion: number) => boolean {
+  const [steps, promptOf] = [prompts?.replayed, completions?.prompt];
+  return steps && promptOf ? (b) => steps[promptOf[b]!] !== 0 : () => false;
+}
+
 const memberLengths = onceOfBoth((members: readonly number[], lengths: Int32Array) =>
   Int32Array.from(members, (b) => lengths[b]!),
 );
@@ -108,7 +114,7 @@ const memberLengths = onceOfBoth((members: readonly number[], lengths: Int32Arra
 export function updateRows(
   record: StepRecord,
   update: UpdateRecord | undefined,
-  key: 'policyLogprobs' | 'entropies' | 'ratios' | 'policyTerms' | 'klTerms' | 'weights',
+  key: 'policyLogprobs' | 'entropies' | 'ratios' | 'policyTerms' | 'klTerms' | 'weights' | 'klWeights',
 ): Float32Array[] | undefined {
   const lengths = record.scored?.lengths ?? record.completions?.lengths;
   if (!update?.[key] || !lengths) return undefined;

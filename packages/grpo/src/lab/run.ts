@@ -7,14 +7,16 @@ import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import { Control } from '../train/control.js';
-import { DataOrder } from '../train/data-order.js';
 import { metricsOf } from '../train/metrics.js';
 import { tokensOf } from '../train/roll-out.js';
+import { MovingReference } from '../train/moving-reference.js';
+import { ReplayStore } from '../train/replay.js';
 import { learningRateAt } from '../train/schedule.js';
 import { samplingOf } from '../train/session.js';
 import { type Stages, stages as standardStages } from '../train/stages.js';
 import { grpoStep, NotFiniteError, type StepResult } from '../train/step.js';
 import { stepRecordOf } from '../train/step-record.js';
+import { Supply } from '../train/supply.js';
 import type { Trainer } from '../train/trainer.js';
 import { type PolicyOptions, policy } from './policy.js';
 import { lettersTask } from './task.js';
@@ -90,14 +92,20 @@ export async function labRun({
       decoder,
     ]))
       owned?.dispose();
+    trainer.movingReference?.[Symbol.dispose]();
     run.close?.();
   }
 }
 
 function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Stages> = {}): Trainer {
+  const { kl, groups, seed } = config;
+  const reference = kl.beta > 0 ? model.decoder.clone() : undefined;
   return {
     model,
-    reference: config.kl.beta > 0 ? model.decoder.clone() : undefined,
+    reference,
+    movingReference: reference && kl.referenceEvery > 0 ? new MovingReference(reference, kl) : undefined,
+    supply: new Supply(task.train, seed),
+    replay: groups.replay > 0 ? new ReplayStore(groups.replay) : undefined,
     task,
     optimizer: new AdamW(model.decoder.parameters, config.optimizer),
     config,
@@ -111,7 +119,6 @@ function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Sta
 
 async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   const { task, config } = trainer;
-  const order = new DataOrder(task.train.length, config.seed);
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
   let tokens = 0;
@@ -123,7 +130,7 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
     entries.push({ step, values });
   };
   for (let i = 0; i < steps; i++) {
-    const problems = order.at(i, config.rollout.prompts).map((p) => task.train[p]!);
+    const problems = trainer.supply!.take(config.rollout.prompts);
     try {
       note(await grpoStep(trainer, problems, i, learningRateAt(config.optimizer, i, steps)), i + 1);
     } catch (error) {

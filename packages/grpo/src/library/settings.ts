@@ -29,6 +29,7 @@ export type TrainSettings = Common &
     | 'kl'
     | 'entropy'
     | 'correction'
+    | 'lora'
     | 'optimizer'
     | 'train'
     | 'checkpoint'
@@ -36,7 +37,7 @@ export type TrainSettings = Common &
 
 /** Settings of `sft`. `npx grpo sft --help` tells what they do. */
 export type SftSettings = Common &
-  Pick<ConfigInput, 'sft' | 'checkpoint'> & {
+  Pick<ConfigInput, 'sft' | 'lora' | 'checkpoint'> & {
     optimizer?: Omit<Section<'optimizer'>, 'learningRate'>;
     train?: Pick<Section<'train'>, 'microBatchTokens'>;
   };
@@ -44,6 +45,7 @@ export type SftSettings = Common &
 /** Settings of `evaluate`. `npx grpo eval --help` tells what they do. */
 export type EvalSettings = Omit<Common, 'eval'> & {
   eval?: Omit<Section<'eval'>, 'every' | 'before'>;
+  lora?: Pick<Section<'lora'>, 'adapter'>;
 };
 
 /** The verbs of the library, by the command that reads the same settings. */

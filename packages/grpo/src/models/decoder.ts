@@ -12,6 +12,7 @@ import {
   tidy,
 } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
+import type { Adapter, Lora } from './lora.js';
 import { type LayerNames, namesOf } from './parameters.js';
 import { Rope, rotate } from './rope.js';
 
@@ -32,6 +33,7 @@ export interface PackedTokens {
 interface Linear {
   weight: Tensor;
   bias: Tensor | null;
+  adapter?: Adapter | undefined;
 }
 
 interface Layer {
@@ -54,17 +56,24 @@ export class Decoder {
   readonly #finalNorm: Linear;
   readonly #head: Tensor;
   readonly #rope: Rope | undefined;
+  /** The weights are another decoder's. */
+  #borrows = false;
 
-  /** @param parameters - by checkpoint name, projections as [out, in]; owned by the decoder from now on */
+  /**
+   * @param parameters - by checkpoint name, projections as [out, in]; owned by the decoder from now on
+   * @param lora - adapters of these projections; owned as well
+   */
   constructor(
     readonly config: DecoderConfig,
     readonly parameters: ReadonlyMap<string, Tensor>,
+    readonly lora?: Lora,
   ) {
     const names = namesOf(config);
     const get = (name: string) => parameters.get(name)!;
     const pair = (name: string): Linear => ({
       weight: get(`${name}.weight`),
       bias: parameters.get(`${name}.bias`) ?? null,
+      adapter: lora?.of(name),
     });
     const layer = (l: LayerNames): Layer => ({
       attentionNorm: pair(l.attentionNorm),
@@ -91,6 +100,11 @@ export class Decoder {
 
   get device(): string {
     return this.#embedding.device;
+  }
+
+  /** What training changes: the adapters where there are some, else all weights. */
+  get trainable(): ReadonlyMap<string, Tensor> {
+    return this.lora?.parameters ?? this.parameters;
   }
 
   /** Hidden states after the final norm: `[N, hiddenSize]`. */
@@ -122,13 +136,25 @@ export class Decoder {
     return noGrad(() =>
       tidy(() => {
         const copies = [...this.parameters].map(([name, p]) => [name, keep(p.detach().clone())] as const);
-        return new Decoder(this.config, new Map(copies));
+        return new Decoder(this.config, new Map(copies), this.lora?.clone());
       }),
     );
   }
 
+  /**
+   * The same weights with other adapters, or none: no second copy, so this decoder must outlive it.
+   *
+   * @param lora - owned by the new decoder
+   */
+  withLora(lora?: Lora): Decoder {
+    const other = new Decoder(this.config, this.parameters, lora);
+    other.#borrows = true;
+    return other;
+  }
+
   dispose(): void {
-    for (const parameter of this.parameters.values()) parameter.dispose();
+    if (!this.#borrows) for (const parameter of this.parameters.values()) parameter.dispose();
+    this.lora?.dispose();
     this.#rope?.dispose();
   }
 
@@ -176,6 +202,7 @@ export class Decoder {
   }
 }
 
-function apply({ weight, bias }: Linear, x: Tensor): Tensor {
-  return linear(x, weight, bias);
+function apply({ weight, bias, adapter }: Linear, x: Tensor): Tensor {
+  const y = linear(x, weight, bias);
+  return adapter ? adapter.addTo(y, x) : y;
 }

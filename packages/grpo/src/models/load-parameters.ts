@@ -5,7 +5,8 @@ import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../forma
 import type { DecoderConfig } from './config.js';
 import { type ParameterSpec, parameterSpecs } from './parameters.js';
 
-const dtypes: Partial<Record<SafetensorsDtype, DType>> = {
+/** The kinds of numbers that weights may be stored as. */
+export const floatTypes: Partial<Record<SafetensorsDtype, DType>> = {
   F64: 'float64',
   F32: 'float32',
   F16: 'float16',
@@ -56,10 +57,10 @@ function match(dir: string, checkpoint: Checkpoint, specs: Map<string, Parameter
     if (source === undefined) throw new UserError(`${dir}: the checkpoint has no tensor '${name}'`, mismatch);
     unused.delete(source);
     const info = checkpoint.info(source);
-    const from = dtypes[info.dtype];
+    const from = floatTypes[info.dtype];
     if (!from) {
       throw new UserError(
-        `${dir}: tensor '${source}' holds ${info.dtype}; weights must be ${Object.keys(dtypes).join(', ')}`,
+        `${dir}: tensor '${source}' holds ${info.dtype}; weights must be ${Object.keys(floatTypes).join(', ')}`,
         { hint: 'quantised checkpoints are not supported: take the one with float weights' },
       );
     }

@@ -7,10 +7,13 @@ import { readWhole } from '../formats/read-file.js';
 import { modelFolder } from '../hub/model-folder.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
-import { parseConfig } from './config.js';
+import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
+import { type DecoderConfig, parseConfig } from './config.js';
 import { Decoder } from './decoder.js';
 import { endIds } from './end-ids.js';
+import { initLora } from './init-lora.js';
 import { loadParameters } from './load-parameters.js';
+import type { Lora } from './lora.js';
 import type { Model } from './model.js';
 
 /** More than any file beside the weights has. */
@@ -26,17 +29,31 @@ const companions = [
   'chat_template.jinja',
 ];
 
+/** Where adapters come from: a folder of PEFT's, or fresh ones. */
+export type LoraSource =
+  | { adapter: string }
+  | { rank: number; alpha: number; targets?: readonly string[] | undefined; seed: number };
+
+export interface LoadOptions {
+  /** What the weights are converted to; as stored when left out. */
+  dtype?: DType;
+  device?: string;
+  /** Adapters on the model; without it there are none, unless the folder is an adapter itself. */
+  lora?: LoraSource;
+}
+
 /**
  * Loads a Hugging Face folder, or `ORG/NAME` from the local Hugging Face cache: `config.json`, safetensors (one file or sharded), tokenizer, chat template.
+ * Of the folder of an adapter, the model that it names, with the adapter.
  *
- * @param options.dtype - what the weights are converted to; as stored when left out
  * @throws UserError: no such folder, an unknown `model_type`, an impossible configuration, a tensor that is missing or
  * has another shape than the configuration says, a tokenizer with more ids than the embedding has rows, no end token.
  * FileError: a missing file. FormatError: a broken file, pickled weights.
  */
-export function loadModel(model: string, options: { dtype?: DType; device?: string } = {}): Model {
+export function loadModel(model: string, options: LoadOptions = {}): Model {
   const dir = modelFolder(model);
   requireFolder(dir);
+  if (isAdapter(dir)) return loadAdapted(dir, options);
   const configFile = join(dir, 'config.json');
   const configJson = readJsonObject(configFile, 'the model configuration');
   const config = parseConfig(configJson, configFile);
@@ -67,8 +84,33 @@ export function loadModel(model: string, options: { dtype?: DType; device?: stri
       .map((name) => [name, readWhole(join(dir, name), 'the file', MAX_COMPANION_BYTES)]),
   );
   // Last, since it takes the longest: what else is wrong with the folder has been said by now.
-  const decoder = new Decoder(config, loadParameters(dir, config, options));
+  const { device = 'cpu', lora: source } = options;
+  const lora = source && openLora(source, config, device, model);
+  const decoder = new Decoder(config, loadParameters(dir, config, options), lora);
   return { decoder, tokenizer, template, endIds: ends, configJson, files };
+}
+
+/** The model that an adapter names, with the adapter. */
+function loadAdapted(adapter: string, options: LoadOptions): Model {
+  const base = baseOf(adapter);
+  const hint = `Where it lies elsewhere: model=MODEL lora.adapter=${adapter}`;
+  const wrong = (problem: string, cause?: unknown) =>
+    new UserError(`${adapter} is an adapter for ${base}: ${problem}`, { hint, cause });
+  if (options.lora) throw wrong('it cannot be the model of another one');
+  let dir: string;
+  try {
+    dir = modelFolder(base);
+  } catch (error) {
+    throw error instanceof UserError ? wrong(error.message, error) : error;
+  }
+  if (isAdapter(dir)) throw wrong('that is an adapter too');
+  return loadModel(base, { ...options, lora: { adapter } });
+}
+
+function openLora(source: LoraSource, config: DecoderConfig, device: string, base: string): Lora {
+  if ('adapter' in source) return loadAdapter(source.adapter, { config, device }, base);
+  const { seed, ...settings } = source;
+  return initLora(config, { ...settings, base }, { seed, device });
 }
 
 function requireFolder(dir: string): void {

@@ -3,6 +3,7 @@ import { type DType, type Tensor, tidy } from '@grpo/torch';
 import { writeFileAtomic } from '../formats/atomic-file.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import { saveAdapter } from './adapter-folder.js';
 import type { Decoder } from './decoder.js';
 import type { Model } from './model.js';
 import { parameterSpecs } from './parameters.js';
@@ -15,14 +16,20 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
 };
 
 /**
- * Writes a model as a Hugging Face folder that transformers and `loadModel` read, weights in the decoder's dtype. Each
- * file appears whole or not at all.
+ * Writes a model as a Hugging Face folder that transformers and `loadModel` read, weights in the decoder's dtype; of a
+ * model with adapters only these, as PEFT reads them. Each file appears whole or not at all.
  *
  * @throws FileError: the system refuses to write.
  */
 export function saveModel(model: Model, dir: string): void {
-  makeFolder(dir);
   const { decoder } = model;
+  if (decoder.lora) saveAdapter(decoder.lora, decoder.config.family, dir);
+  else saveWhole(model, dir);
+}
+
+function saveWhole(model: Model, dir: string): void {
+  const { decoder } = model;
+  makeFolder(dir);
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
   const { torch_dtype: _, ...config } = model.configJson;
   writeFileAtomic(

@@ -73,15 +73,14 @@ export function advantagesOf(
   const groupOf = (b: number) => Math.floor(b / groupSize);
   const flat = whereAll(rewards, groupSize, settings, (group) => isFlat(group, settings));
   const dropped = settings.flat === 'drop' && flat.size < groups.length ? flat : new Set<number>();
-  const isZero = (b: number) =>
-    settings.baseline !== 'none' &&
-    settings.flat !== 'raw' &&
-    flat.has(groupOf(b)) &&
-    // A compatible comparison leaks.
-    !(settings.compat && settings.flatBelow === 0);
+  // Without a baseline nothing is compared.
+  const isReplaced = (b: number) => settings.baseline !== 'none' && flat.has(groupOf(b));
+  // A compatible comparison leaks.
+  const leaks = settings.compat && settings.flatBelow === 0;
+  const isZero = (b: number) => isReplaced(b) && settings.flat !== 'raw' && !leaks;
   const compared = compare(rewards, groupSize, settings).map((advantage, b) => {
     if (isZero(b)) return 0;
-    return settings.flat === 'raw' && flat.has(groupOf(b)) ? totals[b]! : advantage;
+    return isReplaced(b) && settings.flat === 'raw' ? totals[b]! : advantage;
   });
   const isKnown = (b: number) => !Number.isNaN(totals[b]!);
   const counted = compared.map((advantage, b) =>

@@ -84,18 +84,20 @@ function backward(tokens: HiddenTokens, scores: TokenScores, normalizers_T: Tens
   tidy(() => {
     const { decoder, hidden_TD, targets_T } = tokens;
     const { head } = decoder;
-    // Transposed: of the two, this product copies less.
-    const headGradient_DV = zeros([...head.shape].reverse(), { dtype: 'float32', device: head.device });
+    // Transposed: of the two, this product copies less. A frozen head needs none.
+    const headGradient_DV = head.requiresGrad
+      ? zeros([...head.shape].reverse(), { dtype: 'float32', device: head.device })
+      : undefined;
     const parts = chunksOf(targets_T.size(0)).map((chunk) =>
       tidy(() => {
         const gradient_CV = logitGradient(tokens, scores, normalizers_T, chunk).to(head.dtype);
-        headGradient_DV.add_(linear(rowsOf(hidden_TD.detach(), chunk).t(), gradient_CV.t()));
+        headGradient_DV?.add_(linear(rowsOf(hidden_TD.detach(), chunk).t(), gradient_CV.t()));
         return linear(gradient_CV, head.t());
       }),
     );
     hidden_TD.backward(cat(parts));
     // A tied head has the embedding's gradient already.
-    if (head.requiresGrad)
+    if (headGradient_DV)
       head.grad = headGradient_DV
         .t()
         .contiguous()

@@ -20,6 +20,8 @@ export const declaredSchema = z.object({
   loss: z.string().optional(),
   /** What the loss is composed of, in the words of the setting `objective`; of a loss of one's own nothing. */
   policy: z.string().optional(),
+  /** `none`, `token`, `sequence` as in GSPO, `sequence_token`. */
+  ratioLevel: z.string().optional(),
   aggregation: z.string().optional(),
   /** Tokens that the aggregation `constant` divides by. */
   normalizer: real.optional(),
@@ -31,6 +33,8 @@ export const declaredSchema = z.object({
   /** `loss`, or `reward`: taken from the rewards. */
   klPlace: z.string().optional(),
   klBiasCorrected: z.boolean().optional(),
+  /** Bound of the difference of log-probs, in nats. */
+  klClip: real.optional(),
   /** Of the KL a token, where β follows it. */
   klTarget: real.optional(),
   /** Bounds of such a β. */
@@ -46,12 +50,24 @@ export const declaredSchema = z.object({
   delta: real.optional(),
   /** Absolute bound of the ratio in `cispo`. */
   cap: real.optional(),
+  /** Slopes of the gate of `sapo` for advantages above 0, and for the others. */
+  slopePositive: real.optional(),
+  slopeNegative: real.optional(),
+  /** Exponent and decay of the weight of `vespo` for advantages from 0 on, and below. */
+  vespoPositive: z.tuple([real, real]).optional(),
+  vespoNegative: z.tuple([real, real]).optional(),
   /** Share of the tokens that the policy term is kept for, those of highest entropy. */
   topEntropy: real.optional(),
   /** Of the off-policy mask. */
   offPolicyThreshold: real.optional(),
   /** Correction for the sampler: `token` or `sequence`. */
   correction: z.string().optional(),
+  /** `truncate` or `mask`, and the bounds of the weight. */
+  correctionAction: z.string().optional(),
+  correctionMin: real.optional(),
+  correctionMax: real.optional(),
+  /** `trl` or `trl-1.10`: whose numbers are taken where ours depart from them. */
+  compat: z.string().optional(),
   entropyCoefficient: real.optional(),
   scaleRewards: z.enum(['group', 'batch', 'none']).optional(),
   /** `group`, `leave_one_out`, `none`. */
@@ -70,8 +86,6 @@ export const declaredSchema = z.object({
   combine: z.string().optional(),
   /** Advantages are clipped to ± this. */
   advantageClip: real.optional(),
-  /** `token`, or `sequence` as in GSPO. */
-  ratioLevel: z.string().optional(),
   oldLogprobs: z.enum(['detach', 'recompute', 'sampler']).optional(),
   /** Optimizer updates from one rollout. */
   updatesPerRollout: real.optional(),

@@ -134,7 +134,8 @@ const updateSchema = z.object({
   loss: real.optional(),
   /** Parts of the loss: each enters it as coefficient × value. */
   components: z.array(z.object({ name: z.string(), coefficient: real, value: real })).optional(),
-  microBatches: z.object({ executed: count, configured: count }).optional(),
+  /** `sizes`: completions of each that was executed, in the order of `completions`. */
+  microBatches: z.object({ executed: count, configured: count, sizes: z.array(count).optional() }).optional(),
   learningRate: real.optional(),
   /** Of the whole gradient before clipping. */
   gradNorm: real.optional(),

@@ -1,7 +1,15 @@
 /** Whether the arrays of a record fit together. */
 import type { StepRecord, UpdateRecord } from './record.js';
 
-const PER_TOKEN = ['policyLogprobs', 'entropies', 'ratios', 'policyTerms', 'klTerms', 'weights'] as const;
+const PER_TOKEN = [
+  'policyLogprobs',
+  'entropies',
+  'ratios',
+  'policyTerms',
+  'klTerms',
+  'weights',
+  'klWeights',
+] as const;
 
 /** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
 export function shapeProblem(record: StepRecord): string | undefined {
@@ -118,12 +126,21 @@ function updateRules({ scored, completions }: StepRecord, update: UpdateRecord, 
   const expected = update.completions
     ? lengths && [...update.completions].reduce((sum, b) => sum + (lengths[b] ?? 0), 0)
     : total(lengths);
-  return PER_TOKEN.map((key) => ({
-    name: `${name}.${key}`,
-    found: update[key]?.length,
-    of: 'the scored tokens of its completions',
-    expected,
-  }));
+  const sizes = update.microBatches?.sizes;
+  return [
+    ...PER_TOKEN.map((key) => ({
+      name: `${name}.${key}`,
+      found: update[key]?.length,
+      of: 'the scored tokens of its completions',
+      expected,
+    })),
+    {
+      name: `the sum of ${name}.microBatches.sizes`,
+      found: sizes?.reduce((sum, size) => sum + size, 0),
+      of: 'its completions',
+      expected: update.completions?.length ?? lengths?.length,
+    },
+  ];
 }
 
 /** An index of a prompt or completion that is not there, in words. */

@@ -1,5 +1,5 @@
 /**
- * What a run resumes from: `step-N/` is a Hugging Face model folder plus `trainer/`, the optimizer's tensors and the
+ * What a run resumes from: `step-N/` is a Hugging Face model folder, or that of an adapter, plus `trainer/`, the optimizer's tensors and the
  * trainer's state, and a reference that moves. A folder of that name is always whole: it is made, and deleted, under a temporary name.
  */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
@@ -167,9 +167,9 @@ function setAside(root: string, dir: string): void {
 
 /** What a checkpoint takes on disk, but for a few small files. */
 function bytesOf(model: Model, optimizer: AdamW, reference: ReadonlyMap<string, Tensor> | undefined): number {
-  const { parameters } = model.decoder;
+  const { trainable } = model.decoder;
   const files = [...model.files.values()].map((bytes) => bytes.length);
-  const weights = [...parameters.values()].map(({ numel, dtype }) => numel * dtypeSize(dtype));
+  const weights = [...trainable.values()].map(({ numel, dtype }) => numel * dtypeSize(dtype));
   const floats = [...optimizer.state().values(), ...(reference?.values() ?? [])].map(
     ({ numel }) => 4 * numel,
   );

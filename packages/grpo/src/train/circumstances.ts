@@ -30,7 +30,7 @@ export function engineLibraries(): Partial<Record<keyof typeof LIBRARIES, string
  * @param modelDir - folder of the configured model
  */
 export function circumstances(config: Config, device: string, modelDir: string | undefined): Circumstances {
-  const { task, rewards, objective } = config;
+  const { task, rewards, objective, lora } = config;
   const modules = [...rewards.map(({ module }) => module), objective.module];
   const read = [task.data, task.evalData, task.prompt, ...modules];
   const files = read.filter((path) => path !== undefined && isFile(path)) as string[];
@@ -44,7 +44,10 @@ export function circumstances(config: Config, device: string, modelDir: string |
     },
     files: Object.fromEntries([
       ...files.map((path) => [path, fingerprint(path)]),
-      ...modelFiles(modelDir).map((path) => [path, fingerprint(path, { sample: true })]),
+      ...[...modelFiles(modelDir), ...modelFiles(lora.adapter)].map((path) => [
+        path,
+        fingerprint(path, { sample: true }),
+      ]),
     ]),
   };
 }

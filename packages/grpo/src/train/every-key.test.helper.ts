@@ -18,6 +18,8 @@ const model = (name: string) =>
 
 export const MODELS = { llama3: model('llama3'), gpt2: model('gpt2') };
 
+export const ADAPTER = fileURLToPath(new URL('../../../../parity/fixtures/lora/llama3', import.meta.url));
+
 const rows = (tag: string) =>
   ['one', 'two', 'three', 'four', 'five'].map((word, i) => ({
     question: `${tag} ${word}`,
@@ -86,11 +88,14 @@ export const TASKS: Readonly<Record<'jsonl' | 'arithmetic', readonly string[]>> 
 /**
  * Everything that a run left, and what its stages were asked to do, as text; or why it was refused. Files are named
  * relative to `folder`.
+ *
+ * @param carried - with what the run would go on with
  */
 export async function leftBy(
   folder: string,
   command: TrainingCommand,
   settings: readonly string[],
+  carried = false,
 ): Promise<string> {
   const placed = [...SMALL, 'output=run', ...settings]
     .filter((setting) => readsKey(command, setting.split('=')[0]!))
@@ -100,7 +105,9 @@ export async function leftBy(
   try {
     await using session = await openSession(resolveConfig({ command, settings: placed, env: {} }));
     await train(command, session, asked);
-    return JSON.stringify({ asked, output: basename(session.folder.path), ...filesOf(session.folder.path) });
+    const { path } = session.folder;
+    const state = carried && carriedBy(path, session.progress.step);
+    return JSON.stringify({ asked, output: basename(path), ...filesOf(path), state });
   } catch (error) {
     if (error instanceof UserError) return `refused: ${error.message}`;
     throw error;
@@ -129,8 +136,8 @@ function watched(asked: unknown[]): Partial<Stages> {
   };
 }
 
-/** What is set down of settings, time and process; a step's numbers are in its step.safetensors too. */
-const OTHERS = /(^|\/)(config\.json|timings\.jsonl|step\.json|run\.lock)$/;
+/** What is set down of settings, weights of the objective, time and process; a step's numbers are in its step.safetensors. */
+const OTHERS = /(^|\/)(config\.json|timings\.jsonl|step\.json|state\.json|run\.lock)$/;
 
 /** Contents by name. */
 function filesOf(run: string): Record<string, string> {
@@ -142,9 +149,14 @@ function filesOf(run: string): Record<string, string> {
   return { engine: JSON.stringify(engine), ...Object.fromEntries(hashes) };
 }
 
+/** What a run carries from step to step. */
+const carriedBy = (run: string, step: number) =>
+  readFileSync(join(run, `checkpoints/step-${step}/trainer/state.json`), 'utf8');
+
+const ECHOED = /"(live_tensors|live_bytes|learning_rate|beta(\/\w+)?|entropy_coef)":[^,}]+/g;
+
 function hash(content: Buffer, name: string): string {
-  // Tensors that another test's collection frees are counted too.
-  const stable =
-    name === 'metrics.jsonl' ? content.toString('utf8').replace(/"live_(tensors|bytes)":\d+/g, '') : content;
+  // A weight that is only reported changes nothing; and tensors that another test leaves are counted too.
+  const stable = name === 'metrics.jsonl' ? content.toString('utf8').replace(ECHOED, '') : content;
   return createHash('sha256').update(stable).digest('hex');
 }

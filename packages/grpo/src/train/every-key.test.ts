@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keys } from '../config/keys.js';
-import { leftBy, MODELS, TASKS, type TrainingCommand, writeFiles } from './every-key.test.helper.js';
+import { ADAPTER, leftBy, MODELS, TASKS, type TrainingCommand, writeFiles } from './every-key.test.helper.js';
 
 /** Two ways to set a key under which runs must differ. */
 interface Row {
@@ -14,6 +14,8 @@ interface Row {
   to: readonly string[];
   task?: keyof typeof TASKS | 'none';
   command?: TrainingCommand;
+  /** It shows in what the run would go on with: it takes more steps to act. */
+  carried?: true;
   /** That the second run is refused is the effect. */
   refused?: true;
 }
@@ -23,6 +25,7 @@ const KL = ['kl.beta=0.5'];
 const ADAPTIVE = [...KL, 'kl.control=adaptive'];
 const ENTROPY = ['entropy.coefficient=0.1', 'entropy.adaptive=true', 'entropy.target=100'];
 const CORRECTED = ['correction.level=token'];
+const LORA = ['lora.rank=2'];
 const STOPS = ['task.stop=["e", "a", "t", "o", "1", " "]', 'rollout.maxNewTokens=12'];
 const SHORT = ['task.prompt=prompt.txt'];
 const EXPERT = { command: 'expert', with: ['expert.threshold=-9'] } as const;
@@ -110,9 +113,9 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('kl.warmupSteps', '2', { with: KL }),
   set('kl.warmup', 'zero', { with: [...KL, 'kl.warmupSteps=2'] }),
   set('kl.control', 'adaptive', { with: KL, to: ['kl.control=adaptive', 'kl.target=100'] }),
-  set('kl.target', '100', { with: ADAPTIVE, from: ['kl.target=1e-9'] }),
+  set('kl.target', '100', { with: ['train.steps=3', ...ADAPTIVE], from: ['kl.target=1e-9'] }),
   set('kl.band', '1e9', { with: [...ADAPTIVE, 'kl.target=100'] }),
-  set('kl.up', '3', { with: [...ADAPTIVE, 'kl.target=1e-9'] }),
+  set('kl.up', '3', { with: ['train.steps=3', ...ADAPTIVE, 'kl.target=1e-9'] }),
   set('kl.down', '0.1', { with: [...ADAPTIVE, 'kl.target=100'] }),
   set('kl.rate', '1', { with: [...KL, 'kl.control=lagrangian', 'kl.target=1e-3'] }),
   set('kl.least', '0.49', { with: [...ADAPTIVE, 'kl.target=100'] }),
@@ -126,12 +129,17 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('entropy.adaptive', 'true', { with: ['entropy.coefficient=0.1'] }),
   set('entropy.target', '0.1', { with: ENTROPY }),
   set('entropy.delta', '0.1', { with: ENTROPY }),
-  set('entropy.least', '0.099', { with: [...ENTROPY, 'entropy.target=0.1'] }),
+  set('entropy.least', '0.099', { with: [...ENTROPY, 'entropy.target=0.1'], carried: true }),
   set('entropy.most', '0.1', { with: ENTROPY }),
   set('correction.level', 'token'),
   set('correction.action', 'mask', { with: [...CORRECTED, 'correction.max=1'] }),
   set('correction.min', '1', { with: CORRECTED }),
   set('correction.max', '1', { with: CORRECTED }),
+  set('lora.rank', '2'),
+  set('lora.alpha', '1', { with: LORA }),
+  set('lora.targets', '[q_proj]', { with: LORA }),
+  set('lora.dropout', '0.5', { with: LORA, command: 'sft' }),
+  set('lora.adapter', ADAPTER),
   set('optimizer.learningRate', '0.02'),
   set('optimizer.beta1', '0.5'),
   set('optimizer.beta2', '0.5'),
@@ -172,9 +180,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Many rows compare with the same run. */
 const done = new Map<string, Promise<string>>();
-function left(command: TrainingCommand, settings: readonly string[]): Promise<string> {
-  const name = [command, ...settings].join(' ');
-  const run = done.get(name) ?? leftBy(folder, command, settings);
+function left(command: TrainingCommand, settings: readonly string[], carried = false): Promise<string> {
+  const name = [command, carried, ...settings].join(' ');
+  const run = done.get(name) ?? leftBy(folder, command, settings, carried);
   done.set(name, run);
   return run;
 }
@@ -191,10 +199,10 @@ describe('every key', () => {
   });
 
   it.each(Object.entries(table))('%s changes what runs', async (_, row) => {
-    const { command = 'train', task = 'jsonl', with: both = [], from = [], to, refused } = row;
+    const { command = 'train', task = 'jsonl', with: both = [], from = [], to, carried, refused } = row;
     const base = [...(task === 'none' ? [] : TASKS[task]), ...both];
-    const a = await left(command, [...base, ...from]);
-    const b = await left(command, [...base, ...to]);
+    const a = await left(command, [...base, ...from], carried);
+    const b = await left(command, [...base, ...to], carried);
     expect(b).not.toBe(a);
     if (row !== table.onRewardError) expect(a).not.toMatch(/^refused/);
     if (!refused) expect(b).not.toMatch(/^refused/);

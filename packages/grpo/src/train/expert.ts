@@ -3,7 +3,7 @@
  * problems, draws and rewards at every step, but nothing is learnt from the completions that failed.
  */
 import { UserError } from '../config/errors.js';
-import { permutation } from '../config/random.js';
+import { permutation, seedOf } from '../config/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
 import { Control } from './control.js';
@@ -94,7 +94,9 @@ async function imitate(
     const order = permutation(examples.length, config.seed, iteration, epoch);
     for (let start = 0; start < order.length; start += config.sft.batchSize) {
       const batch = order.slice(start, start + config.sft.batchSize).map((i) => examples[i]!);
-      updates.push(await sftStep(model, optimizer, batch, { learningRate, maxGradNorm, microBatchTokens }));
+      const dropout = { share: config.lora.dropout, seed: seedOf(config.seed, iteration, epoch, start) };
+      const options = { learningRate, maxGradNorm, microBatchTokens, dropout };
+      updates.push(await sftStep(model, optimizer, batch, options));
     }
   }
   return updates;

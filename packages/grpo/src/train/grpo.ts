@@ -1,5 +1,5 @@
 import { UserError } from '../config/errors.js';
-import type { Decoder } from '../models/index.js';
+import { type Decoder, loadAdapter } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { latestCheckpoint, replayPath } from './checkpoint.js';
 import { completionRows } from './completion-rows.js';
@@ -111,8 +111,19 @@ function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserE
     : new UserError(error.message, { hint: `The doctor, of ${cause}`, cause: error });
 }
 
-/** The frozen policy that the KL is measured to: the model as it was before the first step. */
+/**
+ * The frozen policy that the KL is measured to: the model as it was before the first step. With adapters it shares the
+ * weights, and has at most adapters of its own.
+ */
 function openReference({ config, model, progress }: Session): Decoder {
+  const { lora } = model.decoder;
+  const { adapter } = config.lora;
+  if (lora) {
+    // On resuming, what has moved is restored from the checkpoint.
+    if (config.kl.referenceEvery > 0) return model.decoder.withLora(lora.clone());
+    const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, lora.settings.base);
+    return model.decoder.withLora(first);
+  }
   return progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
 }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { UserError } from '../config/errors.js';
 import type { ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
+import { usesLora } from '../config/sections/lora.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
 import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
@@ -22,9 +24,35 @@ export function withPinnedModel(resolved: ResolvedConfig): ResolvedConfig {
   };
 }
 
-/** Loads a model as it is configured: the one that a run starts from unless another folder is given. */
-export function openModel(config: Config, dir = initialModel(config)): Model {
-  return loadModel(dir, { dtype: config.dtype, device: resolveDevice(config.device) });
+/** Loads a model as it is configured: with its adapters, where it has some. */
+export function openModel(config: Config, checkpoint?: string): Model {
+  const { dtype, seed } = config;
+  const { adapter, rank, alpha, targets } = config.lora;
+  const on = { dtype, device: resolveDevice(config.device) };
+  if (!usesLora(config)) return loadModel(checkpoint ?? initialModel(config), on);
+  const stored = checkpoint ?? adapter;
+  const lora = stored !== undefined ? { adapter: stored } : { rank, alpha: alpha!, targets, seed };
+  return loadModel(initialModel(config), { ...on, lora });
+}
+
+/**
+ * The model that a run trains, ready for its optimizer.
+ *
+ * @param checkpoint - what the run is resumed from
+ * @throws UserError: the model is an adapter, and nothing says that adapters are trained
+ */
+export function openTrained(config: Config, checkpoint?: string): Model {
+  const model = openModel(config, checkpoint);
+  const { decoder } = model;
+  if (decoder.lora && !usesLora(config)) {
+    const { base } = decoder.lora.settings;
+    decoder.dispose();
+    throw new UserError(`${config.model} is an adapter of ${base}, not a model`, {
+      hint: `To train the adapter on: model=${base} lora.adapter=${config.model}\nTo train all weights: npx grpo merge ${config.model} FOLDER, then model=FOLDER`,
+    });
+  }
+  for (const parameter of decoder.trainable.values()) parameter.requiresGrad = true;
+  return model;
 }
 
 /** Puts a tiny model for arithmetic, made of the seed, into the run folder: for runs without a configured model. */

@@ -19,7 +19,7 @@ export class MovingReference implements Disposable {
     const masterOf = (weights: Tensor) =>
       weights.dtype === 'float32' ? weights : keep(weights.to('float32'));
     this.masters = noGrad(() =>
-      tidy(() => new Map([...decoder.parameters].map(([name, weights]) => [name, masterOf(weights)]))),
+      tidy(() => new Map([...decoder.trainable].map(([name, weights]) => [name, masterOf(weights)]))),
     );
   }
 
@@ -52,13 +52,13 @@ export class MovingReference implements Disposable {
 
   [Symbol.dispose](): void {
     for (const [name, master] of this.masters)
-      if (this.decoder.parameters.get(name) !== master) master.dispose();
+      if (this.decoder.trainable.get(name) !== master) master.dispose();
   }
 
   /** Puts the masters into the decoder. */
   #apply(): void {
     noGrad(() => {
-      for (const [name, weights] of this.decoder.parameters) {
+      for (const [name, weights] of this.decoder.trainable) {
         const master = this.masters.get(name)!;
         if (master !== weights) weights.copy_(master);
       }

@@ -70,7 +70,10 @@ export function referenceChecksum(reference: Decoder): string {
   const hash = createHash('sha256');
   noGrad(() =>
     tidy(() => {
-      for (const weights of reference.parameters.values())
+      for (const weights of [
+        ...reference.parameters.values(),
+        ...(reference.lora?.parameters.values() ?? []),
+      ])
         hash.update(sampleOf(weights, CHECKED).contiguous().toBytes());
     }),
   );

@@ -44,11 +44,20 @@ const cases: Case[] = [
       { settings: [...GRPO, 'kl.referenceEvery=3', 'kl.referenceMix=0.1', `dtype=${dtype}`] },
     ],
   ),
+  ['GRPO of adapters with a reference', { settings: [...GRPO, 'lora.rank=2', 'dtype=bfloat16'] }],
+  [
+    'GRPO of adapters with a reference that moves',
+    { settings: [...GRPO, 'lora.rank=2', 'kl.referenceEvery=3', 'kl.referenceMix=1'] },
+  ],
   // One micro-batch holds a demonstration, so each step accumulates three.
   ['SFT', { command: 'sft', settings: ['sft.learningRate=0.01', 'train.microBatchTokens=30'] }],
   [
     'expert iteration of two epochs',
     { command: 'expert', settings: ['expert.threshold=0.5', 'expert.epochs=2', 'sft.learningRate=0.01'] },
+  ],
+  [
+    'SFT of adapters with dropout',
+    { command: 'sft', settings: ['sft.learningRate=0.1', 'lora.rank=2', 'lora.dropout=0.3'] },
   ],
   ['SFT in bfloat16', { command: 'sft', settings: ['sft.learningRate=0.01', 'dtype=bfloat16'] }],
 ];

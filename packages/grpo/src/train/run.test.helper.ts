@@ -1,5 +1,5 @@
 /** Whole training runs on a tiny model, and what they leave. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
 import { trainExpert } from './expert.js';
@@ -64,13 +64,15 @@ export async function run(options: RunOptions): Promise<Ran> {
   return { end: await train[options.command ?? 'train'](), rows };
 }
 
+const ADAPTER = 'adapter_model.safetensors';
+
 /** Everything that a run of 8 steps leaves, byte for byte, but for its settings and what the machine measured. */
 export function remainsOf(output: string) {
   const text = (...path: string[]) => readFileSync(join(output, ...path), 'utf8');
   const base64 = (...path: string[]) => readFileSync(join(output, ...path)).toString('base64');
   const end = join('checkpoints', 'step-8');
   return {
-    weights: base64(end, 'model.safetensors'),
+    weights: base64(end, existsSync(join(output, end, ADAPTER)) ? ADAPTER : 'model.safetensors'),
     optimizer: base64(end, 'trainer', 'optimizer.safetensors'),
     state: text(end, 'trainer', 'state.json'),
     metrics: text('metrics.jsonl'),

@@ -22,7 +22,7 @@ import { resolveDevice } from './device.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
 import type { MetricsRow } from './metrics.js';
-import { makeArithmeticModel, openModel, withPinnedModel } from './model-source.js';
+import { makeArithmeticModel, openTrained, withPinnedModel } from './model-source.js';
 import { loadLoss } from './own-loss.js';
 import type { ReplayStore } from './replay.js';
 import { storeLines } from './replay-file.js';
@@ -107,7 +107,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const loss = module === undefined ? undefined : await loadLoss(module);
     const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
-    const configured = checkpoint || config.model === undefined ? undefined : own(openModel(config));
+    const configured = checkpoint || config.model === undefined ? undefined : own(openTrained(config));
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
@@ -118,9 +118,8 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
     if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
     if (!checkpoint && !configured) await makeArithmeticModel(config);
-    const model = configured ?? own(openModel(config, checkpoint?.dir));
-    for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
-    const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
+    const model = configured ?? own(openTrained(config, checkpoint?.dir));
+    const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
     if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
     return {

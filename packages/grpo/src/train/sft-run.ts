@@ -1,3 +1,4 @@
+import { seedOf } from '../config/random.js';
 import { DataOrder } from './data-order.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
@@ -16,6 +17,7 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       learningRate: rate,
       maxGradNorm: config.optimizer.maxGradNorm,
       microBatchTokens: config.train.microBatchTokens,
+      dropout: { share: config.lora.dropout, seed: seedOf(config.seed, step) },
     });
     const stepTokens = batch.reduce(
       (sum, { prompt, completion }) => sum + prompt.length + completion.length,

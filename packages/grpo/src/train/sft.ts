@@ -51,12 +51,20 @@ export interface SftResult {
   tokens: number;
 }
 
+export interface SftStepOptions {
+  learningRate: number;
+  maxGradNorm: number;
+  microBatchTokens: number;
+  /** What the adapters' inputs lose in this step, and the seed of the draw. */
+  dropout?: { share: number; seed: number };
+}
+
 /** One SFT step: mean negative log-likelihood of the completions' tokens, then an update. */
 export async function sftStep(
   model: Model,
   optimizer: AdamW,
   examples: readonly Example[],
-  options: { learningRate: number; maxGradNorm: number; microBatchTokens: number },
+  options: SftStepOptions,
 ): Promise<SftResult> {
   const tokens = examples.reduce((sum, { completion }) => sum + completion.length, 0);
   const groups = {
@@ -65,6 +73,8 @@ export async function sftStep(
   };
   let loss = 0;
   let entropy = 0;
+  const { share, seed } = options.dropout ?? { share: 0, seed: 0 };
+  using _dropout = model.decoder.lora?.dropping(share, seed);
   try {
     const all = [...examples.keys()];
     await eachMicroBatch(model.decoder, groups, all, options.microBatchTokens, (micro) => {

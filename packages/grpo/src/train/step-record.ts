@@ -20,6 +20,8 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
   const scoredPrompts = prompts.map((_, p) => own[p * group]!.prompt);
+  // Of groups that were dropped nothing is.
+  const isScored = (_: Float32Array, b: number) => scored.has(b);
   const scoredLengths = Int32Array.from(own, ({ completion }) => completion.length);
   const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
@@ -63,8 +65,8 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
       ids: flat(own.map(({ completion }) => completion)),
       lengths: scoredLengths,
       mask: maskOf(scoredLengths, updates, rollout.masks_B),
-      ...(frozen.old_B && { oldLogprobs: join(frozen.old_B) }),
-      ...(frozen.reference_B && { referenceLogprobs: join(frozen.reference_B) }),
+      ...(frozen.old_B && { oldLogprobs: join(frozen.old_B.filter(isScored)) }),
+      ...(frozen.reference_B && { referenceLogprobs: join(frozen.reference_B.filter(isScored)) }),
     },
     rewards: {
       names: [...compared.names],

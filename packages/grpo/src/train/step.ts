@@ -111,7 +111,7 @@ export async function grpoStep(
       );
       if (!Number.isFinite(gradNorm)) throw new NotFiniteError(result(), step);
       control.afterUpdate(metrics);
-      movingReference?.afterUpdate(control.updates, model.decoder.parameters, trainer.optimizer);
+      movingReference?.afterUpdate(control.updates, model.decoder.trainable, trainer.optimizer);
     }
   }
   const done = result();

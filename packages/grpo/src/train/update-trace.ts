@@ -22,6 +22,7 @@ export interface ScoredIds {
 /** Collects, micro-batch by micro-batch, what the record of an optimizer update holds. */
 export class UpdateTrace {
   readonly #members: number[] = [];
+  readonly #sizes: number[] = [];
   readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
   readonly #components = new Map<string, LossPart>();
   #executed = 0;
@@ -52,6 +53,7 @@ export class UpdateTrace {
     if (executed === this.#executed) return;
     this.#executed = executed;
     this.#members.push(...batch.members);
+    this.#sizes.push(batch.members.length);
     this.#push('policyLogprobs', scores.logprobs_T);
     this.#push('entropies', scores.entropies_T);
     this.#push('ratios', terms.ratio_T);
@@ -85,7 +87,7 @@ export class UpdateTrace {
       completions: Int32Array.from(this.#members),
       ...Object.fromEntries(perToken),
       ...(this.#components.size > 0 && { components: [...this.#components.values()] }),
-      microBatches: { executed: this.#executed, configured: this.configured },
+      microBatches: { executed: this.#executed, configured: this.configured, sizes: this.#sizes },
       ...facts,
     };
   }

@@ -28,7 +28,10 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
   const result = await evaluateModel(config, task);
   const against = flags.against as string | undefined;
-  const other = against === undefined ? undefined : await evaluateModel({ ...config, model: against }, task);
+  // The adapter of the one is none of the other's.
+  const lora = { ...config.lora, adapter: undefined };
+  const other =
+    against === undefined ? undefined : await evaluateModel({ ...config, model: against, lora }, task);
   const compared = other && { model: against!, result: other, difference: compare(result, other) };
 
   const warning = fewProblems(result);

@@ -125,7 +125,7 @@ export const advantageChecks = [
     kind: 'identity',
     level: 5,
     threshold:
-      '|Σ A| ≤ 1e-3 × group size × the largest |A|, and what float32 rounds; not where advantages are clipped; only informs where no scale is declared',
+      '|Σ A| ≤ 1e-3 × group size × the largest |A|, and what float32 rounds; not without a baseline, nor where advantages are clipped or flat groups keep their rewards; only informs where no scale is declared',
     source: 'identity: what is centred by the group’s mean sums to 0',
     remedy: 'Centre by the mean of the completions that have a reward, and of no others.',
     consequence,
@@ -134,6 +134,7 @@ export const advantageChecks = [
     test(given, { rewards }) {
       const { advantages, promptOf, declared } = given;
       if (declared.advantageClip !== undefined) return notApplicable('advantages that are not clipped');
+      if (!isCentred(declared)) return notApplicable(BASELINE);
       if (!isWhole(given)) return notApplicable(WHOLE);
       const groups = groupsOf(promptOf);
       const off = groups.flatMap((group): Evidence[] => {
@@ -159,7 +160,7 @@ export const advantageChecks = [
     kind: 'identity',
     level: 5,
     threshold:
-      'within 2e-3, and what float32 rounds, of (r − mean) / (std + ε) with the declared scale, ε, ddof and clip; of what is not declared any usual value; only informs where no scale is declared, or where they are clipped besides',
+      'within 2e-3, and what float32 rounds, of (r − baseline) / (std + ε) with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; of what is not declared any usual value; only informs where no scale is declared, or where they are clipped besides',
     source: 'identity; DeepSeekMath, eq. 3; TRL 1.x: ddof 1, ε 1e-4 added to the deviation',
     remedy: 'Compare mean, deviation, ε and clipping with what is declared.',
     consequence,
@@ -188,7 +189,8 @@ export const advantageChecks = [
     consequence: { rerun: 'nothing', checkpointsVoid: false },
     settles: 'The rewards of the group in full precision: differences below 1e-6 are rounding.',
     needs: ['totals', 'advantages', 'promptOf'],
-    test({ totals, advantages, promptOf }) {
+    test({ totals, advantages, promptOf }, { declared = {} }) {
+      if (!isCentred(declared)) return notApplicable(BASELINE);
       const flat = groupsOf(promptOf).filter((group) => {
         return group.length > 1 && isEqual(group.map((b) => totals[b]!));
       });
@@ -231,6 +233,11 @@ export const advantageChecks = [
     },
   }),
 ];
+
+const BASELINE = 'a baseline, with which flat groups get 0';
+
+/** Whether rewards are compared, in every group. */
+const isCentred = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';
 
 const WHOLE = 'whole groups, of declared.groupSize';
 

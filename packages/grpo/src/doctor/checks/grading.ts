@@ -1,6 +1,7 @@
 /** Rewards grade what was said: right answers as right, and nothing else. */
 import type { Probes } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
+import { gradesOf } from '../grades.js';
 import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { groupsOf, isFlat, smallest } from '../statistics.js';
 
@@ -22,7 +23,8 @@ export const gradingChecks = [
     induces: ['B30'],
     settles: 'The gold answers written as the model would write them, through the grader: all must be right.',
     needs: ['answers', 'texts', 'promptOf', 'totals'],
-    test({ answers, texts, promptOf, totals }) {
+    test({ answers, texts, promptOf }, record) {
+      const totals = gradesOf(record);
       const least = smallest(totals);
       const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
       // A reward of the prompt alone grades nothing: that is B30's.

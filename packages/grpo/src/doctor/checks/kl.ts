@@ -1,19 +1,16 @@
 /** The KL is the declared estimate, to the intended reference. */
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
-import { compareFirst, firstMasks, ofFirstUpdate, placeOf } from '../first-update.js';
-import { updateRows } from '../inputs.js';
+import { compareFirst, firstMasks, placeOf } from '../first-update.js';
+import { inputs, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { ESTIMATES, isNonnegative, klTermsOf } from '../recompute/kl.js';
+import { isTrained } from '../recompute/row.js';
 import { sum } from '../statistics.js';
 import { isFull, toleranceOf } from '../tolerance.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
-
-/** Estimates of the KL a token from d = log π − log π_ref (Schulman, 2020). */
-const ESTIMATES: Record<string, (d: number) => number> = {
-  k1: (d) => d,
-  k2: (d) => (d * d) / 2,
-  k3: (d) => Math.exp(-d) + d - 1,
-};
 
 export const klChecks = [
   stepCheck({
@@ -50,40 +47,28 @@ export const klChecks = [
     kind: 'identity',
     level: 6,
     threshold:
-      'every token with mask 1 within 1e-3 of the KL and 1e-5 in float32, 0.02 of max(1, |KL|) in half precision; any of k1, k2, k3 where none is declared',
+      'every token with mask 1 within 1e-3 of the KL and 1e-5 in float32, 0.02 of max(1, |KL|) in half precision, of the declared estimate at the declared level, clipped and multiplied by the ratio as declared; any of k1, k2, k3, abs where none is declared',
     source: 'identity; Schulman, 2020: k1, k2, k3',
     remedy: 'Compare formula and sign: d = log π − log π_ref; k3 = e^−d + d − 1.',
     consequence,
     induces: ['B49', 'B43'],
-    needs: ['firstUpdate', 'firstPolicyLogprobs', 'referenceLogprobs'],
-    test({ firstUpdate, firstPolicyLogprobs, referenceLogprobs }, record) {
-      const kl = record.declared?.kl;
-      const terms = updateRows(record, firstUpdate, 'klTerms');
-      if (!terms || (kl !== undefined && !ESTIMATES[kl]))
-        return notApplicable('updates.klTerms of k1, k2 or k3');
-      const reference = ofFirstUpdate(record, referenceLogprobs);
-      const masks = firstMasks(record);
-      const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
-      const miss = (estimate: (d: number) => number) => {
-        for (const [row, own] of terms.entries()) {
-          const [mask, policy, other] = [masks?.[row], firstPolicyLogprobs[row]!, reference[row]!];
-          for (let token = 0; token < own.length; token++) {
-            if (mask?.[token] === 0) continue;
-            const value = own[token]!;
-            const expected = estimate(policy[token]! - other[token]!);
-            if (!(Math.abs(value - expected) <= absolute + relative * Math.abs(expected)))
-              return { row, token, value, expected };
-          }
-        }
-        return undefined;
-      };
-      const broken = kl === undefined ? undefined : miss(ESTIMATES[kl]!);
-      if (kl !== undefined && !broken) return pass({ estimate: kl });
-      const fits = Object.keys(ESTIMATES).find((name) => !miss(ESTIMATES[name]!));
-      if (!broken) return fits === undefined ? notApplicable('declared.kl') : pass({ estimate: fits });
-      return fail({ estimate: kl!, fits: fits ?? 'none known' }, [
-        { ...placeOf(record, broken), values: { kl: broken.value, expected: broken.expected } },
-      ]);
+    needs: ['updates', 'referenceLogprobs', 'declared'],
+    test({ updates, declared: { kl, klBiasCorrected } }, record) {
+      if (kl === 'full') return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
+      const names = Object.keys(ESTIMATES);
+      // A later update tells of nothing but the ratio besides.
+      const some = klBiasCorrected ? updates : updates.slice(0, 1);
+      const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
+      if (kl !== undefined && !names.includes(kl)) return notApplicable(`updates.klTerms of ${names.join(', ')}`);
+      const asked = kl === undefined ? names : [kl];
+      const fitting = (list: readonly string[]) => list.find((name) => missOf(name).verdict === 'pass');
+      const outcome = missOf(asked[0]!);
+      if (outcome.verdict === 'not applicable') return outcome;
+      const fits = fitting(asked);
+      if (fits !== undefined) return pass({ estimate: fits });
+      if (kl === undefined) return notApplicable('declared.kl');
+      const others = { estimate: kl, fits: fitting(names) ?? 'none known' };
+      return outcome.verdict === 'fail' ? fail(others, outcome.evidence) : outcome;
     },
   }),
   stepCheck({
@@ -92,31 +77,32 @@ export const klChecks = [
     stage: 'kl',
     kind: 'heuristic',
     level: 1,
-    threshold: 'not k1 with β > 0: on-policy its expected gradient is 0',
+    threshold:
+      'not k1 with β > 0 in the loss, unless it is multiplied by the ratio: on-policy its expected gradient is 0',
     source: 'OpenRLHF#1309, trl#4967; seeds 001 and 003',
     remedy: 'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs into the reward.',
     consequence,
     settles: 'The mean gradient of the KL term over many samples beside that of the full KL.',
     needs: ['declared'],
-    test({ declared: { kl, beta } }) {
-      if (!beta || !kl) return notApplicable('a KL in the loss');
-      return kl === 'k1' ? warn({ estimate: kl, beta }) : pass({ estimate: kl });
+    test({ declared: { kl, beta, klPlace, klBiasCorrected } }) {
+      if (!beta || !kl || klPlace === 'reward') return notApplicable('a KL in the loss');
+      return kl === 'k1' && !klBiasCorrected ? warn({ estimate: kl, beta }) : pass({ estimate: kl });
     },
   }),
   stepCheck({
     code: 'B49.nonnegative',
-    title: 'k3 is never negative',
+    title: 'An estimate that cannot be negative is not',
     stage: 'kl',
     kind: 'identity',
     level: 6,
     threshold:
-      'every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
-    source: 'identity: e^−d + d − 1 ≥ 0',
+      'k2, k3, abs and the full KL: every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
+    source: 'identity: d² / 2, e^−d + d − 1 and |d| ≥ 0',
     remedy: 'Look at sign and mask: padding has no KL.',
     consequence,
     needs: ['firstUpdate', 'declared'],
     test({ firstUpdate, declared: { kl } }, record) {
-      if (kl !== 'k3') return notApplicable('a declared estimate k3');
+      if (!isNonnegative(kl)) return notApplicable('a declared estimate k2, k3, abs or full');
       const terms = updateRows(record, firstUpdate, 'klTerms');
       if (!terms) return notApplicable('updates.klTerms');
       const masks = firstMasks(record);
@@ -147,6 +133,8 @@ export const klChecks = [
     settles: 'The tokens themselves, and whether they belong to the completion.',
     needs: ['firstUpdate'],
     test({ firstUpdate }, record) {
+      const { kl, klLevel = 'token' } = record.declared ?? {};
+      if (kl === 'k1' || klLevel !== 'token') return notApplicable('a KL of each token that is not negative');
       const masks = firstMasks(record);
       const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
       const trained: number[] = [];
@@ -169,3 +157,27 @@ export const klChecks = [
     },
   }),
 ];
+
+/** The first token whose KL is not the estimate; as text, what is missing to tell. */
+function klMiss(estimate: string, record: StepRecord, update: UpdateRecord): Evidence | string | undefined {
+  const declared = record.declared!;
+  const terms = updateRows(record, update, 'klTerms');
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const ratios = updateRows(record, update, 'ratios');
+  if (!terms || !policy || (declared.klBiasCorrected && !ratios))
+    return 'updates.klTerms and policyLogprobs, and ratios of a KL that is multiplied by them';
+  const reference = inputs.referenceLogprobs.from(record)!;
+  const masks = inputs.masks.from(record);
+  const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
+  for (const [i, completion] of membersOf(record, update).entries()) {
+    const mask = masks?.[completion];
+    const row = { policy: policy[i]!, reference: reference[completion]!, mask, ratios: ratios?.[i] };
+    const expected = klTermsOf(estimate, declared, row);
+    for (let token = 0; token < expected.length; token++) {
+      const [kl, right] = [terms[i]![token]!, expected[token]!];
+      if (isTrained(mask, token) && !(Math.abs(kl - right) <= absolute + relative * Math.abs(right)))
+        return { completion, token, values: { kl, expected: right } };
+    }
+  }
+  return undefined;
+}

@@ -1,7 +1,9 @@
 /** Logs: whether the loss is what its parts say, β follows the KL, and a resumed run goes on. */
 import { logCheck } from '../check.js';
-import { at } from '../log-view.js';
+import { at, type LogView } from '../log-view.js';
 import { notApplicable, pass, warn } from '../outcome.js';
+import { formOf } from '../recompute/form.js';
+import { largest } from '../statistics.js';
 import { known, longestRun, median } from '../trend.js';
 
 const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
@@ -14,7 +16,7 @@ export const controlLogChecks = [
     kind: 'heuristic',
     level: 6,
     threshold:
-      'within half of it, and 1e-3, in half of 5 entries or more, for the loss grpo with one update a rollout: advantages sum to 0 in a group, and each completion counts the same; the KL of the log counts tokens',
+      'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update a rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
     source: 'identity up to lengths; trl#2703. Seeds 002 and 003 logged another loss than they optimised',
     remedy:
       'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
@@ -22,20 +24,15 @@ export const controlLogChecks = [
     settles: 'The record of a step: its parts, and their sum.',
     needs: ['loss', 'kl'],
     test(log) {
-      const { loss, beta, updatesPerRollout, entropyCoefficient = 0, maskTruncated = false } = log.declared;
-      if (
-        loss !== 'grpo' ||
-        beta === undefined ||
-        updatesPerRollout !== 1 ||
-        entropyCoefficient !== 0 ||
-        maskTruncated
-      )
-        return notApplicable('the loss grpo with one update a rollout and a β, all declared');
-      const judged = log.series.entries.flatMap(({ step, values }) =>
-        Number.isFinite(values.loss! * values.kl!)
-          ? [{ step, value: values.loss!, expected: beta * values.kl! }]
-          : [],
-      );
+      const { beta, klPlace } = log.declared;
+      if (beta === undefined || !isKlAlone(log))
+        return notApplicable('a loss that is β × KL at ratio 1, with a β, all declared');
+      const judged = log.series.entries.flatMap(({ step, values }) => {
+        const weight = klPlace === 'reward' ? 0 : (values.beta ?? beta);
+        return Number.isFinite(values.loss! * values.kl!)
+          ? [{ step, value: values.loss!, expected: weight * values.kl! }]
+          : [];
+      });
       if (judged.length < 5) return notApplicable('5 entries');
       const off = judged.filter(
         ({ value, expected }) => Math.abs(value - expected) > 1e-3 + 0.5 * Math.abs(expected),
@@ -52,25 +49,22 @@ export const controlLogChecks = [
     kind: 'heuristic',
     level: 6,
     threshold:
-      'β not constant over 50 entries in which the KL is on one side of its declared target, by a quarter or more',
+      'β not constant over 50 entries after its warm-up in which the KL is on one side of its declared target, by a quarter or more, and no bound stops it; of each kind its own',
     source:
       'seed 001: a controller that compared β × KL with the target, and one that wrote where nobody read',
     remedy:
       'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
     consequence: harmless,
     settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
-    needs: ['kl', 'beta'],
+    needs: ['kl'],
     test(log) {
       const { klTarget } = log.declared;
       if (!klTarget) return notApplicable('a declared target of the KL');
-      const [kl, beta] = [log.column('kl'), log.column('beta')];
-      const stuckOn = (side: number) => {
-        const outside = Array.from(kl, (value, i) =>
-          Number(side * (value - klTarget) > 0.25 * klTarget && (i === 0 || beta[i] === beta[i - 1])),
-        );
-        return longestRun(outside, (yes) => yes === 1).length;
-      };
-      const stuck = Math.max(stuckOn(-1), stuckOn(1));
+      const names = log.names(/^beta(\/|$)/);
+      if (names.length === 0) return notApplicable('beta');
+      const runs = names.map((name) => stuckIn(log, name, name.replace('beta', 'kl')));
+      const stuck = largest(runs);
+      const kl = log.column('kl');
       const measured = { entries: known(kl).length, target: klTarget, median: median(kl), stuck };
       return stuck >= 50 ? warn(measured) : pass(measured);
     },
@@ -97,3 +91,44 @@ export const controlLogChecks = [
     },
   }),
 ];
+
+/** Whether the policy's part of the loss is 0 at ratio 1, and the KL's is all that is left. */
+function isKlAlone(log: LogView): boolean {
+  const { declared } = log;
+  const form = formOf(declared);
+  const { updatesPerRollout, maskTruncated, entropyCoefficient = 0, topEntropy = 1 } = declared;
+  const isZeroSum =
+    declared.baseline !== 'none' && declared.flat !== 'raw' && declared.advantageClip === undefined;
+  const isWhole =
+    !maskTruncated && topEntropy === 1 && !declared.correction && declared.offPolicyThreshold === undefined;
+  return (
+    typeof form === 'object' &&
+    form.policy === 'clip' &&
+    form.aggregation === 'sequence_mean' &&
+    updatesPerRollout === 1 &&
+    isZeroSum &&
+    isWhole &&
+    entropyCoefficient === 0 &&
+    // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
+    log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
+  );
+}
+
+/** The longest run of entries in which β stays although the KL is off its target, and nothing holds it. */
+function stuckIn(log: LogView, betaName: string, klName: string): number {
+  const { klTarget = 0, betaLeast = 0, betaMost = Infinity, betaWarmupSteps = 0 } = log.declared;
+  const [kl, beta] = [log.column(klName), log.column(betaName)];
+  const isHeld = (i: number, side: number) =>
+    log.steps[i]! <= betaWarmupSteps || (side > 0 ? beta[i]! >= betaMost : beta[i]! <= betaLeast);
+  const stuckOn = (side: number) => {
+    const outside = Array.from(kl, (value, i) =>
+      Number(
+        side * (value - klTarget) > 0.25 * klTarget &&
+          !isHeld(i, side) &&
+          (i === 0 || beta[i] === beta[i - 1]),
+      ),
+    );
+    return longestRun(outside, (yes) => yes === 1).length;
+  };
+  return Math.max(stuckOn(-1), stuckOn(1));
+}

@@ -1,6 +1,7 @@
 /** Logs: KL, ratios, entropy, and the log-probs behind them. */
 import { logCheck } from '../check.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { isNonnegative } from '../recompute/kl.js';
 import { isFull } from '../tolerance.js';
 import { ends, known, longestRun, mannKendall, median } from '../trend.js';
 
@@ -10,17 +11,19 @@ const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
 export const policyLogChecks = [
   logCheck({
     code: 'B49.log',
-    title: 'An estimate of the KL by k3 is not negative',
+    title: 'An estimate of the KL that cannot be negative is not',
     stage: 'kl',
     kind: 'identity',
     level: 6,
-    threshold: 'kl ≥ −1e-6 in every entry, where the estimate is k3; ≥ −1e-3 unless the run is in float32',
-    source: 'identity: e^−d + d − 1 ≥ 0',
-    remedy: 'Look at sign and mask; k1 may be negative, k3 cannot.',
+    threshold:
+      'kl ≥ −1e-6 in every entry, where the estimate is k2, k3, abs or full; ≥ −1e-3 unless the run is in float32',
+    source: 'identity: d² / 2, e^−d + d − 1 and |d| ≥ 0',
+    remedy: 'Look at sign and mask; k1 may be negative, the others cannot.',
     consequence,
     needs: ['kl'],
     test(log) {
-      if (log.declared.kl !== 'k3') return notApplicable('a declared estimate k3');
+      if (!isNonnegative(log.declared.kl))
+        return notApplicable('a declared estimate k2, k3, abs or full');
       const column = log.column('kl');
       const least = isFull(log) ? -1e-6 : -1e-3;
       const negative = [...column.keys()].filter((i) => column[i]! < least);
@@ -37,7 +40,8 @@ export const policyLogChecks = [
     stage: 'kl',
     kind: 'heuristic',
     level: 6,
-    threshold: 'no entry above 10 nats a token, and none above 100 × the median of a KL above 0.01',
+    threshold:
+      'no entry above 10 nats a token, and none above 100 × the median of a KL above 0.01; not of sums over completions',
     source: 'verl#2953, open-r1#257; seed 001: single tokens of 80,000',
     remedy: 'A smaller learning rate or a larger β; look at the tokens with the largest ratio.',
     consequence: harmless,
@@ -45,6 +49,7 @@ export const policyLogChecks = [
     settles: 'The record of that step: which tokens hold the KL.',
     needs: ['kl'],
     test(log) {
+      if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL a token');
       const column = log.column('kl');
       const middle = median(column);
       const wild = [...column.keys()].filter(

@@ -1,4 +1,5 @@
 /** Logs: whether rewards carry a signal, and whether it arrives as a gradient. */
+import type { Declared } from '../../trace/index.js';
 import { logCheck } from '../check.js';
 import { at, type LogView } from '../log-view.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
@@ -59,6 +60,7 @@ export const signalLogChecks = [
     settles: 'The completions of one group with their rewards.',
     needs: ['frac_reward_zero_std'],
     test(log) {
+      if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
       const shares = log.column('frac_reward_zero_std');
       const { start, length } = longestRun(shares, (share) => share === 1);
       const rewards = log.column('reward');
@@ -86,6 +88,7 @@ export const signalLogChecks = [
     needs: ['grad_norm'],
     test(log) {
       if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
+      if (log.declared.flatBelow) return notApplicable('groups that count as soon as they differ');
       const differ = groupsDiffer(log);
       if (!differ) return notApplicable('frac_reward_zero_std, or reward_std as a mean over groups');
       const norms = log.column('grad_norm');
@@ -106,7 +109,7 @@ export const signalLogChecks = [
     kind: 'identity',
     level: 5,
     threshold:
-      'grad_norm at most 0.01 where all groups have equal rewards and β is 0; entries of one step only',
+      'grad_norm at most 0.01 where all groups have equal rewards, none gave way to another, and β is 0; entries of one step only',
     source:
       'identity; TRL leaks up to 1e-4 of advantage into groups of equal rewards that are no binary fractions',
     remedy: 'Compare groups by max = min, and give such groups advantage 0.',
@@ -114,12 +117,17 @@ export const signalLogChecks = [
     needs: ['grad_norm', 'frac_reward_zero_std'],
     test(log) {
       if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
-      if (log.declared.beta !== 0 || log.declared.entropyCoefficient)
+      if (log.declared.beta !== 0 || log.declared.entropyCoefficient || log.has('entropy_coef'))
         return notApplicable('a declared β of 0, without entropy bonus');
+      if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
       if (log.has('aux_loss')) return notApplicable('a loss of rewards alone');
       const norms = log.column('grad_norm');
       const shares = log.column('frac_reward_zero_std');
-      const flat = [...norms.keys()].filter((i) => shares[i] === 1 && !Number.isNaN(norms[i]!));
+      const [refilled, replayed] = [log.column('groups_refilled'), log.column('groups_replayed')];
+      const gaveWay = (i: number) => refilled[i]! > 0 || replayed[i]! > 0;
+      const flat = [...norms.keys()].filter(
+        (i) => shares[i] === 1 && !gaveWay(i) && !Number.isNaN(norms[i]!),
+      );
       if (flat.length === 0) return notApplicable('an entry without differences');
       const moved = flat.filter((i) => norms[i]! > 0.01);
       const measured = { entries: flat.length, moved: moved.length };
@@ -132,6 +140,9 @@ export const signalLogChecks = [
     },
   }),
 ];
+
+/** Whether equal rewards give no advantage. */
+const isCompared = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';
 
 /** Whether some group of an entry has different rewards; undefined where the log cannot tell. */
 function groupsDiffer(log: LogView): ((index: number) => boolean) | undefined {

@@ -203,7 +203,10 @@ export const logprobChecks = [
     test({ updates }, record) {
       const last = updates.at(-1)!;
       if (updates.length < 2) return notApplicable('several updates from one rollout');
-      if (record.declared?.oldLogprobs === 'detach') {
+      const { oldLogprobs, ratioLevel, ownStages } = record.declared ?? {};
+      if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
+      if (oldLogprobs === 'detach') {
+        if (ratioLevel === 'none') return notApplicable('a loss with a ratio');
         const taken = updates.flatMap((update) => membersOf(record, update));
         return taken.length > new Set(taken).size
           ? warn({ updates: updates.length, detached: true })
@@ -220,6 +223,7 @@ export const logprobChecks = [
         logRatios.map((row) => new Float32Array(row.length)),
         masks && membersOf(record, last).map((b) => masks[b]!),
       );
+      if (tokens === 0) return notApplicable('tokens with mask 1 in the last update');
       const measured = { updates: updates.length, tokens, largestLogRatio: max };
       return max === 0 ? fail(measured) : pass(measured);
     },

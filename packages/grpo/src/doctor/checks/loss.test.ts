@@ -82,7 +82,15 @@ testStepCheck('B43.terms', [
     },
     verdict: 'not applicable',
   },
-  { name: 'a loss with an entropy bonus', into: { bonus: true }, plant: () => {}, verdict: 'not applicable' },
+  { name: 'a loss with an entropy bonus', into: { bonus: true }, plant: () => {}, verdict: 'pass' },
+  {
+    name: 'a bonus with the sign of a penalty',
+    into: { bonus: true },
+    plant: ({ updates }) => {
+      for (const update of updates!) update.loss! += 2 * 0.01 * update.components!.at(-1)!.value;
+    },
+    verdict: 'fail',
+  },
 ]);
 
 const executed = (count: number) => (record: StepRecord) => {

@@ -3,6 +3,8 @@ import type { StepRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { fail, inform, notApplicable, pass } from '../outcome.js';
 import { overUpdates } from '../over-updates.js';
+import { formOf } from '../recompute/form.js';
+import { entropyMeanOf } from '../recompute/micro-batches.js';
 import { sum } from '../statistics.js';
 import { isFull } from '../tolerance.js';
 
@@ -66,14 +68,16 @@ export const lossChecks = [
     stage: 'loss',
     kind: 'identity',
     level: 6,
-    threshold: `|Σ (policy + β × KL) × weight − loss| within ${WITHIN}, of Σ |…|`,
+    threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 where the KL is in the reward, the entropy the mean over the tokens that the policy term is kept for`,
     source: 'identity',
     remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
     consequence,
     needs: ['updates', 'declared'],
     test: ({ updates, declared }, record) =>
-      overUpdates(updates, ({ policyTerms, klTerms, weights, klWeights = weights, loss, ...own }) => {
-        const { beta, entropyCoefficient = 0 } = { ...declared, ...own };
+      overUpdates(updates, (update) => {
+        const { policyTerms, klTerms, weights, klWeights = weights, loss, ...own } = update;
+        const inLoss = { ...declared, ...(declared.klPlace === 'reward' && { beta: 0 }) };
+        const { beta, entropyCoefficient = 0 } = { ...inLoss, ...own };
         if (
           !policyTerms ||
           !weights ||
@@ -82,8 +86,10 @@ export const lossChecks = [
           (beta !== 0 && !klTerms)
         )
           return 'updates: terms, weights and a finite loss; declared.beta';
-        if (entropyCoefficient !== 0) return 'a loss without entropy bonus';
-        let [total, size] = [0, 0];
+        const entropy = entropyCoefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
+        if (typeof entropy === 'string') return entropy;
+        let total = -entropyCoefficient * entropy;
+        let size = Math.abs(total);
         for (let t = 0; t < weights.length; t++) {
           // NaN × 0 is NaN: a masked token may have no log-prob.
           if (weights[t] === 0) continue;
@@ -115,7 +121,7 @@ export const lossChecks = [
         const whole = weights !== undefined && Math.abs(sum(weights) - 1) <= 1e-3;
         return microBatches.executed === microBatches.configured || whole
           ? undefined
-          : { values: microBatches };
+          : { values: { executed: microBatches.executed, configured: microBatches.configured } };
       }),
   }),
   stepCheck({
@@ -125,14 +131,18 @@ export const lossChecks = [
     kind: 'identity',
     level: 6,
     threshold:
-      'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; bnpo is defined by the split',
+      'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; bnpo and the entropy mask are defined by the split',
     source: 'identity; trl#6024, Liger#1082, ms-swift#10117',
     remedy: 'Normalise by the size of the whole update, once.',
     consequence,
     induces: ['B43'],
     needs: ['probes', 'declared'],
     test({ probes: { accumulation }, declared }, record) {
-      if (declared.loss === 'bnpo') return notApplicable('a loss that the split does not define');
+      const form = formOf(declared);
+      const isSplit = typeof form === 'object' && form.aggregation === 'micro_token_mean';
+      const { topEntropy = 1, entropyCoefficient = 0, compat } = declared;
+      if (isSplit || topEntropy < 1 || (compat && entropyCoefficient !== 0))
+        return notApplicable('a loss that the split does not define');
       if (!accumulation) return notApplicable('probes.accumulation');
       const { cosine, normRatio } = accumulation;
       const [least, most] = isFull(record) ? [0.9999, 1e-3] : [0.99, 0.03];

@@ -1,9 +1,14 @@
 /** The terms of the loss have the form and the sign that make rewards and entropy rise. */
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { inputs, membersOf, updateRows } from '../inputs.js';
-import { fail, notApplicable, pass } from '../outcome.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { overUpdates } from '../over-updates.js';
-import { nonzero, sum } from '../statistics.js';
+import { type Form, formOf } from '../recompute/form.js';
+import { topsOf } from '../recompute/micro-batches.js';
+import { missingOf, policyTermsOf } from '../recompute/policy-term.js';
+import { ratiosOf } from '../recompute/ratio.js';
+import { isTrained } from '../recompute/row.js';
 import { isFull } from '../tolerance.js';
 
 const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
@@ -11,49 +16,24 @@ const consequence = { rerun: 'GRPO', checkpointsVoid: true } as const;
 export const objectiveChecks = [
   stepCheck({
     code: 'B47.policy',
-    title: 'The policy term is −min(ratio × A, clipped ratio × A)',
+    title: 'The policy term is what the declared loss makes of ratio and advantage',
     stage: 'loss',
     kind: 'identity',
     level: 6,
     threshold:
-      'every token with mask 1 within 1e-3 of max(1, |term|), for the losses grpo, dapo, bnpo and dr_grpo; the ratio of the token, or of the sequence: its mean log-ratio',
-    source: 'identity; Schulman et al., 2017; trl#3144',
+      'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask aside',
+    source: 'identity; Schulman et al., 2017; trl#3144; docs/objectives.md',
     remedy: 'min, not max; both clips; the advantage’s sign; old log-probs without gradient.',
     consequence,
     induces: ['B43', 'B26'],
     needs: ['updates', 'advantages', 'declared'],
     test: ({ updates, advantages, declared }, record) => {
-      const { loss, clipLow = Number.NaN, clipHigh = clipLow, ratioLevel = 'token' } = declared;
-      if (!loss || !/^(grpo|dapo|bnpo|dr_grpo)$/.test(loss) || !/^(token|sequence)$/.test(ratioLevel))
-        return notApplicable('a loss with clipped ratios');
-      const old = inputs.oldLogprobs.from(record);
-      const masks = inputs.masks.from(record);
-      if (Number.isNaN(clipLow)) return notApplicable('declared.clipLow');
-      return overUpdates(updates, (update) => {
-        const terms = updateRows(record, update, 'policyTerms');
-        const policy = updateRows(record, update, 'policyLogprobs');
-        // As the loss used them, where they are kept: that they are right is another check.
-        const used = updateRows(record, update, 'ratios');
-        if (!terms || !policy || !(old || used || declared.oldLogprobs === 'detach'))
-          return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
-        for (const [row, b] of membersOf(record, update).entries()) {
-          const mask = masks?.[b] ?? terms[row]!.map(() => 1);
-          const ratios =
-            used?.[row] ?? ratiosOf(policy[row]!, old?.[b] ?? policy[row]!, mask, ratioLevel === 'sequence');
-          const advantage = advantages[b]!;
-          const own = terms[row]!;
-          for (let token = 0; token < own.length; token++) {
-            if (mask[token] === 0) continue;
-            const term = own[token]!;
-            const ratio = ratios[token]!;
-            const bounded = Math.max(1 - clipLow, Math.min(1 + clipHigh, ratio));
-            const expected = -Math.min(ratio * advantage, bounded * advantage);
-            if (!(Math.abs(term - expected) <= 1e-3 * Math.max(1, Math.abs(expected))))
-              return { completion: b, token, values: { term, expected, ratio, advantage } };
-          }
-        }
-        return undefined;
-      });
+      const form = formOf(declared);
+      if (typeof form === 'string') return notApplicable(form);
+      const missing = missingOf(form, declared);
+      return missing === undefined
+        ? overUpdates(updates, (update) => policyMiss(form, record, update, advantages))
+        : notApplicable(missing);
     },
   }),
   stepCheck({
@@ -69,21 +49,22 @@ export const objectiveChecks = [
     consequence,
     induces: ['B43'],
     needs: ['updates', 'oldLogprobs', 'declared'],
-    test({ updates, oldLogprobs, declared: { ratioLevel = 'token' } }, record) {
+    test({ updates, oldLogprobs, declared }, record) {
+      const { ratioLevel = 'token', ownStages } = declared;
+      if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
       const masks = inputs.masks.from(record);
       return overUpdates(updates, (update) => {
         const ratios = updateRows(record, update, 'ratios');
         const policy = updateRows(record, update, 'policyLogprobs');
-        if (!ratios || !policy || !/^(token|sequence)$/.test(ratioLevel))
-          return 'updates.ratios and updates.policyLogprobs';
+        if (!ratios || !policy) return 'updates.ratios and updates.policyLogprobs';
         const within = isFull(record) ? 1e-3 : 0.02;
         for (const [row, b] of membersOf(record, update).entries()) {
-          const mask = masks?.[b] ?? ratios[row]!.map(() => 1);
-          const expected = ratiosOf(policy[row]!, oldLogprobs[b]!, mask, ratioLevel === 'sequence');
-          const own = ratios[row]!;
-          for (let token = 0; token < own.length; token++) {
-            const [ratio, right] = [own[token]!, expected[token]!];
-            if (mask[token] !== 0 && !(Math.abs(ratio - right) <= within * right))
+          const mask = masks?.[b];
+          const own = { policy: policy[row]!, old: oldLogprobs[b]!, mask };
+          const expected = ratiosOf(ratioLevel as Form['ratio'], own);
+          for (let token = 0; token < expected.length; token++) {
+            const [ratio, right] = [ratios[row]![token]!, expected[token]!];
+            if (isTrained(mask, token) && !(Math.abs(ratio - right) <= within * right))
               return { completion: b, token, values: { ratio, expected: right } };
           }
         }
@@ -121,8 +102,9 @@ export const objectiveChecks = [
     remedy: 'loss = … − coefficient × entropy, with the gradient of the entropy itself.',
     consequence,
     needs: ['updates', 'declared'],
-    test({ updates, declared: { entropyCoefficient } }, record) {
-      if (!(entropyCoefficient! > 0)) return notApplicable('an entropy bonus');
+    test({ updates, declared }, record) {
+      const coefficients = updates.map((update) => ({ ...declared, ...update }).entropyCoefficient ?? 0);
+      if (!coefficients.some((coefficient) => coefficient > 0)) return notApplicable('an entropy bonus');
       const change = record.probes?.tinyStep?.entropyChange;
       if (change !== undefined && change < 0) return fail({ entropyChange: change });
       return overUpdates(updates, ({ components }) => {
@@ -136,16 +118,45 @@ export const objectiveChecks = [
   }),
 ];
 
-/** exp(log π − log π_old) of each token, or of the mean over the sequence for all of them. */
-function ratiosOf(
-  policy: Float32Array,
-  old: Float32Array,
-  mask: ArrayLike<number>,
-  sequence: boolean,
-): Float64Array {
-  const ratios = new Float64Array(policy.length);
-  for (let t = 0; t < ratios.length; t++) ratios[t] = mask[t] === 0 ? 0 : policy[t]! - old[t]!;
-  if (sequence) ratios.fill(sum(ratios) / Math.max(1, nonzero(mask)));
-  for (let t = 0; t < ratios.length; t++) ratios[t] = Math.exp(ratios[t]!);
-  return ratios;
+/** The first token whose policy term is not the declared one; as text, what is missing to tell. */
+function policyMiss(
+  form: Form,
+  record: StepRecord,
+  update: UpdateRecord,
+  advantages: Float64Array,
+): Evidence | string | undefined {
+  const declared = record.declared!;
+  const terms = updateRows(record, update, 'policyTerms');
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const old = inputs.oldLogprobs.from(record);
+  // As the loss used them, where they are kept: that they are right is another check.
+  const used = updateRows(record, update, 'ratios');
+  const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
+  if (!terms || !policy || !(old || (isCompared && used) || declared.oldLogprobs === 'detach'))
+    return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
+  const sampler = inputs.samplerLogprobs.from(record);
+  if (declared.correction && !sampler) return inputs.samplerLogprobs.path;
+  const tops = topsOf(declared, record, update);
+  if (typeof tops === 'string') return tops;
+  const masks = inputs.masks.from(record);
+  for (const [i, completion] of membersOf(record, update).entries()) {
+    const row = { policy: policy[i]!, old: old?.[completion], mask: masks?.[completion] };
+    const ratios = used?.[i] ?? ratiosOf(form.ratio, row);
+    const advantage = advantages[completion]!;
+    const expected = policyTermsOf(form, declared, {
+      ...row,
+      advantage,
+      ratios,
+      sampler: sampler?.[completion],
+      top: tops?.[i],
+    });
+    const own = terms[i]!;
+    for (let token = 0; token < own.length; token++) {
+      const [term, right] = [own[token]!, expected[token]!];
+      if (!isTrained(row.mask, token) || Number.isNaN(right)) continue;
+      if (!(Math.abs(term - right) <= 1e-3 * Math.max(1, Math.abs(right))))
+        return { completion, token, values: { term, expected: right, ratio: ratios[token]!, advantage } };
+    }
+  }
+  return undefined;
 }

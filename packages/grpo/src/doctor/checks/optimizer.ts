@@ -1,6 +1,6 @@
 /** The update reaches the weights. */
 import { stepCheck } from '../check.js';
-import { inputs, membersOf } from '../inputs.js';
+import { inputs, membersOf, replayedOf, updateRows } from '../inputs.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 
 /** Share of the elements with a gradient that may stay: measured on clean runs at below 0.01. */
@@ -20,7 +20,7 @@ export const optimizerChecks = [
     kind: 'identity',
     level: 7,
     threshold:
-      'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0',
+      'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0, and a policy term where these are known; groups replayed from earlier steps may be clipped, and aside',
     source: 'identity; trl#3089, trl#2671. A loss of 0 alone is normal at ratio 1 (trl#2703, trl#3452)',
     remedy:
       'Check that log-probs carry gradients: checkpointing with frozen inputs, detached outputs, frozen parameters.',
@@ -31,9 +31,14 @@ export const optimizerChecks = [
       const { gradNorm, loss } = firstUpdate;
       if (gradNorm === undefined) return notApplicable('updates.gradNorm');
       const masks = inputs.masks.from(record);
+      const terms = updateRows(record, firstUpdate, 'policyTerms');
+      const replayed = replayedOf(record);
       const taught = membersOf(record, firstUpdate).some(
         // Of equal rewards rounding alone may be left.
-        (b) => Math.abs(advantages[b]!) > 0.01 && (masks?.[b]?.some((value) => value !== 0) ?? true),
+        (b, row) =>
+          Math.abs(advantages[b]!) > 0.01 &&
+          !replayed(b) &&
+          (masks?.[b]?.some((value, t) => value !== 0 && terms?.[row]?.[t] !== 0) ?? true),
       );
       if (!taught) return notApplicable('a token with mask 1 and an advantage other than 0');
       const measured = { gradNorm, ...(loss !== undefined && { loss }), masked: masks !== undefined };

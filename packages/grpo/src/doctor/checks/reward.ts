@@ -1,5 +1,6 @@
 /** Rewards tell completions apart, and are what the functions returned. */
 import { stepCheck } from '../check.js';
+import { gradesOf } from '../grades.js';
 import { keysOf } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { groupsOf, isFlat } from '../statistics.js';
@@ -27,7 +28,8 @@ export const rewardChecks = [
     settles:
       'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
     needs: ['texts', 'totals', 'rewards'],
-    test({ texts, totals, rewards: { inputType, values } }) {
+    test({ texts, rewards: { inputType, values } }, record) {
+      const totals = gradesOf(record);
       const distinct = new Set(texts.filter((_, b) => !Number.isNaN(totals[b]!))).size;
       const [value] = known(totals);
       if (value === undefined || distinct < FEW)
@@ -88,7 +90,8 @@ export const rewardChecks = [
     induces: ['B30', 'B31', 'B33'],
     settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
     needs: ['ids', 'promptOf', 'totals'],
-    test({ ids, promptOf, totals }) {
+    test({ ids, promptOf }, record) {
+      const totals = gradesOf(record);
       const keys = keysOf(ids);
       const firsts = new Map<string, number>();
       const pairs = [...ids.keys()].flatMap((completion) => {

@@ -48,14 +48,16 @@ export const runChecks = [
     stage: 'kl',
     kind: 'identity',
     level: 3,
-    threshold: 'one checksum of its weights over the run',
+    threshold: 'one checksum of its weights over the run, unless the policy is declared to be mixed into it',
     source: 'identity; NeMo-RL#3722, unsloth-zoo#832: made anew from the current weights on resuming',
     remedy: 'Load the reference from where the run began, and never from the last checkpoint.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
     induces: ['B49', 'B50'],
     needs: ['probes'],
-    see: ({ probes: { referenceChecksum } }) =>
-      referenceChecksum === undefined ? 'probes.referenceChecksum' : { referenceChecksum },
+    see({ probes: { referenceChecksum } }, { declared }) {
+      if (declared?.referenceEvery) return 'a reference that stays: declared.referenceEvery moves it';
+      return referenceChecksum === undefined ? 'probes.referenceChecksum' : { referenceChecksum };
+    },
     test(seen) {
       const moved = seen.filter(
         ({ value }, i) => i > 0 && value.referenceChecksum !== seen[i - 1]!.value.referenceChecksum,

@@ -1,7 +1,7 @@
 /** Tokens are drawn as declared, from the distribution that is trained. */
 import type { Declared, StepRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
-import { firstMasks } from '../first-update.js';
+import { sampledMasks } from '../first-update.js';
 import { inputs, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { isFull, toleranceOf } from '../tolerance.js';
@@ -93,7 +93,7 @@ export const samplingChecks = [
     test({ firstUpdate, firstPolicyLogprobs }, record) {
       const entropies = updateRows(record, firstUpdate, 'entropies');
       if (!entropies) return notApplicable(`${inputs.firstUpdate.path}.entropies`);
-      const masks = firstMasks(record);
+      const masks = sampledMasks(record);
       if (!masks && record.completions?.source?.some((source) => source !== 0))
         return notApplicable('scored.mask, or completions of the model’s tokens alone');
       let [tokens, total, squares, bound] = [0, 0, 0, 0];

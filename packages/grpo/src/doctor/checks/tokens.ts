@@ -11,17 +11,18 @@ export const tokenChecks = [
     stage: 'tokens',
     kind: 'identity',
     level: 2,
-    threshold: 'every id of every prompt equal',
+    threshold: 'every id of every prompt equal; prompts of which nothing is scored aside',
     source: 'identity; seed 002, bug 3',
     remedy: 'Hand the sampler’s prompt ids on to the scoring; do not render or encode the prompt again.',
     consequence,
     induces: ['B19', 'B35', 'B38', 'B39', 'B49', 'B51', 'B55'],
     needs: ['promptIds', 'scoredPromptIds'],
-    test({ promptIds, scoredPromptIds }) {
-      const different = differences(promptIds, scoredPromptIds).map(({ row, ...rest }) => ({
-        prompt: row,
-        ...rest,
-      }));
+    test({ promptIds, scoredPromptIds }, { scored, completions }) {
+      const isScored = (prompt: number) =>
+        completions?.prompt?.some((own, b) => own === prompt && scored?.lengths?.[b] !== 0) ?? true;
+      const different = differences(promptIds, scoredPromptIds)
+        .filter(({ row }) => isScored(row))
+        .map(({ row, ...rest }) => ({ prompt: row, ...rest }));
       const measured = { prompts: promptIds.length, different: different.length };
       return different.length > 0 ? fail(measured, different) : pass(measured);
     },

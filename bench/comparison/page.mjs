@@ -1,0 +1,196 @@
+import { spread } from './statistics.mjs';
+import { workloads } from './workloads.mjs';
+
+/** Seconds up to the batch that is learnt from, as TRL's rollout counts them: with the reference's log-probs. */
+const rolloutOf = (side, result) =>
+  side === 'trl'
+    ? result.rollout_s_median
+    : result.rollout_s_median + (stageOf(result, 'reference')?.seconds ?? 0);
+
+const stageOf = (result, name) => result.stages.find(({ stage }) => stage === name);
+
+const measures = {
+  step: (_side, result) => result.step_s_median,
+  rollout: rolloutOf,
+  generation: (side, result) => (side === 'trl' ? result.generate_s_median : result.rollout_s_median),
+  memory: (_side, result) => result.peak_rss_mb,
+};
+
+/**
+ * What the rows say of each workload: spreads of both sides, ratios of the medians (TRL ÷ ours in seconds, ours ÷ TRL in
+ * memory), which goals were missed, and the stages of ours.
+ *
+ * @param rows - `{ workload, side, result }`, as the log has them
+ */
+export function summarize(rows) {
+  return workloads.map(({ name, title, goals }) => {
+    const of = (wanted) => rows.filter(({ workload, side }) => workload === name && side === wanted);
+    const [trl, ours] = [of('trl'), of('ours')];
+    if (trl.length === 0 || ours.length === 0) return { title, goals, rounds: 0 };
+    const entries = Object.entries(measures).map(([key, measure]) => {
+      const own = (runs) => spread(runs.map(({ side, result }) => measure(side, result)));
+      const sides = { trl: own(trl), ours: own(ours) };
+      const faster = sides.trl.median / sides.ours.median;
+      return [key, { ...sides, ratio: key === 'memory' ? 1 / faster : faster }];
+    });
+    const compared = Object.fromEntries(entries);
+    const missed = Object.entries(goals)
+      .filter(
+        ([key, goal]) => !(key === 'memory' ? compared[key].ratio <= goal : compared[key].ratio >= goal),
+      )
+      .map(([key]) => key);
+    return {
+      title,
+      goals,
+      rounds: Math.min(trl.length, ours.length),
+      ...compared,
+      missed,
+      stages: stagesOf(ours),
+    };
+  });
+}
+
+function stagesOf(runs) {
+  const results = runs.map(({ result }) => result);
+  return results[0].stages.map(({ stage }) => {
+    const middle = (key) => {
+      const values = results.map((result) => stageOf(result, stage)[key]);
+      return values.some((value) => value === undefined) ? undefined : spread(values).median;
+    };
+    const shares = results.map((result) => stageOf(result, stage).gflops / result.matmul_gflops);
+    return {
+      stage,
+      seconds: middle('seconds'),
+      tokensPerSecond: middle('tokensPerSecond'),
+      gflops: middle('gflops'),
+      share: middle('gflops') === undefined ? undefined : spread(shares).median,
+    };
+  });
+}
+
+const fixed = (digits) => (value) => value.toFixed(digits);
+const range = ({ median, least, most }, show) => `${show(median)} (${show(least)}–${show(most)})`;
+const tableOf = (header, rows) =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** The tables of `docs/benchmarks.md`. */
+export function tables(rows) {
+  const summary = summarize(rows);
+  const measured = summary.filter(({ rounds }) => rounds > 0);
+  const times = fixed(2);
+  const ratios = tableOf(
+    ['workload', 'step', 'rollout', 'peak memory', 'goals', 'generation alone'],
+    summary.map(({ title, goals, rounds, ...s }) =>
+      rounds === 0
+        ? [title, '–', '–', '–', 'not measured', '–']
+        : [
+            title,
+            `${times(s.step.ratio)} × (≥ ${goals.step})`,
+            `${times(s.rollout.ratio)} × (≥ ${goals.rollout})`,
+            `${times(s.memory.ratio)} (≤ ${goals.memory})`,
+            s.missed.length === 0 ? 'reached' : `missed: ${s.missed.join(', ')}`,
+            `${times(s.generation.ratio)} ×`,
+          ],
+    ),
+  );
+  const sides = tableOf(
+    ['workload', 'side', 'step, s', 'rollout, s', 'generation alone, s', 'peak memory, MB', 'runs'],
+    measured.flatMap(({ title, rounds, ...s }) =>
+      ['trl', 'ours'].map((side) => [
+        side === 'trl' ? title : '',
+        side === 'trl' ? 'TRL' : 'ours',
+        ...['step', 'rollout', 'generation'].map((key) => range(s[key][side], fixed(3))),
+        range(s.memory[side], fixed(0)),
+        `${rounds}`,
+      ]),
+    ),
+  );
+  const stages = measured.map(
+    ({ title, stages }) =>
+      `${title}\n\n${tableOf(
+        ['stage', 'seconds', 'tokens/s', 'GFLOP/s', 'of the matrix rate'],
+        stages.map(({ stage, seconds, tokensPerSecond, gflops, share }) => [
+          stage,
+          seconds.toFixed(3),
+          tokensPerSecond?.toFixed(0) ?? '',
+          gflops?.toFixed(0) ?? '',
+          share === undefined ? '' : `${(100 * share).toFixed(0)} %`,
+        ]),
+      )}`,
+  );
+  return { ratios, sides, stages: stages.join('\n\n') };
+}
+
+/** Each distinct value once. */
+const distinct = (values) => [...new Set(values)].join(', ');
+
+/** `docs/benchmarks.md`. */
+export function page(rows) {
+  const { ratios, sides, stages } = tables(rows);
+  const [trl, ours] = ['trl', 'ours'].map((side) =>
+    rows.filter((row) => row.side === side).map(({ result }) => result),
+  );
+  const days = rows.map(({ at }) => at.slice(0, 10)).sort();
+  const loads = rows.map(({ load }) => load);
+  return `# Benchmarks
+
+Made by \`npm run bench:trl -- --write\`, ${distinct([days[0], days.at(-1)])}.
+
+${tableOf(
+  ['', ''],
+  [
+    ['processor', distinct(rows.map(({ machine }) => machine))],
+    ['threads', `${distinct(rows.map(({ threads }) => threads))} on each side`],
+    [
+      'TRL',
+      `${distinct(trl.map(({ versions }) => versions.trl))}, transformers ${distinct(trl.map(({ versions }) => versions.transformers))}, torch ${distinct(trl.map(({ torch }) => torch))}`,
+    ],
+    [
+      'ours',
+      `commit ${distinct(rows.filter(({ side }) => side === 'ours').map(({ commit }) => commit))}, libtorch ${distinct(ours.map(({ torch }) => torch))}, Node ${distinct(rows.map(({ node }) => node))}`,
+    ],
+    [
+      'a run',
+      `${distinct(rows.map(({ steps }) => steps))} steps; the first warms up, the others’ median counts`,
+    ],
+    ['load average before a run', `${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}`],
+  ],
+)}
+
+## Beside TRL
+
+Seconds are TRL ÷ ours, more is better; memory is ours ÷ TRL, less is better; goals stand in brackets.
+
+${ratios}
+
+Both sides do the same work: random weights of the same shapes, random prompts, the loss \`dapo\`, AdamW, one update a
+rollout, and completions whose end is suppressed, or forced at lengths drawn from the same distribution. The sides take
+turns, a fresh process each. Each computes as it does by default: TRL all completions of a step in one micro-batch, ours in
+micro-batches of \`train.microBatchTokens\`.
+
+- **step**: sampling to the end of the backward pass. Ours has the optimizer's update too, which TRL's \`step_time\` leaves
+  out.
+- **rollout**: all that comes before the loss: generation, rewards, the reference's log-probs. **Generation alone** has no
+  reference in it.
+- **peak memory**: resident memory of the process, libraries included.
+- **bf16**: TRL's weights are float32, and autocast computes in bfloat16, generation included. Our weights are bfloat16, with
+  float32 masters in the optimizer. Matrix products are bfloat16 on both sides.
+
+Medians of the runs, with the least and the most:
+
+${sides}
+
+## Stages of ours
+
+Medians of the runs. GFLOP/s count what must be computed when nothing is computed twice (\`lab/bench/flops.ts\`); the matrix
+rate is that of a square product in the same precision, measured in the same process. Where several micro-batches make a
+step, the backward pass computes the scores' logits again, which is not counted.
+
+${stages}
+
+## On a GPU
+
+No GPU was at hand: nothing here was measured on one. \`bench/gpu.sh\` runs the tests and the benchmark there and prints one
+table.
+`;
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { page, summarize, tables } from './page.mjs';
+import { flagsOf, workloads } from './workloads.mjs';
+
+const shared = {
+  at: '2031-05-01T10:00:00.000Z',
+  load: 0.5,
+  machine: 'a processor, 2 cores',
+  threads: 2,
+  steps: 4,
+  node: '20.20.0',
+  commit: 'abc',
+};
+
+const trl = (workload, step, rollout, memory) => ({
+  ...shared,
+  workload,
+  side: 'trl',
+  result: {
+    torch: '2.13.0',
+    versions: { trl: '1', transformers: '5' },
+    step_s_median: step,
+    rollout_s_median: rollout,
+    generate_s_median: rollout / 2,
+    peak_rss_mb: memory,
+  },
+});
+
+const ours = (workload, step, sampling, reference, memory) => ({
+  ...shared,
+  workload,
+  side: 'ours',
+  result: {
+    torch: '2.13.0',
+    step_s_median: step,
+    rollout_s_median: sampling,
+    peak_rss_mb: memory,
+    matmul_gflops: 200,
+    stages: [
+      { stage: 'decode', seconds: sampling, tokensPerSecond: 100, gflops: 50 },
+      ...(reference ? [{ stage: 'reference', seconds: reference, tokensPerSecond: 300, gflops: 150 }] : []),
+      { stage: 'optimizer', seconds: 0.01 },
+    ],
+  },
+});
+
+describe('the summary of a comparison', () => {
+  const rows = [
+    // One run of three was disturbed: the medians are those of the others.
+    ...[10, 30, 10].map((step) => trl('gpt2', step, 8, 1000)),
+    ...[4, 4, 4].map((step) => ours('gpt2', step, 1.5, 0.5, 500)),
+    trl('tiny', 5, 2, 2000),
+    ours('tiny', 2.5, 1, 0, 950),
+  ];
+  const [tiny, , , gpt2] = summarize(rows);
+
+  it('takes ratios of medians, of seconds TRL ÷ ours and of memory ours ÷ TRL', () => {
+    expect(gpt2.step).toMatchObject({ ratio: 2.5, trl: { median: 10, least: 10, most: 30 } });
+    expect(gpt2.memory.ratio).toBe(0.5);
+    expect(gpt2.rounds).toBe(3);
+  });
+
+  it('counts the reference to the rollout of both sides, and to the generation of none', () => {
+    expect(gpt2.rollout.ours.median).toBe(2);
+    expect(gpt2.rollout.ratio).toBe(4);
+    expect(gpt2.generation.ratio).toBeCloseTo(4 / 1.5);
+  });
+
+  it('says which goals were missed', () => {
+    expect(gpt2.missed).toEqual([]);
+    expect(tiny.missed).toEqual(['step', 'rollout', 'memory']);
+  });
+
+  it('leaves out what was not run on both sides', () => {
+    expect(summarize([trl('tiny', 5, 2, 2000)])[0].rounds).toBe(0);
+    expect(tables(rows).ratios).toContain('| not measured |');
+  });
+
+  it('shows stages with their share of the matrix rate, where they have one', () => {
+    expect(tables(rows).stages).toContain('| reference | 0.500 | 300 | 150 | 75 % |');
+    expect(tables(rows).stages).toContain('| optimizer | 0.010 |  |  |  |');
+  });
+
+  it('makes a page without holes', () => {
+    expect(page(rows)).not.toMatch(/undefined|NaN|Infinity|\[object/);
+    expect(page(rows)).toContain('| missed: step, rollout, memory |');
+  });
+});
+
+it('writes flags as both sides take them', () => {
+  expect(flagsOf({ model: 'tiny', beta: 0, bf16: true })).toEqual([
+    '--model',
+    'tiny',
+    '--beta',
+    '0',
+    '--bf16',
+  ]);
+  expect(new Set(workloads.map(({ name }) => name)).size).toBe(5);
+});

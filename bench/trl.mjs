@@ -1,0 +1,109 @@
+// Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2] [--steps 4] [--write]
+// Each finished run is a line of a log, so that an interrupted comparison goes on; --fresh begins anew. --from FILE runs
+// nothing and only shows what a log says. --write makes docs/benchmarks.md of it.
+
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { page, tables } from './comparison/page.mjs';
+import { trlPython } from './comparison/python.mjs';
+import { flagsOf, workloads } from './comparison/workloads.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+const { values: options } = parseArgs({
+  options: {
+    times: { type: 'string', default: '5' },
+    steps: { type: 'string', default: '4' },
+    threads: { type: 'string', default: '2' },
+    only: { type: 'string', default: workloads.map(({ name }) => name).join(',') },
+    log: { type: 'string', default: here('../runs/bench-trl.jsonl') },
+    from: { type: 'string' },
+    fresh: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+  },
+});
+
+const wholeNumber = (key) => {
+  const value = Number(options[key]);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${key} takes a whole number from 1, found ${options[key]}`);
+  return value;
+};
+const [times, steps, threads] = ['times', 'steps', 'threads'].map(wholeNumber);
+const chosen = options.only.split(',').map((name) => {
+  const found = workloads.find((workload) => workload.name === name);
+  if (!found) throw new Error(`--only ${name}: known are ${workloads.map((w) => w.name).join(', ')}`);
+  return found;
+});
+
+const readLog = (file) =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+
+/** The last line that a command prints, which is its result. */
+function measure(command, args) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    cwd: here('..'),
+  });
+  if (error) throw error;
+  if (status !== 0)
+    throw new Error(`${[command, ...args].join(' ')} ended with ${status}:\n${stderr.slice(-2000)}`);
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1));
+}
+
+function compare(log) {
+  if (options.fresh) rmSync(log, { force: true });
+  mkdirSync(dirname(log), { recursive: true });
+  const done = existsSync(log) ? readLog(log) : [];
+  const python = trlPython();
+  const sides = {
+    trl: (flags) => measure(python, [here('trl_grpo.py'), ...flags]),
+    ours: (flags) =>
+      measure(process.execPath, [here('../packages/grpo/bin/grpo.js'), 'bench', '--json', ...flags]),
+  };
+  const commit = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8', cwd: here('..') });
+  const setting = {
+    steps,
+    threads,
+    machine: `${cpus()[0].model}, ${cpus().length} cores`,
+    node: process.versions.node,
+    commit: commit.stdout?.trim() || 'unknown',
+  };
+  for (const { name, flags } of chosen) {
+    for (let round = 1; round <= times; round++) {
+      for (const [side, run] of Object.entries(sides)) {
+        const isSame = (row) =>
+          row.workload === name &&
+          row.side === side &&
+          row.round === round &&
+          row.steps === steps &&
+          row.threads === threads;
+        if (done.some(isSame)) continue;
+        const before = { at: new Date().toISOString(), load: loadavg()[0] };
+        const result = run(flagsOf({ ...flags, steps, threads }));
+        appendFileSync(
+          log,
+          `${JSON.stringify({ workload: name, side, round, ...before, ...setting, result })}\n`,
+        );
+        console.error(
+          `${name}, round ${round} of ${times}, ${side}: step ${result.step_s_median.toFixed(3)} s, rollout ${result.rollout_s_median.toFixed(3)} s, ${result.peak_rss_mb.toFixed(0)} MB`,
+        );
+      }
+    }
+  }
+  // Runs with other settings are of another comparison.
+  return readLog(log).filter((row) => row.steps === steps && row.threads === threads && row.round <= times);
+}
+
+const rows = options.from ? readLog(options.from) : compare(options.log);
+const { ratios, sides, stages } = tables(rows);
+console.log(`${ratios}\n\n${sides}\n\n${stages}`);
+if (options.write) writeFileSync(here('../docs/benchmarks.md'), page(rows));

@@ -1,0 +1,19 @@
+/** What completions earned for what they say. */
+import type { StepRecord } from '../trace/index.js';
+import { once } from './once.js';
+
+/** Name of the column that takes a KL from the rewards. */
+const PENALTY = 'kl_penalty';
+
+/** Total rewards, without the KL where that is taken from them: it depends on how likely a completion was. */
+export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array => {
+  const { names = [], weights, values, totals } = rewards!;
+  const k = declared?.klPlace === 'reward' ? names.indexOf(PENALTY) : -1;
+  if (k < 0 || !weights || !values) return totals!;
+  const B = totals!.length;
+  return totals!.map((total, b) => {
+    const grade = total - weights[k]! * values[k * B + b]!;
+    // The difference of a sum is off by its rounding.
+    return Math.round(grade * 1e9) / 1e9;
+  });
+});

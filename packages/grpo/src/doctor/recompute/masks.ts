@@ -1,0 +1,82 @@
+/** Which tokens the policy term is kept for, as `objective/masks.ts` and `correction.ts` have it. */
+import type { Declared } from '../../trace/index.js';
+import { isTrained, meanOver, type Row, sumOver } from './row.js';
+
+/** Whether a token is among those of highest entropy. */
+export interface Kept {
+  /** 1 or 0, token by token. */
+  kept: Uint8Array;
+  /** 1 where rounding may decide. */
+  close: Uint8Array;
+}
+
+/**
+ * The tokens of highest entropy of one micro-batch, row by row.
+ *
+ * @param share - how many of them are kept: those from the quantile 1 − share on
+ */
+export function topEntropyOf(
+  share: number,
+  entropies: readonly Float32Array[],
+  masks: readonly (Uint8Array | undefined)[],
+): Kept[] {
+  const known = Float64Array.from(
+    entropies.flatMap((row, i) => [...row].filter((_, t) => isTrained(masks[i], t))),
+  ).sort();
+  const threshold = quantile(known, 1 - share);
+  return entropies.map((row, i) => ({
+    kept: Uint8Array.from(row, (entropy, t) => Number(isTrained(masks[i], t) && entropy >= threshold)),
+    close: Uint8Array.from(row, (entropy) => Number(Math.abs(entropy - threshold) <= 1e-6)),
+  }));
+}
+
+function quantile(sorted: Float64Array, at: number): number {
+  if (sorted.length === 0) return Number.POSITIVE_INFINITY;
+  const place = at * (sorted.length - 1);
+  const below = Math.floor(place);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
+}
+
+/** Bounds are not told apart by less, relatively. */
+const CLOSE = 1e-3;
+
+/**
+ * 0 where a completion with a negative advantage has become too unlikely since it was sampled, else 1; NaN where
+ * rounding decides.
+ */
+export function offPolicyFactor(
+  threshold: number,
+  { policy, old, mask }: Row,
+  sampler: Float32Array | undefined,
+  advantage: number,
+): number {
+  if (advantage >= 0) return 1;
+  const sampled = sampler ?? old ?? policy;
+  const fall = meanOver(policy.length, mask, (t) => sampled[t]! - policy[t]!);
+  if (Math.abs(fall - threshold) <= 1e-5 + CLOSE * threshold) return Number.NaN;
+  return fall > threshold ? 0 : 1;
+}
+
+/** Trainer to sampler: the weight of each token; NaN where rounding decides whether it is masked. */
+export function correctionsOf(
+  {
+    correction,
+    correctionAction,
+    correctionMin: min = 0,
+    correctionMax: max = Number.POSITIVE_INFINITY,
+  }: Declared,
+  { policy, old, mask }: Row,
+  sampler: Float32Array,
+): Float64Array {
+  const trainer = old ?? policy;
+  const gap = (t: number) => trainer[t]! - sampler[t]!;
+  const whole = correction === 'sequence' ? sumOver(policy.length, mask, gap).sum : 0;
+  return Float64Array.from(policy, (_, t) => {
+    if (!isTrained(mask, t)) return 1;
+    const weight = Math.exp(correction === 'sequence' ? whole : gap(t));
+    if (correctionAction === 'truncate') return Math.max(min, Math.min(max, weight));
+    if ([min, max].some((bound) => Math.abs(weight - bound) <= CLOSE * bound)) return Number.NaN;
+    return weight < min || weight > max ? 0 : weight;
+  });
+}

@@ -1,0 +1,110 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../config/errors.js';
+import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { loadModel } from './load.js';
+
+const fixtures = fileURLToPath(new URL('../../../../parity/fixtures/', import.meta.url));
+const model = join(fixtures, 'models/llama3');
+
+/** A copy of PEFT's adapter for llama3, with keys of its configuration changed. */
+function copyWith(changes: object): string {
+  const dir = tempFolder();
+  cpSync(join(fixtures, 'lora/llama3'), dir, { recursive: true });
+  const path = join(dir, 'adapter_config.json');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
+  return dir;
+}
+
+/** The same with each matrix as `change` gives it back, or without those that it turns into nothing. */
+function copyWithout(change: (entry: TensorEntry) => TensorEntry | undefined): string {
+  const dir = copyWith({});
+  const path = join(dir, 'adapter_model.safetensors');
+  using file = SafetensorsFile.open(path);
+  const entries = [...file.tensors].map(([name, { dtype, shape }]) => {
+    const bytes = file.read(name);
+    return change({ name, dtype, shape, data: () => bytes });
+  });
+  writeSafetensors(
+    path,
+    entries.filter((entry) => entry !== undefined),
+  );
+  return dir;
+}
+
+const FIRST = 'base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight';
+
+const refused: [string, () => string, RegExp][] = [
+  ['DoRA', () => copyWith({ use_dora: true }), /adapter_config\.json: use_dora is not supported/],
+  ['ranks of their own', () => copyWith({ rank_pattern: { q_proj: 4 } }), /rank_pattern is not supported/],
+  [
+    'whole modules beside it',
+    () => copyWith({ modules_to_save: ['lm_head'] }),
+    /modules_to_save is not supp/,
+  ],
+  ['trained biases', () => copyWith({ bias: 'all' }), /bias "all" is not supported/],
+  [
+    'another method',
+    () => copyWith({ peft_type: 'IA3' }),
+    /peft_type "IA3" is not supported; supported: LORA/,
+  ],
+  [
+    'changed base weights',
+    () => copyWith({ init_lora_weights: 'pissa' }),
+    /"pissa" has changed the base model/,
+  ],
+  ['another rank', () => copyWith({ r: 3 }), /has shape \[2, 32\], not \[3, 32\]/],
+  ['no alpha', () => copyWith({ lora_alpha: null }), /lora_alpha is missing/],
+  [
+    'no targets',
+    () => copyWith({ target_modules: null }),
+    /target_modules must be a list of names, found nothing/,
+  ],
+  [
+    'a matrix that is missing',
+    () => copyWithout((entry) => (entry.name === FIRST ? undefined : entry)),
+    /no tensor 'base_model\.model\.model\.layers\.0\.self_attn\.q_proj\.lora_B\.weight'/,
+  ],
+  [
+    'a layer that has none',
+    () => copyWith({ target_modules: ['q_proj', 'v_proj'] }),
+    /down_proj\.lora_A\.weight' is no matrix of an attention or MLP projection/,
+  ],
+];
+
+describe('an adapter', () => {
+  it.each(refused)('with %s is refused', (_, make, message) => {
+    const load = () => loadModel(model, { lora: { adapter: make() } });
+    expect(load).toThrow(UserError);
+    expect(load).toThrow(message);
+  });
+
+  it('for another model is refused', () => {
+    const other = join(fixtures, 'models/qwen2');
+    expect(() => loadModel(other, { lora: { adapter: copyWith({}) } })).toThrow(/no tensor '.*layers\.2\./);
+  });
+
+  it('whose layers are given by a pattern has those of its file', () => {
+    const folders = [copyWith({}), copyWith({ target_modules: '.*proj' })];
+    const [listed, pattern] = folders.map((adapter) => loadModel(model, { lora: { adapter } }).decoder);
+    expect([...pattern!.trainable.keys()]).toEqual([...listed!.trainable.keys()]);
+    expect(pattern!.lora!.settings.targets).toHaveLength(14);
+    for (const decoder of [listed!, pattern!]) decoder.dispose();
+  });
+
+  it('says which model it lacks', () => {
+    const moved = copyWith({ base_model_name_or_path: '/nowhere/base' });
+    expect(() => loadModel(moved)).toThrow(
+      `${moved} is an adapter for /nowhere/base: no model folder at /nowhere/base`,
+    );
+    const unnamed = copyWith({ base_model_name_or_path: null });
+    expect(() => loadModel(unnamed)).toThrow('base_model_name_or_path names no model');
+    const hub = copyWith({ base_model_name_or_path: 'org/none', revision: 'abc' });
+    expect(() => loadModel(hub)).toThrow(/is an adapter for org\/none@abc: no model org\/none@abc/);
+    const nested = copyWith({ base_model_name_or_path: copyWith({}) });
+    expect(() => loadModel(nested)).toThrow('that is an adapter too');
+  });
+});

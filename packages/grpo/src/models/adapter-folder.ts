@@ -1,0 +1,167 @@
+/** Adapters as PEFT keeps them: a folder with `adapter_config.json` and `adapter_model.safetensors`. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
+import { UserError } from '../config/errors.js';
+import { writeFileAtomic } from '../formats/atomic-file.js';
+import { readJsonObject, shown } from '../formats/json.js';
+import { makeFolder } from '../formats/make-folder.js';
+import { SafetensorsFile, writeSafetensors } from '../formats/safetensors.js';
+import { parseReference } from '../hub/repository.js';
+import { ConfigFields } from './config-fields.js';
+import type { Decoder } from './decoder.js';
+import { floatTypes } from './load-parameters.js';
+import { adaptable, isTarget, Lora } from './lora.js';
+
+const CONFIG = 'adapter_config.json';
+const WEIGHTS = 'adapter_model.safetensors';
+/** What PEFT puts before the name of a layer. */
+const PREFIX = 'base_model.model.';
+
+/** Whatever of these is set changes what is computed, in a way that is not ours. */
+const UNSUPPORTED = [
+  ...['use_dora', 'use_rslora', 'use_qalora', 'use_bdlora', 'lora_bias', 'rank_pattern', 'alpha_pattern'],
+  ...['layers_to_transform', 'layer_replication', 'exclude_modules', 'modules_to_save', 'target_parameters'],
+  ...[
+    'trainable_token_indices',
+    'alora_invocation_tokens',
+    'arrow_config',
+    'kasa_config',
+    'monteclora_config',
+  ],
+  'velora_config',
+];
+/** Ways to begin that leave the base model's weights as they are; the others take something from them. */
+const PLAIN_STARTS = [true, false, 'gaussian', 'orthogonal', 'eva'];
+
+/** Whether a folder holds an adapter and no model. */
+export const isAdapter = (dir: string): boolean =>
+  existsSync(join(dir, CONFIG)) && !existsSync(join(dir, 'config.json'));
+
+/**
+ * The model that an adapter is for, by its own account: a folder, or `ORG/NAME@REVISION`.
+ *
+ * @throws UserError: it names none
+ */
+export function baseOf(dir: string): string {
+  const file = join(dir, CONFIG);
+  const { base_model_name_or_path: base, revision } = readJsonObject(file, 'the adapter configuration');
+  if (typeof base !== 'string' || base === '') {
+    throw new UserError(`${file}: base_model_name_or_path names no model`, {
+      hint: `Say which model it is for: model=MODEL lora.adapter=${dir}`,
+    });
+  }
+  return typeof revision === 'string' && !existsSync(base) ? `${base}@${revision}` : base;
+}
+
+/**
+ * Reads adapters that PEFT or `saveAdapter` wrote, for a decoder of this shape. They become float32.
+ *
+ * @param base - the model that they are used with
+ * @throws UserError: not plain LoRA; a matrix that is missing, is one too many, or does not fit the model. FileError,
+ * FormatError for the files
+ */
+export function loadAdapter(
+  dir: string,
+  { config, device }: Pick<Decoder, 'config' | 'device'>,
+  base: string,
+): Lora {
+  const file = join(dir, CONFIG);
+  const { rank, alpha, targets } = parse(readJsonObject(file, 'the adapter configuration'), file);
+  const layers = adaptable(config);
+  using tensors = SafetensorsFile.open(join(dir, WEIGHTS));
+  const wrong = (problem: string) =>
+    new UserError(`${tensors.path}: ${problem}`, { hint: 'The adapter is for another model, or not whole.' });
+
+  const stored = new Set([...tensors.tensors.keys()].map((name) => name.slice(PREFIX.length)));
+  const adapted = [...layers].filter(([name]) =>
+    targets ? isTarget(name, targets) : stored.has(`${name}.lora_A.weight`),
+  );
+  const parameters = new Map<string, Tensor>();
+  for (const [name, [out, input]] of adapted) {
+    for (const [matrix, shape] of [
+      ['lora_A', [rank, input]],
+      ['lora_B', [out, rank]],
+    ] as const) {
+      const own = `${name}.${matrix}.weight`;
+      const info = tensors.tensors.get(PREFIX + own);
+      const from = info && floatTypes[info.dtype];
+      if (!from) throw wrong(info ? `'${own}' holds ${info.dtype}` : `no tensor '${PREFIX}${own}'`);
+      if (info.shape.join() !== shape.join())
+        throw wrong(`'${own}' has shape [${info.shape.join(', ')}], not [${shape.join(', ')}]`);
+      const read = () => fromBytes(tensors.read(PREFIX + own), info.shape, from).to('float32');
+      parameters.set(
+        own,
+        tidy(() => keep(read().toDevice(device))),
+      );
+    }
+  }
+  const surplus = [...tensors.tensors.keys()].find((name) => !parameters.has(name.slice(PREFIX.length)));
+  if (surplus !== undefined)
+    throw wrong(`'${surplus}' is no matrix of an attention or MLP projection of this model`);
+  if (parameters.size === 0) throw wrong('it holds no adapter');
+  return new Lora({ rank, alpha, targets: targets ?? adapted.map(([name]) => name), base }, parameters);
+}
+
+function parse(json: Readonly<Record<string, unknown>>, file: string) {
+  const fields = new ConfigFields(json, file);
+  fields.choice('peft_type', new Map([['LORA', true]]));
+  fields.choice('bias', new Map([['none', true]]), 'none');
+  for (const key of UNSUPPORTED) {
+    const value = fields.value(key);
+    const isSet = typeof value === 'object' ? Object.keys(value!).length > 0 : value;
+    if (isSet) fields.fail(`${key} is not supported: adapters must be plain LoRA`, MERGE_THERE);
+  }
+  const start = fields.value('init_lora_weights') ?? true;
+  if (!PLAIN_STARTS.some((plain) => plain === start))
+    fields.fail(`init_lora_weights ${shown(start)} has changed the base model's weights`, MERGE_THERE);
+  const targets = fields.value('target_modules');
+  const isList = Array.isArray(targets) && targets.every((target) => typeof target === 'string');
+  // A pattern; which layers it means, the file with the matrices shows.
+  if (!isList && typeof targets !== 'string')
+    fields.fail(`target_modules must be a list of names, found ${shown(targets)}`);
+  return {
+    rank: fields.size('r'),
+    alpha: fields.positive('lora_alpha'),
+    targets: isList ? (targets as string[]) : undefined,
+  };
+}
+
+const MERGE_THERE = "Merge it with PEFT's merge_and_unload and use the merged model.";
+
+/**
+ * Writes a decoder's adapters as PEFT reads them, and `loadAdapter`. Each file appears whole or not at all.
+ *
+ * @throws FileError: the system refuses to write.
+ */
+export function saveAdapter({ settings, parameters }: Lora, family: string, dir: string): void {
+  makeFolder(dir);
+  const { rank, alpha, targets, base } = settings;
+  const reference = existsSync(base) ? undefined : parseReference(base);
+  const config = {
+    base_model_name_or_path: reference?.name ?? resolve(base),
+    bias: 'none',
+    // GPT-2's Conv1D.
+    fan_in_fan_out: family === 'gpt2',
+    inference_mode: true,
+    init_lora_weights: true,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    modules_to_save: null,
+    peft_type: 'LORA',
+    r: rank,
+    revision: reference?.revision ?? null,
+    target_modules: targets,
+    task_type: 'CAUSAL_LM',
+    use_dora: false,
+    use_rslora: false,
+  };
+  writeFileAtomic(join(dir, CONFIG), `${JSON.stringify(config, null, 2)}\n`);
+  const entries = [...parameters].map(([name, tensor]) => ({
+    name: PREFIX + name,
+    dtype: 'F32' as const,
+    shape: tensor.shape,
+    data: () => tensor.toBytes(),
+  }));
+  writeSafetensors(join(dir, WEIGHTS), entries, { format: 'pt' });
+}

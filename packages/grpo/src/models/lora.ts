@@ -1,0 +1,136 @@
+import { Generator, keep, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
+import type { DecoderConfig } from './config.js';
+import type { Decoder } from './decoder.js';
+import { parameterSpecs } from './parameters.js';
+
+/** What adapters are, beside their numbers. */
+export interface LoraSettings {
+  /** Inner dimension of each pair of matrices. */
+  rank: number;
+  /** B A is multiplied by alpha / rank. */
+  alpha: number;
+  /** Names of the adapted layers, or ends of names, as PEFT's `target_modules`: `q_proj`. */
+  targets: readonly string[];
+  /** What they adapt: a model folder, or `ORG/NAME@REVISION`. */
+  base: string;
+}
+
+/** The adapter of one layer: x ↦ scale · B (A x). */
+export interface Adapter {
+  /** `y + scale · B (A x)`: `x` `[N, in]`, `y` `[N, out]`, which is used up. */
+  addTo(y: Tensor, x: Tensor): Tensor;
+  /** scale · B A: `[out, in]`, float32. */
+  product(): Tensor;
+}
+
+/**
+ * Low-rank adapters (Hu et al., 2021) of a decoder's projections. They are float32 whatever the decoder's weights are,
+ * and so is the sum with what they adapt, as in PEFT.
+ */
+export class Lora {
+  readonly #adapters: ReadonlyMap<string, Adapter>;
+  #dropout: { share: number; generator: Generator } | undefined;
+
+  /** @param parameters - `NAME.lora_A.weight` `[rank, in]` and `NAME.lora_B.weight` `[out, rank]`; owned from now on */
+  constructor(
+    readonly settings: LoraSettings,
+    readonly parameters: ReadonlyMap<string, Tensor>,
+  ) {
+    const names = [...parameters.keys()].flatMap((name) => /^(.*)\.lora_A\.weight$/.exec(name)?.[1] ?? []);
+    this.#adapters = new Map(names.map((name) => [name, this.#adapterOf(name)]));
+  }
+
+  /** The adapter of a layer, by its name in the checkpoint without `.weight`. */
+  of(name: string): Adapter | undefined {
+    return this.#adapters.get(name);
+  }
+
+  /**
+   * Until the result is disposed, a share of each adapter's inputs is 0, and the others are larger by as much: for the
+   * forward passes of an update, and for nothing that is compared with what was sampled.
+   */
+  dropping(share: number, seed: number): Disposable {
+    this.#dropout = share === 0 ? undefined : { share, generator: new Generator(seed) };
+    return {
+      [Symbol.dispose]: () => {
+        this.#dropout = undefined;
+      },
+    };
+  }
+
+  /** A copy with matrices of its own and no gradients. */
+  clone(): Lora {
+    return noGrad(() =>
+      tidy(() => {
+        const copies = [...this.parameters].map(([name, p]) => [name, keep(p.detach().clone())] as const);
+        return new Lora(this.settings, new Map(copies));
+      }),
+    );
+  }
+
+  dispose(): void {
+    for (const parameter of this.parameters.values()) parameter.dispose();
+  }
+
+  #adapterOf(name: string): Adapter {
+    const a = this.parameters.get(`${name}.lora_A.weight`)!;
+    const b = this.parameters.get(`${name}.lora_B.weight`)!;
+    const scale = this.settings.alpha / this.settings.rank;
+    return {
+      addTo: (y, x) => {
+        const inner = linear(this.#drop(x.to('float32')), a);
+        return y.to('float32').add_(linear(inner, b), { alpha: scale }).to(y.dtype);
+      },
+      product: () => b.mm(a).mul(scale),
+    };
+  }
+
+  #drop(x: Tensor): Tensor {
+    if (!this.#dropout) return x;
+    const { share, generator } = this.#dropout;
+    const kept = noGrad(() =>
+      zeros(x.shape)
+        .uniform_(0, 1, { generator })
+        .ge(share)
+        .to('float32')
+        .div_(1 - share)
+        .toDevice(x.device),
+    );
+    return x.mul(kept);
+  }
+}
+
+/** Layers that can be adapted, by name: their weights as `[out, in]`. */
+export function adaptable(config: DecoderConfig): Map<string, [out: number, input: number]> {
+  const layers = [...parameterSpecs(config)].filter(
+    ([name, { role }]) => role === 'projection' && /\.\d+\./.test(name),
+  );
+  return new Map(
+    layers.map(([name, { shape, transposed }]) => {
+      const [out, input] = (transposed ? [...shape].reverse() : shape) as [number, number];
+      return [name.replace(/\.weight$/, ''), [out, input]];
+    }),
+  );
+}
+
+/** The last parts of these names, once each: `q_proj`, `k_proj`, … */
+export const targetNames = (names: Iterable<string>): string[] => [
+  ...new Set([...names].map((name) => name.slice(name.lastIndexOf('.') + 1))),
+];
+
+/** Whether one of the targets means a layer, by PEFT's rule: its whole name, or the end of it from a dot on. */
+export const isTarget = (name: string, targets: readonly string[]): boolean =>
+  targets.some((target) => name === target || name.endsWith(`.${target}`));
+
+/** Adds the adapters to the weights that they adapt, for good. The result has the same weights, and no adapters. */
+export function mergeLora(decoder: Decoder): Decoder {
+  const { lora } = decoder;
+  noGrad(() => {
+    for (const name of adaptable(decoder.config).keys()) {
+      const adapter = lora?.of(name);
+      const weight = decoder.parameters.get(`${name}.weight`)!;
+      if (adapter) tidy(() => weight.copy_(weight.to('float32').add(adapter.product())));
+    }
+  });
+  return decoder.withLora();
+}
