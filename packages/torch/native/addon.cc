@@ -37,7 +37,7 @@ NAPI_MODULE_INIT() {
     grpo::registerDispatch(env, exports);
     grpo::registerAutograd(env, exports);
     grpo::registerRuntime(env, exports);
-    grpo::registerLinear();
+    grpo::registerOperators();
   } catch (const std::exception& e) {
     napi_throw_error(env, nullptr, e.what());
   } catch (const grpo::PendingException&) {

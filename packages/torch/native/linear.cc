@@ -4,9 +4,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/library.h>
 
-#include "handle.h"
+#include "linear.h"
 
 namespace grpo {
 namespace {
@@ -23,14 +22,20 @@ bool isIntel() {
 #endif
 }
 
-// Not in every libtorch, and not in one without oneDNN.
-const c10::optional<c10::OperatorHandle>& oneDnnLinear() {
-  static const c10::optional<c10::OperatorHandle> handle = [] {
-    auto found = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
-    return found && !isIntel() && at::globalContext().userEnabledMkldnn() ? c10::optional<c10::OperatorHandle>(*found) : c10::nullopt;
-  }();
+using Handle = c10::optional<c10::OperatorHandle>;
+
+// Neither is in every libtorch.
+const Handle& pointwise() {
+  static const Handle handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
   return handle;
 }
+
+const Handle& packing() {
+  static const Handle handle = pointwise() ? c10::Dispatcher::singleton().findSchema({"mkldnn::_reorder_linear_weight", ""}) : Handle();
+  return handle;
+}
+
+bool oneDnnLinear() { return pointwise() && !isIntel() && at::globalContext().userEnabledMkldnn(); }
 
 bool fits(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   const bool plain = x.device().is_cpu() && weight.device().is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat;
@@ -49,13 +54,17 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::opt
   stack.emplace_back("none");
   stack.emplace_back(c10::List<c10::optional<at::Scalar>>());
   stack.emplace_back("");
-  oneDnnLinear()->callBoxed(stack);
+  pointwise()->callBoxed(stack);
   return std::move(stack[0]).toTensor();
 }
 
-at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   return fits(x, weight, bias) ? product(x, weight, bias) : at::linear(x, weight, bias);
 }
+
+namespace {
 
 struct Linear : torch::autograd::Function<Linear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
@@ -84,16 +93,38 @@ at::Tensor differentiable(const at::Tensor& x, const at::Tensor& weight, const c
   return fits(x, weight, bias) ? Linear::apply(x, weight, bias) : at::linear(x, weight, bias);
 }
 
+// For float32, oneDNN where it is the faster; half precision is its own in any case.
+bool packs(const at::Tensor& weight) {
+  const bool wide = weight.scalar_type() == at::kFloat && oneDnnLinear();
+  const bool half = weight.scalar_type() == at::kBFloat16 && packing() && at::globalContext().userEnabledMkldnn();
+  return weight.device().is_cpu() && weight.dim() == 2 && weight.numel() > 0 && packing() && (wide || half);
+}
+
 }  // namespace
 
-// Once a process, however often the addon is loaded.
-void registerLinear() {
-  if (c10::Dispatcher::singleton().findSchema({"grpo::linear", ""})) return;
-  static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);
+// A weight in the layout that products of about so many rows read fastest; the weight itself where there is none.
+at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
+  if (!packs(weight)) return weight.alias();
+  torch::jit::Stack stack;
+  stack.emplace_back(weight);
+  stack.emplace_back(rows);
+  packing()->callBoxed(stack);
+  return std::move(stack[0]).toTensor();
+}
+
+at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, const c10::optional<at::Tensor>& bias) {
+  return packed.is_mkldnn() ? product(x, packed, bias) : grpo::linear(x, packed, bias);
+}
+
+void registerLinear(torch::Library& library) {
   library.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
   library.impl("linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(at::linear)));
-  library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
+  library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(grpo::linear)));
   library.impl("linear", torch::dispatch(c10::DispatchKey::AutogradCPU, TORCH_FN(differentiable)));
+  library.def("pack_linear(Tensor(a) weight, int rows) -> Tensor(a)");
+  library.impl("pack_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packLinear)));
+  library.def("packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor");
+  library.impl("packed_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packedLinear)));
 }
 
 }  // namespace grpo

@@ -150,6 +150,6 @@ void registerStorage(napi_env env, napi_value exports);
 void registerDispatch(napi_env env, napi_value exports);
 void registerAutograd(napi_env env, napi_value exports);
 void registerRuntime(napi_env env, napi_value exports);
-void registerLinear();
+void registerOperators();
 
 }  // namespace grpo

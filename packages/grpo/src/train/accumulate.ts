@@ -128,7 +128,6 @@ function backward(
   });
   clock.time('backward', () => {
     loss.backward();
-    scores.backward?.();
     optimizer.accumulate();
   });
   const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);

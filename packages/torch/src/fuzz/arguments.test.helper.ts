@@ -60,7 +60,7 @@ function one(world: World, { name, type }: SchemaArgument, common: Common): unkn
       return tensorFor(world, name, common);
     case 'int':
     case 'SymInt':
-      return integer(world);
+      return /^(chunk|rows)$/.test(name) && random.chance(0.7) ? random.pick([1, 2, 64]) : integer(world);
     case 'Scalar':
       return random.pick([1, 2, 0.5, -1, true, 3n, 1e300, ...floats, ...oddIntegers]);
     case 'float':
@@ -92,6 +92,8 @@ function tensorFor({ random, tensors, disposed }: World, name: string, common: C
   const choose = () => {
     if (/^(index|indices|sorter)$/.test(name) && random.chance(0.8))
       return indices(random, like && random.chance(0.6) ? small(like.shape) : undefined);
+    if (name === 'targets' && like && random.chance(0.9))
+      return indices(random, small(like.shape).slice(0, 1));
     if (/^(mask|condition)$/.test(name) && random.chance(0.7))
       return fresh(random, like && small(like.shape), 'bool');
     if (name === 'other' && random.chance(0.2)) return random.pick([0, 1, 2.5, -0, Number.NaN, 2n ** 62n]);

@@ -274,6 +274,12 @@ export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor
 /** input × weightᵀ + bias, by the faster of MKL and oneDNN. `grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
 
+/** A weight laid out for products of about so many rows; to be used by packedLinear alone. `grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)` */
+export const packLinear = bind('grpo::pack_linear', 'grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)') as (weight: Tensor, rows: number) => Tensor;
+
+/** input × weightᵀ + bias for a packed weight, without a gradient. `grpo::packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor` */
+export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor') as (input: Tensor, packed: Tensor, bias?: Tensor | null) => Tensor;
+
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;
 
@@ -282,6 +288,9 @@ export const layerNorm = bind('aten::layer_norm', 'aten::layer_norm(Tensor input
 
 /** Divided by the root of the mean square over the last dimensions, scaled. `aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor` */
 export const rmsNorm = bind('aten::rms_norm', 'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor') as (input: Tensor, normalizedShape: readonly number[], weight?: Tensor | null, eps?: number | null) => Tensor;
+
+/** Log-probs, entropies and full KL of tokens from hidden states and the vocabulary projection, in chunks. `grpo::token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1., int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor kl)` */
+export const tokenScores = bind('grpo::token_scores', 'grpo::token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1., int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor kl)') as (hidden: Tensor, head: Tensor, targets: Tensor, otherHidden?: Tensor | null, otherHead?: Tensor | null, options?: { temperature?: number; chunk?: number; entropy_gradient?: boolean }) => [Tensor, Tensor, Tensor];
 
 /** softmax(query × keyᵀ × scale + mask) × value, over [batch, heads, length, width]. `aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor` */
 export const scaledDotProductAttention = bind('aten::scaled_dot_product_attention', 'aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor') as (query: Tensor, key: Tensor, value: Tensor, attnMask?: Tensor | null, dropoutP?: number, isCausal?: boolean, options?: { scale?: number | null; enable_gqa?: boolean }) => Tensor;

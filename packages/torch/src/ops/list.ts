@@ -109,6 +109,12 @@ export const operators: Record<string, [operator: string, help: string]> = {
   mm: ['aten::mm', 'Product of two matrices.'],
   linear: ['grpo::linear', 'input × weightᵀ + bias, by the faster of MKL and oneDNN.'],
 
+  packLinear: [
+    'grpo::pack_linear',
+    'A weight laid out for products of about so many rows; to be used by packedLinear alone.',
+  ],
+  packedLinear: ['grpo::packed_linear', 'input × weightᵀ + bias for a packed weight, without a gradient.'],
+
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],
   layerNorm: [
@@ -116,6 +122,10 @@ export const operators: Record<string, [operator: string, help: string]> = {
     'Normalised to mean 0 and variance 1 over the last dimensions, scaled and shifted.',
   ],
   rmsNorm: ['aten::rms_norm', 'Divided by the root of the mean square over the last dimensions, scaled.'],
+  tokenScores: [
+    'grpo::token_scores',
+    'Log-probs, entropies and full KL of tokens from hidden states and the vocabulary projection, in chunks.',
+  ],
   scaledDotProductAttention: [
     'aten::scaled_dot_product_attention',
     'softmax(query × keyᵀ × scale + mask) × value, over [batch, heads, length, width].',

@@ -1,0 +1,17 @@
+// Operators of our own, beside libtorch's in the dispatcher.
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include "linear.h"
+#include "napi.h"
+
+namespace grpo {
+
+// Once a process, however often the addon is loaded.
+void registerOperators() {
+  if (c10::Dispatcher::singleton().findSchema({"grpo::linear", ""})) return;
+  static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);
+  registerLinear(library);
+  registerTokenScores(library);
+}
+
+}  // namespace grpo

@@ -1,0 +1,133 @@
+// grpo::token_scores: log-probs and entropies of tokens, and their full KL to another model, from the hidden states
+// before them. The logits [T, V] never exist: they are computed a few rows at a time, and again for the backward pass.
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "linear.h"
+
+namespace grpo {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Optional = c10::optional<at::Tensor>;
+using Scores = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+bool given(const Optional& tensor) { return tensor && tensor->defined(); }
+
+// A model's hidden states [T, D] and its vocabulary projection [V, D].
+struct Side {
+  at::Tensor hidden;
+  at::Tensor head;
+
+  // Logits over the temperature of some rows, in float32 (or float64) and in memory of their own.
+  at::Tensor logits(int64_t start, int64_t rows, double temperature) const {
+    const auto scores = grpo::linear(hidden.narrow(0, start, rows), head);
+    const auto wide = scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+    return temperature == 1 ? wide : wide.div_(temperature);
+  }
+};
+
+// log softmax in the memory of the logits, from log Σ exp of each row.
+at::Tensor logSoftmaxOf(const at::Tensor& logits, const at::Tensor& normalizers) { return logits.sub_(normalizers); }
+
+at::Tensor columnOf(const at::Tensor& values, int64_t start, int64_t rows) { return values.narrow(0, start, rows).unsqueeze(1); }
+
+struct TokenScores : torch::autograd::Function<TokenScores> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
+                               const Optional& otherHidden, const Optional& otherHead, double temperature, int64_t chunk, bool entropyGradient) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    const Side own{hidden, head};
+    std::vector<at::Tensor> normalizers, logprobs, entropies, kls;
+    for (int64_t start = 0; start < targets.size(0); start += chunk) {
+      const int64_t rows = std::min(chunk, targets.size(0) - start);
+      const auto logits = own.logits(start, rows, temperature);
+      const auto normalizer = logits.logsumexp({-1}, true);
+      const auto chosen = logits.gather(1, columnOf(targets, start, rows));
+      const auto all = logSoftmaxOf(logits, normalizer);
+      const auto p = all.exp();
+      normalizers.push_back(normalizer.squeeze(1));
+      logprobs.push_back(chosen.sub(normalizer).squeeze(1));
+      if (given(otherHidden)) kls.push_back(p.mul(all.sub(other(*otherHidden, *otherHead, start, rows, temperature))).sum({-1}));
+      entropies.push_back(all.mul_(p).sum({-1}).neg());
+    }
+    const auto kl = kls.empty() ? at::empty({0}, hidden.options()) : at::cat(kls);
+    variable_list scores{at::cat(logprobs), at::cat(entropies), kl};
+    context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl, otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor())});
+    context->saved_data["temperature"] = temperature;
+    context->saved_data["chunk"] = chunk;
+    variable_list constant;
+    if (!entropyGradient) constant.push_back(scores[1]);
+    if (kls.empty()) constant.push_back(scores[2]);
+    context->mark_non_differentiable(constant);
+    context->set_materialize_grads(false);
+    return scores;
+  }
+
+  // From the gradients g, h and k of log-prob, entropy and KL to those of the logits z, with p = softmax(z / t):
+  // [g at the token − p g − h p (log p + H) + k p (log p − log q − KL)] / t.
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const auto &targets = saved[2], &normalizers = saved[3], &entropies = saved[4], &kl = saved[5];
+    const Side own{saved[0], saved[1]};
+    const double temperature = context->saved_data["temperature"].toDouble();
+    const int64_t chunk = context->saved_data["chunk"].toInt();
+    const auto &g = gradients[0], &h = gradients[1], &k = gradients[2];
+    const bool wantsHead = context->needs_input_grad(1);
+    // Transposed: of the two, this product copies less.
+    at::Tensor headGradient;
+    std::vector<at::Tensor> hiddenGradients;
+    for (int64_t start = 0; start < targets.size(0); start += chunk) {
+      const int64_t rows = std::min(chunk, targets.size(0) - start);
+      const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
+      const auto all = logSoftmaxOf(own.logits(start, rows, temperature), of(normalizers));
+      at::Tensor factor = at::zeros({rows, 1}, all.options());
+      if (g.defined()) factor = factor - of(g);
+      if (h.defined()) factor = factor - (all + of(entropies)) * of(h);
+      if (k.defined()) factor = factor + (all - other(saved[6], saved[7], start, rows, temperature) - of(kl)) * of(k);
+      auto gradient = all.exp_().mul_(factor);
+      if (g.defined()) gradient.scatter_add_(1, of(targets), of(g).to(gradient.scalar_type()));
+      if (temperature != 1) gradient.div_(temperature);
+      gradient = gradient.to(own.head.scalar_type());
+      if (wantsHead) {
+        const auto part = grpo::linear(own.hidden.narrow(0, start, rows).t(), gradient.t());
+        // Half precision adds up in float32.
+        headGradient = headGradient.defined() ? headGradient.add_(part) : part.scalar_type() == at::kDouble ? part : part.to(at::kFloat);
+      }
+      hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
+    }
+    return {at::cat(hiddenGradients), wantsHead ? headGradient.t().contiguous().to(own.head.scalar_type()) : at::Tensor(), {}, {}, {}, {}, {}, {}};
+  }
+
+  // log q of the other model, by the operations of the first: equal weights give a KL of exactly 0.
+  static at::Tensor other(const at::Tensor& hidden, const at::Tensor& head, int64_t start, int64_t rows, double temperature) {
+    const auto logits = Side{hidden, head}.logits(start, rows, temperature);
+    return logSoftmaxOf(logits, logits.logsumexp({-1}, true));
+  }
+};
+
+Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets, const Optional& otherHidden,
+                   const Optional& otherHead, double temperature, int64_t chunk, bool entropyGradient) {
+  TORCH_CHECK(hidden.dim() == 2 && head.dim() == 2 && hidden.size(1) == head.size(1), "hidden is [T, D] and head [V, D]");
+  TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong, "targets are int64 [T]");
+  TORCH_CHECK(given(otherHidden) == given(otherHead), "the other model has hidden states and a head, or neither");
+  TORCH_CHECK(!given(otherHidden) || (otherHidden->size(0) == hidden.size(0) && otherHead->size(0) == head.size(0)), "the other model's tokens and vocabulary are these");
+  TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0, "there are tokens, and chunk and temperature are above 0");
+  const auto scores = TokenScores::apply(hidden, head, targets, otherHidden, otherHead, temperature, chunk, entropyGradient);
+  return {scores[0], scores[1], scores[2]};
+}
+
+}  // namespace
+
+void registerTokenScores(torch::Library& library) {
+  library.def("token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1, int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor kl)");
+  library.impl("token_scores", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(tokenScores)));
+}
+
+}  // namespace grpo
