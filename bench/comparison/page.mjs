@@ -183,8 +183,8 @@ ${sides}
 ## Stages of ours
 
 Medians of the runs. GFLOP/s count what must be computed when nothing is computed twice (\`lab/bench/flops.ts\`); the matrix
-rate is that of a square product in the same precision, measured in the same process. Where several micro-batches make a
-step, the backward pass computes the scores' logits again, which is not counted.
+rate is that of a square product in the same precision, measured in the same process. What the backward pass computes a
+second time, such as logits, is not counted.
 
 ${stages}
 

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheDir } from '../../packages/torch/dist/setup/paths.js';
-import { cpuIndex, indexVariable, pinnedTorch } from '../../packages/torch/dist/setup/pinned.js';
+import { indexVariable } from '../../packages/torch/dist/setup/pinned.js';
+import { wheels } from '../../packages/torch/dist/setup/pip.js';
 
 const requirements = fileURLToPath(new URL('../../parity/requirements.txt', import.meta.url));
 
@@ -18,24 +19,20 @@ export function trlPython() {
   const python = join(folder, 'bin', 'python');
   if (importsTrl(python)) return python;
   console.error(`Making a virtual environment with TRL in ${folder}: about 1 GB, once for all clones.`);
-  run('python3', ['-m', 'venv', folder]);
+  if (!runs(['python3', '-m', 'venv', folder]))
+    throw new Error('python3 could not make a virtual environment; on Debian: apt-get install python3-venv');
+  const install = [python, '-m', 'pip', 'install', '--disable-pip-version-check'];
   const index = indexVariable();
-  const cpu = process.platform === 'linux' && !index;
-  const torch = `torch==${pinnedTorch}${cpu ? '+cpu' : ''}`;
-  const from = index ? ['--index-url', index] : cpu ? ['--extra-index-url', cpuIndex] : [];
-  run(python, ['-m', 'pip', 'install', '--disable-pip-version-check', ...from, torch, '-r', requirements]);
+  // The CPU build, as set-up gets it, and then what it and TRL require.
+  if (!wheels(process.platform, false).some((wanted) => runs([...install, ...wanted])))
+    throw new Error('pip could not install torch; its message is above.');
+  if (!runs([...install, ...(index ? ['--index-url', index] : []), '-r', requirements]))
+    throw new Error('pip could not install TRL; its message is above.');
   return python;
 }
 
 const importsTrl = (python) =>
   spawnSync(python, ['-c', 'import datasets, torch, trl'], { stdio: 'ignore' }).status === 0;
 
-function run(command, args) {
-  // What is printed goes to standard error: standard output is for results.
-  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 2, 2] });
-  if (error) throw error;
-  if (status !== 0)
-    throw new Error(
-      `${command} ${args.join(' ')} ended with ${status}; on Debian: apt-get install python3-venv`,
-    );
-}
+/** What is printed goes to standard error: standard output is for results. */
+const runs = ([command, ...args]) => spawnSync(command, args, { stdio: ['ignore', 2, 2] }).status === 0;

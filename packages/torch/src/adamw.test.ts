@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AdamW, type AdamWOptions, type DType, memory, type Tensor, tensor, tidy } from './index.js';
+import { tensor } from './device.test.helper.js';
+import { AdamW, type AdamWOptions, type DType, memory, type Tensor, tidy } from './index.js';
 
 const OPTIONS: AdamWOptions = { beta1: 0.8, beta2: 0.95, epsilon: 1e-6, weightDecay: 0.2 };
 const LEARNING_RATES = [0.1, 0.05, 0.2, 0.01];

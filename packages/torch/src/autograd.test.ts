@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { ones, tensor } from './device.test.helper.js';
 import * as torch from './index.js';
 
-const { grad, inferenceMode, noGrad, tensor, Tensor } = torch;
+const { grad, inferenceMode, noGrad, Tensor } = torch;
 
 /** Deterministic numbers in [-1, 1], as float64. */
 function numbers(shape: number[], seed: number): torch.Tensor {
@@ -104,11 +105,11 @@ describe('backward', () => {
 
   it('names what it was wrongly called with', () => {
     const y = leaf().sum();
-    const gone = torch.ones([]);
+    const gone = ones([]);
     gone.dispose();
     expect(() => y.backward(gone)).toThrow('the gradient is a disposed tensor');
     expect(() => y.backward({} as torch.Tensor)).toThrow('the gradient must be a tensor, found {  }');
-    expect(() => torch.ones([]).backward()).toThrow(/does not require grad/);
+    expect(() => ones([]).backward()).toThrow(/does not require grad/);
   });
 });
 
@@ -183,18 +184,18 @@ describe('modes', () => {
 
 describe('.grad and requiresGrad', () => {
   it('take only what fits', () => {
-    const x = torch.ones([2]);
+    const x = ones([2]);
     x.grad = tensor([5, 6]);
     expect(x.grad).toBeInstanceOf(Tensor);
     expect(x.grad!.toNumbers()).toEqual([5, 6]);
     expect(() => {
-      x.grad = torch.ones([1]);
+      x.grad = ones([1]);
     }).toThrow('the gradient is float32[1], its tensor float32[2]');
     expect(() => {
-      x.grad = torch.ones([2], { dtype: 'float64' });
+      x.grad = ones([2], { dtype: 'float64' });
     }).toThrow('the gradient is float64[2], its tensor float32[2]');
     expect(() => {
-      torch.ones([2], { dtype: 'int64' }).requiresGrad = true;
+      ones([2], { dtype: 'int64' }).requiresGrad = true;
     }).toThrow(/floating point/);
   });
 });

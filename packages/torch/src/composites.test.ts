@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { compositeNames, compositeOf } from './composites.js';
+import { DEVICE, ones, tensor, zeros } from './device.test.helper.js';
 import { resolveOperator } from './dispatch.js';
 import * as torch from './index.js';
 
-const { grad, scaledDotProductAttention, rmsNorm, fusedAdamW_, tensor } = torch;
+const { grad, scaledDotProductAttention, rmsNorm, fusedAdamW_ } = torch;
 
 type Options = Parameters<typeof fusedAdamW_>[6];
 
@@ -55,14 +56,14 @@ describe.skipIf(missing)("stand-ins equal libtorch's own operators (skipped wher
     causal?: boolean,
     options?: { scale?: number | null; enable_gqa?: boolean },
   ];
-  const keys = torch.ones([5, 5], { dtype: 'bool' }).tril();
+  const keys = ones([5, 5], { dtype: 'bool' }).tril();
   const cases: [name: string, rest: Rest, kvHeads?: number][] = [
     ['plain', []],
     ['causal', [null, 0, true]],
     ['bool mask', [keys]],
     ['float mask', [numbers([5, 5], 9)]],
     ['mask and causal', [numbers([5, 5], 9), 0, true]],
-    ['a query that sees nothing', [keys.logicalAnd(torch.arange(0, 5).ge(1))]],
+    ['a query that sees nothing', [keys.logicalAnd(torch.arange(0, 5, 1, { device: DEVICE }).ge(1))]],
     ['scale', [null, 0, false, { scale: 0.3 }]],
     ['grouped queries', [null, 0, true, { enable_gqa: true }], 2],
   ];
@@ -125,7 +126,7 @@ const options: Options = {
 /** Five steps whose gradients are known numbers. */
 function adamW(step: typeof fusedAdamW_) {
   const parameter = numbers([7], 1);
-  const [mean, square, count] = [torch.zeros([7]), torch.zeros([7]), torch.zeros([])];
+  const [mean, square, count] = [zeros([7]), zeros([7]), zeros([])];
   for (let i = 0; i < 5; i++) {
     count.add_(1);
     step([parameter], [numbers([7], 10 + i)], [mean], [square], [], [count], options);
@@ -152,7 +153,7 @@ describe('the typed operators, on any libtorch', () => {
   });
 
   it('attention hides the future and gives zeros to a query that sees nothing', () => {
-    const [q, k] = [torch.zeros([1, 1, 2, 1]), torch.zeros([1, 1, 2, 1])];
+    const [q, k] = [zeros([1, 1, 2, 1]), zeros([1, 1, 2, 1])];
     const v = tensor([2, 4], [1, 1, 2, 1]);
     expect(scaledDotProductAttention(q, k, v, null, 0, true).toNumbers()).toEqual([2, 3]);
     const nothing = tensor([0, 0, 0, 1], [2, 2], { dtype: 'bool' });
@@ -166,16 +167,16 @@ describe('the typed operators, on any libtorch', () => {
   });
 
   it('refuse what does not fit', () => {
-    const q = torch.ones([1, 1, 2, 4]);
+    const q = ones([1, 1, 2, 4]);
     expect(() => rmsNorm(q, [3])).toThrow(/^aten::rms_norm: .*schema aten::rms_norm\(/);
-    expect(() => scaledDotProductAttention(q, q, q, torch.ones([3, 3]))).toThrow(
+    expect(() => scaledDotProductAttention(q, q, q, ones([3, 3]))).toThrow(
       /^aten::scaled_dot_product_attention: /,
     );
   });
 
   it('leave no tensors behind', () => {
     torch.tidy(() => {
-      const q = torch.ones([1, 1, 2, 4]);
+      const q = ones([1, 1, 2, 4]);
       const before = torch.memory().tensors;
       scaledDotProductAttention(q, q, q).dispose();
       rmsNorm(q, [4]).dispose();

@@ -116,7 +116,7 @@ describe('layers', () => {
   it('fills in what follows from other keys, and says from which', () => {
     const { config, provenance } = resolveConfig({
       command: 'train',
-      settings: ['task.data=a.jsonl', 'model=m', 'objective.clipLow=0.3'],
+      settings: ['task.data=a.jsonl', 'model=m', 'objective.clipLow=0.3', 'lora.rank=4'],
       now: new Date(2031, 0, 2, 3, 4, 5),
     });
     expect(config.task.name).toBe('jsonl');
@@ -124,6 +124,8 @@ describe('layers', () => {
     expect(config.output).toBe('runs/jsonl-20310102-030405');
     expect(provenance['objective.clipHigh']).toBe('default (objective.clipLow)');
     expect(provenance['task.name']).toBe('default (task.data)');
+    expect(config.lora.alpha).toBe(8);
+    expect(provenance['lora.alpha']).toBe('default (lora.rank)');
   });
 });
 

@@ -295,6 +295,28 @@ const cases: Case[] = [
   ...['action=mask', 'min=0.5', 'max=2'].map((setting) =>
     inert(`correction.${setting}`, OWN, [...OWN, 'correction.level=sequence'], /nothing is corrected/),
   ),
+  ...['alpha=4', 'targets=[q_proj]'].map((setting) =>
+    inert(`lora.${setting}`, OWN, [...OWN, 'lora.rank=4'], /with lora\.rank=0 there are no adapters/),
+  ),
+  ...['rank=4', 'alpha=4', 'targets=[q_proj]'].map((setting) =>
+    inert(`lora.${setting}`, [...OWN, 'lora.adapter=a'], [...OWN, 'lora.rank=4'], /has its own/),
+  ),
+  [
+    /lora\.dropout has no effect: there are no adapters/,
+    [...OWN, 'lora.dropout=0.1'],
+    [...OWN, 'lora.dropout=0.1', 'lora.rank=4'],
+    'sft',
+  ],
+  [
+    /ratios would not be 1 where nothing has changed\. .* it is for sft and expert/,
+    [...OWN, 'lora.rank=4', 'lora.dropout=0.1'],
+    [...OWN, 'lora.rank=4'],
+  ],
+  [
+    /Use kl\.referenceMix=1/,
+    [...KL, 'lora.rank=4', 'kl.referenceEvery=2'],
+    [...KL, 'lora.rank=4', 'kl.referenceEvery=2', 'kl.referenceMix=1'],
+  ],
   ...['temperature=0.5', 'k=[]'].map((setting) =>
     inert(`eval.${setting}`, [...OWN, 'eval.samples=0'], OWN, /draws no samples/),
   ),

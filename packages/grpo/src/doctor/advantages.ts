@@ -10,6 +10,8 @@ export type Explanation =
   | { kind: 'declared' }
   /** As declared, and clipped besides. */
   | { kind: 'clipped'; bound: number }
+  /** As declared, but for the clip. */
+  | { kind: 'not clipped'; bound: number }
   | { kind: 'recipe'; recipe: Recipe }
   | { kind: 'other grouping' }
   | { kind: 'batch whitening' }
@@ -76,7 +78,8 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
   const ways = recipes(declared);
   if (ways.some((way) => fits(made(way)))) return { kind: 'declared' };
   const most = largest(advantages.map(Math.abs));
-  if (ways.some((way) => fits(made(way), TOLERANCE, most))) return { kind: 'clipped', bound: most };
+  if (ways.some((way) => fits(made(way), TOLERANCE, most)))
+    return { kind: most > (declared.advantageClip ?? Infinity) ? 'not clipped' : 'clipped', bound: most };
   // Rewards in other blocks: [p1, p2, p1, p2] read as [p1, p1, p2, p2].
   const others = [interleaved(totals.length, groups) ?? [], ...shifted(totals.length, groups)];
   if (others.some((other) => other.length > 0 && ways.some((way) => fits(made(way, other)))))

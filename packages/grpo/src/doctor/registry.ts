@@ -5,6 +5,7 @@ import { formatChecks } from './checks/format.js';
 import { generationChecks } from './checks/generation.js';
 import { gradingChecks } from './checks/grading.js';
 import { klChecks } from './checks/kl.js';
+import { betaLogChecks } from './checks/log-beta.js';
 import { controlLogChecks } from './checks/log-control.js';
 import { endLogChecks } from './checks/log-end.js';
 import { microLogChecks } from './checks/log-micro.js';
@@ -57,6 +58,7 @@ export const registry: readonly Check[] = [
   ...scoringLogChecks,
   ...microLogChecks,
   ...policyLogChecks,
+  ...betaLogChecks,
   ...controlLogChecks,
   ...endLogChecks,
   ...optimizerLogChecks,

@@ -1,4 +1,5 @@
 /** Runs in which nothing is wrong: what the doctor says of them is a false alarm, unless it is explained. */
+import { cleanForms } from './clean-forms.js';
 import { atSeed, type LabRun } from './run.js';
 import { lettersTask } from './task.js';
 
@@ -113,7 +114,7 @@ export function cleanRuns(seed = 0): CleanRun[] {
     Object.entries(table).map(([name, own]) => ({ name, settings: own, ...more }));
   const explained = Object.fromEntries(['B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]));
   const all = [...named(settings), ...named(truncating, { explained }), ...tasks(), ...policies];
-  return [...all, learning].map((run) => atSeed({ steps: STEPS, ...run }, seed));
+  return [...all, ...cleanForms, learning].map((run) => atSeed({ steps: STEPS, ...run }, seed));
 }
 
 /** A run that learns its task: what is sick at its beginning is health at its end. */

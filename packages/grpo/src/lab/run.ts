@@ -8,9 +8,9 @@ import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import { Control } from '../train/control.js';
 import { metricsOf } from '../train/metrics.js';
-import { tokensOf } from '../train/roll-out.js';
 import { MovingReference } from '../train/moving-reference.js';
 import { ReplayStore } from '../train/replay.js';
+import { tokensOf } from '../train/roll-out.js';
 import { learningRateAt } from '../train/schedule.js';
 import { samplingOf } from '../train/session.js';
 import { type Stages, stages as standardStages } from '../train/stages.js';
@@ -118,7 +118,7 @@ function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Sta
 }
 
 async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
-  const { task, config } = trainer;
+  const { config } = trainer;
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
   let tokens = 0;

@@ -2,6 +2,7 @@
 import { type Diagnosis, examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import { registry } from '../doctor/registry.js';
+import { shapeProblem } from '../trace/shapes.js';
 import { type CleanRun, cleanRuns } from './clean.js';
 import { type Fault, faults, type Variant } from './faults/index.js';
 import { disposePolicies } from './policy.js';
@@ -102,6 +103,8 @@ export async function tryFault(
 /** Runs what is clean and examines it. */
 export async function tryClean(run: CleanRun): Promise<CleanVerdict> {
   const result = await labRun(run);
+  const misfit = result.records.map(shapeProblem).find((problem) => problem !== undefined);
+  if (misfit !== undefined) throw new Error(`the record of “${run.name}” cannot be read: ${misfit}`);
   const alarms = sickOf(diagnose(result)).map(({ code, severity, measured, steps }) => {
     const explained = severity === 'warn' ? run.explained?.[code] : undefined;
     return { code, severity, measured, steps: Math.max(1, steps.length), ...(explained && { explained }) };

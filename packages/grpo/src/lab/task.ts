@@ -9,6 +9,7 @@ export interface LettersRow {
   question: string;
   /** As a right completion says it, full stop included. */
   answer: string;
+  kind: 'short' | 'long';
 }
 
 /** Which letters are asked, and how completions are paid. */
@@ -60,7 +61,11 @@ function* rows(count: number, lengths: readonly number[]): Generator<LettersRow>
       { length: lengths[i % lengths.length]! },
       (_, k) => ALPHABET[Math.floor(uniform(7, i, k) * ALPHABET.length)]!,
     );
-    yield { question: letters.join(''), answer: `${[...letters].sort().join('')}.` };
+    yield {
+      question: letters.join(''),
+      answer: `${[...letters].sort().join('')}.`,
+      kind: letters.length < 4 ? 'short' : 'long',
+    };
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { DEVICE } from '../device.test.helper.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { loadModel } from './load.js';
 import type { Model } from './model.js';
@@ -55,7 +56,7 @@ const maxDifference = (a: Float32Array, b: Float32Array) => {
 const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
 
 describe.each(architectures)('%s against transformers', (name) => {
-  const model = loadModel(fixture(name));
+  const model = loadModel(fixture(name), { device: DEVICE });
   const expected = expectedOf(name);
 
   it('gives the same logits, all sequences in one pack', () => {
@@ -75,7 +76,7 @@ describe.each(architectures)('%s against transformers', (name) => {
     ];
     const logits = noGrad(() =>
       tidy(() => {
-        const packed = pack(segments, model.decoder.config, 'cpu');
+        const packed = pack(segments, model.decoder.config, DEVICE);
         const all = model.decoder.logits(model.decoder.hidden(packed, packed.attend));
         return segments.map(
           (s, i) => all.narrow(0, packed.starts[i]!, s.ids.length).toTypedArray() as Float32Array,
@@ -99,7 +100,7 @@ describe.each(architectures)('%s against transformers', (name) => {
       const packed = pack(
         expected.prompts.map((ids) => ({ ids })),
         decoder.config,
-        'cpu',
+        DEVICE,
       );
       const logprobs = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
       const parts: Tensor[] = expected.prompts.flatMap((ids, i) => {
@@ -149,9 +150,9 @@ describe('model folders', () => {
 
   it('runs bf16 weights in bf16 near, and in fp32 exactly, as transformers does', () => {
     const { prompts } = expectedOf('qwen3-bf16');
-    const narrow = loadModel(fixture('qwen3-bf16'));
+    const narrow = loadModel(fixture('qwen3-bf16'), { device: DEVICE });
     expect(narrow.decoder.dtype).toBe('bfloat16');
-    const wide = loadModel(fixture('qwen3-bf16'), { dtype: 'float32' });
+    const wide = loadModel(fixture('qwen3-bf16'), { dtype: 'float32', device: DEVICE });
     const [bf16, fp32] = [logitsOf(narrow, prompts), logitsOf(wide, prompts)];
     for (const i of prompts.keys()) {
       expect(maxDifference(fp32[i]!, stored('qwen3-bf16', `logitsFloat32.${i}`))).toBeLessThan(2e-5);
@@ -186,7 +187,7 @@ describe('a packed batch', () => {
       const packed = pack(
         [{ ids: [5, 6] }, { ids: [7], parent: 0 }, { ids: [8, 9], parent: 0 }],
         config,
-        'cpu',
+        DEVICE,
       );
       expect(packed.positions_N.toNumbers()).toEqual([0, 1, 2, 2, 3]);
       expect(packed.ids_N.toNumbers()).toEqual([5, 6, 7, 8, 9]);

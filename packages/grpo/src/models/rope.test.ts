@@ -1,5 +1,6 @@
-import { inferenceMode, memory, noGrad, tensor, tidy } from '@grpo/torch';
+import { inferenceMode, memory, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { DEVICE, tensor } from '../device.test.helper.js';
 import type { DecoderConfig, RopeScaling } from './config.js';
 import { Rope, rotaryFrequencies, rotate } from './rope.js';
 
@@ -57,7 +58,7 @@ describe('rotary frequencies', () => {
 describe('Rope', () => {
   it('rotates pairs by position × frequency', () => {
     tidy(() => {
-      const rope = new Rope(config(4, 100), 'float32', 'cpu');
+      const rope = new Rope(config(4, 100), 'float32', DEVICE);
       for (const position of [3, 1000, 70]) {
         const rotation = rope.at(tensor([position], undefined, { dtype: 'int64' }));
         const turned = rotate(tensor([1, 2, 3, 4], [1, 1, 4]), rotation).toNumbers();
@@ -75,7 +76,7 @@ describe('Rope', () => {
   });
 
   it('takes as much memory after a long sequence as after a short one', () => {
-    const rope = new Rope(config(4, 100), 'float32', 'cpu');
+    const rope = new Rope(config(4, 100), 'float32', DEVICE);
     const after = (position: number) => {
       tidy(() => void rope.at(tensor([position], undefined, { dtype: 'int64' })));
       return memory();
@@ -85,7 +86,7 @@ describe('Rope', () => {
   });
 
   it('serves training after a rollout', () => {
-    const rope = new Rope(config(4, 100), 'float32', 'cpu');
+    const rope = new Rope(config(4, 100), 'float32', DEVICE);
     tidy(() => {
       const positions = tensor([5], undefined, { dtype: 'int64' });
       inferenceMode(() => rope.at(positions));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type Tensor, tensor } from '@grpo/torch';
+import type { Tensor } from '@grpo/torch';
 import { namedLosses } from '../config/loss-names.js';
+import { tensor } from '../device.test.helper.js';
 import type { LossInput } from './loss-types.js';
 import type { CorrectionSettings, LossSettings } from './settings.js';
 

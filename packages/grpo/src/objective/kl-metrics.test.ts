@@ -1,5 +1,5 @@
-import { tensor } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { tensor } from '../device.test.helper.js';
 import { klMeans } from './kl-metrics.js';
 import type { LossInput } from './loss-types.js';
 import { Rows } from './rows.js';

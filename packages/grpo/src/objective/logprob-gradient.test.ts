@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { linear, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { linear, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { uniform } from '../config/random.js';
+import { DEVICE, tensor } from '../device.test.helper.js';
 import { type Decoder, loadModel, pack } from '../models/index.js';
 import { type ScoredGroup, scoreTokens } from './logprob.js';
 
@@ -23,7 +24,7 @@ const [OF_LOGPROBS, OF_ENTROPIES, OF_KL] = [weightsOf(1), weightsOf(2), weightsO
 /** A fixture model with its weights in float64: what scoreTokens rounds to float32 are the logits. */
 function wideModel(name: string): Decoder {
   const url = new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url);
-  const { decoder } = loadModel(fileURLToPath(url), { dtype: 'float64' });
+  const { decoder } = loadModel(fileURLToPath(url), { dtype: 'float64', device: DEVICE });
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
   onTestFinished(() => decoder.dispose());
   return decoder;

@@ -32,7 +32,13 @@ export function declaredOf(config: Config): Declared {
     klBiasCorrected: kl.biasCorrected,
     ...(kl.clip !== undefined && { klClip: kl.clip }),
     ...(kl.control !== 'fixed' && {
+      klControl: kl.control,
       klTarget: kl.target,
+      klBand: kl.band,
+      klUp: kl.up,
+      klDown: kl.down,
+      klRate: kl.rate,
+      klWindow: kl.window,
       betaLeast: kl.least,
       ...(kl.most !== undefined && { betaMost: kl.most }),
     }),

@@ -35,8 +35,15 @@ export const declaredSchema = z.object({
   klBiasCorrected: z.boolean().optional(),
   /** Bound of the difference of log-probs, in nats. */
   klClip: real.optional(),
-  /** Of the KL a token, where β follows it. */
+  /** KL that β follows: `adaptive` multiplies β by up or down outside of a band, `lagrangian` adds rate × distance. */
+  klControl: z.string().optional(),
   klTarget: real.optional(),
+  klBand: real.optional(),
+  klUp: real.optional(),
+  klDown: real.optional(),
+  klRate: real.optional(),
+  /** Steps whose median KL it follows. */
+  klWindow: real.optional(),
   /** Bounds of such a β. */
   betaLeast: real.optional(),
   betaMost: real.optional(),

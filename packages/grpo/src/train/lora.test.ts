@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type Decoder, loadModel } from '../models/index.js';
 import { initLora } from '../models/init-lora.js';
@@ -130,45 +129,5 @@ describe('a run with adapters', () => {
       hint: expect.stringContaining(`model=${model} lora.adapter=${adapter}`),
     });
     expect(existsSync(join(root, 'b'))).toBe(false);
-  });
-});
-
-describe('settings of adapters', () => {
-  const refusal = (command: 'train' | 'sft', ...settings: string[]) => {
-    try {
-      resolveConfig({ command, settings: ['task.name=arithmetic', ...settings] });
-    } catch (error) {
-      return (error as Error).message;
-    }
-    return 'taken';
-  };
-
-  it('without an effect are refused', () => {
-    expect(refusal('train', 'lora.alpha=8')).toMatch(
-      /lora\.alpha has no effect: with lora\.rank=0 there are/,
-    );
-    expect(refusal('train', 'lora.targets=[q_proj]')).toMatch(/lora\.targets has no effect/);
-    expect(refusal('sft', 'lora.dropout=0.1')).toMatch(/lora\.dropout has no effect: there are no adapters/);
-    expect(refusal('train', 'lora.adapter=a', 'lora.rank=4')).toMatch(
-      /lora\.rank has no effect: the adapter in lora\.adapter has its own/,
-    );
-    expect(refusal('sft', 'lora.rank=4', 'lora.dropout=0.1')).toBe('taken');
-    expect(refusal('train', 'lora.rank=4', 'lora.alpha=8', 'lora.targets=[q_proj]')).toBe('taken');
-  });
-
-  it('that would make a comparison untrue are refused', () => {
-    expect(refusal('train', 'lora.rank=4', 'lora.dropout=0.1')).toMatch(/it is for sft and expert/);
-    const moving = ['lora.rank=4', 'kl.beta=0.1', 'kl.referenceEvery=2'];
-    expect(refusal('train', ...moving)).toMatch(/Use kl\.referenceMix=1/);
-    expect(refusal('train', ...moving, 'kl.referenceMix=1')).toBe('taken');
-  });
-
-  it('have an alpha of twice the rank', () => {
-    const { config, provenance } = resolveConfig({
-      command: 'train',
-      settings: ['task.name=arithmetic', 'lora.rank=4'],
-    });
-    expect(config.lora.alpha).toBe(8);
-    expect(provenance['lora.alpha']).toBe('default (lora.rank)');
   });
 });

@@ -56,6 +56,13 @@ const cases: Case[] = [
     { command: 'expert', settings: ['expert.threshold=0.5', 'expert.epochs=2', 'sft.learningRate=0.01'] },
   ],
   [
+    'expert iteration of adapters with dropout',
+    {
+      command: 'expert',
+      settings: ['expert.threshold=0.5', 'sft.learningRate=0.1', 'lora.rank=2', 'lora.dropout=0.3'],
+    },
+  ],
+  [
     'SFT of adapters with dropout',
     { command: 'sft', settings: ['sft.learningRate=0.1', 'lora.rank=2', 'lora.dropout=0.3'] },
   ],

@@ -46,7 +46,7 @@ export function trainerOf(
     command: 'train',
     settings: ['task.name=arithmetic', 'rollout.maxNewTokens=10', 'rollout.group=4', ...settings],
   });
-  const optimizer = new AdamW(model.decoder.parameters, config.optimizer);
+  const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
   onTestFinished(() => optimizer.dispose());
   return {
     model,

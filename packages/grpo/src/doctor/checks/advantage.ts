@@ -171,6 +171,7 @@ export const advantageChecks = [
       if (explanation.kind === 'nothing')
         return asDeclared(given.declared, { fits: 'none of the known ways' });
       if (explanation.kind === 'clipped') return inform({ fits: 'clipped', bound: explanation.bound });
+      if (explanation.kind === 'not clipped') return fail({ fits: 'not clipped', bound: explanation.bound });
       if (explanation.kind !== 'recipe') return pass({ fits: explanation.kind });
       const { scale, epsilon, ddof } = explanation.recipe;
       return fail({ fits: 'another recipe', scale, epsilon, ddof });

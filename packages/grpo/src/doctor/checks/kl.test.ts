@@ -105,6 +105,8 @@ testStepCheck('B48.estimator', [
 
 testStepCheck('B48.in-loss', [
   { name: 'k1', plant: declare({ kl: 'k1' }), verdict: 'warn' },
+  { name: 'k1 in the reward', plant: declare({ kl: 'k1', klPlace: 'reward' }), verdict: 'not applicable' },
+  { name: 'k1 × ratio', plant: declare({ kl: 'k1', klBiasCorrected: true }), verdict: 'pass' },
   { name: 'k1 with β 0', plant: declare({ kl: 'k1', beta: 0 }), verdict: 'not applicable' },
 ]);
 
@@ -122,6 +124,13 @@ testStepCheck('B49.nonnegative', [
     plant: (record) => void record.updates![0]!.klTerms!.fill(Number.POSITIVE_INFINITY, 60, 61),
     verdict: 'fail',
   },
+  {
+    name: '|d| below 0',
+    into: { step: 5 },
+    plant: all((record) => void record.updates![0]!.klTerms!.fill(-0.1, 60, 61), declare({ kl: 'abs' })),
+    verdict: 'fail',
+  },
+  { name: 'k1 may be', into: { step: 5 }, plant: declare({ kl: 'k1' }), verdict: 'not applicable' },
   {
     name: 'rounding of bfloat16',
     into: { step: 5 },
@@ -141,6 +150,12 @@ testStepCheck('B49.share', [
     into: { step: 5 },
     plant: (record) => change(record, 'klTerms', (_, i) => (i === 90 ? 80_000 : 1e-3)),
     verdict: 'inform',
+  },
+  {
+    name: 'sums over completions',
+    into: { step: 5 },
+    plant: declare({ klLevel: 'sequence_sum' }),
+    verdict: 'not applicable',
   },
   {
     name: 'a masked token has it all',

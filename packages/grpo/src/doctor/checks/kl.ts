@@ -54,12 +54,14 @@ export const klChecks = [
     induces: ['B49', 'B43'],
     needs: ['updates', 'referenceLogprobs', 'declared'],
     test({ updates, declared: { kl, klBiasCorrected } }, record) {
-      if (kl === 'full') return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
+      if (kl === 'full')
+        return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
       const names = Object.keys(ESTIMATES);
       // A later update tells of nothing but the ratio besides.
       const some = klBiasCorrected ? updates : updates.slice(0, 1);
       const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
-      if (kl !== undefined && !names.includes(kl)) return notApplicable(`updates.klTerms of ${names.join(', ')}`);
+      if (kl !== undefined && !names.includes(kl))
+        return notApplicable(`updates.klTerms of ${names.join(', ')}`);
       const asked = kl === undefined ? names : [kl];
       const fitting = (list: readonly string[]) => list.find((name) => missOf(name).verdict === 'pass');
       const outcome = missOf(asked[0]!);

@@ -22,28 +22,40 @@ testLogCheck('B43.loss-log', [
     declared: { ...onPolicy, loss: 'dapo' },
     verdict: 'not applicable',
   },
-]);
-testLogCheck('B50.log', [
   {
-    name: 'a β that nobody reads',
-    metrics: { kl: times(60, 5), beta: times(60, 0.1) },
-    declared: { klTarget: 0.1 },
+    name: 'a β that is warmed up',
+    metrics: {
+      loss: times(6, (i) => i * 0.02 * 0.2),
+      kl: times(6, 0.2),
+      beta: times(6, (i) => i * 0.02),
+    },
+    declared: onPolicy,
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL in the reward',
+    metrics: { loss: times(6, 0), kl: times(6, 0.2), beta: times(6, 0.1) },
+    declared: { ...onPolicy, klPlace: 'reward' },
+    verdict: 'pass',
+  },
+  {
+    name: 'another loss of sequences',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: {
+      ...onPolicy,
+      loss: 'gspo',
+      policy: 'clip',
+      ratioLevel: 'sequence',
+      aggregation: 'sequence_mean',
+    },
     verdict: 'warn',
-    measured: { stuck: 60 },
   },
   {
-    name: 'a β that follows',
-    metrics: { kl: times(60, 5), beta: times(60, (i) => 0.1 * 1.1 ** i) },
-    declared: { klTarget: 0.1 },
-    verdict: 'pass',
+    name: 'advantages without a baseline',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: { ...onPolicy, baseline: 'none' },
+    verdict: 'not applicable',
   },
-  {
-    name: 'a KL around its target',
-    metrics: { kl: times(60, (i) => 0.1 + (i % 3) / 100), beta: times(60, 0.1) },
-    declared: { klTarget: 0.1 },
-    verdict: 'pass',
-  },
-  { name: 'no target known', metrics: { kl: times(60, 5), beta: times(60, 0.1) }, verdict: 'not applicable' },
 ]);
 testLogCheck('B57.log', [
   {

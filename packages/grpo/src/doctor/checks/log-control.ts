@@ -1,10 +1,9 @@
-/** Logs: whether the loss is what its parts say, β follows the KL, and a resumed run goes on. */
+/** Logs: whether the loss is what its parts say, and a resumed run goes on. */
 import { logCheck } from '../check.js';
 import { at, type LogView } from '../log-view.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
-import { largest } from '../statistics.js';
-import { known, longestRun, median } from '../trend.js';
+import { known } from '../trend.js';
 
 const harmless = { rerun: 'nothing', checkpointsVoid: false } as const;
 
@@ -40,33 +39,6 @@ export const controlLogChecks = [
       const measured = { entries: judged.length, off: off.length };
       const evidence = off.map(({ step, ...values }) => ({ step, text: 'loss', values }));
       return off.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
-    },
-  }),
-  logCheck({
-    code: 'B50.log',
-    title: 'An adaptive β follows the KL',
-    stage: 'kl',
-    kind: 'heuristic',
-    level: 6,
-    threshold:
-      'β not constant over 50 entries after its warm-up in which the KL is on one side of its declared target, by a quarter or more, and no bound stops it; of each kind its own',
-    source:
-      'seed 001: a controller that compared β × KL with the target, and one that wrote where nobody read',
-    remedy:
-      'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
-    consequence: harmless,
-    settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
-    needs: ['kl'],
-    test(log) {
-      const { klTarget } = log.declared;
-      if (!klTarget) return notApplicable('a declared target of the KL');
-      const names = log.names(/^beta(\/|$)/);
-      if (names.length === 0) return notApplicable('beta');
-      const runs = names.map((name) => stuckIn(log, name, name.replace('beta', 'kl')));
-      const stuck = largest(runs);
-      const kl = log.column('kl');
-      const measured = { entries: known(kl).length, target: klTarget, median: median(kl), stuck };
-      return stuck >= 50 ? warn(measured) : pass(measured);
     },
   }),
   logCheck({
@@ -112,23 +84,4 @@ function isKlAlone(log: LogView): boolean {
     // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
     log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
   );
-}
-
-/** The longest run of entries in which β stays although the KL is off its target, and nothing holds it. */
-function stuckIn(log: LogView, betaName: string, klName: string): number {
-  const { klTarget = 0, betaLeast = 0, betaMost = Infinity, betaWarmupSteps = 0 } = log.declared;
-  const [kl, beta] = [log.column(klName), log.column(betaName)];
-  const isHeld = (i: number, side: number) =>
-    log.steps[i]! <= betaWarmupSteps || (side > 0 ? beta[i]! >= betaMost : beta[i]! <= betaLeast);
-  const stuckOn = (side: number) => {
-    const outside = Array.from(kl, (value, i) =>
-      Number(
-        side * (value - klTarget) > 0.25 * klTarget &&
-          !isHeld(i, side) &&
-          (i === 0 || beta[i] === beta[i - 1]),
-      ),
-    );
-    return longestRun(outside, (yes) => yes === 1).length;
-  };
-  return Math.max(stuckOn(-1), stuckOn(1));
 }

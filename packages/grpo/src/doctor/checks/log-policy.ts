@@ -22,8 +22,7 @@ export const policyLogChecks = [
     consequence,
     needs: ['kl'],
     test(log) {
-      if (!isNonnegative(log.declared.kl))
-        return notApplicable('a declared estimate k2, k3, abs or full');
+      if (!isNonnegative(log.declared.kl)) return notApplicable('a declared estimate k2, k3, abs or full');
       const column = log.column('kl');
       const least = isFull(log) ? -1e-6 : -1e-3;
       const negative = [...column.keys()].filter((i) => column[i]! < least);

@@ -35,6 +35,24 @@ testLogCheck('B38.constant', [
 ]);
 testLogCheck('B51.log', [
   { name: 'not 0 at once', metrics: { kl: [1.007, 1] }, verdict: 'fail', evidence: { step: 1 } },
+  {
+    name: 'sums over completions',
+    metrics: { kl: [0.3, 1] },
+    declared: { klLevel: 'sequence_sum' },
+    verdict: 'not applicable',
+  },
+  {
+    name: '|d| of bfloat16',
+    metrics: { kl: [0.02, 1] },
+    declared: { kl: 'abs', dtype: 'bfloat16' },
+    verdict: 'pass',
+  },
+  {
+    name: 'a loss of one’s own',
+    metrics: { kl: [1.007, 1] },
+    declared: { ownStages: ['objective'] },
+    verdict: 'not applicable',
+  },
   { name: 'noise of bfloat16', metrics: { kl: [0.0005, 0.01] }, verdict: 'pass' },
   {
     name: 'averaged over ten steps',

@@ -98,6 +98,25 @@ testLogCheck('B30.gradient', [
     verdict: 'pass',
   },
   {
+    name: 'a reward without a baseline',
+    metrics: { frac_reward_zero_std: [1], grad_norm: [0.3] },
+    declared: { beta: 0, baseline: 'none' },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'flat groups that gave way to others',
+    metrics: { frac_reward_zero_std: [1, 1], grad_norm: [0.3, 0], groups_refilled: [2, 0] },
+    declared: { beta: 0 },
+    verdict: 'pass',
+    measured: { entries: 1 },
+  },
+  {
+    name: 'a bonus that comes and goes',
+    metrics: { frac_reward_zero_std: [1], grad_norm: [0.3], entropy_coef: [0.1] },
+    declared: { beta: 0 },
+    verdict: 'not applicable',
+  },
+  {
     name: 'a KL has a gradient',
     metrics: { frac_reward_zero_std: [1], grad_norm: [0.3] },
     declared: { beta: 0.1 },

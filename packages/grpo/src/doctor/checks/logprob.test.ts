@@ -147,6 +147,15 @@ testStepCheck('B39.gap', [
     evidence: { completion: 12, token: 4 },
   },
   { name: 'masked completions', plant: maskedGarbage, verdict: 'pass' },
+  {
+    name: 'a group that an earlier policy sampled',
+    plant: (record) => {
+      record.prompts!.replayed = Int32Array.of(0, 0, 0, 1, 0, 0);
+      const [start, end] = [startOf(record, 12), startOf(record, 16)];
+      change(record, 'policyLogprobs', (value, i) => (i >= start && i < end ? value - 0.3 : value));
+    },
+    verdict: 'pass',
+  },
 ]);
 
 const stuck = (record: StepRecord) => {

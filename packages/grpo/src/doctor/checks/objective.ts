@@ -101,6 +101,7 @@ export const objectiveChecks = [
     source: 'identity; seed 002: the sign was wrong, and raising the coefficient hastened the collapse',
     remedy: 'loss = … − coefficient × entropy, with the gradient of the entropy itself.',
     consequence,
+    induces: ['B43'],
     needs: ['updates', 'declared'],
     test({ updates, declared }, record) {
       const coefficients = updates.map((update) => ({ ...declared, ...update }).entropyCoefficient ?? 0);

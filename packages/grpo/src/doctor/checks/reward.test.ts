@@ -8,7 +8,26 @@ const all =
     rewards!.totals!.fill(value);
   };
 
+/** A KL that is taken from the rewards: of two equal completions it differs by rounding. */
+const penalized = ({ declared, rewards }: StepRecord) => {
+  declared!.klPlace = 'reward';
+  const penalties = rewards!.totals!.map((_, b) => 0.1 + 1e-7 * (b % 5));
+  rewards!.names = ['right', 'kl_penalty'];
+  rewards!.weights = [1, -1];
+  rewards!.values = Float64Array.from([...rewards!.values!, ...penalties]);
+  rewards!.totals = rewards!.totals!.map((total, b) => total - penalties[b]!);
+};
+
 testStepCheck('B20.constant', [
+  {
+    name: 'a fallback for everything, and a KL',
+    plant: (record) => {
+      all(0.5)(record);
+      penalized(record);
+    },
+    verdict: 'warn',
+    measured: { value: 0.5 },
+  },
   { name: 'a fallback for everything', plant: all(0.5), verdict: 'warn', measured: { value: 0.5 } },
   {
     name: 'a fallback for message lists',
@@ -66,6 +85,7 @@ testStepCheck('B21.totals', [
 ]);
 
 testStepCheck('B21.alike', [
+  { name: 'a KL in the rewards', plant: penalized, verdict: 'pass' },
   {
     name: 'equal completions with other rewards',
     plant: ({ rewards }) => {

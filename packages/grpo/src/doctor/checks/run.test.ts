@@ -73,6 +73,11 @@ describe('B51.anchor', () => {
       evidence: [{ step: 3 }],
     });
   });
+  it('leaves one alone that is declared to move', () => {
+    const records = anchored(['a', 'b', 'c']);
+    for (const { declared } of records) declared!.referenceEvery = 1;
+    expect(judge('B51.anchor', records)).toMatchObject({ verdict: 'not applicable' });
+  });
   it('passes one that stays', () => {
     expect(judge('B51.anchor', anchored(['a', 'a', 'a']))).toMatchObject({ verdict: 'pass' });
   });

@@ -18,6 +18,16 @@ testStepCheck('B02.prompt', [
     verdict: 'fail',
     evidence: { prompt: 5, values: { scored: 'nothing' } },
   },
+  {
+    name: 'a group that was dropped',
+    plant: (record) => {
+      for (const b of [20, 21, 22, 23]) cutScored(record, b, 0);
+      const { prompts } = record;
+      prompts!.scoredIds = prompts!.scoredIds!.slice(0, -prompts!.scoredLengths![5]!);
+      prompts!.scoredLengths![5] = 0;
+    },
+    verdict: 'pass',
+  },
 ]);
 
 testStepCheck('B07.ids', [

@@ -32,6 +32,29 @@ const width = (record: StepRecord) => Math.max(...record.scored!.lengths!);
 
 testStepCheck('B41.weights', [
   {
+    name: 'sums, as declared',
+    plant: all(
+      weigh((_, rows) => 1 / rows),
+      declare({ policy: 'clip', ratioLevel: 'sequence', aggregation: 'sum' }),
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL of completions with the weights of tokens',
+    plant: declare({ klLevel: 'sequence_mean' }),
+    verdict: 'fail',
+  },
+  {
+    name: 'a loss of one’s own',
+    plant: all(weigh((length) => length), declare({ ownStages: ['objective'] })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'nothing known of the loss',
+    plant: ({ declared }) => void delete declared!.loss,
+    verdict: 'not applicable',
+  },
+  {
     name: 'tokens of half the update',
     plant: weigh((_, __, tokens) => 2 / tokens),
     verdict: 'fail',

@@ -19,7 +19,7 @@ export const weightChecks = [
     kind: 'identity',
     level: 6,
     threshold:
-      'not: every token weighs 1 / (completions × the longest completion), of completions of unequal length',
+      'not: every token weighs 1 / (completions × the longest completion), of completions of unequal length, unless these are the weights that are declared',
     source: 'identity; trl#3256, trl#6439: a denominator that ignores the mask',
     remedy: 'Divide by the tokens with mask 1, or by the constant that is declared.',
     consequence,
@@ -37,6 +37,9 @@ export const weightChecks = [
         const form = formOf(declared);
         if (typeof form === 'object' && /^(constant|micro_token_mean)$/.test(form.aggregation))
           return 'a loss that divides by its own tokens';
+        // Where nothing but the longest is trained on, this is what a mean over completions makes of it.
+        if (typeof form === 'object' && weightMiss(form, record, update, masks) === undefined)
+          return undefined;
         const even = members.map(() => 1 / padded);
         return firstMiss(record, update, weights, masks, even)
           ? undefined
@@ -84,9 +87,8 @@ function weightMiss(
   if (typeof ways === 'string') return ways;
   const miss = missOfAll(record, update, weights, masks, ways);
   const kl = updateRows(record, update, 'klWeights') ?? weights;
-  // With a β for each kind they have it in them; nothing else tells what it is.
-  const hasBeta = update.beta === 1 && declared.beta !== 1;
-  if (miss || !update.klTerms || hasBeta) return miss;
+  // With a β for each kind they have it in them, and nothing tells what it is.
+  if (miss || !update.klTerms || update.beta === 1 || declared.klPlace === 'reward') return miss;
   return missOfAll(record, update, kl, masks, klWeighings(declared, own, ways));
 }
 

@@ -15,12 +15,12 @@ export const isTrained = (mask: Uint8Array | undefined, token: number): boolean 
 export function sumOver(
   length: number,
   mask: Uint8Array | undefined,
-  valueOf: (token: number) => number,
+  of: (token: number) => number,
 ): { sum: number; count: number } {
   let [sum, count] = [0, 0];
   for (let t = 0; t < length; t++) {
     if (!isTrained(mask, t)) continue;
-    sum += valueOf(t);
+    sum += of(t);
     count++;
   }
   return { sum, count };
@@ -30,9 +30,9 @@ export function sumOver(
 export function meanOver(
   length: number,
   mask: Uint8Array | undefined,
-  valueOf: (token: number) => number,
+  of: (token: number) => number,
 ): number {
-  const { sum, count } = sumOver(length, mask, valueOf);
+  const { sum, count } = sumOver(length, mask, of);
   return sum / Math.max(count, 1);
 }
 

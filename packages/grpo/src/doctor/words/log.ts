@@ -55,6 +55,8 @@ export const logWords: Record<string, Words> = {
   'B49.explosion': (of) => `The KL explodes in ${of('wild')} entries (median ${of('median')} nats a token).`,
   'B49.log': (of) =>
     `The KL is negative in ${of('negative')} of ${of('entries')} entries, which k3 cannot be.`,
+  'B50.control': (of) =>
+    `β is ${of('beta')} after a KL of ${of('kl')}; the declared control makes ${of('expected')} of it.`,
   'B50.log': (of) =>
     `β did not move in ${of('stuck')} entries in a row, while the KL stood off its target of ${of('target')} (median ${of('median')}).`,
   'B51.log': (of) =>

@@ -80,11 +80,13 @@ export const stepWords: Record<string, Words> = {
   'B33.leak': (of) =>
     `In ${of('leaking')} of ${of('flat')} groups of equal rewards advantages are not 0: rounding is blown up by a small ε.`,
   'B33.recompute': (of, m) =>
-    m.bound !== undefined
-      ? `The advantages are clipped at ±${of('bound')}, which is not declared.`
-      : m.scale === undefined
-        ? 'The advantages do not follow from the rewards in any known way.'
-        : `The advantages do not follow as declared; they fit scale ${of('scale')}, ε ${of('epsilon')}, ddof ${of('ddof')}.`,
+    m.fits === 'not clipped'
+      ? `The advantages go up to ±${of('bound')}: they are not clipped as declared.`
+      : m.bound !== undefined
+        ? `The advantages are clipped at ±${of('bound')}, which is not declared.`
+        : m.scale === undefined
+          ? 'The advantages do not follow from the rewards in any known way.'
+          : `The advantages do not follow as declared; they fit scale ${of('scale')}, ε ${of('epsilon')}, ddof ${of('ddof')}.`,
   'B34.raw': (of) =>
     `${of('completions')} completions have their raw reward as advantage: with one sign for the whole group.`,
   'B34.sum': (of) => `The advantages of ${of('off')} of ${of('groups')} groups do not sum to 0.`,

@@ -1,6 +1,7 @@
 /** Advantages do not follow from the rewards of the group. */
-import { advantagesOf } from '../../objective/index.js';
+import { type AdvantageSettings, advantagesOf } from '../../objective/index.js';
 import type { Stages } from '../../train/stages.js';
+import type { LabRun } from '../run.js';
 import { lettersTask } from '../task.js';
 import type { Fault } from './fault.js';
 
@@ -36,6 +37,12 @@ const regrouped =
       advantages[order[i]!] = value;
     return { ...advantagesOf(rewards, size, settings), advantages };
   };
+
+/** Advantages of other settings than are declared. */
+const other = (changes: Partial<AdvantageSettings>, settings: readonly string[]): LabRun => ({
+  settings,
+  stages: { advantage: (rewards, size, own) => advantagesOf(rewards, size, { ...own, ...changes }) },
+});
 
 const sometimesSilent = () =>
   lettersTask({
@@ -138,6 +145,18 @@ export const advantageFaults: readonly Fault[] = [
           },
         }),
         orAs: ['B20', 'B30'],
+      },
+      {
+        name: 'the group’s mean where that of the others is declared',
+        run: () => other({ baseline: 'group' }, ['advantage.baseline=leave_one_out', 'advantage.scale=none']),
+      },
+      {
+        name: 'rewards summed first where each is to be compared',
+        run: () => other({ combine: 'sum_then_normalize' }, ['advantage.combine=normalize_then_sum']),
+      },
+      {
+        name: 'not clipped',
+        run: () => other({ clip: undefined }, ['advantage.clip=0.5']),
       },
     ],
   },

@@ -2,6 +2,8 @@
 
 import { noGrad } from '@grpo/torch';
 import { initDecoder } from '../../models/index.js';
+import { composedLoss, type LossInput } from '../../objective/index.js';
+import { Control } from '../../train/control.js';
 import type { LossParts } from '../plain-loss.js';
 import { lossWith } from '../plain-loss.js';
 import type { Fault } from './fault.js';
@@ -11,6 +13,22 @@ const kl = (estimate: LossParts['kl']) => () => ({
   steps: 3,
   stages: { objective: lossWith({ kl: estimate }) },
 });
+
+const withKl = (changes: Partial<LossInput['settings']['kl']>) => (input: LossInput) => {
+  const { settings } = input;
+  return composedLoss({ ...input, settings: { ...settings, kl: { ...settings.kl, ...changes } } });
+};
+
+/** A controller that compares β × KL with the target. */
+class Weighted extends Control {
+  override afterStep(
+    step: number,
+    kinds: readonly string[],
+    metrics: Readonly<Record<string, number>>,
+  ): void {
+    super.afterStep(step, kinds, { ...metrics, kl: metrics.kl! * this.beta(step, '') });
+  }
+}
 
 export const klFaults: readonly Fault[] = [
   {
@@ -30,6 +48,30 @@ export const klFaults: readonly Fault[] = [
         run: kl(({ logprobs_T }, reference_T) => {
           const d = logprobs_T.sub(reference_T);
           return d.expm1().sub(d);
+        }),
+      },
+      {
+        name: 'of each token where that of completions is declared',
+        run: () => ({
+          settings: ['kl.beta=0.05', 'kl.level=sequence_sum', 'optimizer.learningRate=0.01'],
+          steps: 3,
+          stages: { objective: withKl({ level: 'token' }) },
+        }),
+        // Tokens weigh otherwise too.
+        orAs: ['B41'],
+      },
+      {
+        name: 'not corrected for the policy that sampled',
+        run: () => ({
+          settings: [
+            'kl.beta=0.05',
+            'kl.biasCorrected=true',
+            'objective.oldLogprobs=sampler',
+            'objective.iterations=3',
+            'optimizer.learningRate=0.02',
+          ],
+          steps: 3,
+          stages: { objective: withKl({ biasCorrected: false }) },
         }),
       },
     ],
@@ -56,6 +98,35 @@ export const klFaults: readonly Fault[] = [
           return d.sub(d.expm1());
         }),
         orAs: ['B48'],
+      },
+    ],
+  },
+  {
+    code: 'B50',
+    title: 'β controller without effect',
+    variants: [
+      {
+        name: 'fed with β × KL',
+        run: () => ({
+          settings: ['kl.beta=0.05', 'kl.control=adaptive', 'kl.target=0.1', 'optimizer.learningRate=0.005'],
+          steps: 6,
+          plant: ({ config }) => ({ control: new Weighted(config) }),
+        }),
+      },
+      {
+        name: 'fed with nothing',
+        run: () => ({
+          settings: [
+            'kl.beta=0.05',
+            'kl.control=lagrangian',
+            'kl.target=0.01',
+            'optimizer.learningRate=0.005',
+          ],
+          steps: 4,
+          plant: ({ config }) => ({
+            control: new Control({ ...config, kl: { ...config.kl, control: 'fixed' } }),
+          }),
+        }),
       },
     ],
   },

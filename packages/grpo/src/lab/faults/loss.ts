@@ -1,6 +1,6 @@
 /** The loss is not what is declared. */
 import { AdamW, type Tensor } from '@grpo/torch';
-import type { LossInput } from '../../objective/index.js';
+import { composedLoss, type LossInput, type LossSettings } from '../../objective/index.js';
 import { masking } from '../masking.js';
 import { type LossParts, lossWith, rightParts, tokenAdvantages } from '../plain-loss.js';
 import type { LabRun } from '../run.js';
@@ -11,9 +11,23 @@ const MICRO = 'train.microBatchTokens=60';
 /** Several updates from one rollout, and a rate at which ratios leave the clip. */
 const REUSE = ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'optimizer.learningRate=0.02'];
 
+const BONUS = 'entropy.coefficient=0.05';
+
 const withLoss = (changes: Partial<LossParts>, settings: readonly string[] = []): LabRun => ({
   settings,
   stages: { objective: lossWith(changes) },
+});
+
+/** The loss of other settings than are declared. */
+const otherLoss = (
+  changes: (settings: LossSettings) => Partial<LossSettings>,
+  settings: readonly string[],
+): LabRun => ({
+  settings,
+  stages: {
+    objective: (input) =>
+      composedLoss({ ...input, settings: { ...input.settings, ...changes(input.settings) } }),
+  },
 });
 
 const each = (input: LossInput, weight: (length: number) => number) =>
@@ -59,6 +73,10 @@ export const lossFaults: readonly Fault[] = [
             'objective.minibatches=2',
           ]),
       },
+      {
+        name: 'the ratio of the token where the sequence’s is declared',
+        run: () => otherLoss(() => ({ ratio: 'token' }), ['objective.loss=gspo', ...REUSE]),
+      },
     ],
   },
   {
@@ -75,6 +93,40 @@ export const lossFaults: readonly Fault[] = [
         run: () =>
           withLoss({ weights: (input) => each(input, (length) => 1 / (length * input.update.completions)) }),
       },
+      {
+        name: 'tokens weighted equally, completions declared',
+        run: () => otherLoss(() => ({ aggregation: 'token_mean' }), ['objective.loss=gspo']),
+      },
+    ],
+  },
+  {
+    code: 'B42',
+    title: 'Entropy term with the wrong sign',
+    variants: [
+      {
+        name: 'certainty is paid for',
+        run: () => ({
+          settings: [BONUS],
+          stages: {
+            objective: (input) => composedLoss({ ...input, entropyCoefficient: -input.entropyCoefficient }),
+          },
+        }),
+      },
+      {
+        name: 'the same, logged with the right sign',
+        run: () => ({
+          settings: [BONUS],
+          stages: {
+            objective(input) {
+              const right = composedLoss(input);
+              const { loss } = composedLoss({ ...input, entropyCoefficient: -input.entropyCoefficient });
+              return { ...right, loss };
+            },
+          },
+        }),
+        // Loss and parts differ: which of them is right cannot be told.
+        orAs: ['B43'],
+      },
     ],
   },
   {
@@ -89,6 +141,16 @@ export const lossFaults: readonly Fault[] = [
         name: 'the KL shown but left out',
         run: () =>
           withLoss({ total: (policy_T, _, weights_T) => policy_T.mul(weights_T).sum() }, ['kl.beta=0.5']),
+      },
+      {
+        name: 'the KL in the loss besides the reward',
+        run: () => ({
+          settings: ['kl.beta=0.5', 'kl.place=reward', 'optimizer.learningRate=0.01'],
+          steps: 3,
+          stages: {
+            objective: (input) => composedLoss({ ...input, betas: Array.from(input.betas, () => 0.5) }),
+          },
+        }),
       },
     ],
   },
@@ -184,6 +246,30 @@ export const lossFaults: readonly Fault[] = [
       {
         name: 'not clipped',
         run: () => withLoss({ policy: (ratio_T, input) => ratioTimesA(ratio_T, input).neg() }, REUSE),
+      },
+      {
+        name: 'sequences clipped by the bound of the other side',
+        run: () =>
+          otherLoss(
+            ({ clipLow, clipHigh }) => ({ clipLow: clipHigh, clipHigh: clipLow }),
+            ['objective.loss=gspo', 'objective.clipLow=0.02', 'objective.clipHigh=0.5', ...REUSE],
+          ),
+      },
+      {
+        name: 'the ratio of cispo without its cap',
+        run: () => otherLoss(() => ({ cap: 1e9 }), ['objective.loss=cispo', 'objective.cap=1.1', ...REUSE]),
+      },
+      {
+        name: 'the slopes of sapo exchanged',
+        run: () =>
+          otherLoss(
+            ({ sapo: { positive, negative } }) => ({ sapo: { positive: negative, negative: positive } }),
+            ['objective.loss=sapo', ...REUSE],
+          ),
+      },
+      {
+        name: 'the tokens of low entropy left in',
+        run: () => otherLoss(() => ({ topEntropy: 1 }), ['entropy.topShare=0.2']),
       },
     ],
   },
