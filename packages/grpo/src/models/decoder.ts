@@ -1,4 +1,5 @@
 import {
+  cat,
   type DType,
   embedding,
   gelu,
@@ -6,6 +7,8 @@ import {
   layerNorm,
   linear,
   noGrad,
+  packedLinear,
+  packLinear,
   rmsNorm,
   silu,
   type Tensor,
@@ -34,6 +37,8 @@ interface Linear {
   weight: Tensor;
   bias: Tensor | null;
   adapter?: Adapter | undefined;
+  /** The weight laid out for a few rows: for decoding. */
+  packed?: Tensor;
 }
 
 interface Layer {
@@ -45,19 +50,24 @@ interface Layer {
   mlpNorm: Linear;
   gate?: Linear;
   up: Linear;
+  /** Gate and up in one. */
+  gateUp?: Linear;
   down: Linear;
 }
 
 /** A transformer decoder over packed tokens; padding is not a concept here. */
 export class Decoder {
-  readonly #layers: Layer[];
+  #layers: Layer[];
   readonly #embedding: Tensor;
   readonly #positions: Tensor | undefined;
   readonly #finalNorm: Linear;
   readonly #head: Tensor;
+  #packedHead: Tensor | undefined;
   readonly #rope: Rope | undefined;
   /** The weights are another decoder's. */
   #borrows = false;
+  /** What was laid out for decoding: the only tensors that such a decoder owns. */
+  #layout: Tensor[] | undefined;
 
   /**
    * @param parameters - by checkpoint name, projections as [out, in]; owned by the decoder from now on
@@ -128,7 +138,48 @@ export class Decoder {
 
   /** Scores of the next token, in float32: `[M, hiddenSize]` → `[M, vocabSize]`. */
   logits(hidden_MD: Tensor): Tensor {
-    return linear(hidden_MD, this.#head).to('float32');
+    const scores = this.#packedHead
+      ? packedLinear(hidden_MD, this.#packedHead)
+      : linear(hidden_MD, this.#head);
+    return scores.to('float32');
+  }
+
+  /**
+   * The same decoder for many passes over about so many tokens, without gradients: projections of the same input are
+   * one, and weights are laid out for it. To be disposed before the weights change.
+   */
+  forDecoding(rows: number): Decoder {
+    const other = this.withLora(this.lora);
+    const layout: Tensor[] = [];
+    const own = (tensor: Tensor) => {
+      layout.push(keep(tensor));
+      return tensor;
+    };
+    const pack = ({ weight, bias, ...rest }: Linear): Linear => {
+      const packed = own(packLinear(weight, rows));
+      return { ...rest, weight: packed, bias, packed };
+    };
+    const joined = (parts: readonly Linear[]): Linear => {
+      if (parts.length === 1) return parts[0]!;
+      const bias = parts[0]!.bias && own(cat(parts.map((part) => part.bias!)));
+      return { weight: cat(parts.map((part) => part.weight)), bias };
+    };
+    noGrad(() =>
+      tidy(() => {
+        other.#layers = this.#layers.map((layer) => ({
+          ...layer,
+          qkv: joinable(layer.qkv) ? [pack(joined(layer.qkv))] : layer.qkv.map(pack),
+          output: pack(layer.output),
+          ...(layer.gate && joinable([layer.gate, layer.up])
+            ? { gateUp: pack(joined([layer.gate, layer.up])) }
+            : { ...(layer.gate && { gate: pack(layer.gate) }), up: pack(layer.up) }),
+          down: pack(layer.down),
+        }));
+        other.#packedHead = own(packLinear(this.#head, rows));
+      }),
+    );
+    other.#layout = layout;
+    return other;
   }
 
   /** A copy with weights of its own and no gradients: a frozen reference. */
@@ -153,9 +204,10 @@ export class Decoder {
   }
 
   dispose(): void {
-    if (!this.#borrows) for (const parameter of this.parameters.values()) parameter.dispose();
-    this.lora?.dispose();
     this.#rope?.dispose();
+    if (this.#layout) for (const tensor of this.#layout) tensor.dispose();
+    else this.lora?.dispose();
+    if (!this.#borrows) for (const parameter of this.parameters.values()) parameter.dispose();
   }
 
   [Symbol.dispose](): void {
@@ -184,6 +236,13 @@ export class Decoder {
   }
 
   #feedForward(layer: Layer, x: Tensor): Tensor {
+    if (layer.gateUp) {
+      const [gate, up] = apply(layer.gateUp, x).splitWithSizes(
+        Array(2).fill(this.config.intermediateSize),
+        -1,
+      );
+      return apply(layer.down, this.#activate(gate!).mul(up!));
+    }
     const up = apply(layer.up, x);
     return apply(layer.down, layer.gate ? this.#activate(apply(layer.gate, x)).mul(up) : this.#activate(up));
   }
@@ -202,7 +261,11 @@ export class Decoder {
   }
 }
 
-function apply({ weight, bias, adapter }: Linear, x: Tensor): Tensor {
-  const y = linear(x, weight, bias);
+function apply({ weight, bias, adapter, packed }: Linear, x: Tensor): Tensor {
+  const y = packed ? packedLinear(x, packed, bias) : linear(x, weight, bias);
   return adapter ? adapter.addTo(y, x) : y;
 }
+
+/** Adapters belong to one projection each, and so do biases that not all of them have. */
+const joinable = (projections: readonly Linear[]) =>
+  projections.every(({ adapter, bias }) => !adapter && (bias === null) === (projections[0]!.bias === null));

@@ -1,4 +1,4 @@
-import { noGrad, tensor, tidy } from '@grpo/torch';
+import { memory, noGrad, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { uniform } from '../config/random.js';
 import type { DecoderConfig } from '../models/index.js';
@@ -10,20 +10,34 @@ const config = { layers: 2, heads: HEADS, kvHeads: KV_HEADS, headDim: WIDTH } as
 
 type Kind = 'q' | 'k' | 'v';
 
-/** The vector that stands for a token of a sequence: `heads × WIDTH` numbers, a function of where it stands. */
-function vector(kind: Kind, layer: number, sequence: number, position: number): number[] {
-  const heads = kind === 'q' ? HEADS : KV_HEADS;
-  return range(heads * WIDTH).map((i) => 4 * uniform('qkv'.indexOf(kind), layer, sequence, position, i) - 2);
+/** A sequence that is decoded: its prompt, whose tokens it shares, and what is its own. */
+interface Sequence {
+  prompt: number;
+  id: number;
+  length: number;
 }
 
-/** What the query at `position` sees of its own sequence, in plain numbers. */
-function attention(layer: number, sequence: number, position: number): number[] {
-  const q = vector('q', layer, sequence, position);
+/** The vector that stands for a token: `heads × WIDTH` numbers, a function of where it stands. */
+function vector(
+  kind: Kind,
+  layer: number,
+  sequence: Sequence,
+  position: number,
+  promptLength: number,
+): number[] {
+  const heads = kind === 'q' ? HEADS : KV_HEADS;
+  const owner = position < promptLength ? sequence.prompt : 100 + sequence.id;
+  return range(heads * WIDTH).map((i) => 4 * uniform('qkv'.indexOf(kind), layer, owner, position, i) - 2);
+}
+
+/** What the query at the end of a sequence sees of it, in plain numbers. */
+function attention(layer: number, sequence: Sequence, promptLength: number): number[] {
+  const q = vector('q', layer, sequence, sequence.length, promptLength);
   return range(HEADS).flatMap((head) => {
     const kvHead = Math.floor(head / (HEADS / KV_HEADS));
     const own = (kind: Kind, at: number) =>
-      vector(kind, layer, sequence, at).slice(kvHead * WIDTH, (kvHead + 1) * WIDTH);
-    const weights = range(position + 1).map((at) => {
+      vector(kind, layer, sequence, at, promptLength).slice(kvHead * WIDTH, (kvHead + 1) * WIDTH);
+    const weights = range(sequence.length + 1).map((at) => {
       const score = own('k', at).reduce((sum, k, i) => sum + k * q[head * WIDTH + i]!, 0);
       return Math.exp(score / Math.sqrt(WIDTH));
     });
@@ -32,88 +46,65 @@ function attention(layer: number, sequence: number, position: number): number[] 
   });
 }
 
-/** A cache with the prompts of these lengths in it; sequence r is in row r. */
-function filled(lengths: number[]): KvCache {
-  const cache = new KvCache(config, { dtype: 'float32', device: 'cpu' }, lengths, 5);
-  for (const layer of range(config.layers)) {
-    for (const [row, length] of lengths.entries()) {
-      const prompt = (kind: Kind) =>
-        tensor(
-          range(length).flatMap((at) => vector(kind, layer, row, at)),
-          [length, KV_HEADS, WIDTH],
-        );
-      cache.storePrompt(layer, row, 1, prompt('k'), prompt('v'));
-    }
-  }
-  return cache;
-}
-
-/** One token more for every row, in all layers; row r holds `sequences[r]`. Checks what each sees. */
-function expectStep(cache: KvCache, sequences: { id: number; length: number }[]): void {
-  for (const layer of range(config.layers)) {
-    const rows = (kind: Kind, heads: number) =>
-      tensor(
-        sequences.flatMap(({ id, length }) => vector(kind, layer, id, length)),
-        [sequences.length, heads, WIDTH],
-      );
-    const seen = cache.attend(layer, rows('q', HEADS), rows('k', KV_HEADS), rows('v', KV_HEADS)).toNumbers();
-    const expected = sequences.flatMap(({ id, length }) => attention(layer, id, length));
-    expect(seen.length).toBe(expected.length);
-    for (const [i, x] of seen.entries())
-      expect(x, `layer ${layer}, number ${i}`).toBeCloseTo(expected[i]!, 5);
-  }
-  cache.advance();
-  for (const sequence of sequences) sequence.length++;
-}
-
 describe('KvCache', () => {
   it.each([
-    ['equal', [4, 4, 4, 4]],
-    ['unequal', [2, 5, 1, 3]],
-    ['unequal, the longest last', [1, 2, 3, 6]],
-  ])('lets each row see its own sequence as rows leave: prompts %s', (_, lengths) => {
+    ['equal prompts and groups', [4, 4], [3, 3]],
+    ['prompts of unequal length', [2, 5, 1], [2, 2, 2]],
+    ['groups of unequal size', [3, 3, 6, 2], [1, 4, 2, 3]],
+    ['a row a prompt', [1, 2, 3, 6], [1, 1, 1, 1]],
+  ])('lets each row see its own sequence as rows leave: %s', (_, lengths, counts) => {
+    const before = memory().tensors;
+    const prompts = lengths.map((length, p) => ({ length, count: counts[p]! }));
+    const STEPS = 8;
+    const cache = new KvCache(config, { dtype: 'float32', device: 'cpu' }, prompts, STEPS);
+    let id = 0;
+    const rows: Sequence[] = prompts.flatMap(({ length, count }, prompt) =>
+      range(count).map(() => ({ prompt, id: id++, length })),
+    );
+    const rowsOf = (kind: Kind, layer: number, sequences: readonly Sequence[], at: (s: Sequence) => number) =>
+      tensor(
+        sequences.flatMap((s) => vector(kind, layer, s, at(s), lengths[s.prompt]!)),
+        [sequences.length, kind === 'q' ? HEADS : KV_HEADS, WIDTH],
+      );
     noGrad(() =>
       tidy(() => {
-        const cache = filled(lengths);
-        const sequences = lengths.map((length, id) => ({ id, length }));
-        const drop = (row: number) => {
-          cache.drop(row);
-          const last = sequences.pop()!;
-          if (row < sequences.length) sequences[row] = last;
-        };
-        expectStep(cache, sequences);
-        drop(0);
-        expectStep(cache, sequences);
-        drop(2);
-        drop(0);
-        expectStep(cache, sequences);
-        expect(sequences.length).toBe(1);
-        cache.dispose();
+        for (const layer of range(config.layers))
+          for (const [prompt, length] of lengths.entries()) {
+            const places = range(length).map((at) => ({ prompt, id: 0, length: at }));
+            const of = (kind: Kind) => rowsOf(kind, layer, places, (s) => s.length);
+            cache.storePrompt(layer, prompt, of('k'), of('v'));
+          }
       }),
     );
-  });
-
-  it('gives every row of a group the prompt', () => {
-    noGrad(() =>
-      tidy(() => {
-        const cache = new KvCache(config, { dtype: 'float32', device: 'cpu' }, [1, 3, 3, 3], 2);
-        const prompt = (kind: Kind, layer: number, length: number, id: number) =>
-          tensor(
-            range(length).flatMap((at) => vector(kind, layer, id, at)),
-            [length, KV_HEADS, WIDTH],
-          );
-        for (const layer of range(config.layers)) {
-          cache.storePrompt(layer, 0, 1, prompt('k', layer, 1, 0), prompt('v', layer, 1, 0));
-          cache.storePrompt(layer, 1, 3, prompt('k', layer, 3, 1), prompt('v', layer, 3, 1));
-        }
-        expectStep(cache, [
-          { id: 0, length: 1 },
-          { id: 1, length: 3 },
-          { id: 1, length: 3 },
-          { id: 1, length: 3 },
-        ]);
-        cache.dispose();
-      }),
-    );
+    for (let step = 0; step < STEPS && rows.length > 0; step++) {
+      // As the sampler does: what lives on must not belong to the scope of the step.
+      noGrad(() =>
+        tidy(() => {
+          for (const layer of range(config.layers)) {
+            const [q, k, v] = (['q', 'k', 'v'] as const).map((kind) =>
+              rowsOf(kind, layer, rows, (s) => s.length),
+            );
+            const seen = cache.attend(layer, q!, k!, v!).toNumbers();
+            const expected = rows.flatMap((s) => attention(layer, s, lengths[s.prompt]!));
+            expect(seen.length).toBe(expected.length);
+            for (const [i, x] of seen.entries())
+              expect(x, `step ${step}, layer ${layer}, number ${i}`).toBeCloseTo(expected[i]!, 5);
+          }
+          cache.advance();
+          for (const sequence of rows) sequence.length++;
+          const leaving = range(rows.length)
+            .reverse()
+            .filter((row) => uniform(step, rows[row]!.id) < 0.3);
+          for (const row of leaving) {
+            const last = rows.pop()!;
+            if (row < rows.length) rows[row] = last;
+          }
+          cache.drop(leaving);
+        }),
+      );
+    }
+    expect(rows.length).toBeLessThan(counts.reduce((a, b) => a + b));
+    cache.dispose();
+    expect(memory().tensors).toBe(before);
   });
 });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
-import { type Attend, type Model, pack } from '../models/index.js';
+import { type Attend, type Decoder, type Model, pack } from '../models/index.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
 import { draw } from './distribution.js';
 import { KvCache } from './kv-cache.js';
@@ -119,6 +119,8 @@ class Decoding {
   readonly finished: { row: Row; completion: Completion }[] = [];
   readonly #rows: Row[];
   readonly #cache: KvCache;
+  /** The decoder laid out for decoding, from the first step on. */
+  #decoder: Decoder | undefined;
   readonly #stop: StopStrings;
 
   constructor(
@@ -129,11 +131,11 @@ class Decoding {
   ) {
     const { decoder, tokenizer } = model;
     const { config, dtype, device } = decoder;
-    const prompts = rows.map((row) => row.prompt.length);
     const newTokens = Math.max(...rows.map((row) => row.limit));
     this.#rows = rows.map((row) => ({ ...row, ids: [], logprobs: [], sampledLogprobs: [] }));
     this.#stop = new StopStrings(options.stop, tokenizer);
-    this.#cache = new KvCache(config, { dtype, device }, prompts, newTokens);
+    const shared = this.#prompts().map(({ prompt, count }) => ({ length: prompt.length, count }));
+    this.#cache = new KvCache(config, { dtype, device }, shared, newTokens);
   }
 
   get active(): number {
@@ -152,9 +154,9 @@ class Decoding {
           decoder.device,
         );
         const attend: Attend = (layer, q, k, v) => {
-          for (const [i, { prompt, row, count }] of shared.entries()) {
+          for (const [i, { prompt }] of shared.entries()) {
             const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, prompt.length);
-            this.#cache.storePrompt(layer, row, count, own(k), own(v));
+            this.#cache.storePrompt(layer, i, own(k), own(v));
           }
           return packed.attend(layer, q, k, v);
         };
@@ -173,7 +175,7 @@ class Decoding {
   step(): void {
     noGrad(() =>
       tidy(() => {
-        const { decoder } = this.model;
+        const decoder = (this.#decoder ??= this.model.decoder.forDecoding(this.#rows.length));
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
         const tokens = {
@@ -192,16 +194,17 @@ class Decoding {
   }
 
   dispose(): void {
+    this.#decoder?.dispose();
     this.#cache.dispose();
   }
 
   /** Neighbouring rows of one prompt, which share its computation. */
-  #prompts(): { prompt: readonly number[]; row: number; count: number }[] {
-    const shared: { prompt: readonly number[]; row: number; count: number }[] = [];
-    for (const [row, { prompt }] of this.#rows.entries()) {
+  #prompts(): { prompt: readonly number[]; count: number }[] {
+    const shared: { prompt: readonly number[]; count: number }[] = [];
+    for (const { prompt } of this.#rows) {
       const last = shared.at(-1);
       if (last?.prompt === prompt) last.count++;
-      else shared.push({ prompt, row, count: 1 });
+      else shared.push({ prompt, count: 1 });
     }
     return shared;
   }
@@ -220,10 +223,14 @@ class Decoding {
       row.sampledLogprobs.push(sampledLogprobs[i]!);
     }
     // From the back, so that a row that moves into a freed place was looked at already.
+    const ended: number[] = [];
     for (let i = this.#rows.length - 1; i >= 0; i--) {
       const reason = this.#ending(this.#rows[i]!);
-      if (reason) this.#finish(i, reason);
+      if (!reason) continue;
+      this.#finish(i, reason);
+      ended.push(i);
     }
+    this.#cache.drop(ended);
   }
 
   /** The logits with penalties, and without end tokens where a completion may not end yet. */
@@ -258,7 +265,6 @@ class Decoding {
       sampledLogprobs: Float32Array.from(row.sampledLogprobs),
     };
     this.finished.push({ row, completion });
-    this.#cache.drop(place);
     const last = this.#rows.pop()!;
     if (place < this.#rows.length) this.#rows[place] = last;
   }

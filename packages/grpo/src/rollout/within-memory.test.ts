@@ -1,5 +1,6 @@
 import { empty, memory } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
+import { Decoder } from '../models/decoder.js';
 import { plainSampling } from './completion.js';
 import { expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
@@ -77,12 +78,14 @@ describe('sampling that runs out of memory', () => {
     const model = fixture('qwen3', range(26));
     const expected = await sample(model, requests, options, 1);
     const before = memory();
-    const { logits } = model.decoder;
+    const { logits } = Decoder.prototype;
     let calls = 0;
-    vi.spyOn(model.decoder, 'logits').mockImplementation((hidden) =>
-      ++calls === pass ? exhaust() : logits.call(model.decoder, hidden),
-    );
+    // Of every decoder: the passes after the first are those of one that is laid out for decoding.
+    const spy = vi.spyOn(Decoder.prototype, 'logits').mockImplementation(function (this: Decoder, hidden) {
+      return ++calls === pass ? exhaust() : logits.call(this, hidden);
+    });
     const found = await sample(model, requests, options, 1);
+    spy.mockRestore();
     expect(memory()).toEqual(before);
     expect(found.flat().map(({ ids, text, finishReason }) => ({ ids, text, finishReason }))).toEqual(
       expected.flat().map(({ ids, text, finishReason }) => ({ ids, text, finishReason })),

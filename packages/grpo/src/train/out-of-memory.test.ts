@@ -130,10 +130,10 @@ it('SFT is done again in halves', async () => {
     const model = fixtureModel('qwen3');
     const options = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };
     const optimizer = new AdamW(model.decoder.parameters, options);
-    const { logits } = model.decoder;
+    const { hidden } = model.decoder;
     let calls = 0;
-    vi.spyOn(model.decoder, 'logits').mockImplementation((hidden) =>
-      fails(++calls) ? exhaust() : logits.call(model.decoder, hidden),
+    vi.spyOn(model.decoder, 'hidden').mockImplementation((...args) =>
+      fails(++calls) ? exhaust() : hidden.apply(model.decoder, args),
     );
     const before = memory();
     const result = await sftStep(model, optimizer, examples, {

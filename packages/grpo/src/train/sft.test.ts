@@ -155,7 +155,9 @@ describe('an SFT step', () => {
       const options = { ...OPTIONS, microBatchTokens: 1 };
       const beyond = { prompt: [1], completion: [100_000] };
       if (fails)
-        await expect(sftStep(model, optimizer, [...examples, beyond], options)).rejects.toThrow('out of bounds');
+        await expect(sftStep(model, optimizer, [...examples, beyond], options)).rejects.toThrow(
+          'out of bounds',
+        );
       await sftStep(model, optimizer, examples, options);
       runs.push(weightsOf(model.decoder));
     }
