@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../config/errors.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { baseOf, saveAdapter } from './adapter-folder.js';
 import { loadModel } from './load.js';
+import { Lora } from './lora.js';
 
 const fixtures = fileURLToPath(new URL('../../../../parity/fixtures/', import.meta.url));
 const model = join(fixtures, 'models/llama3');
@@ -84,7 +86,9 @@ describe('an adapter', () => {
 
   it('for another model is refused', () => {
     const other = join(fixtures, 'models/qwen2');
-    expect(() => loadModel(other, { lora: { adapter: copyWith({}) } })).toThrow(/'model\.layers\.0\.self_attn\.q_proj\.lora_B\.weight' has shape \[64, 2\], not \[32, 2\]/);
+    expect(() => loadModel(other, { lora: { adapter: copyWith({}) } })).toThrow(
+      /'model\.layers\.0\.self_attn\.q_proj\.lora_B\.weight' has shape \[64, 2\], not \[32, 2\]/,
+    );
   });
 
   it('whose layers are given by a pattern has those of its file', () => {
@@ -93,6 +97,18 @@ describe('an adapter', () => {
     expect([...pattern!.trainable.keys()]).toEqual([...listed!.trainable.keys()]);
     expect(pattern!.lora!.settings.targets).toHaveLength(14);
     for (const decoder of [listed!, pattern!]) decoder.dispose();
+  });
+
+  it('of a model on a hub names it with its revision, as PEFT does', () => {
+    const { lora, config } = loadModel(model, { lora: { adapter: copyWith({}) } }).decoder;
+    const dir = tempFolder();
+    saveAdapter(new Lora({ ...lora!.settings, base: 'org/name@abc' }, lora!.parameters), config.family, dir);
+    expect(JSON.parse(readFileSync(join(dir, 'adapter_config.json'), 'utf8'))).toMatchObject({
+      base_model_name_or_path: 'org/name',
+      revision: 'abc',
+    });
+    expect(baseOf(dir)).toBe('org/name@abc');
+    lora!.dispose();
   });
 
   it('says which model it lacks', () => {

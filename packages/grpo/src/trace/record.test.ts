@@ -175,6 +175,12 @@ describe('what does not fit is refused, and named', () => {
       'updates.0.ratios has 1 values',
     ],
     [
+      'sizes of micro-batches',
+      { updates: [{ microBatches: { executed: 1, configured: 1, sizes: [2] } }] },
+      { 'scored.lengths': i32(2), 'updates.0.completions': i32(0) },
+      'the sum of updates.0.microBatches.sizes has 2 values',
+    ],
+    [
       'a completion that is not there',
       { updates: [{}] },
       { 'scored.lengths': i32(2), 'updates.0.completions': i32(1) },

@@ -22,7 +22,7 @@ export const objectiveChecks = [
     level: 6,
     threshold:
       'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask aside',
-    source: 'identity; Schulman et al., 2017; trl#3144; docs/objectives.md',
+    source: 'identity; Schulman et al., 2017; trl#3144',
     remedy: 'min, not max; both clips; the advantage’s sign; old log-probs without gradient.',
     consequence,
     induces: ['B43', 'B26'],

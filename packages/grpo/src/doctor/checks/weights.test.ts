@@ -46,7 +46,10 @@ testStepCheck('B41.weights', [
   },
   {
     name: 'a loss of one’s own',
-    plant: all(weigh((length) => length), declare({ ownStages: ['objective'] })),
+    plant: all(
+      weigh((length) => length),
+      declare({ ownStages: ['objective'] }),
+    ),
     verdict: 'not applicable',
   },
   {

@@ -58,7 +58,11 @@ function termsOf(
 ): Float64Array {
   const { advantage: A, ratios } = row;
   const { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY, cap = Infinity } = declared;
-  const each = (term: (t: number) => number) => Float64Array.from(row.policy, (_, t) => term(t));
+  const each = (term: (t: number) => number) => {
+    const terms = new Float64Array(row.policy.length);
+    for (let t = 0; t < terms.length; t++) terms[t] = term(t);
+    return terms;
+  };
   switch (policy) {
     case 'clip':
       return each((t) => {
