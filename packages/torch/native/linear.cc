@@ -83,7 +83,8 @@ struct Linear : torch::autograd::Function<Linear> {
     const auto times = at::GradMode::is_enabled() ? [](const at::Tensor& a, const at::Tensor& b) { return a.mm(b.t()); }
                                                   : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
     if (context->needs_input_grad(0)) dx = times(dy, weight.t());
-    if (context->needs_input_grad(1)) dw = times(dy.t(), x.t());
+    // The wider of the two is the one that is not copied.
+    if (context->needs_input_grad(1)) dw = dy.size(1) > x.size(1) ? times(x.t(), dy.t()).t() : times(dy.t(), x.t());
     if (context->saved_data["biased"].toBool() && context->needs_input_grad(2)) db = dy.sum(0);
     return {dx, dw, db};
   }

@@ -80,7 +80,6 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     const int64_t chunk = context->saved_data["chunk"].toInt();
     const auto &g = gradients[0], &h = gradients[1], &k = gradients[2];
     const bool wantsHead = context->needs_input_grad(1);
-    // Transposed: of the two, this product copies less.
     at::Tensor headGradient;
     std::vector<at::Tensor> hiddenGradients;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
@@ -96,13 +95,13 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       if (temperature != 1) gradient.div_(temperature);
       gradient = gradient.to(own.head.scalar_type());
       if (wantsHead) {
-        const auto part = grpo::linear(own.hidden.narrow(0, start, rows).t(), gradient.t());
+        const auto part = grpo::linear(gradient.t(), own.hidden.narrow(0, start, rows).t().contiguous());
         // Half precision adds up in float32.
         headGradient = headGradient.defined() ? headGradient.add_(part) : part.scalar_type() == at::kDouble ? part : part.to(at::kFloat);
       }
       hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
     }
-    return {at::cat(hiddenGradients), wantsHead ? headGradient.t().contiguous().to(own.head.scalar_type()) : at::Tensor(), {}, {}, {}, {}, {}, {}};
+    return {at::cat(hiddenGradients), wantsHead ? headGradient.to(own.head.scalar_type()) : at::Tensor(), {}, {}, {}, {}, {}, {}};
   }
 
   // log q of the other model, by the operations of the first: equal weights give a KL of exactly 0.

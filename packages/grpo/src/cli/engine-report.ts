@@ -4,6 +4,7 @@ import {
   type DType,
   empty,
   getThreads,
+  linear,
   mpsAvailable,
   synchronize,
   tidy,
@@ -39,7 +40,7 @@ export function measureGflops(dtype: DType, device: string): number {
     const a = empty([SIDE, SIDE], { device }).uniform_().to(dtype);
     const once = () => {
       const start = performance.now();
-      a.mm(a).dispose();
+      linear(a, a).dispose();
       synchronize();
       return (performance.now() - start) / 1000;
     };

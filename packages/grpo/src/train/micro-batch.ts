@@ -70,6 +70,12 @@ export function microBatchAt(
 ): MicroBatch {
   const size = completions_B.length / prompts.length;
   const micro: MicroBatch = { groups: [], members: [], count: 0, size: 0 };
+  /** A group that fits into a micro-batch is not cut: its prompt would be computed twice. */
+  const groupCost = (i: number, p: number) => {
+    const rest = members.slice(i, i + size).filter((b) => Math.floor(b / size) === p);
+    const whole = rest.reduce((sum, b) => sum + completions_B[b]!.ids.length, prompts[p]!.ids.length);
+    return whole <= budget ? whole : prompts[p]!.ids.length + completions_B[members[i]!]!.ids.length;
+  };
   let last: number | undefined;
   let completions: (readonly number[])[] = [];
   for (let i = from; i < members.length; i++) {
@@ -78,7 +84,7 @@ export function microBatchAt(
     const prompt = prompts[p]!.ids;
     const completion = completions_B[b]!.ids;
     const cost = completion.length + (p === last ? 0 : prompt.length);
-    if (micro.count > 0 && micro.size + cost > budget) break;
+    if (micro.count > 0 && micro.size + (p === last ? cost : groupCost(i, p)) > budget) break;
     if (p !== last) {
       completions = [];
       micro.groups.push({ prompt, completions });

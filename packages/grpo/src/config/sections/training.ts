@@ -40,8 +40,10 @@ export const optimizerSection = z.strictObject({
 export const trainSection = z.strictObject({
   steps: positiveCount.default(100).describe('GRPO steps: one rollout each'),
   microBatchTokens: positiveCount
-    .default(8192)
-    .describe('Tokens in one forward and backward pass: more is faster and takes more memory; same gradient'),
+    .default(1024)
+    .describe(
+      'Tokens in one forward and backward pass: more takes more memory, and is faster on a GPU; same gradient',
+    ),
 });
 
 /** Supervised fine-tuning on demonstrations. */
