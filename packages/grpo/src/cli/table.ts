@@ -94,7 +94,7 @@ export const commandInfos = [
   {
     name: 'bench',
     summary: 'Time GRPO steps on random weights, stage by stage: needs no model and no data',
-    usage: 'bench [--model NAME] [--prompts N] [--group N] [--prompt-len N] [--completion-len N] [...]',
+    usage: 'bench [--model NAME] [--prompts N] [--group N] [--prompt-len N] [...] [--json]',
     flags: {
       model: {
         type: 'string',
@@ -107,7 +107,11 @@ export const commandInfos = [
       prompts: { type: 'string', value: 'N', help: 'Prompts a step; 8 when not given' },
       steps: { type: 'string', value: 'N', help: 'Steps, of which the first warms up; 4 when not given' },
       beta: { type: 'string', value: 'X', help: 'Weight of the KL; 0 when not given: no reference' },
-      micro: { type: 'string', value: 'N', help: 'Completions a micro-batch; train.microBatchTokens when not given' },
+      micro: {
+        type: 'string',
+        value: 'N',
+        help: 'Completions a micro-batch; train.microBatchTokens when not given',
+      },
       threads: { type: 'string', value: 'N', help: 'CPU threads; all physical cores when not given' },
       bf16: { type: 'boolean', help: 'Weights in bfloat16, with float32 masters' },
       'random-lengths': { type: 'boolean', help: 'Completions of 4 tokens and more, up to --completion-len' },
