@@ -105,6 +105,7 @@ const advantages = [
   ]),
   of(['advantage.flat=drop', 'rollout.group=2', BETA, 'objective.oldLogprobs=sampler'], {
     task: lettersTask({ rewards: { right: (completion, { answer }) => Number(completion === answer) } }),
+    explained: { 'B45.zero-log': 'Where no completion is right there is nothing to learn from.' },
   }),
 ];
 

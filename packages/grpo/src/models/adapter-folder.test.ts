@@ -100,15 +100,16 @@ describe('an adapter', () => {
   });
 
   it('of a model on a hub names it with its revision, as PEFT does', () => {
-    const { lora, config } = loadModel(model, { lora: { adapter: copyWith({}) } }).decoder;
+    const { decoder } = loadModel(model, { lora: { adapter: copyWith({}) } });
+    const { settings, parameters } = decoder.lora!;
     const dir = tempFolder();
-    saveAdapter(new Lora({ ...lora!.settings, base: 'org/name@abc' }, lora!.parameters), config.family, dir);
+    saveAdapter(new Lora({ ...settings, base: 'org/name@abc' }, parameters), 'llama', dir);
     expect(JSON.parse(readFileSync(join(dir, 'adapter_config.json'), 'utf8'))).toMatchObject({
       base_model_name_or_path: 'org/name',
       revision: 'abc',
     });
     expect(baseOf(dir)).toBe('org/name@abc');
-    lora!.dispose();
+    decoder.dispose();
   });
 
   it('says which model it lacks', () => {

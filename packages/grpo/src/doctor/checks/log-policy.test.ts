@@ -29,6 +29,18 @@ testLogCheck('B49.log', [
 testLogCheck('B49.explosion', [
   { name: 'one entry', metrics: { kl: [0.1, 0.1, 80_000] }, verdict: 'warn', evidence: { step: 3 } },
   { name: 'a KL that rises', metrics: { kl: [0, 0.05, 0.3] }, verdict: 'pass' },
+  {
+    name: 'a reference that follows',
+    metrics: { kl: [0.02, 0.02, 5] },
+    declared: { referenceEvery: 2 },
+    verdict: 'pass',
+  },
+  {
+    name: 'sums over completions',
+    metrics: { kl: [0.1, 0.1, 80] },
+    declared: { klLevel: 'sequence_sum' },
+    verdict: 'not applicable',
+  },
 ]);
 testLogCheck('B40.log', [
   {
