@@ -22,7 +22,13 @@ const COMMON = [
 ];
 const SFT = ['sft.steps=700', 'sft.batchSize=32', 'sft.learningRate=3e-3', 'optimizer.schedule=cosine'];
 const STEPS = 120;
-const GRPO = [`train.steps=${STEPS}`, 'rollout.prompts=16', 'rollout.group=16', 'doctor.onFinding=warn'];
+const GRPO = [
+  `train.steps=${STEPS}`,
+  'optimizer.learningRate=2e-4',
+  'rollout.prompts=16',
+  'rollout.group=16',
+  'doctor.onFinding=warn',
+];
 const REUSE = ['objective.oldLogprobs=sampler', 'objective.minibatches=2'];
 
 // Where a ratio matters, there are two updates a rollout. The learning rate is that of the demo unless a form needs its own.

@@ -54,7 +54,7 @@ export function lossWith(changes: Partial<LossParts>): Loss {
       terms: {
         ratio_T: ratio_T.detach(),
         policy_T: policy_T.detach(),
-        kl_T: kl_T && kl_T.detach(),
+        kl_T: kl_T?.detach() ?? null,
         weights_T,
       },
       ...(kl_T && { metrics: { means: { kl: { sum: kl_T.detach().sum().item(), of: kl_T.numel } } } }),

@@ -40,12 +40,12 @@ export const composedLoss = ((given: LossInput) => {
     terms: {
       ratio_T: ratio.ratio_T.detach(),
       policy_T: policy_T.detach(),
-      kl_T: kl && kl.kl_T.detach(),
+      kl_T: kl?.kl_T.detach() ?? null,
       weights_T,
       klWeights_T: kl && kl.weights_T !== weights_T ? kl.weights_T : null,
     },
     parts: parts.map(({ value, ...part }) => ({ ...part, value: value.item() })),
-    metrics: lossMetrics(input, ratio, correction_T, kl && kl.kl_T, rows),
+    metrics: lossMetrics(input, ratio, correction_T, kl?.kl_T ?? null, rows),
   };
 }) satisfies Loss;
 

@@ -175,7 +175,8 @@ class Decoding {
   step(): void {
     noGrad(() =>
       tidy(() => {
-        const decoder = (this.#decoder ??= this.model.decoder.forDecoding(this.#rows.length));
+        this.#decoder ??= this.model.decoder.forDecoding(this.#rows.length);
+        const decoder = this.#decoder;
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
         const tokens = {

@@ -6,7 +6,6 @@ import { UserError } from '../config/errors.js';
 import { permutation, seedOf } from '../config/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
-import { Control } from './control.js';
 import { DataOrder } from './data-order.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
@@ -41,7 +40,6 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
     config: { ...config, groups: { ...config.groups, refills: 0, replay: 0 } },
     reference: undefined,
     stages: { ...standardStages, ...stages },
-    control: new Control(config),
   };
   return runSteps(session, expert.iterations, async (iteration) => {
     const step = iteration + 1;

@@ -3,7 +3,6 @@ import { type Decoder, loadAdapter } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { latestCheckpoint, replayPath } from './checkpoint.js';
 import { completionRows } from './completion-rows.js';
-import { Control } from './control.js';
 import { Examination, type StepVerdict } from './examination.js';
 import { kindsOf } from './kinds.js';
 import { metricsOf } from './metrics.js';
@@ -35,7 +34,7 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
   const supply = new Supply(task.train, config.seed, progress);
   if (config.groups.replay > 0) session.replay = await openReplay(session);
   kindsOf(task.train, config.kl.kindKey); // a row without a kind is told of now, not when its turn comes
-  const control = new Control(config, progress.control);
+  const { control } = session;
   progress.control = control.state;
   const reference = config.kl.beta > 0 ? openReference(session) : undefined;
   const movingReference =
@@ -47,7 +46,6 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
     movingReference,
     supply,
     stages: { ...standardStages, ...stages },
-    control,
     ownStages: Object.keys(stages),
     measureWeights,
   };

@@ -17,7 +17,7 @@ import {
   saveCheckpoint,
 } from './checkpoint.js';
 import { circumstances } from './circumstances.js';
-import { controlSchema } from './control.js';
+import { Control, controlSchema } from './control.js';
 import { resolveDevice } from './device.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
@@ -63,6 +63,8 @@ export interface Session extends AsyncDisposable {
   sampling: SamplingOptions;
   folder: RunFolder;
   progress: Progress;
+  /** Weights of the objective that change while training. */
+  control: Control;
   /** Weights of a reference that moves, by name: part of each checkpoint. */
   reference?: ReadonlyMap<string, Tensor>;
   /** Groups that may be replayed: part of each checkpoint. */
@@ -122,6 +124,9 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
     if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
+    const progress: Progress = checkpoint
+      ? readTrainerState(checkpoint.dir, progressSchema)
+      : { step: 0, tokens: 0 };
     return {
       config,
       model,
@@ -130,7 +135,8 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       optimizer,
       sampling: samplingOf(config, task.stop),
       folder,
-      progress: checkpoint ? readTrainerState(checkpoint.dir, progressSchema) : { step: 0, tokens: 0 },
+      progress,
+      control: new Control(config, progress.control),
       watcher: options.watcher ?? {},
       signal: options.signal,
       async [Symbol.asyncDispose]() {
