@@ -77,8 +77,9 @@ function compare(log) {
     node: process.versions.node,
     commit: commit.stdout?.trim() || 'unknown',
   };
-  for (const { name, flags } of chosen) {
-    for (let round = 1; round <= times; round++) {
+  // Round by round, so that what is there when it is stopped is of all workloads.
+  for (let round = 1; round <= times; round++) {
+    for (const { name, flags } of chosen) {
       for (const [side, run] of Object.entries(sides)) {
         const isSame = (row) =>
           row.workload === name &&
