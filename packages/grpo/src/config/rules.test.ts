@@ -37,6 +37,13 @@ function inert(setting: string, beside: string[], mended: string[], why: RegExp)
 
 const cases: Case[] = [
   [/no task\. Give task\.data/, ['model=m'], OWN],
+  [/may differ where their sums are equal/, [...GDPO, 'groups.refills=1'], [...OWN, 'groups.refills=1']],
+  [/may differ where their sums are equal/, [...REPLAY, 'advantage.combine=normalize_then_sum'], REPLAY],
+  [
+    /the policy term clip is one of a ratio/,
+    [...OWN, 'objective.ratio=none'],
+    [...OWN, 'objective.ratio=token'],
+  ],
   [/jsonl needs a file/, ['task.name=jsonl', 'model=m'], ['task.name=jsonl', ...OWN]],
   ...['data=x', 'evalData=x', 'grading=none', 'prompt=x', 'system=x', 'questionKey=x', 'answerKey=x'].map(
     (setting): Case => [

@@ -164,6 +164,22 @@ export const rules: readonly Rule[] = [
           : undefined,
     }),
   ),
+  ...(['refills', 'replay'] as const).map(
+    (key): Rule => ({
+      keys: [`groups.${key}`, 'advantage.combine'],
+      check: ({ groups, advantage }) =>
+        groups[key] > 0 && advantage.combine === 'normalize_then_sum'
+          ? `rewards that are compared one by one may differ where their sums are equal, and groups.${key} looks at the sums. Use advantage.combine=sum_then_normalize, or groups.${key}=0.`
+          : undefined,
+    }),
+  ),
+  {
+    keys: ['objective.policy', 'objective.ratio', 'objective.module'],
+    check: ({ objective: { policy, ratio, module } }) =>
+      ratio === 'none' && policy !== 'reinforce' && module === undefined
+        ? `the policy term ${policy} is one of a ratio. Use objective.ratio=token or sequence, or objective.policy=reinforce.`
+        : undefined,
+  },
   {
     keys: ['groups.replay', 'objective.oldLogprobs'],
     check: ({ groups, objective }) =>

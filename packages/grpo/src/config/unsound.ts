@@ -30,6 +30,13 @@ const penalizes = ({ kl }: Config, place: 'loss' | 'reward') => kl.beta > 0 && k
 const checks: readonly Check[] = [
   {
     level: 'unsound',
+    keys: ['advantage.baseline', 'advantage.scale'],
+    holds: ({ advantage: { baseline, scale, floor } }) =>
+      baseline === 'none' && scale !== 'none' && floor === 0,
+    why: 'Without a baseline equal rewards are divided by epsilon alone: a group that is all right gets advantages of thousands.',
+  },
+  {
+    level: 'unsound',
     keys: ['kl.estimator', 'kl.place'],
     holds: (config) => penalizes(config, 'loss') && config.kl.estimator === 'k1',
     why: 'The gradient of k1 in the loss is not that of the KL: on-policy its expectation is 0, so β adds noise and holds nothing.',

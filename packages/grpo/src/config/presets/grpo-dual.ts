@@ -33,6 +33,8 @@ export const grpoDual: Preset = {
       'advantage.flat': 'zero',
       'advantage.clip': 5,
       'optimizer.learningRate': 3e-6,
+      'lora.rank': 8,
+      'lora.alpha': 16,
     }),
     ...cited(`${TRAINER}: the first value, before its wrong sign was answered with larger ones, up to 6`, {
       'entropy.coefficient': 0.2,
@@ -40,7 +42,7 @@ export const grpoDual: Preset = {
   },
   unsupported: [
     { what: 'one β a task', why: 'it needs a field of your rows that tells the task: kl.kindKey=FIELD' },
-    { what: 'LoRA, rank 8', why: 'all weights are trained' },
+    { what: 'LoRA with dropout 0.1', why: 'the policy would be scored in another way than it samples' },
     {
       what: 'a task of its own for half of each batch',
       why: 'a run has one task; each group is compared within itself anyway',
