@@ -70,6 +70,8 @@ describe('the metrics of a step', () => {
       'completions/max_length': 6,
       'completions/clipped_ratio': 0.25,
       'completions/mean_terminated_length': 3,
+      'completions/min_terminated_length': 2,
+      'completions/max_terminated_length': 4,
       loss: -0.25,
       grad_norm: 3,
       learning_rate: 0.5,
@@ -84,6 +86,19 @@ describe('the metrics of a step', () => {
       'rewards/short/std': 0,
     });
     expect(row).not.toHaveProperty('kl');
+  });
+
+  it('have the loss without its entropy bonus, as the mean of the updates', () => {
+    const update = (policy: number, kl: number) => ({
+      components: [
+        { name: 'policy', coefficient: 1, value: policy },
+        { name: 'kl', coefficient: 0.5, value: kl },
+        { name: 'entropy', coefficient: -0.1, value: 7 },
+      ],
+    });
+    const result = stepResult({ updates: [update(1, 2), update(3, 0)] });
+    expect(metricsOf(result, 1, { tokens: 1, stepTokens: 1 }).policy_loss).toBeCloseTo((1 + 1 + 3) / 2, 12);
+    expect(metricsOf(stepResult(), 1, { tokens: 1, stepTokens: 1 })).not.toHaveProperty('policy_loss');
   });
 
   it('have what the loss tells of itself', () => {

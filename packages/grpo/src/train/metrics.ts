@@ -23,6 +23,7 @@ export function metricsOf(
     ...rolloutMetrics(result.rollout),
     ...(klPenalties_B && { kl_penalty: mean([...klPenalties_B]) }),
     loss: result.loss,
+    ...policyLossOf(result),
     grad_norm: result.gradNorm,
     learning_rate: result.learningRate,
     ...result.metrics,
@@ -50,6 +51,8 @@ export function rolloutMetrics(rollout: Rollout): Record<string, number> {
     'completions/max_length': Math.max(...lengths),
     'completions/clipped_ratio': 1 - ended.length / lengths.length,
     'completions/mean_terminated_length': ended.length > 0 ? mean(ended) : 0,
+    'completions/min_terminated_length': ended.length > 0 ? Math.min(...ended) : 0,
+    'completions/max_terminated_length': ended.length > 0 ? Math.max(...ended) : 0,
     reward_failures: rollout.rewardTable.failures.length,
     ...(exchange && exchangeMetrics(exchange)),
   };
@@ -75,3 +78,14 @@ function equalShare(own: Drawn): number {
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** The loss without its entropy bonus, where it has one; as TRL names it. */
+function policyLossOf({ updates }: StepResult): { policy_loss?: number } {
+  const parts = updates.flatMap(({ components }) => components ?? []);
+  if (!parts.some(({ name }) => name === 'entropy')) return {};
+  const others = parts.filter(({ name }) => name !== 'entropy');
+  return {
+    policy_loss:
+      others.reduce((sum, { coefficient, value }) => sum + coefficient * value, 0) / updates.length,
+  };
+}
