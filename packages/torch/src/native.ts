@@ -77,7 +77,7 @@ interface NativeAddon {
   mpsAvailable(): boolean;
   version(): string;
   buildConfiguration(): string;
-  trimMemory(): void;
+  trimMemory(least: number): void;
 }
 
 function load(): NativeAddon {

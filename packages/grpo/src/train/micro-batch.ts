@@ -43,7 +43,9 @@ export async function eachMicroBatch(
   const members = membersOf(groups, chosen);
   const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
   let micros = 0;
-  const take = (from: number, budget: number) => microBatchAt(groups, members, from, budget);
+  // Where memory is short nothing is larger than it is to be.
+  const take = (from: number, budget: number) =>
+    microBatchAt(groups, members, from, budget, budget < tokens ? 1 : WHOLE);
   await withinMemory(bound, members.length, take, async (micro) => {
     work(micro);
     micros++;
@@ -58,42 +60,53 @@ export function membersOf({ prompts, completions_B }: Groups, chosen: readonly n
   return chosen.flatMap((p) => Array.from({ length: size }, (_, i) => p * size + i));
 }
 
+/** A group of up to so many times the budget is not cut: its prompt would be computed again for each part. */
+const WHOLE = 2;
+
 /**
- * The micro-batch of at most `budget` tokens that begins with the member at `from`, each prompt counted once.
- * A completion that exceeds the budget with its prompt alone gets a micro-batch of its own.
+ * The micro-batch of about `budget` tokens that begins with the member at `from`, each prompt counted once. A completion
+ * that exceeds the budget with its prompt alone gets a micro-batch of its own.
+ *
+ * @param slack - a group of at most so many times the budget is not cut
  */
 export function microBatchAt(
   { prompts, completions_B }: Groups,
   members: readonly number[],
   from: number,
   budget: number,
+  slack = WHOLE,
 ): MicroBatch {
   const size = completions_B.length / prompts.length;
+  const groupOf = (b: number) => Math.floor(b / size);
+  const lengthOf = (b: number) => completions_B[b]!.ids.length;
   const micro: MicroBatch = { groups: [], members: [], count: 0, size: 0 };
-  /** A group that fits into a micro-batch is not cut: its prompt would be computed twice. */
-  const groupCost = (i: number, p: number) => {
-    const rest = members.slice(i, i + size).filter((b) => Math.floor(b / size) === p);
-    const whole = rest.reduce((sum, b) => sum + completions_B[b]!.ids.length, prompts[p]!.ids.length);
-    return whole <= budget ? whole : prompts[p]!.ids.length + completions_B[members[i]!]!.ids.length;
-  };
-  let last: number | undefined;
-  let completions: (readonly number[])[] = [];
-  for (let i = from; i < members.length; i++) {
-    const b = members[i]!;
-    const p = Math.floor(b / size);
+  for (let i = from; i < members.length; ) {
+    const p = groupOf(members[i]!);
     const prompt = prompts[p]!.ids;
-    const completion = completions_B[b]!.ids;
-    const cost = completion.length + (p === last ? 0 : prompt.length);
-    if (micro.count > 0 && micro.size + (p === last ? cost : groupCost(i, p)) > budget) break;
-    if (p !== last) {
-      completions = [];
-      micro.groups.push({ prompt, completions });
-    }
-    completions.push(completion);
-    micro.members.push(b);
-    micro.count++;
-    micro.size += cost;
-    last = p;
+    const rest = members.slice(i, i + size).filter((b) => groupOf(b) === p);
+    const whole = rest.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    const isKept = whole <= slack * budget;
+    const least = isKept ? whole : prompt.length + lengthOf(rest[0]!);
+    if (micro.count > 0 && micro.size + least > budget) break;
+    const room = isKept ? whole : budget - micro.size;
+    const taken = fitting(rest.map(lengthOf), room - prompt.length);
+    const own = rest.slice(0, taken);
+    micro.groups.push({ prompt, completions: own.map((b) => completions_B[b]!.ids) });
+    micro.members.push(...own);
+    micro.count += taken;
+    micro.size += own.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    i += taken;
+    if (taken < rest.length) break;
   }
   return micro;
+}
+
+/** How many of the lengths, from the first on, fit into the room together; at least 1. */
+function fitting(lengths: readonly number[], room: number): number {
+  let sum = 0;
+  const beyond = lengths.findIndex((length) => {
+    sum += length;
+    return sum > room;
+  });
+  return beyond < 0 ? lengths.length : Math.max(1, beyond);
 }

@@ -40,9 +40,9 @@ export const optimizerSection = z.strictObject({
 export const trainSection = z.strictObject({
   steps: positiveCount.default(100).describe('GRPO steps: one rollout each'),
   microBatchTokens: positiveCount
-    .default(1024)
+    .default(512)
     .describe(
-      'Tokens in one forward and backward pass: more takes more memory, and is faster on a GPU; same gradient',
+      'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
     ),
 });
 
