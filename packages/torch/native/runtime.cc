@@ -91,12 +91,9 @@ napi_value emptyCache(napi_env env, const Arguments&) {
 napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
 napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
 
-// trimMemory(least): gives freed memory back to the system where it is at least so many bytes.
-napi_value trimMemory(napi_env env, const Arguments& args) {
+// Gives freed memory back to the system; between stages, not inside them.
+napi_value trimMemory(napi_env env, const Arguments&) {
 #if defined(__GLIBC__)
-#if __GLIBC_PREREQ(2, 33)
-  if (mallinfo2().fordblks < size_t(intOf(env, args[0]))) return undefined(env);
-#endif
   malloc_trim(0);
 #endif
   return undefined(env);

@@ -77,7 +77,7 @@ interface NativeAddon {
   mpsAvailable(): boolean;
   version(): string;
   buildConfiguration(): string;
-  trimMemory(least: number): void;
+  trimMemory(): void;
 }
 
 function load(): NativeAddon {

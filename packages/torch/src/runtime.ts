@@ -17,13 +17,9 @@ export function memory(): { tensors: number; bytes: number } {
   return native.memory();
 }
 
-/**
- * Gives memory that the C allocator holds back to the system: worth it between stages, not inside them.
- *
- * @param least - bytes that must be free; with fewer nothing is done
- */
-export function trimMemory(least = 0): void {
-  native.trimMemory(least);
+/** Gives memory that the C allocator holds back to the system: worth it between stages, not inside them. */
+export function trimMemory(): void {
+  native.trimMemory();
 }
 
 /** Gives device memory that the allocator holds back to the device. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { noGrad, type Tensor, tensor, tidy, trimMemory } from '@grpo/torch';
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
 import { type Attend, type Decoder, type Model, pack } from '../models/index.js';
@@ -9,9 +9,6 @@ import { KvCache } from './kv-cache.js';
 import { hasPenalties, penalize } from './penalties.js';
 import { StopStrings } from './stop.js';
 import { withinMemory } from './within-memory.js';
-
-/** Bytes: with less the pages would be back before it is felt. */
-const WORTH_TRIMMING = 2 ** 29;
 
 /** A prompt and how many completions of it are wanted. */
 export interface GroupRequest {
@@ -78,8 +75,6 @@ export async function sample(
     }
     for (const { row, completion } of decoding.finished) groups[row.group]![row.index] = completion;
   });
-  // What was laid out for decoding and the cache are of other sizes than what training needs next.
-  trimMemory(WORTH_TRIMMING);
   return groups;
 }
 
