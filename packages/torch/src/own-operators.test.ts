@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  empty,
+  grad,
+  linear,
+  noGrad,
+  packedLinear,
+  packLinear,
+  type Tensor,
+  tensor,
+  tidy,
+  tokenScores,
+  unsafe,
+} from './index.js';
+
+const random = (...shape: number[]) => empty(shape).uniform_(-1, 1);
+
+/** Largest difference relative to the largest number. */
+function distance(ours: Tensor, theirs: Tensor): number {
+  expect(ours.shape).toEqual(theirs.shape);
+  return ours.sub(theirs).abs().amax([]).item() / theirs.abs().amax([]).item();
+}
+
+const libtorchLinear = (x: Tensor, weight: Tensor, bias: Tensor | null) =>
+  unsafe.call('aten::linear', x, weight, bias) as Tensor;
+
+describe('linear', () => {
+  // Wide and narrow outputs take different ways through the gradient of the weight.
+  it.each([
+    [5, 7, 3],
+    [40, 16, 64],
+    [64, 64, 16],
+    [1, 8, 300],
+  ])("of %d rows from %d to %d numbers is libtorch's, with its gradients", (rows, from, to) => {
+    tidy(() => {
+      const inputs = [random(rows, from), random(to, from), random(to)] as const;
+      for (const input of inputs) input.requiresGrad = true;
+      const [ours, theirs] = [linear(...inputs), libtorchLinear(...inputs)];
+      expect(distance(ours.detach(), theirs.detach())).toBeLessThan(1e-5);
+      const weights = [random(rows, to)];
+      const own = grad([ours], inputs, weights);
+      for (const [i, gradient] of grad([theirs], inputs, weights).entries())
+        expect(distance(own[i]!, gradient!)).toBeLessThan(1e-5);
+    });
+  });
+
+  it('has second derivatives', () => {
+    tidy(() => {
+      const [x, weight] = [random(4, 6), random(5, 6)];
+      x.requiresGrad = true;
+      const second = (apply: (a: Tensor) => Tensor) => {
+        const y = apply(x);
+        const [first] = grad([y.mul(y).sum()], [x], undefined, { createGraph: true });
+        return grad([first!.mul(first!).sum()], [x])[0]!;
+      };
+      const ours = second((a) => linear(a, weight));
+      expect(
+        distance(
+          ours,
+          second((a) => libtorchLinear(a, weight, null)),
+        ),
+      ).toBeLessThan(1e-5);
+    });
+  });
+
+  it.each(['float32', 'bfloat16'] as const)('by a packed weight is the same, in %s', (dtype) => {
+    noGrad(() =>
+      tidy(() => {
+        const [x, weight, bias] = [random(16, 48), random(80, 48), random(80)].map((t) => t.to(dtype));
+        const packed = packedLinear(x!, packLinear(weight!, 16), bias!).to('float32');
+        const plain = libtorchLinear(x!, weight!, bias!).to('float32');
+        expect(distance(packed, plain)).toBeLessThan(dtype === 'float32' ? 1e-5 : 0.01);
+      }),
+    );
+  });
+});
+
+describe('token scores', () => {
+  it.each([1, 3, 100])(
+    'in chunks of %d rows are those of the whole distribution, with their gradients',
+    (chunk) => {
+      tidy(() => {
+        const [hidden, head] = [random(8, 6), random(20, 6)];
+        const [other, otherHead] = [random(8, 6), random(20, 6)];
+        for (const input of [hidden, head]) input.requiresGrad = true;
+        const targets = tensor([3, 0, 19, 7, 7, 1, 12, 5], undefined, { dtype: 'int64' });
+        const options = { temperature: 0.7, chunk, entropy_gradient: true };
+        const ours = tokenScores(hidden, head, targets, other, otherHead, options);
+        const all = libtorchLinear(hidden, head, null).div(0.7).logSoftmax(-1);
+        const reference = libtorchLinear(other, otherHead, null).div(0.7).logSoftmax(-1);
+        const theirs = [
+          all.gather(1, targets.unsqueeze(1)).squeeze(1),
+          all.exp().mul(all).sumDim([-1]).neg(),
+          all.exp().mul(all.sub(reference)).sumDim([-1]),
+        ];
+        const weights = theirs.map(() => random(8));
+        const own = grad(ours, [hidden, head], weights);
+        for (const [i, value] of theirs.entries())
+          expect(distance(ours[i]!.detach(), value.detach())).toBeLessThan(1e-5);
+        for (const [i, gradient] of grad(theirs, [hidden, head], weights).entries())
+          expect(distance(own[i]!, gradient!)).toBeLessThan(1e-5);
+      });
+    },
+  );
+});
