@@ -4,6 +4,6 @@ export { describeFailures, RewardError, type RewardFailure } from './failure.js'
 export { type LoadedReward, loadReward } from './load.js';
 export { goldAnswer, gradeNumeric, type NumericGrade, parseDecimal } from './numeric.js';
 export { type OverlongSettings, overlongPunishment, withOverlong } from './overlong.js';
-export type { CompletionScore, Reward, RewardBatch, RewardFunction } from './reward.js';
+export type { CompletionScore, Reward, RewardBatch, RewardFunction, RewardValue, Verdict } from './reward.js';
 export { type RewardFacts, type RewardTable, type ScoreOptions, scoreCompletions, totals } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';

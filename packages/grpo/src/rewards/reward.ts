@@ -9,20 +9,33 @@ export interface RewardBatch<Row = Record<string, unknown>> {
   rows: Row[];
 }
 
+/** A value with its grounds, for whoever asks why. */
+export interface Verdict {
+  /** `null`: no opinion. */
+  value: number | null;
+  /** What the value is made of, by name: `{ format: 1, answer: 0 }`. */
+  parts?: Readonly<Record<string, number>>;
+  /** The rule that decided, in a few words: `numbers equal`, `no </think>`. */
+  rule?: string;
+}
+
+/** What a completion earns: a number, `null` for no opinion, or either with its grounds. */
+export type RewardValue = number | null | Verdict;
+
 /**
- * Scores a batch of completions: one number each, or `null` where the function has no opinion.
- * May be async. An exception, a wrong length, NaN or an infinite value is reported, never replaced by a number.
+ * Scores a batch of completions: one value each. May be async. An exception, a wrong length, NaN or an infinite value is
+ * reported, never replaced by a number.
  */
 export type RewardFunction<Row = Record<string, unknown>> = (
   batch: RewardBatch<Row>,
-) => (number | null)[] | Promise<(number | null)[]>;
+) => RewardValue[] | Promise<RewardValue[]>;
 
-/** Scores one completion: a number, or `null` where the function has no opinion. May be async. */
+/** Scores one completion. May be async. */
 export type CompletionScore<Row = Record<string, unknown>> = (
   completion: string,
   row: Row,
   prompt: Prompt,
-) => number | null | Promise<number | null>;
+) => RewardValue | Promise<RewardValue>;
 
 /**
  * A reward function with its place in the total. `score` is written as a method, so that a reward of particular rows is
