@@ -18,11 +18,13 @@ const WITHOUT_ENGINE = [
   'rewards/',
   'tasks/',
   'cli/main.ts',
+  'cli/commands/data.ts',
   'cli/commands/diff.ts',
   'cli/commands/env.ts',
   'cli/commands/explain.ts',
   'cli/commands/fetch.ts',
   'cli/commands/setup.ts',
+  'cli/data/',
 ];
 
 const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })

@@ -43,6 +43,8 @@ export {
   type RewardBatch,
   type RewardFunction,
   type RewardTable,
+  type RewardValue,
+  type Verdict,
 } from './rewards/index.js';
 export {
   type Completion,
@@ -59,7 +61,10 @@ export {
   type EvalResult,
   grpoStep,
   ReplayStore,
+  type RewardModel,
+  type RewardModelOptions,
   type RunEnd,
+  rewardModel,
   type Session,
   type Stages,
   type StepResult,

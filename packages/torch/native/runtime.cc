@@ -16,6 +16,7 @@
 #include <malloc.h>
 #endif
 
+#include "allocator.h"
 #include "handle.h"
 
 namespace grpo {
@@ -112,6 +113,7 @@ void tuneAllocator() {
 
 void registerRuntime(napi_env env, napi_value exports) {
   tuneAllocator();
+  useAllocator();
   define<setThreads>(env, exports, "setThreads");
   define<getThreads>(env, exports, "getThreads");
   define<manualSeed>(env, exports, "manualSeed");

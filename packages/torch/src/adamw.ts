@@ -15,7 +15,7 @@ interface Slot {
   parameter: Tensor;
   /** float32; the parameter itself when it is float32 already. */
   master: Tensor;
-  /** Gradient of the update so far, float32; null before its first backward pass. */
+  /** Gradient of the update so far, float32, the parameter's `.grad` where that is float32; null before its first backward pass. */
   gradient: Tensor | null;
   mean: Tensor;
   square: Tensor;
@@ -41,7 +41,7 @@ export class AdamW {
   readonly #slots: Map<string, Slot>;
   #accumulated = 0;
 
-  /** @param parameters - leaves that require gradients, by name; they stay the caller's, without their `.grad` */
+  /** @param parameters - leaves that require gradients, by name; they stay the caller's, their `.grad` is the optimizer's */
   constructor(
     parameters: ReadonlyMap<string, Tensor>,
     private readonly options: AdamWOptions,
@@ -55,30 +55,27 @@ export class AdamW {
   }
 
   /**
-   * Takes over the gradients of a backward pass: to be called after each. Either all are added or, when memory is
-   * short, none.
+   * Counts in the gradients of a backward pass: to be called after each. The pass itself has added those of float32
+   * weights to the ones before, without a second set of them; one that fails halfway so spoils the update.
    */
   accumulate(): void {
     noGrad(() =>
       tidy(() => {
-        const fresh = [...this.#slots.values()].flatMap((slot) => {
+        let found = false;
+        for (const slot of this.#slots.values()) {
           const { grad } = slot.parameter;
-          // What needs memory comes first.
-          return grad ? [{ slot, gradient: slot.gradient ? grad : grad.to('float32') }] : [];
-        });
-        for (const { slot, gradient } of fresh) {
-          if (slot.gradient) slot.gradient.add_(gradient);
-          else slot.gradient = keep(gradient);
+          if (!grad) continue;
+          found = true;
+          if (slot.master !== slot.parameter) {
+            if (slot.gradient) slot.gradient.add_(grad);
+            else slot.gradient = keep(grad.to('float32'));
+            slot.parameter.grad = null;
+            grad.dispose();
+          } else slot.gradient ??= keep(grad);
         }
-        if (fresh.length > 0) this.#accumulated++;
-        this.discard();
+        if (found) this.#accumulated++;
       }),
     );
-  }
-
-  /** Drops the gradients of a backward pass that failed halfway; those that were taken over stay. */
-  discard(): void {
-    for (const { parameter } of this.#slots.values()) parameter.grad = null;
   }
 
   /** How many backward passes the gradients of the update so far are the sum of. */
@@ -138,9 +135,9 @@ export class AdamW {
 
   /** Drops all gradients since the last step, such as those of an update that failed halfway. */
   zeroGrad(): void {
-    this.discard();
     this.#accumulated = 0;
     for (const slot of this.#slots.values()) {
+      slot.parameter.grad = null;
       slot.gradient?.dispose();
       slot.gradient = null;
     }

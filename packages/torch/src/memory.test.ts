@@ -32,6 +32,23 @@ describe('tensors that nobody disposes', () => {
   });
 });
 
+describe('a freed tensor', () => {
+  it('leaves a place that the next of its size fits into, whatever lies beside it', () => {
+    const grown = measure(`
+      const small = [];
+      const large = () => {
+        const made = full([${64 * (MiB / 4)}], 0.5);
+        small.push(...Array.from({ length: 64 }, (_, i) => full([i], 0.5)));
+        made.dispose();
+      };
+      large();
+      const before = process.memoryUsage.rss();
+      for (let i = 0; i < 20; i++) large();
+      console.log(process.memoryUsage.rss() - before);`);
+    expect(grown / MiB).toBeLessThan(32);
+  });
+});
+
 describe('a training loop in scopes', () => {
   it('has as many live tensors after 200 steps as after 20', () => {
     const weight = tensor([0.1, -0.2, 0.3, 0.4], [2, 2]);

@@ -41,22 +41,48 @@ async function runCommand(
     stdout.write(overview(commands));
     return 0;
   }
-  const wanted = name === 'help' ? rest[0]! : name;
-  const command = commands.find((candidate) => candidate.name === wanted);
-  if (!command) {
-    const names = commands.map((candidate) => candidate.name);
-    throw new UsageError(
-      `Unknown command '${wanted}'. The nearest known command is ${nearest(wanted, names)}.`,
-      {
-        hint: 'grpo --help lists the commands.',
-      },
-    );
-  }
-  if (name === 'help' || rest.some(isHelp)) {
-    stdout.write(commandHelp(command, rest));
+  const words = name === 'help' ? rest : [name, ...rest];
+  const asksHelp = name === 'help' || rest.some(isHelp);
+  const found = commandOf(words, commands);
+  if (found) {
+    const { command, argv } = found;
+    if (!asksHelp) return command.run(parseArguments(command, argv));
+    stdout.write(commandHelp(command, argv));
     return 0;
   }
-  return command.run(parseArguments(command, rest));
+  const family = commands.filter((command) => command.name.startsWith(`${words[0]} `));
+  if (family.length > 0 && asksHelp) {
+    stdout.write(overview(family));
+    return 0;
+  }
+  throw unknownCommand(words, family.length > 0 ? family : commands);
+}
+
+/** The command that a command line begins with: its name is one word or two. */
+function commandOf(
+  words: readonly string[],
+  commands: readonly Command[],
+): { command: Command; argv: string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command) return { command, argv: words.slice(length) };
+  }
+  return undefined;
+}
+
+function unknownCommand([first = '', second = '']: readonly string[], candidates: readonly Command[]) {
+  const names = candidates.map(({ name }) => name);
+  const isFamily = names.every((name) => name.startsWith(`${first} `));
+  if (isFamily && (second === '' || second.startsWith('-')))
+    return new UsageError(`grpo ${first} needs to know what to do: ${names.join(', ')}.`, {
+      hint: `grpo ${first} --help lists them.`,
+    });
+  const wanted = isFamily ? `${first} ${second}` : first;
+  return new UsageError(
+    `Unknown command '${wanted}'. The nearest known command is ${nearest(wanted, names)}.`,
+    { hint: 'grpo --help lists the commands.' },
+  );
 }
 
 function isHelp(word: string): boolean {

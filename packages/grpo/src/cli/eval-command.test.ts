@@ -36,6 +36,7 @@ describe('grpo eval', () => {
     expect(first.out).toMatch(/^accuracy +0\.0% \(0\.0–56\.1%\) +0\.0% \(0\.0–56\.1%\)$/m);
     expect(first.out).toMatch(/^pass@2 +0\.0% \(0\.0–56\.1%\)$/m);
     expect(first.out).toMatch(/^cut at 8 tokens +\d/m);
+    expect(first.out).toMatch(/^Rules that decided over wrong answers:\n {2}answer: no <think> \(9\)$/m);
 
     const second = await grpo(dir, ...argv, '--completions', 'second.jsonl', '--against', 'other');
     expect(second, second.err).toMatchObject({ code: 0 });
@@ -55,6 +56,7 @@ describe('grpo eval', () => {
       ...[0, 1, 2].flatMap((prompt) => [0, 1].map((index) => `sampled ${prompt} ${index}`)),
     ]);
     expect(rows[0]).toMatchObject({ correct: false, reward: 0, rewards: { answer: 0 }, length: 8 });
+    expect(rows[0]!.reward_rules).toEqual({ answer: 'no <think>', format: 'no <think>' });
   });
 
   it('compares two models by their rewards where the task cannot tell, and claims no accuracy', async () => {

@@ -53,11 +53,12 @@ describe('help', () => {
     `);
     expect(text).toContain('optimizer.learningRate=1e-6 ');
     expect(text).toContain('eval.before=true ');
-    expect(text).toMatch(/ {2}task\.data {2,}JSON Lines/);
+    expect(text).toMatch(/ {2}task\.data {2,}File of problems/);
   });
 
   it('lists the commands', () => {
     const text = overview(infos);
-    for (const { name, summary } of infos) expect(text).toContain(`  ${name.padEnd(12)}${summary}`);
+    for (const { name, summary } of infos)
+      expect(text).toContain(`  ${name.padEnd(16)}${summary.slice(0, 60)}`);
   });
 });

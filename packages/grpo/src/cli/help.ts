@@ -14,7 +14,7 @@ export function overview(commands: readonly CommandInfo[]): string {
     '',
     ...twoColumns(
       commands.map(({ name, summary }) => [`  ${name}`, summary]),
-      14,
+      18,
       WIDTH,
     ),
     '',

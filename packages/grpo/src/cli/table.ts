@@ -1,5 +1,6 @@
 import { moreFlags } from './assignment/flags.js';
 import type { Command, CommandInfo, Flag, Run } from './command.js';
+import { dataInfos, dataModules } from './commands/data.js';
 
 const json: Flag = {
   type: 'boolean',
@@ -151,6 +152,7 @@ export const commandInfos = [
     },
     operands: true,
   },
+  ...dataInfos,
   {
     name: 'doctor',
     summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
@@ -203,6 +205,7 @@ const modules: Record<Name, () => Promise<{ run: Run }>> = {
   diff: () => import('./commands/diff.js'),
   setup: () => import('./commands/setup.js'),
   fetch: () => import('./commands/fetch.js'),
+  ...dataModules,
   doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
   merge: () => import('./commands/merge.js'),

@@ -16,12 +16,17 @@ afterAll(() => {
 });
 
 describe('without libtorch', () => {
-  it.each(['--help', '--version', 'train --help', 'setup --help', 'explain dapo', 'diff dapo grpo-dual'])(
-    'grpo %s works',
-    async (line) => {
-      expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
-    },
-  );
+  it.each([
+    '--help',
+    '--version',
+    'train --help',
+    'setup --help',
+    'explain dapo',
+    'diff dapo grpo-dual',
+    'data countdown c.jsonl',
+  ])('grpo %s works', async (line) => {
+    expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
+  });
 
   it('a wrong setting is still what is wrong', async () => {
     const run = await grpo(dir, 'train', 'task.name=arithmetic', 'rolout.group=2');

@@ -1,7 +1,15 @@
 import { keys } from './keys.js';
 
 /** A command that takes settings. */
-export type ConfigCommand = 'train' | 'sft' | 'expert' | 'eval' | 'generate' | 'explain' | 'demo';
+export type ConfigCommand =
+  | 'train'
+  | 'sft'
+  | 'expert'
+  | 'eval'
+  | 'generate'
+  | 'explain'
+  | 'data check'
+  | 'demo';
 
 const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads'];
 const DECODE = keys
@@ -64,6 +72,13 @@ const READS: Record<ConfigCommand, readonly string[]> = {
   ],
   eval: [...MODEL, 'lora.adapter', 'task', 'rewards', ...DECODE, 'eval', '!eval.every', '!eval.before'],
   generate: [...MODEL, 'lora.adapter', 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
+  'data check': [
+    'model',
+    ...['name', 'data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'].map(
+      (key) => `task.${key}`,
+    ),
+    'rollout.maxNewTokens',
+  ],
   demo: ['seed', 'device', 'threads', 'output'],
 };
 

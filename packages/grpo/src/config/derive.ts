@@ -19,7 +19,9 @@ export function derive(
     return value;
   };
   const { task, objective, advantage, rollout } = parsed;
-  const name = task.data === undefined ? task.name : fill('task.name', task.name, 'jsonl', 'task.data');
+  const [given, of] = task.mix ? (['mix', 'task.mix'] as const) : (['jsonl', 'task.data'] as const);
+  const isFound = task.mix !== undefined || task.data !== undefined;
+  const name = isFound ? fill('task.name', task.name, given, of) : task.name;
   const folder = unused(`runs/${name ?? fallback}-${timestamp(now)}`);
   const parts: LossParts = namedLosses[objective.loss];
   const byLoss = <T>(path: string, given: T | undefined, value: T) =>
@@ -28,6 +30,10 @@ export function derive(
     ...parsed,
     output: fill('output', parsed.output, folder, 'task and time'),
     task: { ...task, name },
+    kl:
+      name === 'mix'
+        ? { ...parsed.kl, kindKey: fill('kl.kindKey', parsed.kl.kindKey, 'task', 'task.name=mix') }
+        : parsed.kl,
     objective: {
       ...objective,
       policy: byLoss('objective.policy', objective.policy, parts.policy),

@@ -12,5 +12,5 @@ export {
   requireSamePreset,
 } from './record.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
-export { rewardName } from './rules.js';
-export { type Config, type ConfigInput, configSchema, type RewardModule } from './schema.js';
+export { rewardName } from './reward-kinds.js';
+export { type Config, type ConfigInput, configSchema, type RewardEntry } from './schema.js';

@@ -29,7 +29,7 @@ const divides = ({ advantage: { scale, combine } }: Config) =>
 
 /** What there is to set about a KL. */
 const KL_KEYS = [
-  ...['estimator', 'level', 'place', 'biasCorrected', 'clip', 'warmupSteps', 'control', 'kindKey'],
+  ...['estimator', 'level', 'place', 'biasCorrected', 'clip', 'warmupSteps', 'control'],
   'referenceEvery',
 ];
 
@@ -188,6 +188,12 @@ export const inert: readonly Inert[] = [
     beside: ['optimizer.schedule'],
     because: ({ optimizer: { schedule } }) =>
       schedule === 'constant' ? 'schedule=constant does not fall' : undefined,
+  },
+  {
+    key: 'train.kindGradients',
+    beside: ['kl.kindKey'],
+    because: ({ kl: { kindKey } }) =>
+      kindKey === undefined ? 'the problems are of one kind. Give kl.kindKey too' : undefined,
   },
   {
     key: 'kl.clip',

@@ -177,8 +177,8 @@ describe('problems', () => {
     expect(
       failure({ file: yaml('rewards:\n  - module: a.ts\n    weight: 1\n  - module: b.ts\n    weight: x\n') }),
     ).toMatch(/^rewards\.1\.weight: expected a number, found 'x' \(\/run\.yaml:5\)/);
-    expect(failure({ file: yaml('rewards:\n  - weight: 1\n') })).toMatch(
-      /^rewards\.0\.module: expected text that is not empty, found nothing \(\/run\.yaml:2\)/,
+    expect(failure({ file: yaml('rewards:\n  - weight: 1\n'), settings: MINIMAL })).toMatch(
+      /^rewards \(\/run\.yaml:1\): rewards\.0 takes one of module, builtin, model and judge, and has none\./,
     );
   });
 

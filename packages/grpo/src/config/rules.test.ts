@@ -4,6 +4,7 @@ import { resolveConfig } from './resolve.js';
 import { rules } from './rules.js';
 
 const OWN = ['task.data=a.jsonl', 'model=m'];
+const MIX = 'task.mix=[{name: bbq, data: a}, {name: halueval, data: b}]';
 const REPLAY = [...OWN, 'groups.replay=8', 'objective.oldLogprobs=sampler'];
 const REINFORCE = [...OWN, 'objective.loss=reinforce_with_baseline'];
 const GDPO = [...OWN, 'advantage.combine=normalize_then_sum'];
@@ -20,7 +21,7 @@ type Case = [
   rule: RegExp,
   broken: string[],
   mended: string[],
-  command?: 'train' | 'sft' | 'expert' | 'eval' | 'generate',
+  command?: 'train' | 'sft' | 'expert' | 'eval' | 'generate' | 'data check',
 ];
 
 const KL = [...OWN, 'kl.beta=0.1'];
@@ -52,6 +53,39 @@ const cases: Case[] = [
       [...OWN, `task.${setting}`, 'rewards=[{module: a.ts}]'],
     ],
   ),
+  [
+    /only the task chess asks a chess engine/,
+    [...OWN, 'task.engine=stockfish'],
+    ['task.name=chess', ...OWN, 'task.engine=stockfish'],
+  ],
+  [
+    /the task chess has rows of text, P and A, so task\.system has no effect/,
+    ['task.name=chess', ...OWN, 'task.system=x'],
+    ['task.name=chess', ...OWN],
+  ],
+  [/countdown needs a file/, ['task.name=countdown', 'model=m'], ['task.name=countdown', ...OWN]],
+  [
+    /the task countdown has rows with nums and target, so task\.answerKey has no effect/,
+    ['task.name=countdown', ...OWN, 'task.answerKey=x'],
+    [...OWN, 'task.answerKey=x'],
+  ],
+  ...(['bbq', 'halueval'] as const).map(
+    (name): Case => [
+      new RegExp(`the task ${name} has rows in the layouts? of .*, so task\\.grading has no effect`),
+      [`task.name=${name}`, ...OWN, 'task.grading=none', 'rewards=[{module: a.ts}]'],
+      [`task.name=${name}`, ...OWN],
+    ],
+  ),
+  [/a mixture needs its tasks/, ['task.name=mix', 'model=m'], [MIX, 'model=m']],
+  [/the task jsonl is no mixture/, ['task.name=jsonl', MIX, ...OWN], [MIX, 'model=m']],
+  [/the task mix has its files in task\.mix, so task\.data has no effect/, [MIX, ...OWN], [MIX, 'model=m']],
+  [
+    /the task bbq of the mixture needs a file/,
+    [MIX.replace('data: a', 'share: 2'), 'model=m'],
+    [MIX, 'model=m'],
+  ],
+  inert('train.kindGradients=1', OWN, [MIX, 'model=m'], /the problems are of one kind/),
+  [/task\.data \(default\): no task/, [], ['task.data=a.jsonl'], 'data check'],
   [
     /task\.slips is for task\.name=arithmetic/,
     [...OWN, 'task.slips=0.1'],
@@ -208,14 +242,7 @@ const cases: Case[] = [
     ],
   ),
   ...[
-    ...[
-      'estimator=k1',
-      'level=sequence_sum',
-      'place=reward',
-      'biasCorrected=true',
-      'clip=20',
-      'kindKey=kind',
-    ],
+    ...['estimator=k1', 'level=sequence_sum', 'place=reward', 'biasCorrected=true', 'clip=20'],
     ...['warmupSteps=5', 'referenceEvery=8'],
   ].map((setting) => inert(`kl.${setting}`, [...OWN, 'kl.beta=0'], KL, /with kl\.beta=0 there is no KL/)),
   inert('kl.control=adaptive', [...OWN, 'kl.target=1'], [...KL, 'kl.target=1'], /with kl\.beta=0/),

@@ -1,7 +1,7 @@
-import { basename, extname } from 'node:path';
 import type { ConfigCommand } from './command-keys.js';
 import { inert, usesOldPolicy } from './inert.js';
-import type { Config, RewardModule } from './schema.js';
+import { rewardName, rewardProblem } from './reward-kinds.js';
+import type { Config } from './schema.js';
 import { usesLora } from './sections/lora.js';
 
 /** What a rule looks at beside the configuration. */
@@ -18,15 +18,21 @@ export interface Rule {
   check(config: Config, context: RuleContext): string | undefined;
 }
 
-/** The name of a reward in the metrics: its own, or that of its file. */
-export function rewardName(reward: RewardModule): string {
-  return reward.name ?? basename(reward.module, extname(reward.module));
-}
-
-/** Settings that have no effect on generated problems, or on a user's own. */
-const JSONL_ONLY = ['data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'].map(
-  (key) => `task.${key}`,
-);
+/** Settings that have no effect on a task, and why. */
+const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly string[] }>> = {
+  arithmetic: {
+    why: 'makes its own problems and prompts',
+    keys: ['data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'],
+  },
+  chess: {
+    why: 'has rows of text, P and A',
+    keys: ['grading', 'prompt', 'system', 'questionKey', 'answerKey'],
+  },
+  bbq: { why: 'has rows in the layout of BBQ', keys: ['grading', 'questionKey', 'answerKey'] },
+  halueval: { why: 'has rows in the layouts of HaluEval', keys: ['grading', 'questionKey', 'answerKey'] },
+  mix: { why: 'has its files in task.mix', keys: ['data', 'evalData', 'prompt'] },
+  countdown: { why: 'has rows with nums and target', keys: ['grading', 'questionKey', 'answerKey'] },
+};
 
 export const rules: readonly Rule[] = [
   {
@@ -35,9 +41,22 @@ export const rules: readonly Rule[] = [
       if (task.name === undefined) {
         return 'no task. Give task.data=FILE.jsonl, or task.name=arithmetic for built-in problems.';
       }
-      return task.name === 'jsonl' && task.data === undefined
-        ? 'the task jsonl needs a file of problems. Give task.data=FILE.jsonl.'
+      return task.name !== 'arithmetic' && task.name !== 'mix' && task.data === undefined
+        ? `the task ${task.name} needs a file of problems. Give task.data=FILE.jsonl.`
         : undefined;
+    },
+  },
+  {
+    keys: ['task.name', 'task.mix'],
+    check: ({ task }) => {
+      if (task.name !== 'mix')
+        return task.mix && `the task ${task.name} is no mixture. Use task.name=mix, or take task.mix out.`;
+      const fileless = (task.mix ?? []).find(({ name, data }) => name !== 'arithmetic' && data === undefined);
+      if (fileless)
+        return `the task ${fileless.name} of the mixture needs a file of problems. Give it data: FILE.jsonl.`;
+      return task.mix
+        ? undefined
+        : 'a mixture needs its tasks. Give task.mix=[{name: bbq, data: FOLDER}, {name: halueval, data: FOLDER}].';
     },
   },
   {
@@ -47,21 +66,31 @@ export const rules: readonly Rule[] = [
         ? 'your own demonstrations are used as they are. task.slips is for task.name=arithmetic; take it out.'
         : undefined,
   },
-  ...JSONL_ONLY.map(
-    (path): Rule => ({
-      keys: ['task.name', path],
-      check: ({ task }, { given }) =>
-        task.name === 'arithmetic' && given(path)
-          ? `the task arithmetic makes its own problems and prompts, so ${path} has no effect. Use task.name=jsonl, or take it out.`
-          : undefined,
-    }),
+  {
+    keys: ['task.name', 'task.engine'],
+    check: ({ task }, { given }) =>
+      ![task.name, ...(task.mix ?? []).map(({ name }) => name)].includes('chess') && given('task.engine')
+        ? 'only the task chess asks a chess engine. Take task.engine out.'
+        : undefined,
+  },
+  ...Object.entries(WITHOUT_EFFECT).flatMap(([name, { why, keys }]) =>
+    keys.map(
+      (key): Rule => ({
+        keys: ['task.name', `task.${key}`],
+        check: ({ task }, { given }) =>
+          task.name === name && given(`task.${key}`)
+            ? `the task ${name} ${why}, so task.${key} has no effect. Use task.name=jsonl, or take it out.`
+            : undefined,
+      }),
+    ),
   ),
   {
     keys: ['model'],
     check: ({ model, task }, { command }) => {
-      const makesItsOwn =
-        command === 'demo' || (task.name === 'arithmetic' && /^(train|sft|expert)$/.test(command));
-      return model === undefined && !makesItsOwn
+      const needsNone =
+        /^(demo|data check)$/.test(command) ||
+        (/^(arithmetic|chess)$/.test(task.name ?? '') && /^(train|sft|expert)$/.test(command));
+      return model === undefined && !needsNone
         ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME.'
         : undefined;
     },
@@ -69,6 +98,11 @@ export const rules: readonly Rule[] = [
   {
     keys: ['rewards'],
     check: ({ rewards }) => {
+      const wrong = rewards.flatMap((reward, i) => {
+        const problem = rewardProblem(reward);
+        return problem === undefined ? [] : [`rewards.${i} ${problem}.`];
+      });
+      if (wrong.length > 0) return wrong.join(' ');
       const names = rewards.map(rewardName);
       const twice = names.find((name, i) => names.indexOf(name) !== i);
       return twice === undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PRESET_NAMES } from './presets/index.js';
-import { rewardsList, taskSection } from './sections/data.js';
+import { taskSection } from './sections/data.js';
 import { groupsSection } from './sections/groups.js';
 import { loraSection } from './sections/lora.js';
 import { count, positiveCount } from './sections/numbers.js';
@@ -12,6 +12,7 @@ import {
   objectiveSection,
 } from './sections/objective.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
+import { rewardsList } from './sections/rewards.js';
 import { rolloutSection } from './sections/rollout.js';
 import { expertSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
 
@@ -31,7 +32,7 @@ export const configSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Hugging Face model folder, or ORG/NAME of one that grpo fetch got. Needed, except for task.name=arithmetic, which makes a tiny one',
+      'Hugging Face model folder, or ORG/NAME of one that grpo fetch got. Needed, except for task.name=arithmetic and chess, which make a tiny one',
     ),
   output: z
     .string()
@@ -97,5 +98,5 @@ export interface Config extends Omit<ParsedConfig, 'output' | 'objective' | 'adv
 /** T with some of its optional keys given. */
 type Filled<T, K extends keyof T> = T & { [P in K]-?: NonNullable<T[P]> };
 
-/** One of `rewards`: a user's module with its place in the total. */
-export type RewardModule = Config['rewards'][number];
+/** One of `rewards`: a module, a built-in or a model, with its place in the total. */
+export type RewardEntry = ParsedConfig['rewards'][number];

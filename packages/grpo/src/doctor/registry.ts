@@ -8,6 +8,7 @@ import { klChecks } from './checks/kl.js';
 import { betaLogChecks } from './checks/log-beta.js';
 import { controlLogChecks } from './checks/log-control.js';
 import { endLogChecks } from './checks/log-end.js';
+import { kindLogChecks } from './checks/log-kinds.js';
 import { microLogChecks } from './checks/log-micro.js';
 import { monitorLogChecks } from './checks/log-monitors.js';
 import { optimizerLogChecks } from './checks/log-optimizer.js';
@@ -53,6 +54,7 @@ export const registry: readonly Check[] = [
   ...klChecks,
   ...optimizerChecks,
   ...signalLogChecks,
+  ...kindLogChecks,
   ...progressLogChecks,
   ...rewardLogChecks,
   ...scoringLogChecks,

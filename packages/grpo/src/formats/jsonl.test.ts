@@ -2,8 +2,8 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EmptyFile, FormatError } from './format-error.js';
-import { readJsonLines, readRows } from './jsonl.js';
+import { FormatError } from './format-error.js';
+import { readJsonLines } from './jsonl.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 
 function file(content: string | Uint8Array): string {
@@ -100,29 +100,5 @@ describe('readJsonLines', () => {
       expect(value).toBe(1);
       break;
     }
-  });
-});
-
-describe('readRows', () => {
-  it('returns objects with their lines', async () => {
-    expect(await readRows(file('\n{"a":1}\n{"b":2}'))).toEqual([
-      { line: 2, value: { a: 1 } },
-      { line: 3, value: { b: 2 } },
-    ]);
-  });
-
-  it.each(['', '\n \n', '\uFEFF'])('has its own error for a file without rows: %j', async (content) => {
-    await expect(readRows(file(content))).rejects.toThrow(EmptyFile);
-  });
-
-  it.each([
-    ['[{"a":1}]', 'a nested array'],
-    ['null', 'null'],
-    ['"text"', '"text"'],
-    ['3', '3'],
-  ])('refuses the row %s', async (row, found) => {
-    await expect(readRows(file(`{}\n${row}\n`))).rejects.toThrow(
-      `:2: a row must be a JSON object such as {"key": "value"}, found ${found}`,
-    );
   });
 });

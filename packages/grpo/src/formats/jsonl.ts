@@ -1,19 +1,18 @@
 /** JSON Lines in: one JSON value a line, UTF-8, read as a stream so that a file may be larger than memory. */
 import { createReadStream } from 'node:fs';
-import { getHeapStatistics } from 'node:v8';
 import { byteCount } from './byte-count.js';
 import { fileError, onFile } from './file-error.js';
-import { EmptyFile, excerpt, FormatError } from './format-error.js';
-import { isObject, jsonProblem, requireFewValues, shown, structureProblem } from './json.js';
+import { excerpt, FormatError } from './format-error.js';
+import { jsonProblem, requireFewValues, structureProblem } from './json.js';
 import { otherKind } from './other-kind.js';
 import { requireFile } from './read-file.js';
 import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
 /** No real row is this long: it is a file of another kind, and each of its bytes may take ten when it is parsed. */
-const MAX_LINE_BYTES = 64 * 2 ** 20;
+export const MAX_LINE_BYTES = 64 * 2 ** 20;
 const NEWLINE = 0x0a;
 
-/** One row; `line` counts from 1 and counts blank lines. */
+/** One row; `line` is where it begins, from 1, blank lines counted; of a Parquet file it is the row's number. */
 export interface JsonLine<T = unknown> {
   readonly line: number;
   readonly value: T;
@@ -32,38 +31,8 @@ export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, voi
     const whole = decodeUtf8(path, 'the line', bytes, line);
     const text = line === 1 ? withoutByteOrderMark(whole) : whole;
     if (text.trim() === '') continue;
-    yield { line, value: parse(path, line, text) };
+    yield { line, value: parseLine(path, line, text) };
   }
-}
-
-/**
- * All rows of a JSON Lines file of objects.
- * @throws EmptyFile when there is no row; FormatError also when a row is not an object, and for more than fits into memory.
- */
-export async function readRows(path: string): Promise<JsonLine<Record<string, unknown>>[]> {
-  requireMemory(path);
-  const rows: JsonLine<Record<string, unknown>>[] = [];
-  for await (const { line, value } of readJsonLines(path)) {
-    if (!isObject(value)) {
-      const problem = `a row must be a JSON object such as {"key": "value"}, found ${shown(value)}`;
-      throw new FormatError(path, problem, { line });
-    }
-    rows.push({ line, value });
-  }
-  if (rows.length === 0) throw new EmptyFile(path, 'the file has no rows; put one JSON object on each line');
-  return rows;
-}
-
-/** Rows take at least as much as their text does: without asking, Node would end in the middle of reading. */
-function requireMemory(path: string): void {
-  const { size } = onFile('read', path, () => requireFile(path));
-  const limit = getHeapStatistics().heap_size_limit;
-  if (size < limit) return;
-  throw new FormatError(
-    path,
-    `its ${byteCount(size)} of rows do not fit into the ${byteCount(limit)} of memory that Node allows itself`,
-    { hint: 'Use a part of the file, or raise the limit: NODE_OPTIONS=--max-old-space-size=MEGABYTES.' },
-  );
 }
 
 /** The file's lines as bytes, without their newlines; text after the last newline is a line too. */
@@ -98,7 +67,8 @@ async function* readLines(path: string): AsyncGenerator<Uint8Array, void, undefi
 
 const join = (parts: Uint8Array[], last: Uint8Array = new Uint8Array(0)) => Buffer.concat([...parts, last]);
 
-async function* chunks(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+/** The file's bytes, piece by piece. */
+export async function* chunks(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   onFile('read', path, () => requireFile(path));
   const stream = createReadStream(path, { highWaterMark: 2 ** 18 });
   try {
@@ -110,7 +80,12 @@ async function* chunks(path: string): AsyncGenerator<Uint8Array, void, undefined
   }
 }
 
-function parse(path: string, line: number, text: string): unknown {
+/**
+ * The value of a text that is one.
+ * @param line - where the text begins
+ * @throws FormatError
+ */
+export function parseLine(path: string, line: number, text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -8,3 +8,4 @@ export type { Model } from './model.js';
 export { type Packed, pack, type Segment } from './packed.js';
 export { parameterSpecs } from './parameters.js';
 export { saveModel } from './save.js';
+export { loadSequenceClassifier, type SequenceClassifier } from './sequence-classifier.js';

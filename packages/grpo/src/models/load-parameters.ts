@@ -2,8 +2,7 @@ import { type DType, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { excerpt } from '../formats/format-error.js';
 import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../formats/safetensors.js';
-import type { DecoderConfig } from './config.js';
-import { type ParameterSpec, parameterSpecs } from './parameters.js';
+import type { ParameterSpec } from './parameters.js';
 
 /** The kinds of numbers that weights may be stored as. */
 export const floatTypes: Partial<Record<SafetensorsDtype, DType>> = {
@@ -21,17 +20,18 @@ const mismatch = { hint: 'config.json describes another model than the weights' 
 /**
  * The tensors of the checkpoint in `dir` by name, projections as [out, in]; they live until disposed.
  *
+ * @param specs - what `config.json` asks for
  * @param options.dtype - what the weights are converted to; as stored when left out
  * @throws FormatError: no safetensors, or broken ones. UserError: a tensor is missing, is one too many, or has another
- * shape or kind of number than `config` asks for.
+ * shape or kind of number than `specs` ask for.
  */
 export function loadParameters(
   dir: string,
-  config: DecoderConfig,
+  specs: ReadonlyMap<string, ParameterSpec>,
   { dtype, device = 'cpu' }: { dtype?: DType; device?: string },
 ): Map<string, Tensor> {
   using checkpoint = openCheckpoint(dir);
-  const sources = match(dir, checkpoint, parameterSpecs(config));
+  const sources = match(dir, checkpoint, specs);
   const read = ({ source, spec, from }: Source) =>
     tidy(() => {
       const raw = fromBytes(checkpoint.read(source), checkpoint.info(source).shape, from);
@@ -49,7 +49,7 @@ interface Source {
 }
 
 /** Pairs every parameter with its tensor, before anything is read. */
-function match(dir: string, checkpoint: Checkpoint, specs: Map<string, ParameterSpec>): Source[] {
+function match(dir: string, checkpoint: Checkpoint, specs: ReadonlyMap<string, ParameterSpec>): Source[] {
   const unused = new Set(checkpoint.names());
   const sources = [...specs].map(([name, spec]): Source => {
     // GPT-2's older checkpoints leave out the `transformer.` in front.

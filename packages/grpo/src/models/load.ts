@@ -1,20 +1,20 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DType } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { readJsonObject } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { modelFolder } from '../hub/model-folder.js';
-import { ChatTemplate } from '../text/chat-template.js';
-import { Tokenizer } from '../text/tokenizer.js';
 import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
-import { type DecoderConfig, parseConfig } from './config.js';
+import type { DecoderConfig } from './config.js';
 import { Decoder } from './decoder.js';
 import { endIds } from './end-ids.js';
+import { readModelFolder, requireFolder } from './folder.js';
 import { initLora } from './init-lora.js';
 import { loadParameters } from './load-parameters.js';
 import type { Lora } from './lora.js';
 import type { Model } from './model.js';
+import { parameterSpecs } from './parameters.js';
 
 /** More than any file beside the weights has. */
 const MAX_COMPANION_BYTES = 128 * 2 ** 20;
@@ -54,16 +54,7 @@ export function loadModel(model: string, options: LoadOptions = {}): Model {
   const dir = modelFolder(model);
   requireFolder(dir);
   if (isAdapter(dir)) return loadAdapted(dir, options);
-  const configFile = join(dir, 'config.json');
-  const configJson = readJsonObject(configFile, 'the model configuration');
-  const config = parseConfig(configJson, configFile);
-  const tokenizer = Tokenizer.load(dir);
-  if (tokenizer.vocabSize > config.vocabSize) {
-    throw new UserError(
-      `${dir}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the model's embedding only ${config.vocabSize} rows`,
-      { hint: 'the folder mixes files of two models, or tokens were added without resizing the embedding' },
-    );
-  }
+  const { configFile, configJson, config, tokenizer, template } = readModelFolder(dir);
   const generationFile = join(dir, 'generation_config.json');
   const generation = existsSync(generationFile)
     ? readJsonObject(generationFile, 'the generation configuration')
@@ -77,7 +68,6 @@ export function loadModel(model: string, options: LoadOptions = {}): Model {
     tokenizer.eosId,
     config.vocabSize,
   );
-  const template = ChatTemplate.load(dir);
   const files = new Map(
     companions
       .filter((name) => existsSync(join(dir, name)))
@@ -86,7 +76,7 @@ export function loadModel(model: string, options: LoadOptions = {}): Model {
   // Last, since it takes the longest: what else is wrong with the folder has been said by now.
   const { device = 'cpu', lora: source } = options;
   const lora = source && openLora(source, config, device, model);
-  const decoder = new Decoder(config, loadParameters(dir, config, options), lora);
+  const decoder = new Decoder(config, loadParameters(dir, parameterSpecs(config), options), lora);
   return { decoder, tokenizer, template, endIds: ends, configJson, files };
 }
 
@@ -111,12 +101,4 @@ function openLora(source: LoraSource, config: DecoderConfig, device: string, bas
   if ('adapter' in source) return loadAdapter(source.adapter, { config, device }, base);
   const { seed, ...settings } = source;
   return initLora(config, { ...settings, base }, { seed, device });
-}
-
-function requireFolder(dir: string): void {
-  if (!statSync(dir).isDirectory()) {
-    throw new UserError(`${dir} is a file, not a model folder`, {
-      hint: 'model= takes the folder that holds config.json, *.safetensors and tokenizer.json',
-    });
-  }
 }

@@ -1,9 +1,39 @@
 /** Rewards: what a user's reward module may import, and what the product scores with. No tensor engine in here. */
+export { accuracy } from './builtin/accuracy.js';
+export { type CosineLengthSettings, cosineLength, cosineScaled } from './builtin/cosine-length.js';
+export { type RepetitionSettings, repetition } from './builtin/repetition.js';
+export { thinkFormat } from './builtin/think-format.js';
+export { type Composition, composed } from './composed.js';
 export { type CompletionFailure, each, PartialFailure } from './each.js';
 export { describeFailures, RewardError, type RewardFailure } from './failure.js';
-export { type LoadedReward, loadReward } from './load.js';
+export { type FairnessQuestion, fairnessReward } from './fairness/reward.js';
+export { type Grounds, groundsOf, partColumns } from './grounds.js';
+export { type HallucinationQuestion, hallucinationReward } from './hallucination/reward.js';
+export { type Judge, type JudgeOptions, judge } from './judge/judge.js';
+export { takeJudgeReports } from './judge/report.js';
+export type { JudgeCounts } from './judge/statistics.js';
+export { type LoadedReward, loadReward, type RewardSurroundings } from './load.js';
+export type { AssignmentRule } from './math/assignment-equal.js';
+export { lastBoxed } from './math/boxed.js';
+export {
+  type Gold,
+  type GraderOptions,
+  type GraderVerdict,
+  questionOnlyReward,
+  r1ZeroReward,
+} from './math/graders.js';
+export { type MathGrade, type MathRule, mathEqual } from './math/math-equal.js';
 export { goldAnswer, gradeNumeric, type NumericGrade, parseDecimal } from './numeric.js';
-export { type OverlongSettings, overlongPunishment, withOverlong } from './overlong.js';
-export type { CompletionScore, Reward, RewardBatch, RewardFunction, RewardValue, Verdict } from './reward.js';
+export { type OverlongSettings, overlong, overlongPunishment, withOverlong } from './overlong.js';
+export type {
+  CompletionScore,
+  JudgeVerdict,
+  Reward,
+  RewardBatch,
+  RewardFunction,
+  RewardValue,
+  Verdict,
+} from './reward.js';
 export { type RewardFacts, type RewardTable, type ScoreOptions, scoreCompletions, totals } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';
+export { questionHash, type TierPenalty, type Tiers } from './tier.js';

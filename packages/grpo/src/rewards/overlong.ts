@@ -1,4 +1,6 @@
 import { UserError } from '../config/errors.js';
+import { idsIn } from './builtin/completion-ids.js';
+import type { RewardFunction } from './reward.js';
 import type { RewardTable } from './score.js';
 
 /** The reward's name, in metrics and records. */
@@ -21,6 +23,11 @@ export interface OverlongSettings {
 export function overlongPunishment(length: number, { maxTokens, buffer }: OverlongSettings): number {
   const over = length - (maxTokens - buffer);
   return over <= 0 ? 0 : -Math.min(over / buffer, 1);
+}
+
+/** {@link overlongPunishment} of each completion, as a reward like any other. */
+export function overlong(settings: OverlongSettings): RewardFunction<unknown> {
+  return (batch) => idsIn(batch).map(({ length }) => overlongPunishment(length, settings));
 }
 
 /**

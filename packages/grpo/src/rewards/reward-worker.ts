@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { UserError } from '../config/errors.js';
 import { Reason } from './describe-error.js';
 import { markPerCompletion, PartialFailure } from './each.js';
-import type { RewardBatch, RewardFunction } from './reward.js';
+import type { RewardBatch, RewardFunction, RewardValue } from './reward.js';
 import type { WorkerReply, WorkerStart } from './worker-protocol.js';
 
 /** Loading may compile TypeScript, so a short time-out for scoring says nothing about it. */
@@ -44,7 +44,7 @@ export class RewardWorker implements Disposable {
     return new RewardWorker(path, seconds, thread, perCompletion);
   }
 
-  async #score(batch: RewardBatch): Promise<(number | null)[]> {
+  async #score(batch: RewardBatch): Promise<RewardValue[]> {
     this.#thread ??= (await load(this.path)).thread;
     const thread = this.#thread;
     let reply: WorkerReply;
@@ -56,7 +56,7 @@ export class RewardWorker implements Disposable {
       throw error;
     }
     // What the values are is checked by the caller, as it is for functions of this thread.
-    if (reply.kind === 'values') return reply.values as (number | null)[];
+    if (reply.kind === 'values') return reply.values as RewardValue[];
     if (reply.kind === 'partial') throw new PartialFailure(reply.values, reply.failures);
     throw new Reason(reply.kind === 'failed' ? reply.reason : `answered ${reply.kind} out of turn`);
   }

@@ -5,6 +5,8 @@ export interface RewardBatch<Row = Record<string, unknown>> {
   prompts: Prompt[];
   /** The text of each completion, stop string included, end token left out. */
   completions: string[];
+  /** Their token ids, end token included, where whoever scores has them: for rewards of lengths and repetitions. */
+  completionIds?: (readonly number[])[];
   /** The dataset row that each prompt was made from. */
   rows: Row[];
 }
@@ -19,8 +21,19 @@ export interface Verdict {
   rule?: string;
 }
 
+/** A verdict of somebody else. */
+export interface JudgeVerdict extends Verdict {
+  /** Who judged, where there are several: one for all completions of a prompt. */
+  provider?: string;
+  /** The judge's own words. */
+  reply?: string;
+}
+
+/** A value that has its grounds. */
+export type Graded = Required<Pick<Verdict, 'parts' | 'rule'>> & { value: number };
+
 /** What a completion earns: a number, `null` for no opinion, or either with its grounds. */
-export type RewardValue = number | null | Verdict;
+export type RewardValue = number | null | Verdict | JudgeVerdict;
 
 /**
  * Scores a batch of completions: one value each. May be async. An exception, a wrong length, NaN or an infinite value is

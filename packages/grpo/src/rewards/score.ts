@@ -2,11 +2,12 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
-import { inspect } from 'node:util';
 import type { StepRecord } from '../trace/index.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { failureOf, RewardError, type RewardFailure } from './failure.js';
+import { type Grounds, judgedBy } from './grounds.js';
+import { readValue, show } from './read-value.js';
 import type { Reward, RewardBatch } from './reward.js';
 import { scoreSingly } from './score-singly.js';
 
@@ -16,10 +17,12 @@ export interface RewardTable {
   weights: number[];
   /** One array of length B a reward; NaN where it has no value: no opinion, or a failure. */
   columns: Float64Array[];
+  /** The grounds of these values, one array of length B a reward; missing where no reward gives any. */
+  grounds?: (Grounds | null)[][];
   /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
   dropped: Uint8Array;
   failures: RewardFailure[];
-  /** What a scoring of one's own knows besides, for the record of the step. */
+  /** What is known besides, for the record of the step. */
   facts?: RewardFacts;
 }
 
@@ -37,6 +40,7 @@ export interface ScoreOptions {
 /** What one reward function made of the batch. */
 interface Column {
   values: Float64Array;
+  grounds: (Grounds | null)[];
   /** Completions that it failed on. */
   failed: number[];
   failures: RewardFailure[];
@@ -62,6 +66,8 @@ export async function scoreCompletions<Row>(
       `a batch needs one prompt and one row a completion, got ${batch.prompts.length} prompts, ${batch.rows.length} rows and ${count} completions`,
     );
   }
+  const ids = batch.completionIds?.length ?? count;
+  if (ids !== count) throw new RangeError(`got the ids of ${ids} completions, and ${count} completions`);
   const columns = await Promise.all(rewards.map((reward) => scoreColumn(reward, batch)));
   const failures = columns.flatMap((column) => column.failures);
   if (onError === 'stop' && failures.length > 0) throw new RewardError(failures);
@@ -69,12 +75,17 @@ export async function scoreCompletions<Row>(
   columns.forEach(({ failed }, r) => {
     if (rewards[r]!.weight !== 0) for (const index of failed) dropped[index] = 1;
   });
+  const facts = judgedBy(columns.map(({ grounds }) => grounds));
   return {
     names: rewards.map((reward) => reward.name),
     weights: rewards.map((reward) => reward.weight),
     columns: columns.map((column) => column.values),
+    ...(columns.some(({ grounds }) => grounds.some((own) => own !== null)) && {
+      grounds: columns.map(({ grounds }) => grounds),
+    }),
     dropped,
     failures,
+    ...(Object.keys(facts).length > 0 && { facts }),
   };
 }
 
@@ -106,11 +117,12 @@ async function scoreColumn<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): P
 
 /** The values for a batch; a wrong number of them is an error like any other. */
 async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<unknown[]> {
-  const { prompts, completions, rows } = batch;
+  const { prompts, completions, completionIds, rows } = batch;
   // Copies, so that a function which sorts or empties its input cannot disturb the others.
   const values: unknown = await reward.score({
     prompts: [...prompts],
     completions: [...completions],
+    ...(completionIds && { completionIds: [...completionIds] }),
     rows: [...rows],
   });
   if (!Array.isArray(values)) throw new Reason(`returned ${show(values)}, not an array of numbers`);
@@ -120,7 +132,7 @@ async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<
   return values;
 }
 
-/** Turns values into a column; whatever is neither a finite number nor null is a failure of that completion. */
+/** Turns values into a column; what is none is a failure of that completion. */
 function checkValues<Row>(
   name: string,
   batch: RewardBatch<Row>,
@@ -128,15 +140,30 @@ function checkValues<Row>(
   reasons = new Map<number, string>(),
 ): Column {
   const column = new Float64Array(values.length).fill(Number.NaN);
+  const grounds = new Array<Grounds | null>(values.length).fill(null);
   for (let i = 0; i < values.length; i++) {
-    if (reasons.has(i)) continue;
-    const value = values[i];
-    if (typeof value === 'number' && Number.isFinite(value)) column[i] = value;
-    else if (value !== null) reasons.set(i, `returned ${show(value)}, not a finite number`);
+    if (reasons.has(i)) {
+      grounds[i] = providerIn(values[i]);
+      continue;
+    }
+    const read = readValue(values[i]);
+    if (typeof read === 'string') {
+      reasons.set(i, read);
+      continue;
+    }
+    column[i] = read.value;
+    grounds[i] = read.grounds;
   }
   const failed = [...reasons.keys()].sort((a, b) => a - b);
   const failures = failed.map((index) => failureOf(name, batch, index, 1, reasons.get(index)!));
-  return { values: column, failed, failures };
+  return { values: column, grounds, failed, failures };
+}
+
+/** Who failed to judge, where that is known. */
+function providerIn(value: unknown): Grounds | null {
+  const read = readValue(value);
+  const provider = typeof read === 'string' ? undefined : read.grounds?.provider;
+  return provider === undefined ? null : { provider };
 }
 
 /** Finds the completion on which a function fails that has failed on the whole batch. */
@@ -149,6 +176,7 @@ async function blame<Row>(
   const count = batch.completions.length;
   const lost = (index: number | null, reason: string): Column => ({
     values: new Float64Array(count).fill(Number.NaN),
+    grounds: new Array(count).fill(null),
     failed: [...batch.completions.keys()],
     failures: [failureOf(reward.name, batch, index, count, reason)],
   });
@@ -160,6 +188,7 @@ async function blame<Row>(
     call(reward, {
       prompts: [batch.prompts[i]!],
       completions: [batch.completions[i]!],
+      ...(batch.completionIds && { completionIds: [batch.completionIds[i]!] }),
       rows: [batch.rows[i]!],
     });
   const { values, reasons, cut } = await scoreSingly(single, count, { milliseconds, findAll });
@@ -169,6 +198,3 @@ async function blame<Row>(
   const search = cut ? 'finding the completion to blame took too long' : 'no completion alone does that';
   return lost(null, `${reason}; ${search}`);
 }
-
-/** A value of any kind in one short line. */
-const show = (value: unknown) => inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 });

@@ -32,7 +32,8 @@ const knownOf = new WeakMap<object, Known>();
  * all that this model computes.
  *
  * @param take - the lot that begins at item `from` and, if it holds more than one item, is at most `size`
- * @param run - must leave nothing behind when it throws
+ * @param run - must leave nothing behind when it throws, unless `restart` clears that away
+ * @param restart - for lots that build on each other: all begins again after one that ran out of memory
  * @throws UserError that names the setting when half a lot does not fit either, or a single item does not
  */
 export async function withinMemory<L extends Lot>(
@@ -40,6 +41,7 @@ export async function withinMemory<L extends Lot>(
   items: number,
   take: (from: number, size: number) => L,
   run: (lot: L) => Promise<void>,
+  restart?: () => void,
 ): Promise<void> {
   let retriedUpTo = 0;
   for (let done = 0; done < items; ) {
@@ -53,6 +55,9 @@ export async function withinMemory<L extends Lot>(
       if (done < retriedUpTo || lot.count === 1) throw shortage(bound, lot, error as Error);
       retriedUpTo = done + lot.count;
       shrink(bound, lot);
+      if (!restart) continue;
+      restart();
+      done = 0;
     }
   }
 }

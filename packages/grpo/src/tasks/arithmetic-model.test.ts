@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseConfig } from '../models/config.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { arithmeticTask } from './arithmetic.js';
 import { writeArithmeticModelFiles } from './arithmetic-model.js';
@@ -43,6 +44,22 @@ describe('writeArithmeticModelFiles', () => {
       pad_token_id: vocab['<pad>'],
     });
     expect(config.eos_token_id).not.toBe(config.pad_token_id);
+  });
+
+  it('writes a GPT-2 of the asked size too', async () => {
+    const size = { family: 'gpt2', hiddenSize: 32, heads: 4, intermediateSize: 48, maxLength: 99 } as const;
+    const gpt2 = join(dir, 'gpt2');
+    await writeArithmeticModelFiles(gpt2, size);
+    const config = JSON.parse(readFileSync(join(gpt2, 'config.json'), 'utf8'));
+    expect(parseConfig(config, 'config.json')).toMatchObject({
+      family: 'gpt2',
+      vocabSize: Tokenizer.load(gpt2).vocabSize,
+      hiddenSize: 32,
+      intermediateSize: 48,
+      heads: 4,
+      layers: 2,
+      maxPositions: 99,
+    });
   });
 
   it('refuses a width that the heads cannot share', async () => {

@@ -1,6 +1,6 @@
 /**
- * The files of a tiny model for `arithmetic`, apart from its weights: a tokenizer of single bytes, and a Qwen 2
- * configuration. Any loader of Hugging Face folders reads them.
+ * The files of a tiny model, apart from its weights: a tokenizer of single bytes, and a configuration of Qwen 2 or GPT-2.
+ * Any loader of Hugging Face folders reads them.
  */
 import { join } from 'node:path';
 import { writeFileAtomic } from '../formats/atomic-file.js';
@@ -15,8 +15,9 @@ const VOCABULARY = [...SPECIAL, ...TAGS, ...byteAlphabet()];
 const PAD = VOCABULARY.indexOf('<pad>');
 const EOS = VOCABULARY.indexOf('<eos>');
 
-/** Size of the decoder. */
+/** Kind and size of the decoder. */
 export interface TinyModelSize {
+  family: 'qwen2' | 'gpt2';
   hiddenSize: number;
   layers: number;
   /** Divides `hiddenSize`. */
@@ -29,6 +30,7 @@ export interface TinyModelSize {
 
 /** About 0.4 million parameters. */
 export const TINY_MODEL: TinyModelSize = {
+  family: 'qwen2',
   hiddenSize: 128,
   layers: 2,
   heads: 8,
@@ -95,14 +97,44 @@ function tokenizer(): object {
   };
 }
 
-function decoderConfig({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
+function decoderConfig(size: TinyModelSize): object {
+  const { hiddenSize, heads } = size;
   if (hiddenSize % (2 * heads) !== 0) {
     throw new RangeError(`hiddenSize ${hiddenSize} must be a multiple of 2 × heads (${heads}): rotary pairs`);
   }
   return {
+    ...(size.family === 'gpt2' ? gpt2(size) : qwen2(size)),
+    vocab_size: VOCABULARY.length,
+    initializer_range: 0.02,
+    tie_word_embeddings: true,
+    bos_token_id: null,
+    eos_token_id: EOS,
+    pad_token_id: PAD,
+    torch_dtype: 'float32',
+  };
+}
+
+function gpt2({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
+  return {
+    architectures: ['GPT2LMHeadModel'],
+    model_type: 'gpt2',
+    n_embd: hiddenSize,
+    n_inner: intermediateSize,
+    n_layer: layers,
+    n_head: heads,
+    n_positions: maxLength,
+    activation_function: 'gelu_new',
+    layer_norm_epsilon: 1e-5,
+    embd_pdrop: 0,
+    attn_pdrop: 0,
+    resid_pdrop: 0,
+  };
+}
+
+function qwen2({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
+  return {
     architectures: ['Qwen2ForCausalLM'],
     model_type: 'qwen2',
-    vocab_size: VOCABULARY.length,
     hidden_size: hiddenSize,
     intermediate_size: intermediateSize,
     num_hidden_layers: layers,
@@ -112,13 +144,7 @@ function decoderConfig({ hiddenSize, layers, heads, intermediateSize, maxLength 
     max_position_embeddings: maxLength,
     rope_theta: 10_000,
     rms_norm_eps: 1e-6,
-    initializer_range: 0.02,
     attention_dropout: 0,
     use_sliding_window: false,
-    tie_word_embeddings: true,
-    bos_token_id: null,
-    eos_token_id: EOS,
-    pad_token_id: PAD,
-    torch_dtype: 'float32',
   };
 }

@@ -4,6 +4,7 @@
  */
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
+import { gradeNumeric } from '../rewards/numeric.js';
 import { type Forgets, workColumns } from './columns.js';
 import type { Problem, Task } from './task.js';
 import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from './think-answer.js';
@@ -72,7 +73,10 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<A
       problem(expression, (step, column) => uniform(family.seed, SLIP, i, step, column) < family.slips),
     ),
     eval: held.map((expression) => problem(expression)),
-    ...thinkAnswerGrading({ ...format, gold: (row: ArithmeticRow) => row.answer }),
+    ...thinkAnswerGrading({
+      ...format,
+      grade: (answer, row: ArithmeticRow) => gradeNumeric(answer, row.answer),
+    }),
     stop: [THINK_ANSWER_STOP],
   };
 

@@ -2,12 +2,18 @@
 import { createHash } from 'node:crypto';
 import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
-import { type LoadedReward, loadReward } from '../rewards/load.js';
+import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load.js';
 import { arithmeticTask } from './arithmetic.js';
+import { checkTiers } from './check-tiers.js';
+import { chessTask } from './chess/task.js';
+import { countdownTask } from './countdown/task.js';
+import { bbqTask } from './fairness/bbq.js';
+import { haluevalTask } from './hallucination/halueval.js';
 import { jsonlTask } from './jsonl.js';
+import { mixedTask } from './mix.js';
 import type { Task } from './task.js';
 
-/** A task that may own worker threads for the user's rewards, which disposing ends. */
+/** A task that may own worker threads for the user's rewards, or a chess engine, which disposing ends. */
 export interface LoadedTask extends Task, Disposable {}
 
 /** A task in code, which owns nothing. */
@@ -20,20 +26,31 @@ export function promptsFingerprint({ train, eval: held }: Task): string {
 }
 
 /**
- * Makes the configured task. The user's reward modules are added to the task's own rewards, if it has any.
+ * Makes the configured task. The user's rewards are added to the task's own, if it has any.
  * Paths are absolute or from the working directory.
  *
+ * @param openModel - loads a reward model, where there is a tensor engine
  * @throws UserError, FormatError or FileError with what is wrong in the configuration or its files
  */
-export async function loadTask(config: Pick<Config, 'task' | 'rewards' | 'seed'>): Promise<LoadedTask> {
+export async function loadTask(
+  config: Pick<Config, 'task' | 'rewards' | 'seed'>,
+  openModel?: RewardSurroundings['openModel'],
+): Promise<LoadedTask> {
   const task = await makeTask(config);
   if (config.task.stop !== undefined) task.stop = config.task.stop;
   const own: LoadedReward[] = [];
   const dispose = () => {
     for (const reward of own) reward[Symbol.dispose]();
+    task[Symbol.dispose]?.();
   };
   try {
-    for (const module of config.rewards) own.push(await loadReward(module));
+    const { answerKey, questionKey } = config.task;
+    for (const reward of config.rewards) {
+      const { tiers, tierKey = 'tier' } = reward;
+      if (tiers) checkTiers(task, tiers, { tierKey, questionKey });
+      const surroundings = { answerKey, seed: config.seed, task: task.name, ...(openModel && { openModel }) };
+      own.push(await loadReward(reward, surroundings));
+    }
     const rewards = [...task.rewards, ...own];
     checkNames(rewards.map((reward) => reward.name));
     return { ...task, rewards, [Symbol.dispose]: dispose };
@@ -43,15 +60,40 @@ export async function loadTask(config: Pick<Config, 'task' | 'rewards' | 'seed'>
   }
 }
 
-async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<Task> {
+async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<Task & Partial<Disposable>> {
   const name = task.name ?? (task.data === undefined ? undefined : 'jsonl');
+  if (name === 'mix') return makeMix(task, seed);
   if (name === 'arithmetic') return arithmeticTask({ seed, evalSize: task.evalSize, slips: task.slips });
   if (name === undefined || task.data === undefined) {
-    throw new UserError(name === undefined ? 'no task is set' : 'task.name=jsonl needs task.data', {
-      hint: 'Set task.data to a JSON Lines file of problems, or task.name=arithmetic.',
+    throw new UserError(name === undefined ? 'no task is set' : `task.name=${name} needs task.data`, {
+      hint: 'Set task.data to a file of problems (JSON Lines, a JSON array or Parquet), or task.name=arithmetic.',
     });
   }
-  return jsonlTask({ ...task, data: task.data });
+  const files = { ...task, data: task.data };
+  if (name === 'chess') return chessTask(files);
+  if (name === 'bbq') return bbqTask(files);
+  if (name === 'halueval') return haluevalTask(files);
+  return name === 'countdown' ? countdownTask(files) : jsonlTask(files);
+}
+
+/** The tasks of a mixture, with the settings of all but what each has of its own. */
+async function makeMix({ mix = [], ...common }: Config['task'], seed: number): Promise<Task & Disposable> {
+  const owned: Partial<Disposable>[] = [];
+  const dispose = () => {
+    for (const task of owned) task[Symbol.dispose]?.();
+  };
+  try {
+    const parts: { task: Task; share: number }[] = [];
+    for (const { share, ...own } of mix) {
+      const task = await makeTask({ task: { ...common, ...own }, seed });
+      owned.push(task);
+      parts.push({ task: { ...task, stop: common.stop ?? task.stop }, share });
+    }
+    return { ...mixedTask(parts), [Symbol.dispose]: dispose };
+  } catch (error) {
+    dispose();
+    throw error;
+  }
 }
 
 /** Metrics are named after rewards. */

@@ -81,7 +81,7 @@ describe('a dataset', () => {
     ],
     ['gzip', gzipSync(lines(ROWS)), /: this is a gzip file; unpack it first \(gunzip\)/],
     ['a zip archive', Buffer.from('PK\x03\x04\n\n'), /:1: this is a zip archive/],
-    ['Parquet', Buffer.from('PAR1\x15\x04\n'), /:1: this is a Parquet file/],
+    ['Parquet', Buffer.from('PAR1\x15\x04\n'), /: not a readable Parquet file: /],
   ];
   it.each(refused)('of %s is refused with its line', async (_, content, message) => {
     const path = join(tempFolder(), 'train.jsonl');

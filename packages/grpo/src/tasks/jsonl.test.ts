@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scoreCompletions, totals } from '../rewards/score.js';
 import { type JsonlOptions, jsonlTask } from './jsonl.js';
@@ -112,7 +113,7 @@ describe('jsonlTask', () => {
     ],
     ['\n{"question": "a", "answer": ["1"]}\n', 2, 'answer must be text or a number, found ["1"]'],
     ['{"question": " ", "answer": "1"}\n', 1, 'question is empty'],
-    ['{"question": "a", "answer": "one"}\n', 1, 'answer must be a number, found "one"; task.grading=none'],
+    ['{"question": "a", "answer": "one"}\n', 1, 'answer must be a number, found "one"; task.grading=math'],
     [
       '{"question": "a", "answer": "2\\n#### 2 apples"}\n',
       1,
@@ -128,6 +129,49 @@ describe('jsonlTask', () => {
     );
     expect(error?.message).toContain(`${data}:${line}: `);
     expect(error?.message).toContain(message);
+  });
+
+  it('takes the answer from a box, or from the solution of a row without one, as MATH has it', async () => {
+    const solution = 'Twice three, so $\\boxed{1}$, no: the answer is $\\boxed{6}$.';
+    const data = file(
+      'math.jsonl',
+      lines(
+        { problem: 'a', solution, level: 'Level 1', type: 'Algebra' },
+        { problem: 'b', solution: 'By hand.', answer: '6' },
+        { problem: 'c', solution: 'It is 6.', answer: 'So $\\boxed{6}$.' },
+        { problem: 'd', solution, answer: null },
+      ),
+    );
+    const task = await load({ data, questionKey: 'problem' });
+    expect(task.train.map(({ demonstration }) => demonstration)).toEqual([
+      `${solution}</think> <answer>6</answer>`,
+      'By hand.</think> <answer>6</answer>',
+      'So $\\boxed{6}$.</think> <answer>6</answer>',
+      `${solution}</think> <answer>6</answer>`,
+    ]);
+    for (const { row } of task.train) expect(task.isCorrect!('</think> <answer>6</answer>', row)).toBe(true);
+    expect(task.isCorrect!('</think> <answer>1</answer>', task.train[0]!.row)).toBe(false);
+    const open = file('open-box.jsonl', lines({ question: 'a', answer: 'So $\\boxed{6$.' }));
+    await expect(load({ data: open })).rejects.toThrow(
+      ':1: answer is empty, or what stands after its last #### or in its last box',
+    );
+  });
+
+  it('reads Parquet and a JSON array, with the row in errors', async () => {
+    const parquet = fileURLToPath(
+      new URL('../../../../parity/fixtures/parquet/sums.parquet', import.meta.url),
+    );
+    const task = await load({ data: parquet });
+    expect(task.train).toHaveLength(40);
+    expect(task.train[1]!.demonstration).toBe(
+      '10 books and 16 books are 10+16 = 26 books.</think> <answer>26</answer>',
+    );
+    await expect(load({ data: parquet, answerKey: 'gold' })).rejects.toThrow(
+      `${parquet}:1: no key "gold"; the row has question, answer`,
+    );
+    const array = file('array.json', JSON.stringify([TOM, { question: 'a', answer: 'one' }], null, 1));
+    await expect(load({ data: array })).rejects.toThrow(`${array}:6: answer must be a number, found "one"`);
+    expect((await load({ data: file('one.json', JSON.stringify([TOM])) })).train).toHaveLength(1);
   });
 
   it('asks the question alone and rewards nothing without grading', async () => {

@@ -10,9 +10,40 @@ const MAX_BYTES = 2 ** 24;
 /** Where the question goes. */
 const SLOT = '{question}';
 
-const INSTRUCTIONS = `Solve the problem. Work it out step by step between <think> and </think>; then write the result, one number and nothing else, between <answer> and </answer>.
+const thinkAnswer = (task: string, result: string) =>
+  `${task} Work it out step by step between <think> and </think>; then write ${result}, between <answer> and </answer>.
 
 Problem: ${SLOT}`;
+
+/** What CS336's prompt of this name says, in other words and the same shape. */
+const R1_ZERO = `User asks Assistant a question, and Assistant answers it. Assistant first thinks it over and then tells User the answer. What it thinks stands in <think> </think> and the answer in <answer> </answer>, like this: <think> what it thinks </think> <answer> the answer </answer>.
+User: ${SLOT}`;
+
+const SOLUTION = '\n\nSolution: <think>';
+
+/** The built-in prompts, and what opens the completion below them in plain text. */
+const INSTRUCTIONS = {
+  number: [thinkAnswer('Solve the problem.', 'the result, one number and nothing else'), SOLUTION],
+  mathematics: [thinkAnswer('Solve the problem.', 'the result in LaTeX and nothing else'), SOLUTION],
+  expression: [
+    thinkAnswer(
+      'Solve the problem with +, -, *, / and parentheses.',
+      'the expression, such as (1 + 2) * 3, and nothing else',
+    ),
+    SOLUTION,
+  ],
+  r1_zero: [R1_ZERO, '\nAssistant: <think>'],
+  none: [SLOT, ''],
+} as const;
+
+export type Instructions = keyof typeof INSTRUCTIONS;
+
+/** What a user sets of the prompt. */
+export interface PromptSettings {
+  /** Path of the user's prompt, see {@link promptTemplate}. */
+  prompt?: string | undefined;
+  system?: string | undefined;
+}
 
 /** How a task asks its questions. */
 export interface PromptTemplate {
@@ -31,10 +62,17 @@ export function asPrompt(text: string, system: string | undefined): Prompt {
   return [...first, { role: 'user', content: text }];
 }
 
+/** A question with what is to be written below it. As plain text it ends where the completion begins; a chat template says so itself. */
+export const instructed = (
+  question: string,
+  instructions: string,
+  { system }: { system?: string | undefined },
+) => `${question}\n\n${instructions}${system === undefined ? '\n\n' : ''}`;
+
 /**
  * Prompts as {@link asPrompt} makes them. As plain text, the built-in instructions open `<think>`.
  *
- * @param instructions - the built-in ones: for think/answer, or none, which leaves the question alone
+ * @param instructions - the built-in ones, by what is asked for; none leaves the question alone
  * @param file - the user's prompt: UTF-8 text with `{question}` in it. Every byte of it counts: white space at its
  * end and a missing newline stay
  */
@@ -43,13 +81,13 @@ export function promptTemplate({
   file,
   system,
 }: {
-  instructions: 'think/answer' | 'none';
+  instructions: Instructions;
   file?: string | undefined;
   system?: string | undefined;
 }): PromptTemplate {
   const plain = system === undefined;
-  const thinkAnswer = plain ? `${INSTRUCTIONS}\n\nSolution: <think>` : INSTRUCTIONS;
-  const builtIn = instructions === 'none' ? SLOT : thinkAnswer;
+  const [text, opened] = INSTRUCTIONS[instructions];
+  const builtIn = plain ? text + opened : text;
   const template = file === undefined ? builtIn : readPrompt(file);
   // Not String.replace, which would read $& and the like in a question.
   const fill = (question: string) => template.split(SLOT).join(question);

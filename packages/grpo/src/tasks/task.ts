@@ -18,6 +18,11 @@ export interface Task<Row = unknown> {
   rewards: Reward<Row>[];
   /** Whether a completion answers its row: the accuracy that evaluation reports. A task that cannot tell has none. */
   isCorrect?(completion: string, row: Row): boolean;
+  /**
+   * Where problems are of several tasks, told by `task` in their rows: how often each of these has its turn in training,
+   * relative to the others. All problems take their turns alike when missing.
+   */
+  shares?: Readonly<Record<string, number>>;
   /** Strings at which a completion ends; they stay in the completion. */
   stop: string[];
 }

@@ -1,4 +1,3 @@
-import { gradeNumeric } from '../rewards/numeric.js';
 import type { Reward } from '../rewards/reward.js';
 import { parseThinkAnswer } from '../rewards/think-answer.js';
 import type { Task } from './task.js';
@@ -10,33 +9,48 @@ const FORMAT_WEIGHT = 0.1;
 /** Where a completion in think/answer format ends. */
 export const THINK_ANSWER_STOP = '</answer>';
 
+/** How an answer was graded. */
+export interface AnswerGrade {
+  correct: boolean;
+  rule: string;
+  parts?: Readonly<Record<string, number>>;
+}
+
 /**
- * Rewards and accuracy of a task whose completions are `<think>…</think> <answer>number</answer>`.
+ * Rewards and accuracy of a task whose completions are `<think>…</think> <answer>…</answer>`.
  *
  * @param thinkOpened - whether prompts end in `<think>`
- * @param gold - the right number of a row
+ * @param grade - tells whether what stands in `<answer>` is right
  */
 export function thinkAnswerGrading<Row>(options: {
   thinkOpened: boolean;
-  gold: (row: Row) => string;
+  grade: (answer: string, row: Row) => AnswerGrade;
 }): Pick<Task<Row>, 'rewards' | 'isCorrect'> {
-  const isCorrect = (completion: string, row: Row): boolean => {
-    const { answer } = parseThinkAnswer(completion, options);
-    return answer !== null && gradeNumeric(answer, options.gold(row)).correct;
+  const grade = (completion: string, row: Row): AnswerGrade => {
+    const { answer, problem } = parseThinkAnswer(completion, options);
+    return answer === null ? { correct: false, rule: problem } : options.grade(answer, row);
   };
   const rewards: Reward<Row>[] = [
     {
       name: 'answer',
       weight: ANSWER_WEIGHT,
-      score: ({ completions, rows }) => completions.map((text, i) => Number(isCorrect(text, rows[i]!))),
+      score: ({ completions, rows }) =>
+        completions.map((text, i) => {
+          const { correct, rule, parts } = grade(text, rows[i]!);
+          return { value: Number(correct), rule, ...(parts && { parts }) };
+        }),
     },
     {
       name: 'format',
       weight: FORMAT_WEIGHT,
-      score: ({ completions }) => completions.map((text) => Number(parseThinkAnswer(text, options).format)),
+      score: ({ completions }) =>
+        completions.map((text) => {
+          const { format, problem } = parseThinkAnswer(text, options);
+          return { value: Number(format), rule: problem ?? 'all tags in place' };
+        }),
     },
   ];
-  return { rewards, isCorrect };
+  return { rewards, isCorrect: (completion, row) => grade(completion, row).correct };
 }
 
 /** A completion in think/answer format, as a demonstration. */

@@ -44,6 +44,11 @@ describe('a step record', () => {
       settings: { deep: { list: [1, null, 'x'] } },
     };
     record.rewards!.totals![1] = Number.NaN;
+    const B = record.completions!.lengths!.length;
+    const reward = record.rewards!.names![0]!;
+    record.rewards!.parts = [{ reward, part: 'format', values: new Float64Array(B).fill(Number.NaN) }];
+    record.rewards!.rules = record.rewards!.names!.map(() => new Array<string | null>(B).fill(null));
+    record.rewards!.rules[0]![1] = 'numbers equal';
     record.rewards!.fallbacks = [Number.NaN, Number.NEGATIVE_INFINITY];
     record.updates![0]!.loss = Number.POSITIVE_INFINITY;
     const folder = tempFolder();
@@ -154,6 +159,30 @@ describe('what does not fit is refused, and named', () => {
       { rewards: { names: ['x', 'y'], weights: [1] } },
       {},
       'rewards.weights has 1 values, rewards.names has 2',
+    ],
+    [
+      'parts',
+      { completions, rewards: { names: ['x'], parts: [{ reward: 'x', part: 'y' }] } },
+      { 'rewards.parts.0.values': f32(1) },
+      'rewards.parts.0.values has 1 values',
+    ],
+    [
+      'parts of another reward',
+      { completions, rewards: { names: ['x'], parts: [{ reward: 'z', part: 'y' }] } },
+      { 'rewards.parts.0.values': f32(1, 2) },
+      'rewards.parts names the reward z',
+    ],
+    [
+      'rules',
+      { completions, rewards: { names: ['x', 'y'], rules: [['a', null]] } },
+      {},
+      'rewards.rules has 1 values, rewards.names has 2',
+    ],
+    [
+      'rules of a reward',
+      { completions, rewards: { names: ['x'], rules: [['a']] } },
+      {},
+      'rewards.rules.0 has 1 values',
     ],
     ['providers', { completions, rewards: { providers: ['x'] } }, {}, 'rewards.providers has 1 values'],
     [

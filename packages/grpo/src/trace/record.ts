@@ -94,6 +94,10 @@ const rewardsSchema = z.object({
   weights: z.array(real).optional(),
   /** Reward after reward: `[K × B]`, NaN where there is no value. */
   values: doubles.optional(),
+  /** What a reward's values are made of, NaN where a completion has none of it: each `[B]`. */
+  parts: z.array(z.object({ reward: z.string(), part: z.string(), values: doubles })).optional(),
+  /** The rule that decided, reward by reward, completion by completion. `[K][B]` */
+  rules: z.array(z.array(z.string().nullable())).optional(),
   /** Weighted sums, NaN where a completion could not be scored. `[B]` */
   totals: doubles.optional(),
   /** What the functions were given: the text, or a list of messages. */

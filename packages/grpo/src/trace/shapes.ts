@@ -30,10 +30,13 @@ export function shapeProblem(record: StepRecord): string | undefined {
     list('rewards.totals', rewards?.totals),
     list('rewards.providers', rewards?.providers),
     list('rewards.replies', rewards?.replies),
+    ...(rewards?.parts ?? []).map(({ values }, i) => list(`rewards.parts.${i}.values`, values)),
+    ...(rewards?.rules ?? []).map((rules, i) => list(`rewards.rules.${i}`, rules)),
   ]);
   const [K, rewardRules] = agree([
     list('rewards.names', rewards?.names),
     list('rewards.weights', rewards?.weights),
+    list('rewards.rules', rewards?.rules),
   ]);
   const values: Rule = {
     name: 'rewards.values',
@@ -158,6 +161,8 @@ function strayIndex(
     if (completion !== undefined)
       return `updates.${i}.completions names completion ${completion} of ${B ?? 'none'}`;
   }
+  const stray = rewards?.parts?.find(({ reward }) => !(rewards.names ?? []).includes(reward));
+  if (stray) return `rewards.parts names the reward ${stray.reward}, which rewards.names does not have`;
   const failed = rewards?.failures?.find((failure) => isOutside(B)(failure.completion ?? 0));
   return failed && `rewards.failures names completion ${failed.completion} of ${B ?? 'none'}`;
 }

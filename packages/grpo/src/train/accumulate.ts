@@ -2,6 +2,7 @@ import { type Tensor, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import type { Share, UpdateSize } from '../objective/index.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
+import { KindGradients } from './kind-gradients.js';
 import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { Rollout } from './roll-out.js';
@@ -21,48 +22,73 @@ export interface UpdateBatch {
   betas_P: readonly number[];
   /** Kinds of these, where they are told apart. */
   kinds_P: readonly string[];
+  /** Measures how the gradients of these stand to each other. */
+  compareKinds?: boolean;
   /** The policy is still the one that sampled: its log-probs should be the sampler's. */
   compareSampler: boolean;
   /** Gets the ids that are scored, by completion. */
   scored: Map<number, ScoredIds>;
 }
 
+/** What the micro-batches of an update add up to, beside its gradients. */
+interface Accumulated {
+  loss: number;
+  /** What the loss was made of. */
+  trace: UpdateTrace;
+  tally: MetricTally;
+  /** Where kinds are compared, the gradients of each. */
+  kinds: KindGradients | undefined;
+}
+
 /**
  * Adds the gradients of one update's loss to the optimizer, micro-batch by micro-batch; after an error there are none.
  *
- * @param tally - of the step
- * @returns the loss, what it was made of, and what it tells of itself
+ * @returns what the update is made of; `kinds` is to be disposed
  */
 export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
-  tally: MetricTally,
   clock: Stopwatch,
-): Promise<{ loss: number; trace: UpdateTrace; metrics: Record<string, number> }> {
-  const { config, optimizer } = trainer;
-  const { trained } = batch.rollout;
+): Promise<Accumulated> {
+  const { config, optimizer, model } = trainer;
+  const { rollout, compareKinds, kinds_P } = batch;
   const update = updateSize(batch, config);
-  const trace = new UpdateTrace(batch.scored);
-  const own = new MetricTally();
-  const tokens = config.train.microBatchTokens;
-  let loss = 0;
+  const nothing = (): Accumulated => ({
+    loss: 0,
+    trace: new UpdateTrace(batch.scored),
+    tally: new MetricTally(),
+    kinds: compareKinds ? new KindGradients(optimizer) : undefined,
+  });
+  let sum = nothing();
+  const group = rollout.completions_B.length / rollout.prompts.length;
+  const kindOf = (b: number) => kinds_P[Math.floor(b / group)]!;
+  const add = (micro: MicroBatch) => {
+    sum.kinds?.begin(kindOf(micro.members[0]!));
+    sum.loss += tidy(() => backward(trainer, batch, micro, update, sum, clock));
+  };
+  const restart = () => {
+    optimizer.zeroGrad();
+    sum.kinds?.dispose();
+    sum = nothing();
+  };
   try {
-    trace.configured = await eachMicroBatch(
-      trainer.model.decoder,
-      trained,
-      batch.prompts,
-      tokens,
-      (micro) => {
-        optimizer.discard(); // what a backward pass that ran out of memory left
-        loss += tidy(() => backward(trainer, batch, micro, update, trace, [own, tally], clock));
-      },
-    );
+    const order = compareKinds ? byKind(batch) : batch.prompts;
+    const limits = { tokens: config.train.microBatchTokens, apart: compareKinds ? kindOf : undefined };
+    const micros = await eachMicroBatch(model.decoder, rollout.trained, order, limits, add, restart);
+    sum.trace.configured = micros;
   } catch (error) {
     // Or the update after this one would begin with half of its gradients.
     optimizer.zeroGrad();
+    sum.kinds?.dispose();
     throw error;
   }
-  return { loss, trace, metrics: own.values };
+  return sum;
+}
+
+/** The prompts, kind by kind. */
+function byKind({ prompts, kinds_P }: UpdateBatch): number[] {
+  const kinds = [...new Set(prompts.map((p) => kinds_P[p]!))];
+  return kinds.flatMap((kind) => prompts.filter((p) => kinds_P[p] === kind));
 }
 
 /** What the loss of the update is normalized by. */
@@ -85,8 +111,7 @@ function backward(
   { rollout, frozen, betas_P, kinds_P, compareSampler }: UpdateBatch,
   micro: MicroBatch,
   update: UpdateSize,
-  trace: UpdateTrace,
-  tallies: readonly MetricTally[],
+  { trace, tally }: Accumulated,
   clock: Stopwatch,
 ): number {
   const { stages, model, reference, config, optimizer, sampling, control } = trainer;
@@ -131,12 +156,9 @@ function backward(
     optimizer.accumulate();
   });
   const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);
-  // Nothing is counted before: when memory runs out up to here, the micro-batch is done again in halves.
-  for (const tally of tallies) {
-    tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
-    if (samplers_T && compareSampler && own_T) {
-      tally.compare(logprobs_T.detach().indexSelect(0, own_T), samplers_T.indexSelect(0, own_T));
-    }
+  tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
+  if (samplers_T && compareSampler && own_T) {
+    tally.compare(logprobs_T.detach().indexSelect(0, own_T), samplers_T.indexSelect(0, own_T));
   }
   trace.add(micro, scores, trail, optimizer.accumulated);
   return loss.item();

@@ -6,6 +6,7 @@ import type { Circumstances } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { packageVersion } from '../config/version.js';
 import { fingerprint } from '../formats/fingerprint.js';
+import { dataFiles } from '../tasks/data-files.js';
 
 /** How libtorch's account of its build names what results depend on. */
 const LIBRARIES = {
@@ -31,9 +32,12 @@ export function engineLibraries(): Partial<Record<keyof typeof LIBRARIES, string
  */
 export function circumstances(config: Config, device: string, modelDir: string | undefined): Circumstances {
   const { task, rewards, objective, lora } = config;
-  const modules = [...rewards.map(({ module }) => module), objective.module];
-  const read = [task.data, task.evalData, task.prompt, ...modules];
-  const files = read.filter((path) => path !== undefined && isFile(path)) as string[];
+  const modules = [...rewards.map(({ module, judge }) => module ?? judge?.prompt), objective.module];
+  const read = [task, ...(task.mix ?? [])].flatMap(({ data, evalData, prompt }) => [data, evalData, prompt]);
+  const isThere = (path?: string) =>
+    path !== undefined && statSync(path, { throwIfNoEntry: false }) !== undefined;
+  const data = read.flatMap((path) => (isThere(path) ? dataFiles(path!) : []));
+  const files = [...data, ...modules].filter((path) => path !== undefined && isFile(path)) as string[];
   return {
     versions: { grpo: packageVersion(), node: process.versions.node, libtorch: torchVersion() },
     engine: {
@@ -44,10 +48,9 @@ export function circumstances(config: Config, device: string, modelDir: string |
     },
     files: Object.fromEntries([
       ...files.map((path) => [path, fingerprint(path)]),
-      ...[...modelFiles(modelDir), ...modelFiles(lora.adapter)].map((path) => [
-        path,
-        fingerprint(path, { sample: true }),
-      ]),
+      ...[modelDir, lora.adapter, ...rewards.map(({ model }) => model)]
+        .flatMap(modelFiles)
+        .map((path) => [path, fingerprint(path, { sample: true })]),
     ]),
   };
 }

@@ -1,3 +1,4 @@
+import { groundsOf } from '../rewards/index.js';
 import type { Rollout } from './roll-out.js';
 import type { StepRow } from './run-folder.js';
 
@@ -22,6 +23,7 @@ export function completionRows(
     length: completion.ids.length,
     reward: rewards_B[b],
     rewards: Object.fromEntries(rewardTable.names.map((name, k) => [name, rewardTable.columns[k]![b]])),
+    ...groundsOf(rewardTable, b),
     ...learnt(b),
   }));
 }

@@ -37,6 +37,7 @@ export function groupsOf({ problems, prompts, completions_B, rewardTable, reward
       rewardTable: {
         ...rewardTable,
         columns: rewardTable.columns.map((column) => column.slice(from, to)),
+        ...(rewardTable.grounds && { grounds: rewardTable.grounds.map((column) => column.slice(from, to)) }),
         dropped: rewardTable.dropped.slice(from, to),
         failures: rewardTable.failures.filter(isOwn).map((failure) => moved(failure, -from)),
         ...(rewardTable.facts && { facts: factsOf(rewardTable.facts, (values) => values.slice(from, to)) }),
@@ -65,6 +66,11 @@ export function joined(groups: readonly Drawn[], like: RewardTable, gone: readon
     names,
     weights,
     columns: names.map((_, k) => Float64Array.from(tables.flatMap(({ columns }) => [...columns[k]!]))),
+    ...(tables.some(({ grounds }) => grounds) && {
+      grounds: names.map((_, k) =>
+        tables.flatMap(({ grounds, dropped }) => grounds?.[k] ?? Array.from(dropped, () => null)),
+      ),
+    }),
     dropped: Uint8Array.from(tables.flatMap(({ dropped }) => [...dropped])),
     failures: [
       ...tables.flatMap(({ failures }, p) => failures.map((failure) => moved(failure, p * size))),

@@ -22,12 +22,15 @@ export interface EvalCompletion extends EvalExample {
   length: number;
   /** By name; null where a reward has no opinion, or failed. */
   rewards: Record<string, number | null>;
+  /** What rewards are made of, and the rules that decided, by name of the reward; where rewards tell. */
+  reward_parts?: Record<string, Readonly<Record<string, number>>>;
+  reward_rules?: Record<string, string>;
 }
 
 /** A row of a file of them, under the names that `completions.jsonl` has. */
 export function evalCompletionRow(completion: EvalCompletion) {
   const { decoding, problem, index, prompt, completion: text, finishReason, ...rest } = completion;
-  const { length, correct, reward, rewards } = rest;
+  const { length, correct, reward, rewards, ...grounds } = rest;
   return {
     decoding,
     prompt: problem,
@@ -39,5 +42,6 @@ export function evalCompletionRow(completion: EvalCompletion) {
     correct,
     reward,
     rewards,
+    ...grounds,
   };
 }

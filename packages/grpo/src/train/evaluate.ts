@@ -1,7 +1,7 @@
 /** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
 import { UserError } from '../config/errors.js';
 import type { Model } from '../models/index.js';
-import { type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
+import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
 import { type Completion, type SamplingOptions, sample } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { type RenderedPrompt, renderPrompt } from '../text/render.js';
@@ -106,6 +106,7 @@ async function grade(
     {
       prompts: repeated.map(({ prompt }) => prompt),
       completions: groups.flat().map(({ text }) => text),
+      completionIds: groups.flat().map(({ ids }) => ids),
       rows: repeated.map(({ row }) => row),
     },
     { onError: 'drop' },
@@ -127,6 +128,7 @@ async function grade(
         correct: task.isCorrect ? task.isCorrect(text, problems[problem]!.row) : null,
         reward: numberOrNull(rewards_B[b]!),
         rewards: Object.fromEntries(names.map((name, r) => [name, numberOrNull(columns[r]![b]!)])),
+        ...groundsOf(table, b),
       };
     }),
   );

@@ -1,6 +1,6 @@
 /** Tiny runs, reduced to what they leave: two that differ did different things. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readsKey } from '../config/command-keys.js';
@@ -35,7 +35,22 @@ const lines = (all: readonly object[]) => all.map((row) => `${JSON.stringify(row
 const reward = (formula: string) =>
   `export default ({ completions }) => completions.map((text, i) => ${formula});\n`;
 
+/** Speaks UCI, and likes e2e4 everywhere. */
+const ENGINE = `#!${process.execPath}
+import { createInterface } from 'node:readline';
+const replies = { uci: 'uciok', isready: 'readyok', go: 'info multipv 1 score cp 9 pv e2e4\\nbestmove e2e4' };
+for await (const line of createInterface({ input: process.stdin })) {
+  const reply = replies[line.split(' ')[0]];
+  if (reply) console.log(reply);
+}
+`;
+
+const position = (ranks: string) => `{"text": "P: 4k3/8/8/8/8/8/${ranks}/4K3 w - - 0 1"}\n`;
+
 const FILES: Readonly<Record<string, string>> = {
+  'chess.jsonl': position('4P3') + position('3P4'),
+  'positions.jsonl': position('2P5') + position('1P6'),
+  'engine.mjs': ENGINE,
   'data.jsonl': lines(rows('say')),
   'other.jsonl': lines(rows('tell')),
   'held.jsonl': lines(rows('held')),
@@ -54,6 +69,7 @@ const FILES: Readonly<Record<string, string>> = {
 /** Writes what the runs read. */
 export function writeFiles(folder: string): void {
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  chmodSync(join(folder, 'engine.mjs'), 0o755);
 }
 
 const SMALL = [
@@ -74,7 +90,13 @@ const SMALL = [
 ];
 
 /** What a run does when a row of the table says nothing else. */
-export const TASKS: Readonly<Record<'jsonl' | 'arithmetic', readonly string[]>> = {
+export const TASKS: Readonly<Record<'jsonl' | 'arithmetic' | 'chess', readonly string[]>> = {
+  chess: [
+    `model=${MODELS.llama3}`,
+    'task.name=chess',
+    'task.data=chess.jsonl',
+    'task.evalData=positions.jsonl',
+  ],
   jsonl: [
     `model=${MODELS.llama3}`,
     'task.data=data.jsonl',

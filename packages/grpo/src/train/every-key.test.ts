@@ -28,6 +28,7 @@ const CORRECTED = ['correction.level=token'];
 const LORA = ['lora.rank=2'];
 const STOPS = ['task.stop=["e", "a", "t", "o", "1", " "]', 'rollout.maxNewTokens=12'];
 const SHORT = ['task.prompt=prompt.txt'];
+const MIXED = [`model=${MODELS.llama3}`, 'task.name=mix', 'task.evalSize=1'];
 const EXPERT = { command: 'expert', with: ['expert.threshold=-9'] } as const;
 
 const set = (key: string, value: string, more: Partial<Row> = {}): [string, Row] => [
@@ -49,11 +50,21 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   ['task.name', { task: 'none', from: TASKS.arithmetic, to: [...TASKS.jsonl, 'task.name=jsonl'] }],
   set('task.data', 'other.jsonl'),
   set('task.evalData', 'held2.jsonl'),
+  [
+    'task.mix',
+    {
+      task: 'none',
+      with: MIXED,
+      from: ['task.mix=[{name: arithmetic}, {name: jsonl, data: data.jsonl, prompt: prompt.txt}]'],
+      to: ['task.mix=[{name: arithmetic}, {name: jsonl, data: data.jsonl, prompt: prompt.txt, share: 3}]'],
+    },
+  ],
   set('task.evalSize', '7', { task: 'arithmetic', with: ['eval.limit=20'], from: ['task.evalSize=5'] }),
   set('task.grading', 'numeric', { with: SHORT }),
   set('task.prompt', 'prompt.txt'),
   set('task.system', 'Be brief.'),
   set('task.stop', '["e", "a", "t", "o"]', { with: ['rollout.maxNewTokens=12'] }),
+  ['task.engine', { task: 'chess', to: ['task.engine=engine.mjs'] }],
   set('task.slips', '0', { task: 'arithmetic', command: 'sft' }),
   set('task.questionKey', 'q2'),
   set('task.answerKey', 'a2', { command: 'sft', with: [...SHORT, 'task.grading=numeric'] }),
@@ -151,6 +162,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('optimizer.warmupSteps', '2'),
   set('train.steps', '1'),
   set('train.microBatchTokens', '12'),
+  set('train.kindGradients', '1', { with: ['kl.kindKey=kind'] }),
   set('eval.every', '1'),
   set('eval.samples', '2'),
   set('eval.k', '[2]', { with: [...SHORT, 'eval.samples=2', 'task.grading=numeric'] }),

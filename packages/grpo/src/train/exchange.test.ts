@@ -27,6 +27,9 @@ function groupOf(problem: Problem, rewards: readonly number[], failures: RewardF
       names: ['r'],
       weights: [1],
       columns: [values],
+      ...(rewards.some((reward) => reward > 1) && {
+        grounds: [rewards.map((reward) => ({ rule: `worth ${reward}` }))],
+      }),
       dropped: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
       failures,
     },
@@ -92,6 +95,10 @@ describe('refilling', () => {
     const { drawn, exchange } = await step.run();
     expect(rewardsOf(drawn)).toEqual([2, 3, 0, 1, 4, 5, 6, 7]);
     expect(rewardsOf(exchange!.own)).toEqual([1, 1, 0, 1, 1, 1, 1, 1]);
+    // Those without grounds have none in the table of them all.
+    expect(drawn.rewardTable.grounds).toEqual([
+      [2, 3, null, null, 4, 5, 6, 7].map((reward) => reward && { rule: `worth ${reward}` }),
+    ]);
     expect(step.asked.map(({ places }) => places)).toEqual([[4, 5, 6], [7, 8], [9]]);
     expect(step.progress.problems).toBe(4 + 6);
     expect(exchange).toMatchObject({ sampled: 10, refilled: 3, flat: [], tokens: 10 * 2 * (2 + 3) });

@@ -6,10 +6,10 @@ import { UserError } from '../config/errors.js';
 import { permutation, seedOf } from '../config/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
-import { DataOrder } from './data-order.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
 import { rolloutMetrics } from './metrics.js';
+import { orderOf } from './mixed-order.js';
 import { type Rollout, rollOut, tokensOf, withAdvantages } from './roll-out.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
@@ -33,7 +33,7 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
       hint: 'Set expert.threshold: completions with at least this reward are kept.',
     });
   }
-  const order = new DataOrder(task.train.length, config.seed);
+  const order = orderOf(task, config.seed);
   const trainer: Trainer = {
     ...session,
     // Nothing is learnt from a comparison: a group of equal rewards is as good as any.

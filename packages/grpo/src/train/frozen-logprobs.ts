@@ -68,7 +68,7 @@ async function scoreWith(
   const logprobs_B: Float32Array[] = [];
   const { trained } = rollout;
   const tokens = config.train.microBatchTokens;
-  await eachMicroBatch(model.decoder, trained, prompts, tokens, ({ groups, members }) => {
+  await eachMicroBatch(model.decoder, trained, prompts, { tokens }, ({ groups, members }) => {
     const values = clock.time(stage, () =>
       noGrad(() =>
         tidy(

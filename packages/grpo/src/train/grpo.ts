@@ -31,7 +31,7 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
   const stages = withLoss(session, own);
   // A run of an earlier version took the same number at each step.
   progress.problems ??= progress.step * config.rollout.prompts;
-  const supply = new Supply(task.train, config.seed, progress);
+  const supply = new Supply(task.train, config.seed, progress, task.shares);
   if (config.groups.replay > 0) session.replay = await openReplay(session);
   kindsOf(task.train, config.kl.kindKey); // a row without a kind is told of now, not when its turn comes
   const { control } = session;
@@ -75,7 +75,11 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
       folder.completions(completionRows(result.rollout, step + 1, learnt));
       const { failures } = result.rollout.rewardTable;
       if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
-      const metrics = metricsOf(result, step + 1, { tokens: progress.tokens, stepTokens });
+      const metrics = metricsOf(result, step + 1, {
+        tokens: progress.tokens,
+        stepTokens,
+        kindKey: config.kl.kindKey,
+      });
       for (const text of [refills.after(metrics), signal.after(metrics)])
         if (text !== undefined) watcher.note?.(text);
       const verdict = examination.wants(step + 1)

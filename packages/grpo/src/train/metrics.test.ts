@@ -28,7 +28,7 @@ function stepResult(changes: Partial<StepResult> = {}): StepResult {
   const rewards_B = Float64Array.of(1, 0, 2, Number.NaN);
   return {
     rollout: {
-      problems: [],
+      problems: [1, 2].map((i) => ({ prompt: '', row: { i } })),
       prompts: [],
       trained: { prompts: [], completions_B: [] },
       completions_B,
@@ -65,6 +65,8 @@ describe('the metrics of a step', () => {
       reward_std: 1,
       // Of the second group one reward is left: nothing to compare it with.
       frac_reward_zero_std: 0.5,
+      // Two of three rewards are above 0.5, in groups of two.
+      frac_reward_zero_std_expected: 5 / 9,
       'completions/mean_length': 3.75,
       'completions/min_length': 2,
       'completions/max_length': 6,

@@ -1,6 +1,9 @@
 import { statistics } from '../objective/index.js';
+import { partColumns } from '../rewards/index.js';
 import { type Drawn, groupsOf } from './drawn.js';
 import type { Exchange } from './exchange.js';
+import { expectedFlat, kindMetrics, signalMetrics } from './kind-metrics.js';
+import { kindsOf } from './kinds.js';
 import type { Rollout } from './roll-out.js';
 import type { StepResult } from './step.js';
 
@@ -11,16 +14,22 @@ export type MetricsRow = { step: number; step_tokens: number; [name: string]: nu
  * The metrics of a step.
  *
  * @param tokens - prompt and completion tokens of the run so far, and of this step
+ * @param kindKey - `kl.kindKey`
  */
 export function metricsOf(
   result: StepResult,
   step: number,
-  { tokens, stepTokens }: { tokens: number; stepTokens: number },
+  { tokens, stepTokens, kindKey }: { tokens: number; stepTokens: number; kindKey?: string | undefined },
 ): MetricsRow {
-  const { klPenalties_B } = result.rollout;
+  const { klPenalties_B, exchange, problems } = result.rollout;
+  const own = exchange?.own ?? result.rollout;
+  const kinds_P = kindsOf(own.problems, kindKey);
   return {
     step,
     ...rolloutMetrics(result.rollout),
+    frac_reward_zero_std_expected: expectedFlat(own, kinds_P),
+    ...kindMetrics(own, kinds_P),
+    ...signalMetrics(result.rollout, kindsOf(problems, kindKey)),
     ...(klPenalties_B && { kl_penalty: mean([...klPenalties_B]) }),
     loss: result.loss,
     ...policyLossOf(result),
@@ -61,6 +70,8 @@ export function rolloutMetrics(rollout: Rollout): Record<string, number> {
     row[`rewards/${name}/mean`] = m;
     row[`rewards/${name}/std`] = deviation;
   }
+  for (const { reward: name, part, values } of partColumns(rewardTable))
+    row[`rewards/${name}/${part}/mean`] = statistics(values).mean;
   return row;
 }
 

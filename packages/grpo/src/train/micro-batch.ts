@@ -29,28 +29,38 @@ export interface MicroBatch {
  * Does `work` for all completions of the chosen prompts, in micro-batches of at most `train.microBatchTokens` tokens,
  * or of fewer where memory is short.
  *
- * @param work - must leave nothing behind when it throws
- * @param tokens - `train.microBatchTokens`
+ * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together
+ * @param work - must leave nothing behind when it throws, unless `restart` clears that away
+ * @param restart - begins again, after memory ran out
  * @returns the number of micro-batches
  */
 export async function eachMicroBatch(
   decoder: Decoder,
   groups: Groups,
   chosen: readonly number[],
-  tokens: number,
+  limits: { tokens: number; apart?: ((b: number) => string) | undefined },
   work: (micro: MicroBatch) => void,
+  restart?: () => void,
 ): Promise<number> {
   const members = membersOf(groups, chosen);
+  const { tokens, apart } = limits;
   const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
   let micros = 0;
+  const again =
+    restart &&
+    (() => {
+      restart();
+      micros = 0;
+    });
   // Where memory is short nothing is larger than it is to be.
   const take = (from: number, budget: number) =>
-    microBatchAt(groups, members, from, budget, budget < tokens ? 1 : WHOLE);
-  await withinMemory(bound, members.length, take, async (micro) => {
+    microBatchAt(groups, members, from, budget, { slack: budget < tokens ? 1 : WHOLE, apart });
+  const run = async (micro: MicroBatch) => {
     work(micro);
     micros++;
     await setImmediate();
-  });
+  };
+  await withinMemory(bound, members.length, take, run, again);
   return micros;
 }
 
@@ -68,13 +78,14 @@ const WHOLE = 2;
  * that exceeds the budget with its prompt alone gets a micro-batch of its own.
  *
  * @param slack - a group of at most so many times the budget is not cut
+ * @param apart - members of which it differs are not in one micro-batch
  */
 export function microBatchAt(
   { prompts, completions_B }: Groups,
   members: readonly number[],
   from: number,
   budget: number,
-  slack = WHOLE,
+  { slack = WHOLE, apart = () => '' }: { slack?: number; apart?: ((b: number) => string) | undefined } = {},
 ): MicroBatch {
   const size = completions_B.length / prompts.length;
   const groupOf = (b: number) => Math.floor(b / size);
@@ -88,6 +99,7 @@ export function microBatchAt(
     const isKept = whole <= slack * budget;
     const least = isKept ? whole : prompt.length + lengthOf(rest[0]!);
     if (micro.count > 0 && micro.size + least > budget) break;
+    if (micro.count > 0 && apart(members[i]!) !== apart(micro.members[0]!)) break;
     const room = isKept ? whole : budget - micro.size;
     const taken = fitting(rest.map(lengthOf), room - prompt.length);
     const own = rest.slice(0, taken);

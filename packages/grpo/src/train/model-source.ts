@@ -1,25 +1,31 @@
 import { join } from 'node:path';
 import { UserError } from '../config/errors.js';
-import type { ResolvedConfig } from '../config/index.js';
+import { type ResolvedConfig, rewardName } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
 import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
-import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
 import { resolveDevice } from './device.js';
 
 /** The model that a run starts from: the configured one, or the tiny one in the run folder. */
 const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');
 
-/** A model of a hub by its commit, so that the run stays the same one, resumed too, when the branch moves on. */
-export function withPinnedModel(resolved: ResolvedConfig): ResolvedConfig {
+/** Models of a hub by their commits, so that the run stays the same one, resumed too, when a branch moves on. */
+export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {
   const { config, provenance } = resolved;
   const model = config.model === undefined ? undefined : pinModel(config.model);
-  if (model === undefined || model === config.model) return resolved;
+  const rewards = config.rewards.map((reward) =>
+    reward.model === undefined
+      ? reward
+      : { ...reward, model: pinModel(reward.model), name: rewardName(reward) },
+  );
+  const pinned = { ...resolved, config: { ...config, rewards } };
+  if (model === undefined || model === config.model) return pinned;
   return {
-    ...resolved,
-    config: { ...config, model },
+    ...pinned,
+    config: { ...pinned.config, model },
     provenance: { ...provenance, model: `${provenance.model} (${config.model})` },
   };
 }
@@ -55,10 +61,16 @@ export function openTrained(config: Config, checkpoint?: string): Model {
   return model;
 }
 
-/** Puts a tiny model for arithmetic, made of the seed, into the run folder: for runs without a configured model. */
-export async function makeArithmeticModel(config: Config): Promise<void> {
+/** Tasks for which a tiny model is made. Chess has long rows, and RookWorld is a GPT-2. */
+const TINY: Partial<Record<NonNullable<Config['task']['name']>, Partial<TinyModelSize>>> = {
+  arithmetic: {},
+  chess: { family: 'gpt2', layers: 3, intermediateSize: 512, maxLength: 384 },
+};
+
+/** Puts a tiny model for the task, made of the seed, into the run folder: for runs without a configured model. */
+export async function makeTinyModel(config: Config): Promise<void> {
   const dir = initialModel(config);
   sweepTemporary(dir);
-  await writeArithmeticModelFiles(dir);
+  await writeArithmeticModelFiles(dir, TINY[config.task.name!]);
   writeRandomWeights(dir, config.seed);
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { UserError } from '../config/errors.js';
 import { FormatError } from '../formats/format-error.js';
 import { readJsonLines } from '../formats/jsonl.js';
+import { judgedBy } from '../rewards/grounds.js';
 import { totals } from '../rewards/index.js';
 import type { Problem } from '../tasks/task.js';
 import type { StoredGroup } from './replay.js';
@@ -13,6 +14,13 @@ const numbers = z.array(z.number().nullable());
 const floats = numbers.transform((values) => Float32Array.from(values, (value) => value ?? Number.NaN));
 const doubles = numbers.transform((values) => Float64Array.from(values, (value) => value ?? Number.NaN));
 const place = z.number().int().nonnegative();
+
+const groundsSchema = z.object({
+  parts: z.record(z.string(), z.number()).exactOptional(),
+  rule: z.string().exactOptional(),
+  provider: z.string().exactOptional(),
+  reply: z.string().exactOptional(),
+});
 
 const rowSchema = z.object({
   step: place,
@@ -46,6 +54,7 @@ const rowSchema = z.object({
     names: z.array(z.string()),
     weights: z.array(z.number()),
     columns: z.array(doubles),
+    grounds: z.array(z.array(groundsSchema.nullable())).exactOptional(),
     dropped: z.array(z.number()).transform((values) => Uint8Array.from(values)),
   }),
   /** By the trainer, where it computed them. */
@@ -68,7 +77,7 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
           hint: 'Take the problems of your loop from task.train, or set groups.replay=0.',
         });
       }
-      const { names, weights, columns, dropped } = group.rewardTable;
+      const { columns, dropped, failures: _, facts: __, ...rest } = group.rewardTable;
       const row = {
         step,
         score,
@@ -79,7 +88,7 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
           logprobs: [...logprobs],
           sampledLogprobs: [...sampledLogprobs],
         })),
-        rewards: { names, weights, columns: columns.map((column) => [...column]), dropped: [...dropped] },
+        rewards: { ...rest, columns: columns.map((column) => [...column]), dropped: [...dropped] },
         oldLogprobs: old?.map((values) => [...values]),
       };
       return `${JSON.stringify(row)}\n`;
@@ -106,7 +115,8 @@ export async function readStore(path: string, problems: readonly Problem[]): Pro
         hint: 'The data has become shorter since. Resume with what it was, or with groups.replay=0.',
       });
     }
-    const rewardTable = { ...rewards, failures: [] };
+    const facts = judgedBy(rewards.grounds ?? []);
+    const rewardTable = { ...rewards, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
     const group = {
       problems: [own],
       prompts: [prompt],

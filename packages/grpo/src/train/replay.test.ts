@@ -13,6 +13,10 @@ function storedOf(step: number, score: number, old?: readonly Float32Array[]): S
     names: ['right', 'short'],
     weights: [1, 0.5],
     columns: [Float64Array.of(1, 0), Float64Array.of(Number.NaN, 0.1)],
+    grounds: [
+      [{ rule: 'equal', parts: { answer: 1, format: -0.5 } }, { rule: 'different' }],
+      [null, null],
+    ],
     dropped: Uint8Array.of(0, 0),
     failures: [],
   };

@@ -6,8 +6,9 @@ import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
+import { takeJudgeReports } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
-import { asLoaded, type LoadedTask, loadTask, promptsFingerprint } from '../tasks/index.js';
+import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import {
   type CheckpointFolder,
@@ -22,7 +23,8 @@ import { resolveDevice } from './device.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
 import type { MetricsRow } from './metrics.js';
-import { makeArithmeticModel, openTrained, withPinnedModel } from './model-source.js';
+import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
+import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
 import type { ReplayStore } from './replay.js';
 import { storeLines } from './replay-file.js';
@@ -91,7 +93,7 @@ export interface SessionOptions {
  * holds none
  */
 export async function openSession(given: ResolvedConfig, options: SessionOptions = {}): Promise<Session> {
-  const resolved = withPinnedModel(given);
+  const resolved = withPinnedModels(given);
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   const cleanups: (() => void)[] = [];
@@ -103,7 +105,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     return model;
   };
   try {
-    const task = options.task ? asLoaded(options.task) : await loadTask(config);
+    const task = options.task ? asLoaded(options.task) : await openTask(config);
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
@@ -119,7 +121,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     cleanups.push(() => folder.close());
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
     if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
-    if (!checkpoint && !configured) await makeArithmeticModel(config);
+    if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? own(openTrained(config, checkpoint?.dir));
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
@@ -185,6 +187,8 @@ export async function evaluateSession({
   watcher,
 }: Session): Promise<EvalResult> {
   const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed);
+  // Of these requests no step tells.
+  for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
   const { examples: _, completions, ...scores } = result;
   const { step } = progress;
   folder.evaluation(
@@ -233,7 +237,10 @@ export async function runSteps(
     const start = performance.now();
     const { metrics, seconds, stop } = await step(progress.step);
     stopped = stop;
-    const timings = timingsOf(metrics, (performance.now() - start) / 1000, seconds);
+    const took = (performance.now() - start) / 1000;
+    const judges = takeJudgeReports(session.task.rewards);
+    for (const text of judges.alarms) watcher.note?.(text);
+    const timings = timingsOf(metrics, took, seconds, judges.numbers);
     progress.step++;
     // All scopes of the step are closed: a count that grows is a leak.
     const { tensors, bytes } = memory();

@@ -4,7 +4,7 @@ import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
-import { eachMicroBatch } from './micro-batch.js';
+import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -71,23 +71,25 @@ export async function sftStep(
     prompts: examples.map(({ prompt }) => ({ ids: prompt })),
     completions_B: examples.map(({ completion }) => ({ ids: completion })),
   };
-  let loss = 0;
-  let entropy = 0;
+  let sum = { loss: 0, entropy: 0 };
   const { share, seed } = options.dropout ?? { share: 0, seed: 0 };
   using _dropout = model.decoder.lora?.dropping(share, seed);
   try {
     const all = [...examples.keys()];
-    await eachMicroBatch(model.decoder, groups, all, options.microBatchTokens, (micro) => {
-      optimizer.discard(); // what a backward pass that ran out of memory left
-      loss += tidy(() => {
+    const add = (micro: MicroBatch) =>
+      tidy(() => {
         const { logprobs_T, entropies_T } = scoreTokens(model.decoder, micro.groups, 1);
         const share = logprobs_T.sum().div(-tokens);
         share.backward();
         optimizer.accumulate();
-        entropy += entropies_T.sum().item() / tokens;
-        return share.item();
+        sum.loss += share.item();
+        sum.entropy += entropies_T.sum().item() / tokens;
       });
-    });
+    const restart = () => {
+      optimizer.zeroGrad();
+      sum = { loss: 0, entropy: 0 };
+    };
+    await eachMicroBatch(model.decoder, groups, all, { tokens: options.microBatchTokens }, add, restart);
   } catch (error) {
     // Or the next step would begin with half of this one's gradients.
     optimizer.zeroGrad();
@@ -99,5 +101,5 @@ export async function sftStep(
       hint: 'A smaller sft.learningRate usually helps',
     });
   }
-  return { loss, entropy, gradNorm, tokens };
+  return { ...sum, gradNorm, tokens };
 }

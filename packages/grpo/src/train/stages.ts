@@ -70,6 +70,7 @@ export const stages: Stages = {
     const batch = {
       prompts: rows.map(({ problem }) => problem.prompt),
       completions: rows.map(({ completion }) => completion.text),
+      completionIds: rows.map(({ completion }) => completion.ids),
       rows: rows.map(({ problem }) => problem.row),
     };
     return scoreCompletions(task.rewards, batch, { onError });

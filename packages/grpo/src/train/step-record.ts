@@ -1,6 +1,7 @@
 import { packageVersion } from '../config/version.js';
 import { isObject } from '../formats/json.js';
 import type { Model } from '../models/index.js';
+import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
 import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
@@ -73,6 +74,7 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
       weights: [...compared.weights],
       values: Float64Array.from(compared.columns.flatMap((column) => [...column])),
       totals: compared.totals,
+      ...groundsIn(rewardTable, compared.names.length),
       inputType: 'text',
       ...rewardTable.facts,
       failures: rewardTable.failures.map(({ reward, index, reason }) => ({
@@ -85,6 +87,23 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     updates,
     ...(result.probes && { probes: result.probes }),
     stages: Object.entries(result.seconds).map(([name, seconds]) => ({ name, seconds })),
+  };
+}
+
+/** Parts and rules; a penalty that was added to the rewards has none. */
+function groundsIn(
+  table: RewardTable,
+  rewards: number,
+): Pick<NonNullable<StepRecord['rewards']>, 'parts' | 'rules'> {
+  const { grounds } = table;
+  if (!grounds) return {};
+  const parts = partColumns(table);
+  const none = Array.from(table.dropped, () => null);
+  return {
+    ...(parts.length > 0 && { parts }),
+    ...(grounds.some((column) => column.some((own) => own?.rule !== undefined)) && {
+      rules: Array.from({ length: rewards }, (_, k) => grounds[k]?.map((own) => own?.rule ?? null) ?? none),
+    }),
   };
 }
 

@@ -63,7 +63,8 @@ export async function grpoStep(
   learningRate: number,
 ): Promise<StepResult> {
   const { control, movingReference, model } = trainer;
-  const { objective, optimizer, kl } = trainer.config;
+  const { objective, optimizer, kl, train } = trainer.config;
+  const every = train.kindGradients;
   const clock = new Stopwatch();
   const sampled = await rollOut(trainer, problems, step, clock);
   const frozen = await frozenLogprobs(trainer, sampled, clock);
@@ -75,6 +76,7 @@ export async function grpoStep(
   const tally = new MetricTally();
   const scored = new Map<number, ScoredIds>();
   const updates: UpdateRecord[] = [];
+  const ofKinds: Record<string, number> = {};
   let probes: Probes | undefined;
   const result = (): StepResult => ({
     rollout,
@@ -85,14 +87,22 @@ export async function grpoStep(
     learningRate,
     loss: mean(updates.map((update) => update.loss!)),
     gradNorm: mean(updates.map((update) => update.gradNorm!)),
-    metrics: { ...tally.values, ...control.metrics(step, kinds_P) },
+    metrics: { ...tally.values, ...control.metrics(step, kinds_P), ...ofKinds },
     seconds: clock.seconds,
   });
   for (let iteration = 0; iteration < objective.iterations; iteration++) {
     for (const prompts of minibatches(rollout, objective.minibatches)) {
       const compareSampler = updates.length === 0;
-      const batch = { rollout, frozen, prompts, betas_P, kinds_P, compareSampler, scored };
-      const { loss, trace, metrics } = await accumulateGradients(trainer, batch, tally, clock);
+      const compareKinds = compareSampler && every > 0 && step % every === 0;
+      const batch = { rollout, frozen, prompts, betas_P, kinds_P, compareSampler, compareKinds, scored };
+      const { loss, trace, tally: own, kinds } = await accumulateGradients(trainer, batch, clock);
+      tally.merge(own);
+      if (kinds)
+        Object.assign(
+          ofKinds,
+          clock.time('kinds', () => kinds.metrics()),
+        );
+      kinds?.dispose();
       if (trainer.probeScoring && updates.length === 0)
         probes = clock.time('probe', () => probesOf(trainer, rollout, trace));
       using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
@@ -110,7 +120,7 @@ export async function grpoStep(
         }),
       );
       if (!Number.isFinite(gradNorm)) throw new NotFiniteError(result(), step);
-      control.afterUpdate(metrics);
+      control.afterUpdate(own.values);
       movingReference?.afterUpdate(control.updates, model.decoder.trainable, trainer.optimizer);
     }
   }

@@ -1,10 +1,11 @@
 import type { Tensor } from '@grpo/torch';
 import type { LossMetrics, Share } from '../objective/index.js';
 
-/** Sums over the micro-batches of a step, and their means. */
+/** Sums over the micro-batches of an update or a step, and their means. */
 export class MetricTally {
   readonly #means = new Map<string, Share>();
-  readonly #bounds = new Map<string, number>();
+  readonly #least = new Map<string, number>();
+  readonly #most = new Map<string, number>();
   #gap = { tokens: 0, sum: 0, max: 0 };
 
   add({ means, least = {}, most = {} }: LossMetrics): void {
@@ -12,8 +13,20 @@ export class MetricTally {
       const own = this.#means.get(name) ?? { sum: 0, of: 0 };
       this.#means.set(name, { sum: own.sum + sum, of: own.of + of });
     }
-    for (const [name, value] of Object.entries(least)) this.#bound(name, value, Math.min);
-    for (const [name, value] of Object.entries(most)) this.#bound(name, value, Math.max);
+    bound(this.#least, least, Math.min);
+    bound(this.#most, most, Math.max);
+  }
+
+  /** Takes in another's sums. */
+  merge(other: MetricTally): void {
+    this.add({
+      means: Object.fromEntries(other.#means),
+      least: Object.fromEntries(other.#least),
+      most: Object.fromEntries(other.#most),
+    });
+    this.#gap.tokens += other.#gap.tokens;
+    this.#gap.sum += other.#gap.sum;
+    this.#gap.max = Math.max(this.#gap.max, other.#gap.max);
   }
 
   /** Takes in how far the trainer's log-probs are from the sampler's, for the same weights and tokens. */
@@ -27,7 +40,7 @@ export class MetricTally {
   /** By name; a mean of nothing is left out. */
   get values(): Record<string, number> {
     const means = [...this.#means].filter(([, { of }]) => of > 0);
-    const bounds = [...this.#bounds].filter(([, value]) => Number.isFinite(value));
+    const bounds = [...this.#least, ...this.#most].filter(([, value]) => Number.isFinite(value));
     return {
       ...Object.fromEntries(means.map(([name, { sum, of }]) => [name, sum / of])),
       ...Object.fromEntries(bounds),
@@ -37,8 +50,13 @@ export class MetricTally {
       }),
     };
   }
+}
 
-  #bound(name: string, value: number, choose: (a: number, b: number) => number): void {
-    this.#bounds.set(name, choose(this.#bounds.get(name) ?? value, value));
-  }
+function bound(
+  bounds: Map<string, number>,
+  values: Readonly<Record<string, number>>,
+  choose: (a: number, b: number) => number,
+) {
+  for (const [name, value] of Object.entries(values))
+    bounds.set(name, choose(bounds.get(name) ?? value, value));
 }

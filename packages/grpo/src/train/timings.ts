@@ -13,6 +13,8 @@ export type TimingsRow = {
   peak_rss_bytes: number;
   /** Seconds of a stage. */
   [stage: `seconds/${string}`]: number;
+  /** What a judge over HTTP did, by reward: requests, retries, latencies, who judged. */
+  [judge: `judge/${string}`]: number;
 };
 
 /**
@@ -20,11 +22,13 @@ export type TimingsRow = {
  *
  * @param seconds - of the whole step
  * @param stages - seconds of each stage
+ * @param judges - what judges over HTTP did
  */
 export function timingsOf(
   { step, step_tokens: tokens }: { step: number; step_tokens: number },
   seconds: number,
   stages: Readonly<Record<string, number>>,
+  judges: Readonly<Record<`judge/${string}`, number>> = {},
 ): TimingsRow {
   const row: TimingsRow = {
     step,
@@ -32,6 +36,7 @@ export function timingsOf(
     tokens_per_second: tokens / seconds,
     rss_bytes: process.memoryUsage.rss(),
     peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+    ...judges,
   };
   for (const [stage, time] of Object.entries(stages)) row[`seconds/${stage}`] = time;
   return row;

@@ -24,16 +24,18 @@ export function translate(flags: Flags, resolve: (layer: Layer) => ResolvedConfi
   refuseMissing(flags);
   const names = Object.keys(flags).filter((name) => Object.hasOwn(assignmentFlags, name));
   if (names.length === 0) return { layer: mergedLayer([]), notes: [] };
-  const direct = mergedLayer(names.map((name) => directLayer(name, flags[name])));
+  // The assignment's rows are graded as the assignment grades them.
+  const graded = flags['data-path'] === undefined ? [] : [setBy('data-path', 'task.grading', 'r1_zero')];
+  const direct = mergedLayer([...names.map((name) => directLayer(name, flags[name])), ...graded]);
   const sizes = sizeLayers(flags, resolve(direct).config);
   return { layer: mergedLayer([direct, sizes.layer]), notes: sizes.notes };
 }
 
-/** What the assignment expects and this run does otherwise. */
+/** What the assignment does otherwise than this run. */
 export function gradingNote({ task }: Config): string[] {
   return task.name === 'jsonl' && task.grading === 'numeric'
     ? [
-        'Answers are graded as numbers in <think>…</think> <answer>…</answer> (task.grading=numeric). The assignment’s r1_zero grader, which compares LaTeX, is not there yet.',
+        'Answers are graded as numbers (task.grading=numeric). The assignment’s grader is task.grading=r1_zero.',
       ]
     : [];
 }

@@ -2,7 +2,6 @@ import { setThreads } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
 import type { Config } from '../../config/schema.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
-import { loadTask } from '../../tasks/index.js';
 import type { Task } from '../../tasks/task.js';
 import {
   describeDevice,
@@ -11,10 +10,12 @@ import {
   evalCompletionRow,
   evaluate,
   openModel,
+  openTask,
   samplingOf,
 } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 import { evaluationTable, exampleLabel, fewProblems, formatDifference } from '../evaluation.js';
+import { wrongRules } from '../wrong-rules.js';
 
 /** `grpo eval`: accuracy, pass@k, rewards and lengths on a task's held-out problems, of one model or against another. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
@@ -24,7 +25,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     settings,
   });
   if (config.threads !== undefined) setThreads(config.threads);
-  using task = await loadTask(config);
+  using task = await openTask(config);
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
   const result = await evaluateModel(config, task);
   const against = flags.against as string | undefined;
@@ -79,7 +80,11 @@ function summary({ completions: _, ...rest }: EvalResult, compared?: Compared): 
 
 function report(result: EvalResult, config: Config, compared?: Compared): string {
   const decoded = { ...config.eval, maxNewTokens: config.rollout.maxNewTokens };
-  const parts = [evaluationTable(result, decoded)];
+  const rules = wrongRules(result.completions);
+  const parts = [
+    evaluationTable(result, decoded),
+    ...(rules.length > 0 ? [['Rules that decided over wrong answers:', ...rules].join('\n')] : []),
+  ];
   if (compared) {
     const lines = Object.entries(compared.difference).map(([decoding, one]) =>
       formatDifference(decoding, one),

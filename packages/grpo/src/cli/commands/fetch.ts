@@ -69,6 +69,6 @@ function fetchedText({ kind, name, revision }: FetchRequest, folder: string, fil
     return `Folder: ${folder}\nUse it as: model=${name}${revision === MAIN ? '' : `@${revision}`}`;
   }
   const paths = files.map((file) => join(folder, file));
-  const data = paths.find((path) => path.endsWith('.jsonl'));
+  const data = paths.find((path) => /\.(jsonl|parquet)$/.test(path));
   return [...paths, ...(data === undefined ? [] : [`Use it as: task.data=${data}`])].join('\n');
 }

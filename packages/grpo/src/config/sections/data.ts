@@ -1,30 +1,53 @@
 import { z } from 'zod';
 import { count, positive, probability } from './numbers.js';
 
+/** Tasks that have problems of their own, in the order of the help. */
+const SINGLE = ['arithmetic', 'jsonl', 'countdown', 'chess', 'bbq', 'halueval'] as const;
+const TASK_NAMES = [...SINGLE, 'mix'] as const;
+
+const part = z.strictObject({
+  name: z.enum(SINGLE).describe('Which task, as task.name'),
+  data: z.string().optional().describe('Its problems, as task.data'),
+  evalData: z.string().optional().describe('Its held-out problems, as task.evalData'),
+  prompt: z.string().optional().describe('Its prompt, as task.prompt'),
+  share: positive.default(1).describe('Its part of a batch, relative to those of the others'),
+});
+
 /** What is asked, and how answers are found. */
 export const taskSection = z.strictObject({
   name: z
-    .enum(['arithmetic', 'jsonl'])
+    .enum(TASK_NAMES)
     .optional()
-    .describe('Built-in problems (arithmetic) or your own (jsonl). jsonl when task.data is given'),
+    .describe(
+      'Built-in problems (arithmetic), your own (jsonl), the Countdown game (countdown), chess in rows of RookWorld (chess), fairness in rows of BBQ (bbq), hallucination in rows of HaluEval (halueval), or several of them (mix). jsonl when task.data is given',
+    ),
   data: z
     .string()
     .optional()
-    .describe('JSON Lines file of problems, one object a line with a question and, to be graded, an answer'),
+    .describe(
+      'File of problems, JSON Lines, a JSON array or Parquet: rows with a question and, to be graded, an answer. countdown: rows with nums and target. bbq and halueval take a folder of files too',
+    ),
   evalData: z
     .string()
     .optional()
     .describe(
-      'JSON Lines file of held-out problems. Without it, task.evalSize rows of task.data are held out',
+      'File of held-out problems, likewise. Without it, task.evalSize rows of task.data are held out',
+    ),
+  mix: z
+    .array(part)
+    .min(2)
+    .optional()
+    .describe(
+      'mix: the tasks, [{name, data, evalData, prompt, share}]; every batch has problems of each by its share, and kl.kindKey is task',
     ),
   evalSize: count
     .default(200)
     .describe('Problems held out for evaluation: more narrows its interval, less leaves more to train on'),
   grading: z
-    .enum(['numeric', 'none'])
+    .enum(['numeric', 'math', 'r1_zero', 'question_only', 'none'])
     .default('numeric')
     .describe(
-      'jsonl: numeric asks for think/answer and rewards the right number; none asks the question as it is and leaves rewarding to your rewards',
+      'jsonl: numeric asks for think/answer and rewards the right number, math any right answer, LaTeX included; r1_zero and question_only are the graders of CS336, with </think> <answer> or a box; none asks the question as it is and leaves rewarding to your rewards',
     ),
   prompt: z
     .string()
@@ -45,6 +68,13 @@ export const taskSection = z.strictObject({
     .describe(
       'arithmetic: share of the carries that its demonstrations forget: more makes SFT a worse teacher, 0 = none',
     ),
+  engine: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'chess: path or name of a UCI engine such as stockfish, which judges P completions. Without it their form and legality are scored, on another scale',
+    ),
   questionKey: z.string().min(1).default('question').describe('Field of a row that holds the question'),
   answerKey: z
     .string()
@@ -52,25 +82,3 @@ export const taskSection = z.strictObject({
     .default('answer')
     .describe('Field of a row that holds the answer; task.grading=none needs none'),
 });
-
-const reward = z.strictObject({
-  module: z.string().min(1).describe('TypeScript or JavaScript file whose default export scores completions'),
-  name: z.string().min(1).optional().describe('Name in the metrics. The file name when not given'),
-  weight: z
-    .number()
-    .default(1)
-    .describe('Factor in the weighted sum: 0 logs the reward without training on it'),
-  timeoutSeconds: positive
-    .optional()
-    .describe(
-      'Seconds that one batch may take, in a worker: more tolerates slow graders. No limit when not given',
-    ),
-});
-
-/** The user's own reward functions. */
-export const rewardsList = z
-  .array(reward)
-  .default([])
-  .describe(
-    'Your reward modules: [{module, name, weight, timeoutSeconds}], added to what task.grading rewards; needed with task.grading=none',
-  );

@@ -230,7 +230,7 @@ export const klSection = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Field of a row that tells the kind of a problem: each kind has its KL measured, and a weight of its own. One for all when not given',
+      'Field of a row that tells the kind of a problem: rewards, lengths, signal and KL are told by kind, and the KL of each has a weight of its own. One for all when not given',
     ),
   referenceEvery: count
     .default(0)

@@ -44,6 +44,11 @@ export const trainSection = z.strictObject({
     .describe(
       'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
     ),
+  kindGradients: count
+    .default(0)
+    .describe(
+      'Steps between measurements of how the gradients of the kinds of problems (kl.kindKey) stand to each other, as grad_cosine and grad_norm/KIND: costs a copy of the gradient a kind less one, no pass. 0 = never',
+    ),
 });
 
 /** Supervised fine-tuning on demonstrations. */

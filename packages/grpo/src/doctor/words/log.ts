@@ -18,10 +18,14 @@ export const logWords: Record<string, Words> = {
   'B21.log': (of) =>
     `In ${of('wrong')} of ${of('entries')} entries the reward is not the weighted sum of its parts.`,
   'B22.log': (of) => `Reward functions failed in ${of('withFailures')} of ${of('entries')} entries.`,
+  'B24.signal': (of, m) =>
+    `The problems of kind ${m.strong} pull with a mean |advantage| of ${of('most')}, those of ${m.weak} with ${of('least')}: the run learns the one and hardly the other.`,
   'B26.log': () =>
     'The total reward rises while the reward for the answer falls: the policy is paid for something else.',
   'B28.log': (of, m) => `${of('dead')} of ${of('rewards')} rewards never pay (${m.name}).`,
   'B29.log': (of) => `The reward is no number in ${of('broken')} of ${of('entries')} entries.`,
+  'B30.expected': (_, m) =>
+    `${percent(m.actual)} of the groups have equal rewards, and ${percent(m.expected)} would if all problems were equally hard: most are always or never solved.`,
   'B30.gradient': (of) =>
     `${of('moved')} of ${of('entries')} entries without any difference in reward have a gradient all the same.`,
   'B30.log': (of, m) =>
@@ -71,6 +75,8 @@ export const logWords: Record<string, Words> = {
     `In ${of('dead')} of ${of('entries')} entries rewards differ within groups and the gradient is 0 all the same.`,
   'B54.clipped': (of, m) =>
     `The gradient is clipped in ${percent(m.share)} of the steps (at ${of('clip')}): the step size is set by the clip.`,
+  'B54.conflict': (of) =>
+    `The gradients of two kinds of problems point against each other in ${of('inARow')} measurements in a row (cosine down to ${of('least')}): what one learns the other unlearns.`,
   'B54.entropy': (of) => `The entropy fell from ${of('first')} to ${of('last')} nats a token.`,
   'B54.gradient': (of) => `The gradient norm grows to ${of('worst')}, from a usual ${of('usual')}.`,
   'B54.rate': (of) => `The learning rate is 0 in all ${of('entries')} entries.`,

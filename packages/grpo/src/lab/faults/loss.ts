@@ -1,5 +1,5 @@
 /** The loss is not what is declared. */
-import { AdamW, type Tensor } from '@grpo/torch';
+import { AdamW, type Tensor, tensor, tidy } from '@grpo/torch';
 import { composedLoss, type LossInput, type LossSettings } from '../../objective/index.js';
 import { masking } from '../masking.js';
 import { type LossParts, lossWith, rightParts, tokenAdvantages } from '../plain-loss.js';
@@ -42,10 +42,15 @@ const normalizedBy = (divisor: (input: LossInput) => number): LabRun =>
 /** Loses the gradients of every second backward pass. */
 class Skipping extends AdamW {
   #passes = 0;
+  #kept = new Map<string, Float32Array>();
 
   override accumulate(): void {
-    if (this.#passes++ % 2 === 0) super.accumulate();
-    else this.discard();
+    if (this.#passes++ % 2 === 0) {
+      super.accumulate();
+      this.#kept = new Map([...this.gradients].map(([name, g]) => [name, Float32Array.from(g.toNumbers())]));
+    } else {
+      for (const [name, g] of this.gradients) tidy(() => g.copy_(tensor(this.#kept.get(name)!, g.shape)));
+    }
   }
 }
 

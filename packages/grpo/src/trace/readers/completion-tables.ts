@@ -2,11 +2,12 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { onFile } from '../../formats/file-error.js';
 import { FormatError } from '../../formats/format-error.js';
+import type { ParquetRow } from '../../formats/parquet.js';
 import type { StepRecord } from '../record.js';
 import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow } from './completed-row.js';
 import { numberOf } from './metric-row.js';
-import { type ParquetRow, readParquet } from './parquet.js';
+import { readParquet } from './parquet.js';
 import { PARQUET_MAGIC, type Place } from './place.js';
 import { BrokenParts, type Reading } from './reading.js';
 

@@ -171,7 +171,7 @@ describe('the table of grpo-dual', () => {
       'completions/clipped_ratio': 0.25,
       'clip_ratio/region_mean': 0.02,
       learning_rate: 3e-6,
-      grad_cosine_sim: Number.NaN,
+      grad_cosine: Number.NaN,
       provider_heuristic: 4,
     });
     expect(reading.broken).toMatchObject({ count: 1, first: [{ line: 3 }] });

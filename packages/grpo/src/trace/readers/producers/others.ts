@@ -51,6 +51,7 @@ export const grpoDual: Producer = {
     reward_f_std: 'rewards/fairness/std',
     reward_h_std: 'rewards/hallucination/std',
     clip_frac: 'clip_ratio/region_mean',
+    grad_cosine_sim: 'grad_cosine',
     lr: 'learning_rate',
   },
   derive(values) {

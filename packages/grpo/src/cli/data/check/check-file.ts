@@ -1,0 +1,85 @@
+import { EmptyFile, excerpt } from '../../../formats/format-error.js';
+import { streamRows } from '../../../formats/rows.js';
+import { type Finding, Findings } from './finding.js';
+import { type LengthSummary, Lengths, type Ruler } from './lengths.js';
+import { keyOf, type Overlap, RUN } from './overlap.js';
+import type { RowReader } from './row-reader.js';
+
+/** What a file holds. */
+export interface FileReport {
+  path: string;
+  rows: number;
+  findings: Finding[];
+  /** Of the prompts; null when no row has one. */
+  lengths: LengthSummary | null;
+}
+
+export interface CheckedWith {
+  reader: RowReader;
+  ruler: Ruler;
+}
+
+/** The questions of a file, with their lines; rows without one are left out. */
+export async function* questionsOf(
+  path: string,
+  { read }: RowReader,
+): AsyncGenerator<{ line: number; question: string }> {
+  for await (const { line, value } of streamRows(path)) {
+    const item = read(value);
+    if ('question' in item) yield { line, question: item.question };
+  }
+}
+
+/**
+ * Goes through a file once and holds a hash and a length a row.
+ *
+ * @param train - takes the questions in, where a held-out file comes after
+ * @param held - the training file that came before, and what the rows may share with it
+ */
+export async function checkFile(
+  path: string,
+  { reader, ruler }: CheckedWith,
+  { train, held }: { train?: Overlap | undefined; held?: { path: string; overlap: Overlap } | undefined },
+): Promise<FileReport> {
+  const findings = new Findings();
+  const lengths = new Lengths();
+  const seen = new Map<number, number>();
+  let rows = 0;
+  for await (const { line, value } of streamRows(path)) {
+    rows++;
+    const item = reader.read(value);
+    if (!('question' in item)) {
+      findings.add(item.kind, line, () => item.problem);
+      continue;
+    }
+    const { question } = item;
+    const shown = () => excerpt(question.trim());
+    const key = keyOf(question);
+    const before = seen.get(key);
+    if (before === undefined) seen.set(key, line);
+    else findings.add('duplicate', line, () => `as in line ${before}: ${shown()}`);
+    train?.train(line, question);
+    const shared = held?.overlap.of(question);
+    if (shared) {
+      const what = shared.kind === 'leaked' ? 'the same as' : `${RUN} words in a row are also in`;
+      findings.add(shared.kind, line, () => `${what} ${held!.path}:${shared.line}: ${shown()}`);
+    }
+    measure(line, question);
+  }
+  if (rows === 0) throw new EmptyFile(path, 'the file has no rows');
+  return { path, rows, findings: findings.all(), lengths: lengths.summary() };
+
+  function measure(line: number, question: string): void {
+    const length = ruler.measure(reader.template.render(question));
+    if (typeof length !== 'number') {
+      findings.add('no tokens', line, () => length.problem);
+      return;
+    }
+    lengths.add(line, length);
+    if (!ruler.window) return;
+    const { positions, completion } = ruler.window;
+    if (length + completion <= positions) return;
+    const sum = `${length} tokens and ${completion} of a completion are more than the model's ${positions}`;
+    findings.add('too long', line, () => sum);
+  }
+}

@@ -1,0 +1,46 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../config/errors.js';
+import { readJsonObject } from '../formats/json.js';
+import { ChatTemplate } from '../text/chat-template.js';
+import { Tokenizer } from '../text/tokenizer.js';
+import { type DecoderConfig, parseConfig } from './config.js';
+
+/** Everything in a Hugging Face folder but the weights. */
+export interface ModelFolder {
+  configFile: string;
+  /** `config.json` as it was read. */
+  configJson: Readonly<Record<string, unknown>>;
+  config: DecoderConfig;
+  tokenizer: Tokenizer;
+  template: ChatTemplate | undefined;
+}
+
+/**
+ * Reads what a model folder holds beside the weights.
+ *
+ * @throws UserError: an unknown `model_type`, an impossible configuration, a tokenizer with more ids than the embedding
+ * has rows. FileError: a missing file. FormatError: a broken one.
+ */
+export function readModelFolder(dir: string): ModelFolder {
+  const configFile = join(dir, 'config.json');
+  const configJson = readJsonObject(configFile, 'the model configuration');
+  const config = parseConfig(configJson, configFile);
+  const tokenizer = Tokenizer.load(dir);
+  if (tokenizer.vocabSize > config.vocabSize) {
+    throw new UserError(
+      `${dir}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the model's embedding only ${config.vocabSize} rows`,
+      { hint: 'the folder mixes files of two models, or tokens were added without resizing the embedding' },
+    );
+  }
+  return { configFile, configJson, config, tokenizer, template: ChatTemplate.load(dir) };
+}
+
+/** @throws UserError when the path of a model is that of a file */
+export function requireFolder(dir: string): void {
+  if (!statSync(dir).isDirectory()) {
+    throw new UserError(`${dir} is a file, not a model folder`, {
+      hint: 'model= takes the folder that holds config.json, *.safetensors and tokenizer.json',
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import type { JudgeCounts } from './statistics.js';
+
+/** Thresholds of seed 002, on so many completions or requests at least. */
+const MOST_FALLBACKS = 0.1;
+const SLOW_SECONDS = 3;
+const ENOUGH = 8;
+
+/** What is wrong with a judge, by kind, in words. */
+export type Alarms = Partial<Record<'fallback' | 'slow', string>>;
+
+/**
+ * Looks at what a judge did.
+ *
+ * @param reason - why the first provider was given up, where it was
+ */
+export function alarmsOf(counts: JudgeCounts, reason: string | undefined): Alarms {
+  const { completions, fallbacks, requests, latencyP50, latencyP95 } = counts;
+  const alarms: Alarms = {};
+  if (completions >= ENOUGH && fallbacks > MOST_FALLBACKS * completions) {
+    const share = ((100 * fallbacks) / completions).toFixed(0);
+    alarms.fallback =
+      `${fallbacks} of ${completions} completions (${share} %) were judged by a fallback, since ${reason}. ` +
+      'Judges have scales of their own: the rewards of these groups do not compare with those of others. Mend the first provider, or train with the other alone.';
+  }
+  if (requests >= ENOUGH && latencyP95 > SLOW_SECONDS) {
+    alarms.slow =
+      `of ${requests} requests half took at least ${latencyP50.toFixed(1)} s, and one in twenty at least ${latencyP95.toFixed(1)} s: ` +
+      'the steps wait for the judge. Give it more workers, a cache or a faster model.';
+  }
+  return alarms;
+}

@@ -1,0 +1,133 @@
+/** Providers in their order, which take over from one another by whole groups. */
+import { setMaxListeners } from 'node:events';
+import { Reason } from '../describe-error.js';
+import { cacheKey, type VerdictCache } from './cache.js';
+import type { Provider } from './provider.js';
+import type { JudgeStatistics } from './statistics.js';
+
+/** One thing to ask. */
+export interface Question<T> {
+  message: string;
+  /** What the cache knows it by, beside the message: task, prompt, response. */
+  about: readonly string[];
+  /** Reads the reply. @throws Reason when it is not in the form that was asked for */
+  read(reply: string): T;
+}
+
+/** What came of one question: why there is nothing, or what the reply says. */
+export type Answer<T> = { failure: string } | { failure: undefined; reply: string; value: T };
+
+/** What came of all questions about a group. */
+export interface Answers<T> {
+  /** Who gave all of these answers, and failed to give those that are missing. */
+  provider: string;
+  rule: string;
+  answers: Answer<T>[];
+}
+
+export class Panel {
+  readonly #open = new Set<AbortController>();
+  #closed = false;
+
+  constructor(
+    private readonly providers: readonly Provider[],
+    private readonly options: {
+      /** The judge's version: model, prompt and whatever else decides a verdict. */
+      version: string;
+      seed: number;
+      cache: VerdictCache | undefined;
+      statistics: JudgeStatistics;
+    },
+  ) {}
+
+  /**
+   * Asks everything about one group. The answers are of one provider: when one of them fails, the next provider is asked
+   * for all. With the last provider, those that fail are missing.
+   *
+   * @param completions - how many they are about
+   * @throws Reason when the judge is closed
+   */
+  async ask<T>(questions: readonly Question<T>[], completions: number): Promise<Answers<T>> {
+    const { statistics } = this.options;
+    const before: string[] = [];
+    for (const [place, provider] of this.providers.entries()) {
+      const isLast = place === this.providers.length - 1;
+      const answers = await this.#askOne(provider, questions, { isFirst: place === 0, isLast });
+      const failure = answers.find((answer) => answer.failure !== undefined)?.failure;
+      if (failure === undefined || isLast) {
+        const told = answers.map((answer) =>
+          answer.failure === undefined ? answer : { failure: [...before, answer.failure].join('; ') },
+        );
+        statistics.judgedBy(provider.name, place > 0, completions);
+        const rule = place > 0 ? 'judged by a fallback' : 'judged';
+        return { provider: provider.name, rule, answers: told };
+      }
+      statistics.reason ??= failure;
+      before.push(failure);
+    }
+    throw new RangeError('a judge needs a provider');
+  }
+
+  /** Takes back all requests; further ones fail. */
+  close(): void {
+    this.#closed = true;
+    for (const controller of this.#open) controller.abort(CLOSED);
+  }
+
+  async #askOne<T>(
+    provider: Provider,
+    questions: readonly Question<T>[],
+    { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
+  ): Promise<Answer<T>[]> {
+    if (this.#closed) throw CLOSED;
+    const controller = new AbortController();
+    // Each request of the group listens.
+    setMaxListeners(0, controller.signal);
+    this.#open.add(controller);
+    const answers = questions.map(async (question): Promise<Answer<T>> => {
+      try {
+        return await this.#answer(provider, question, isFirst, controller.signal);
+      } catch (error) {
+        if (!(error instanceof Reason)) throw error;
+        // The next provider is asked for all of them, so nobody waits for the rest.
+        if (!isLast) controller.abort(error);
+        return { failure: error.message };
+      }
+    });
+    try {
+      return await Promise.all(answers);
+    } finally {
+      controller.abort(CLOSED);
+      this.#open.delete(controller);
+    }
+  }
+
+  async #answer<T>(
+    provider: Provider,
+    { message, about, read }: Question<T>,
+    isFirst: boolean,
+    signal: AbortSignal,
+  ): Promise<Answer<T>> {
+    const { version, seed, statistics } = this.options;
+    // What a fallback says is not what the judge says, and is not kept.
+    const cache = isFirst ? this.options.cache : undefined;
+    const key = cacheKey([version, ...about, message]);
+    const known = cache?.get(key);
+    if (known !== undefined) {
+      statistics.cacheHits++;
+      return { failure: undefined, reply: known, value: read(known) };
+    }
+    const reply = await provider.ask(message, [seed, Number.parseInt(key.slice(0, 12), 16)], signal);
+    // By now the cache may be closed.
+    signal.throwIfAborted();
+    try {
+      const value = read(reply);
+      cache?.add(key, reply);
+      return { failure: undefined, reply, value };
+    } catch (error) {
+      throw error instanceof Reason ? new Reason(`${provider.name} ${error.message}`) : error;
+    }
+  }
+}
+
+const CLOSED = new Reason('the judge was closed', false);

@@ -1,0 +1,26 @@
+import { excerpt, printable } from '../formats/format-error.js';
+import { shown } from '../formats/json.js';
+import type { Row } from '../formats/rows.js';
+
+/** What is wrong with a row. */
+export class RowProblem extends Error {}
+
+/** @throws RowProblem unless the row has text under the key, and not only white space */
+export function textOf(row: Row, key: string): string {
+  const value = Object.hasOwn(row, key) ? row[key] : undefined;
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  if (value !== undefined) throw new RowProblem(`${key} must be text, found ${shown(value)}`);
+  const keys = Object.keys(row).slice(0, 12);
+  const found = keys.map((name) => printable(name, 40)).join(', ') || 'no keys';
+  throw new RowProblem(`no key ${excerpt(key)}; the row has ${found}`);
+}
+
+/** What `read` makes of a row, or the problem that it throws. */
+export function orProblem<Item>(read: () => Item): Item | { problem: string } {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RowProblem) return { problem: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+/** Problems from files: those to train on and those held out. */
+import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
+import { holdOut, sharedWith } from './hold-out.js';
+
+/** Where problems come from. */
+export interface ProblemFiles {
+  /** Path of the problems. */
+  data: string;
+  /** Path of the held-out problems; all of its rows are used, in order. */
+  evalData?: string | undefined;
+  /** Rows of `data` that are held out when there is no `evalData`. */
+  evalSize: number;
+}
+
+/**
+ * Reads both. Without `evalData`, `evalSize` items are held out: chosen at random, and the same ones in every run with
+ * this file and size. No question that is held out is trained on.
+ *
+ * @param question - equal for two items that ask the same
+ * @throws EmptyFile when nothing is left to train on; FormatError when both files ask the same
+ */
+export async function readSplit<Item>(
+  { data, evalData, evalSize }: ProblemFiles,
+  read: (path: string) => Promise<Item[]>,
+  question: (item: Item) => string,
+): Promise<{ train: Item[]; held: Item[] }> {
+  const items = await read(data);
+  if (evalData !== undefined) {
+    const held = await read(evalData);
+    requireDisjoint(data, items, evalData, held, question);
+    return { train: items, held };
+  }
+  const parts = holdOut(items, evalSize, question);
+  if (parts.train.length > 0) return parts;
+  const problem = `holding out ${evalSize} of ${items.length} rows leaves none to train on; lower task.evalSize`;
+  throw new EmptyFile(data, problem);
+}
+
+function requireDisjoint<Item>(
+  path: string,
+  train: readonly Item[],
+  evalPath: string,
+  held: readonly Item[],
+  question: (item: Item) => string,
+): void {
+  const shared = sharedWith(held, train, question);
+  if (shared.length === 0) return;
+  const first = excerpt(question(shared[0]!));
+  throw new FormatError(
+    evalPath,
+    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or evaluation would be on what was trained`,
+  );
+}
