@@ -115,7 +115,8 @@ GRPO_INLINE float maximumOf(Floats x) {
   return most;
 }
 
-// e^x to about one unit in the last place; 0 where it would be less than the smallest normal number.
+// e^x to about one unit in the last place; 0 where it would be less than the smallest normal number, and infinity where
+// it would be near the largest.
 GRPO_INLINE Floats expOf(Floats x) {
   const Floats in = x > 88.3f ? Floats{} + 88.3f : x < -87.3f ? Floats{} - 87.3f : x;
   // Added and taken away again, this leaves the nearest integer.
@@ -131,7 +132,7 @@ GRPO_INLINE Floats expOf(Floats x) {
   p = p * (r * r) + r + 1.f;
   const Floats power = (Floats)((((Ints)shifted - (Ints)(Floats{} + magic)) + 127) << 23);
   const Floats y = p * power;
-  return x < -87.3f ? Floats{} : x == x ? y : x;
+  return x < -87.3f ? Floats{} : x > 88.3f ? Floats{} + __builtin_inff() : x == x ? y : x;
 }
 
 }  // namespace grpo

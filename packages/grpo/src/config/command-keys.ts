@@ -9,6 +9,7 @@ export type ConfigCommand =
   | 'generate'
   | 'explain'
   | 'data check'
+  | 'reward check'
   | 'demo';
 
 const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads'];
@@ -79,6 +80,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ),
     'rollout.maxNewTokens',
   ],
+  'reward check': [...MODEL, 'task', '!task.stop', 'rewards', 'train.microBatchTokens'],
   demo: ['seed', 'device', 'threads', 'output'],
 };
 

@@ -88,7 +88,7 @@ export const rules: readonly Rule[] = [
     keys: ['model'],
     check: ({ model, task }, { command }) => {
       const needsNone =
-        /^(demo|data check)$/.test(command) ||
+        /^(demo|data check|reward check)$/.test(command) ||
         (/^(arithmetic|chess)$/.test(task.name ?? '') && /^(train|sft|expert)$/.test(command));
       return model === undefined && !needsNone
         ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME.'

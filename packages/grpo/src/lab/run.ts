@@ -6,6 +6,7 @@ import type { Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import { type CanaryProbe, probeCanaries } from '../train/canaries.js';
 import { Control } from '../train/control.js';
 import { metricsOf } from '../train/metrics.js';
 import { MovingReference } from '../train/moving-reference.js';
@@ -122,8 +123,8 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
   let tokens = 0;
-  const note = (result: StepResult, step: number) => {
-    records.push(stepRecordOf(trainer, result, step));
+  const note = (result: StepResult, step: number, canaries?: CanaryProbe) => {
+    records.push(stepRecordOf(trainer, result, step, canaries));
     const stepTokens = tokensOf(result.rollout);
     tokens += stepTokens;
     const { step: _, ...values } = metricsOf(result, step, { tokens, stepTokens });
@@ -131,11 +132,12 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   };
   for (let i = 0; i < steps; i++) {
     const problems = trainer.supply!.take(config.rollout.prompts);
+    const canaries = await probeCanaries(trainer, i);
     try {
-      note(await grpoStep(trainer, problems, i, learningRateAt(config.optimizer, i, steps)), i + 1);
+      note(await grpoStep(trainer, problems, i, learningRateAt(config.optimizer, i, steps)), i + 1, canaries);
     } catch (error) {
       if (!(error instanceof NotFiniteError)) throw error;
-      note(error.result, i + 1);
+      note(error.result, i + 1, canaries);
       break;
     }
   }

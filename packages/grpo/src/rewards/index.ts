@@ -10,7 +10,7 @@ export { type FairnessQuestion, fairnessReward } from './fairness/reward.js';
 export { type Grounds, groundsOf, partColumns } from './grounds.js';
 export { type HallucinationQuestion, hallucinationReward } from './hallucination/reward.js';
 export { type Judge, type JudgeOptions, judge } from './judge/judge.js';
-export { takeJudgeReports } from './judge/report.js';
+export { isJudge, takeJudgeReports } from './judge/report.js';
 export type { JudgeCounts } from './judge/statistics.js';
 export { type LoadedReward, loadReward, type RewardSurroundings } from './load.js';
 export type { AssignmentRule } from './math/assignment-equal.js';

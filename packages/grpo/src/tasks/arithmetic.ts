@@ -77,6 +77,8 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<A
       ...format,
       grade: (answer, row: ArithmeticRow) => gradeNumeric(answer, row.answer),
     }),
+    // Demonstrations have slips.
+    canaries: ({ row }) => ({ gold: thinkAnswer('', row.answer, format) }),
     stop: [THINK_ANSWER_STOP],
   };
 

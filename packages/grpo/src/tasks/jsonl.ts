@@ -32,7 +32,13 @@ export async function jsonlTask(options: JsonlOptions): Promise<Task<Row>> {
   const task = { name: 'jsonl', train: train.map(problem), eval: held.map(problem) };
   if (!grading) return { ...task, rewards: [], stop: [] };
   const { rewards, stop } = grading;
-  return { ...task, ...rewards(template, (row) => goldOf(row, options.answerKey)), stop: [...stop] };
+  const gold = (row: Row) => goldOf(row, options.answerKey);
+  return {
+    ...task,
+    ...rewards(template, gold),
+    canaries: ({ row }) => ({ gold: grading.demonstration('', gold(row), template) }),
+    stop: [...stop],
+  };
 }
 
 const gradingOf = ({ grading }: Pick<RowKeys, 'grading'>): Grading | undefined =>

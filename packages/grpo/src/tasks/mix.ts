@@ -45,6 +45,7 @@ export function mixedTask(parts: readonly { task: Task; share: number }[]): Task
       ),
     ),
     ...(all.every((task) => task.isCorrect) && { isCorrect }),
+    canaries: (problem) => tasks.get(problem.row.task)!.canaries?.(problem) ?? {},
     stop: first!.stop,
     shares: Object.fromEntries(parts.map(({ task, share }) => [task.name, share])),
   };

@@ -19,6 +19,11 @@ export interface Task<Row = unknown> {
   /** Whether a completion answers its row: the accuracy that evaluation reports. A task that cannot tell has none. */
   isCorrect?(completion: string, row: Row): boolean;
   /**
+   * What the checks of the rewards cannot make by themselves: a completion that answers the problem, where its
+   * demonstration does not, and one that gives all possible answers at once.
+   */
+  canaries?(problem: Problem<Row>): { gold?: string; options?: string };
+  /**
    * Where problems are of several tasks, told by `task` in their rows: how often each of these has its turn in training,
    * relative to the others. All problems take their turns alike when missing.
    */

@@ -30,12 +30,19 @@ export const probesSchema = z.object({
   canaries: z
     .array(
       z.object({
+        /** Such as those of {@link CANARY}. */
         kind: z.string(),
+        /** A reward, {@link TOTAL}, {@link PART} of it, or `isCorrect`: what the task says, 1 or 0. */
         reward: z.string(),
+        /** null where it has none. */
         value: real.nullable(),
-        /** Least and greatest value that is right. */
+        /** Least and greatest value that is right; without them nothing is known of it. */
         least: real.optional(),
         most: real.optional(),
+        /** Those of equal numbers are of one row of the data. */
+        row: z.number().int().optional(),
+        /** Where the value is not right: the reward that decided, and its rule. */
+        rule: z.string().optional(),
       }),
     )
     .optional(),

@@ -1,6 +1,7 @@
 import { UserError } from '../config/errors.js';
 import { type Decoder, loadAdapter } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
+import { probeCanaries } from './canaries.js';
 import { latestCheckpoint, replayPath } from './checkpoint.js';
 import { completionRows } from './completion-rows.js';
 import { Examination, type StepVerdict } from './examination.js';
@@ -15,8 +16,9 @@ import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';
 import { RefillWatch, SignalWatch } from './signal.js';
 import { type Stages, stages as standardStages } from './stages.js';
-import { grpoStep, NotFiniteError } from './step.js';
+import { grpoStep, NotFiniteError, type StepResult } from './step.js';
 import { stepRecordOf } from './step-record.js';
+import { Stopwatch } from './stopwatch.js';
 import { Supply } from './supply.js';
 import type { Trainer } from './trainer.js';
 
@@ -57,10 +59,16 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
       const problems = supply.take(config.rollout.prompts);
       const rate = learningRateAt(config.optimizer, step, config.train.steps);
       const probeScoring = examination.probes(step + 1);
+      const clock = new Stopwatch();
+      const canaries = examination.wants(step + 1)
+        ? await clock.timeAsync('canaries', () => probeCanaries(trainer, step))
+        : undefined;
+      for (const text of canaries?.news ?? []) watcher.note?.(text);
+      const recordOf = (done: StepResult) => stepRecordOf(trainer, done, step + 1, canaries);
       const result = await grpoStep({ ...trainer, probeScoring }, problems, step, rate).catch(
         (error: unknown) => {
           throw error instanceof NotFiniteError && examination.wants(step + 1)
-            ? diagnosed(error, examination.step(stepRecordOf(trainer, error.result, step + 1)))
+            ? diagnosed(error, examination.step(recordOf(error.result)))
             : error;
         },
       );
@@ -83,10 +91,10 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
       for (const text of [refills.after(metrics), signal.after(metrics)])
         if (text !== undefined) watcher.note?.(text);
       const verdict = examination.wants(step + 1)
-        ? examination.step(stepRecordOf(trainer, result, step + 1))
+        ? examination.step(recordOf(result))
         : undefined;
       for (const text of verdict?.news ?? []) watcher.note?.(text);
-      return { metrics, seconds: result.seconds, stop: verdict?.stop };
+      return { metrics, seconds: { ...(canaries && clock.seconds), ...result.seconds }, stop: verdict?.stop };
     });
   } finally {
     movingReference?.[Symbol.dispose]();

@@ -5,14 +5,24 @@ import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
 import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import type { CanaryProbe } from './canaries.js';
 import type { Rollout } from './roll-out.js';
 import { comparedRewards } from './roll-out.js';
 import type { StepResult } from './step.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 
-/** The record of a step, from what it computed. */
-export function stepRecordOf(trainer: Trainer, result: StepResult, step: number): StepRecord {
+/**
+ * The record of a step, from what it computed.
+ *
+ * @param canaries - what was measured of the rewards before it
+ */
+export function stepRecordOf(
+  trainer: Trainer,
+  result: StepResult,
+  step: number,
+  canaries?: CanaryProbe,
+): StepRecord {
   const { config, model, sampling, ownStages } = trainer;
   const { rollout, frozen, scored, updates } = result;
   const { completions_B, prompts, problems, rewardTable, advantages } = rollout;
@@ -85,7 +95,9 @@ export function stepRecordOf(trainer: Trainer, result: StepResult, step: number)
     },
     advantages: advantages.advantages,
     updates,
-    ...(result.probes && { probes: result.probes }),
+    ...((result.probes || canaries) && {
+      probes: { ...result.probes, ...(canaries && { canaries: canaries.canaries }) },
+    }),
     stages: Object.entries(result.seconds).map(([name, seconds]) => ({ name, seconds })),
   };
 }

@@ -44,6 +44,11 @@ export const trainSection = z.strictObject({
     .describe(
       'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
     ),
+  canaries: count
+    .default(100)
+    .describe(
+      'Steps between checks, the first before step 1, that the rewards pay right answers more than blanks, copied prompts, all options at once and answers of other rows: costs one scoring of some 70 completions, judges not asked. 0 = never',
+    ),
   kindGradients: count
     .default(0)
     .describe(

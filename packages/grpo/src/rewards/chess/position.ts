@@ -50,6 +50,11 @@ export class Position {
     return this.chess.move(names[choose(names.length)]!).lan;
   }
 
+  /** All legal moves, in UCI. */
+  get moves(): string[] {
+    return this.chess.moves({ verbose: true }).map(({ lan }) => lan);
+  }
+
   isLegal(move: string): boolean {
     return this.after(move) !== undefined;
   }

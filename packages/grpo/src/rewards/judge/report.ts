@@ -24,6 +24,9 @@ export function carryReport<F extends RewardFunction<never>>(from: RewardFunctio
   return take ? withReport(to, take) : to;
 }
 
+/** Whether a reward asks a server. */
+export const isJudge = ({ score }: Pick<Reward, 'score'>): boolean => reportOf(score) !== undefined;
+
 const reportOf = (score: object) => (score as { [REPORT]?: () => JudgeReport })[REPORT];
 
 /** The reports of the judges among the rewards: `judge/<reward>/latency_p95`. */

@@ -13,6 +13,7 @@ import { each } from '../../rewards/each.js';
 import { keysOf } from '../jsonl-row.js';
 import { type ProblemFiles, readSplit } from '../split.js';
 import type { Problem, Task } from '../task.js';
+import { everyMove } from './canaries.js';
 
 /** A row of the file, split. */
 export interface ChessRow extends SplitRow {
@@ -46,6 +47,7 @@ export async function chessTask(options: ChessOptions): Promise<Task<ChessRow> &
       },
     ],
     isCorrect: isCorrectChess,
+    canaries: ({ row }) => everyMove(row),
     stop: [],
     [Symbol.dispose]: () => engine?.[Symbol.dispose](),
   };

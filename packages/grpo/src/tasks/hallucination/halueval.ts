@@ -9,7 +9,7 @@ import { instructed, promptTemplate } from '../prompt.js';
 import { orProblem } from '../row-fields.js';
 import type { ProblemFiles } from '../split.js';
 import type { Problem, Task } from '../task.js';
-import { demonstration, instructionsFor, questionText } from './prompt.js';
+import { bothAnswers, demonstration, instructionsFor, questionText } from './prompt.js';
 import { hallucinationQuestion, haluevalRow } from './row.js';
 
 export interface HaluevalOptions extends ProblemFiles {
@@ -49,6 +49,7 @@ export async function haluevalTask(options: HaluevalOptions): Promise<Task<Row>>
         score: each((completion, row: Row) => hallucinationReward(completion, hallucinationQuestion(row))),
       },
     ],
+    canaries: ({ row }) => ({ options: bothAnswers(hallucinationQuestion(row)) }),
     isCorrect: (completion, row) => isTruthful(completion, hallucinationQuestion(row)),
     stop: [],
   };

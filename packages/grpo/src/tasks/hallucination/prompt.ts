@@ -44,6 +44,13 @@ export function demonstration(question: HallucinationQuestion): string {
   return `Answer: ${right.trim()}\nEvidence: "${firstWords(nearestSentence(source, right))}"`;
 }
 
+/** The hallucinated answer and the right one together. */
+export function bothAnswers(question: HallucinationQuestion): string {
+  if (question.kind === 'general') return 'Answer: yes and no\nEvidence: none';
+  const { right, hallucinated, source } = question;
+  return `Answer: ${hallucinated.trim()} ${right.trim()}\nEvidence: "${firstWords(nearestSentence(source, right))}"`;
+}
+
 /** The sentence of a text that shares most words with an answer. */
 function nearestSentence(text: string, answer: string): string {
   const asked = new Set(contentWords(wordsOf(answer)));

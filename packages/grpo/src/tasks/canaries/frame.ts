@@ -1,0 +1,25 @@
+import { lastBoxed } from '../../rewards/math/boxed.js';
+
+/** An answer where graders look for it, and the same completion with other text in its place. */
+export interface Framed {
+  answer: string;
+  replaced(text: string): string;
+}
+
+/** `<answer>…</answer>`, or a line `Answer: …`. */
+const FRAMES = [/(?<=<answer>)[\s\S]*?(?=<\/answer>)/, /(?<=^Answer:[ \t]*)\S.*$/m];
+
+/** Finds the answer in a completion; undefined where it stands in no frame. */
+export function framed(completion: string): Framed | undefined {
+  for (const frame of FRAMES) {
+    const found = frame.exec(completion);
+    if (found) return at(completion, found[0], found.index);
+  }
+  const boxed = lastBoxed(completion);
+  return boxed ? at(completion, boxed, completion.lastIndexOf(boxed)) : undefined;
+}
+
+const at = (completion: string, answer: string, start: number): Framed => ({
+  answer: answer.trim(),
+  replaced: (text) => completion.slice(0, start) + text + completion.slice(start + answer.length),
+});
