@@ -19,12 +19,14 @@ const WITHOUT_ENGINE = [
   'tasks/',
   'cli/main.ts',
   'cli/commands/data.ts',
+  'cli/commands/reward.ts',
   'cli/commands/diff.ts',
   'cli/commands/env.ts',
   'cli/commands/explain.ts',
   'cli/commands/fetch.ts',
   'cli/commands/setup.ts',
   'cli/data/',
+  'cli/reward/',
 ];
 
 const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,7 @@
 // Operators of our own, beside libtorch's in the dispatcher.
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "decode.h"
 #include "linear.h"
 #include "napi.h"
 
@@ -12,6 +13,10 @@ void registerOperators() {
   static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);
   registerLinear(library);
   registerTokenScores(library);
+  registerDecodeAttention(library);
+  registerDecodeFused(library);
+  registerDrawTokens(library);
+  registerSegmentAttention(library);
 }
 
 }  // namespace grpo

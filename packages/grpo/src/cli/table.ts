@@ -1,6 +1,7 @@
 import { moreFlags } from './assignment/flags.js';
 import type { Command, CommandInfo, Flag, Run } from './command.js';
 import { dataInfos, dataModules } from './commands/data.js';
+import { rewardInfos, rewardModules } from './commands/reward.js';
 
 const json: Flag = {
   type: 'boolean',
@@ -153,6 +154,7 @@ export const commandInfos = [
     operands: true,
   },
   ...dataInfos,
+  ...rewardInfos,
   {
     name: 'doctor',
     summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
@@ -206,6 +208,7 @@ const modules: Record<Name, () => Promise<{ run: Run }>> = {
   setup: () => import('./commands/setup.js'),
   fetch: () => import('./commands/fetch.js'),
   ...dataModules,
+  ...rewardModules,
   doctor: () => import('./commands/doctor.js'),
   env: () => import('./commands/env.js'),
   merge: () => import('./commands/merge.js'),

@@ -24,6 +24,7 @@ describe('without libtorch', () => {
     'explain dapo',
     'diff dapo grpo-dual',
     'data countdown c.jsonl',
+    'reward check arithmetic',
   ])('grpo %s works', async (line) => {
     expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
   });

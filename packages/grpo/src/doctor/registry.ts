@@ -1,5 +1,6 @@
 import type { Check } from './check.js';
 import { advantageChecks } from './checks/advantage.js';
+import { canaryChecks } from './checks/canaries.js';
 import { endChecks } from './checks/end.js';
 import { formatChecks } from './checks/format.js';
 import { generationChecks } from './checks/generation.js';
@@ -46,6 +47,7 @@ export const registry: readonly Check[] = [
   ...logprobChecks,
   ...rewardChecks,
   ...rewardOrderChecks,
+  ...canaryChecks,
   ...gradingChecks,
   ...advantageChecks,
   ...lossChecks,

@@ -202,10 +202,11 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
         const difference = { mean: gap, max: gap, tokens: 50 };
         return { ...setting, policy: difference, sampler: { ...difference } };
       }),
-      canaries: [
-        { kind: 'right', reward: 'right', value: 1, least: 1 },
-        { kind: 'empty', reward: 'right', value: 0, most: 0 },
-      ],
+      canaries: [0, 1, 2, 3].flatMap((row) => [
+        { kind: 'gold', reward: 'total', row, value: 1.1, least: 0.2 },
+        { kind: 'empty', reward: 'total', row, value: 0, most: 1 },
+        { kind: 'gold of another row', reward: 'total', row, value: 0.1, most: 1 },
+      ]),
       accumulation: { cosine: 1, normRatio: 1 },
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
       referenceChecksum: 'abc',

@@ -40,7 +40,7 @@ const STANDARD = {
 /** Problems such as `dabc`, whose answer is `abcd.`, asked in a conversation. */
 export function lettersTask(options: LettersOptions = {}): Task<LettersRow> {
   const { lengths = [2, 5, 3, 6, 4, 8], system, stop, rewards = STANDARD, count = 240 } = options;
-  return defineTask<LettersRow>({
+  const task = defineTask<LettersRow>({
     name: 'letters',
     rows: [...rows(count, lengths)],
     prompt: ({ question }) => [
@@ -53,6 +53,8 @@ export function lettersTask(options: LettersOptions = {}): Task<LettersRow> {
     ...(stop && { stop }),
     evalSize: 1,
   });
+  const reversed = (answer: string) => `${[...answer.slice(0, -1)].reverse().join('')}.`;
+  return { ...task, canaries: ({ row: { answer } }) => ({ options: `${reversed(answer)} ${answer} h.` }) };
 }
 
 function* rows(count: number, lengths: readonly number[]): Generator<LettersRow> {

@@ -15,6 +15,7 @@ import {
   tidy,
 } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
+import { type AttendStep, decodeStep, type StepLayer } from './decode-step.js';
 import type { Adapter, Lora } from './lora.js';
 import { type LayerNames, namesOf } from './parameters.js';
 import { Rope, rotate } from './rope.js';
@@ -131,6 +132,36 @@ export class Decoder {
     return this.#norm(x, this.#finalNorm);
   }
 
+  /** Whether there are operators of our own for a decode step: `decode` is for such decoders only. */
+  get fuses(): boolean {
+    return this.device === 'cpu' && (this.dtype === 'float32' || this.dtype === 'bfloat16');
+  }
+
+  /** Hidden states of one new token a row, without gradients: what `hidden` computes, in fewer passes. */
+  decode({ ids_N, positions_N }: PackedTokens, attend: AttendStep): Tensor {
+    const rotation = this.#rope?.at(positions_N);
+    const layers = this.#layers.map((layer): StepLayer => {
+      const { queryNorm, keyNorm } = layer;
+      return {
+        ...layer,
+        turning: { rotation, queryNorm: queryNorm?.weight ?? null, keyNorm: keyNorm?.weight ?? null },
+        qkv: (x) => this.#projections(layer, x),
+        output: (x) => apply(layer.output, x),
+        gateUp: (x) => this.#gateUp(layer, x),
+        down: (x) => apply(layer.down, x),
+      };
+    });
+    const places = this.#positions ? embedding(this.#positions, positions_N) : null;
+    return decodeStep(
+      this.config,
+      layers,
+      this.#finalNorm,
+      embedding(this.#embedding, ids_N),
+      places,
+      attend,
+    );
+  }
+
   /** The vocabulary projection: `[vocabSize, hiddenSize]`. */
   get head(): Tensor {
     return this.#head;
@@ -214,19 +245,21 @@ export class Decoder {
     this.dispose();
   }
 
-  /** Queries `[N, heads, headDim]`, keys and values `[N, kvHeads, headDim]`. */
-  #project(layer: Layer, x: Tensor): [Tensor, Tensor, Tensor] {
-    const { heads, kvHeads, headDim, normEps } = this.config;
+  /** Queries `[N, heads × headDim]`, keys and values `[N, kvHeads × headDim]`. */
+  #projections({ qkv }: Layer, x: Tensor): [Tensor, Tensor, Tensor] {
+    const { heads, kvHeads, headDim } = this.config;
     const widths = [heads * headDim, kvHeads * headDim, kvHeads * headDim];
     const parts =
-      layer.qkv.length === 1
-        ? apply(layer.qkv[0]!, x).splitWithSizes(widths, -1)
-        : layer.qkv.map((p) => apply(p, x));
-    const [q, k, v] = parts.map((part) => part.reshape([-1, part.size(-1) / headDim, headDim])) as [
-      Tensor,
-      Tensor,
-      Tensor,
-    ];
+      qkv.length === 1 ? apply(qkv[0]!, x).splitWithSizes(widths, -1) : qkv.map((p) => apply(p, x));
+    return parts as [Tensor, Tensor, Tensor];
+  }
+
+  /** Queries `[N, heads, headDim]`, keys and values `[N, kvHeads, headDim]`. */
+  #project(layer: Layer, x: Tensor): [Tensor, Tensor, Tensor] {
+    const { headDim, normEps } = this.config;
+    const [q, k, v] = this.#projections(layer, x).map((part) =>
+      part.reshape([-1, part.size(-1) / headDim, headDim]),
+    ) as [Tensor, Tensor, Tensor];
     if (!layer.queryNorm || !layer.keyNorm) return [q, k, v];
     return [
       rmsNorm(q, [headDim], layer.queryNorm.weight, normEps),
@@ -235,16 +268,20 @@ export class Decoder {
     ];
   }
 
+  /** What is activated and, in a gated layer, what that is multiplied with. */
+  #gateUp({ gateUp, gate, up }: Layer, x: Tensor): [Tensor, Tensor | null] {
+    if (gateUp)
+      return apply(gateUp, x).splitWithSizes(Array(2).fill(this.config.intermediateSize), -1) as [
+        Tensor,
+        Tensor,
+      ];
+    return gate ? [apply(gate, x), apply(up, x)] : [apply(up, x), null];
+  }
+
   #feedForward(layer: Layer, x: Tensor): Tensor {
-    if (layer.gateUp) {
-      const [gate, up] = apply(layer.gateUp, x).splitWithSizes(
-        Array(2).fill(this.config.intermediateSize),
-        -1,
-      );
-      return apply(layer.down, this.#activate(gate!).mul(up!));
-    }
-    const up = apply(layer.up, x);
-    return apply(layer.down, layer.gate ? this.#activate(apply(layer.gate, x)).mul(up) : this.#activate(up));
+    const [gate, up] = this.#gateUp(layer, x);
+    const activated = this.#activate(gate);
+    return apply(layer.down, up ? activated.mul(up) : activated);
   }
 
   #activate(x: Tensor): Tensor {

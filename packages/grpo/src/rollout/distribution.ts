@@ -1,4 +1,4 @@
-import { searchsorted, type Tensor, tensor } from '@grpo/torch';
+import { drawTokens, searchsorted, type Tensor, tensor } from '@grpo/torch';
 import type { SamplingOptions } from './completion.js';
 
 /** Tokens drawn for `n` rows, with their log-probabilities. */
@@ -18,20 +18,58 @@ const CANDIDATES = 1024;
  * distribution, because its logits are NaN or all are forbidden.
  *
  * @param logits - `[n, V]` float32, of the model
- * @param adjusted - `[n, V]`, the logits after penalties and forbidden tokens; the same tensor when there are none
+ * @param adjusted - `[n, V]`, the logits after penalties; the same tensor when there are none
  * @param uniforms - one number in [0, 1) a row; not read at temperature 0
+ * @param forbidden - bool `[V]`, tokens that are not drawn
  */
 export function draw(
   logits: Tensor,
   adjusted: Tensor,
   uniforms: readonly number[],
   options: SamplingOptions,
+  forbidden?: Tensor,
 ): Draw {
   if (logits.device.startsWith('mps')) {
     // Metal has no float64, and only numbers leave here.
     const near = logits.toDevice('cpu');
-    return draw(near, adjusted === logits ? near : adjusted.toDevice('cpu'), uniforms, options);
+    const changed = adjusted === logits ? near : adjusted.toDevice('cpu');
+    return draw(near, changed, uniforms, options, forbidden?.toDevice('cpu'));
   }
+  const { temperature } = options;
+  const plain = adjusted === logits && (temperature === 0 || !truncates(options));
+  if (plain && logits.device === 'cpu') return drawPlain(logits, uniforms, temperature, forbidden);
+  const allowed = forbidden ? adjusted.maskedFill(forbidden, Number.NEGATIVE_INFINITY) : adjusted;
+  return drawAdjusted(logits, allowed, uniforms, options);
+}
+
+const truncates = ({ topK, topP, minP }: SamplingOptions) => topK > 0 || topP < 1 || minP > 0;
+
+/** From the model's own distribution, in one operator. */
+function drawPlain(
+  logits: Tensor,
+  uniforms: readonly number[],
+  temperature: number,
+  forbidden: Tensor | undefined,
+): Draw {
+  // At temperature 0 none are given, and none are read.
+  const numbers = temperature === 0 ? Array<number>(logits.size(0)).fill(0) : uniforms;
+  const [tokens, logprobs, sampled] = drawTokens(logits, tensor(numbers, undefined, { dtype: 'float64' }), {
+    temperature,
+    forbidden: forbidden ?? null,
+  });
+  return {
+    tokens: tokens.toNumbers(),
+    logprobs: logprobs.toTypedArray() as Float32Array,
+    sampledLogprobs: sampled.toTypedArray() as Float32Array,
+  };
+}
+
+function drawAdjusted(
+  logits: Tensor,
+  adjusted: Tensor,
+  uniforms: readonly number[],
+  options: SamplingOptions,
+): Draw {
   const { temperature } = options;
   if (temperature === 0) {
     const tokens = adjusted.argmax(-1, true);

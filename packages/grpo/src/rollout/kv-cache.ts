@@ -1,12 +1,6 @@
 import { cat, type DType, full, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
-import type { Attend, DecoderConfig } from '../models/index.js';
-
-/** A prompt in the cache and how many rows continue it. */
-interface Shared {
-  /** In tokens. */
-  length: number;
-  count: number;
-}
+import type { Attend, Decoder, DecoderConfig, PackedTokens } from '../models/index.js';
+import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 
 /** Keys and values of a layer. */
 interface Layer {
@@ -20,16 +14,16 @@ interface Layer {
 const SPARSE = 0.75;
 
 /**
- * Keys and values of the sequences that are being decoded, written in place. A prompt's are there once, whatever the
- * number of rows that continue it: their queries meet them together.
+ * The cache on devices and dtypes that have no operator of our own. It is written in place, and the queries of a
+ * prompt's rows meet the prompt together.
  *
  * The rows of a prompt have places side by side; all write the same column at a step. Places whose row has left are
  * computed along, without effect.
  */
-export class KvCache {
+export class KvCache implements DecodingCache {
   readonly #config: DecoderConfig;
   readonly #like: { dtype: DType; device: string };
-  #prompts: Shared[];
+  #prompts: SharedPrompt[];
   /** Places a prompt. */
   #places: number;
   #layers: Layer[];
@@ -46,7 +40,7 @@ export class KvCache {
   constructor(
     config: DecoderConfig,
     like: { dtype: DType; device: string },
-    prompts: readonly Shared[],
+    prompts: readonly SharedPrompt[],
     newTokens: number,
   ) {
     this.#config = config;
@@ -73,7 +67,6 @@ export class KvCache {
     this.#order = made.order;
   }
 
-  /** Stores a layer's keys and values of one prompt `[P, kvHeads, headDim]`. */
   storePrompt(layer: number, prompt: number, k_PKD: Tensor, v_PKD: Tensor): void {
     const { k, v } = this.#layers[layer]!.prompt;
     k.select(0, prompt).narrow(1, 0, k_PKD.size(0)).copy_(k_PKD.transpose(0, 1));
@@ -81,7 +74,7 @@ export class KvCache {
   }
 
   /** Attention of one new token a row, whose keys and values are stored on the way. */
-  readonly attend: Attend = (layer, q, k, v) => {
+  readonly #attend: Attend = (layer, q, k, v) => {
     const { kvHeads, heads, headDim } = this.#config;
     const [P, G, K, R] = [this.#prompts.length, this.#places, kvHeads, heads / kvHeads];
     const { prompt, own } = this.#layers[layer]!;
@@ -112,12 +105,12 @@ export class KvCache {
     return this.#order ? out.indexSelect(0, this.#order.places_N) : out;
   };
 
-  /** The column of this step is written in all layers. */
-  advance(): void {
+  hidden(decoder: Decoder, tokens: PackedTokens): Tensor {
+    const hidden = decoder.hidden(tokens, this.#attend);
     this.#column++;
+    return hidden;
   }
 
-  /** Drops rows, given from the last to the first: each time the last row takes the place of the dropped one. */
   drop(rows: readonly number[]): void {
     for (const row of rows) {
       this.#prompts[Math.floor(this.#placeOf[row]! / this.#places)]!.count--;
@@ -203,7 +196,10 @@ const tensorsOf = (layers: readonly Layer[]): Tensor[] =>
   layers.flatMap(({ prompt, own }) => [prompt.k, prompt.v, own.k, own.v]);
 
 /** −∞ behind the last token of each prompt: `[prompts, 1, 1, longest]`. */
-function maskOf(prompts: readonly Shared[], like: { dtype: DType; device: string }): Tensor | undefined {
+function maskOf(
+  prompts: readonly SharedPrompt[],
+  like: { dtype: DType; device: string },
+): Tensor | undefined {
   const longest = Math.max(...prompts.map(({ length }) => length));
   if (prompts.every(({ length }) => length === longest)) return undefined;
   const mask = full([prompts.length, 1, 1, longest], 0, like);

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
 import { type Attend, type Decoder, type Model, pack } from '../models/index.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
+import type { DecodingCache } from './decoding-cache.js';
 import { draw } from './distribution.js';
+import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
 import { hasPenalties, penalize } from './penalties.js';
 import { StopStrings } from './stop.js';
@@ -118,7 +120,9 @@ function wantedOf(
 class Decoding {
   readonly finished: { row: Row; completion: Completion }[] = [];
   readonly #rows: Row[];
-  readonly #cache: KvCache;
+  readonly #cache: DecodingCache;
+  /** End tokens, while a completion may not end yet: bool `[V]`. */
+  #forbidden: Tensor | undefined;
   /** The decoder laid out for decoding, from the first step on. */
   #decoder: Decoder | undefined;
   readonly #stop: StopStrings;
@@ -135,7 +139,9 @@ class Decoding {
     this.#rows = rows.map((row) => ({ ...row, ids: [], logprobs: [], sampledLogprobs: [] }));
     this.#stop = new StopStrings(options.stop, tokenizer);
     const shared = this.#prompts().map(({ prompt, count }) => ({ length: prompt.length, count }));
-    this.#cache = new KvCache(config, { dtype, device }, shared, newTokens);
+    this.#cache = decoder.fuses
+      ? new FusedCache(decoder, shared, newTokens)
+      : new KvCache(config, { dtype, device }, shared, newTokens);
   }
 
   get active(): number {
@@ -187,15 +193,14 @@ class Decoding {
           ),
           positions_N: tensor(positions, undefined, on),
         };
-        const logits = decoder.logits(decoder.hidden(tokens, this.#cache.attend));
-        this.#cache.advance();
-        this.#draw(logits);
+        this.#draw(decoder.logits(this.#cache.hidden(decoder, tokens)));
       }),
     );
   }
 
   dispose(): void {
     this.#decoder?.dispose();
+    this.#forbidden?.dispose();
     this.#cache.dispose();
   }
 
@@ -216,7 +221,11 @@ class Decoding {
       options.temperature === 0
         ? []
         : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
-    const { tokens, logprobs, sampledLogprobs } = draw(logits, this.#adjust(logits), uniforms, options);
+    const generated = this.#rows.map((row) => row.ids);
+    const adjusted = hasPenalties(options) ? penalize(logits, generated, options) : logits;
+    // Rows of a lot begin together, so all hold the same number of tokens.
+    const forbidden = generated[0]!.length < options.minNewTokens ? this.#endTokens(logits) : undefined;
+    const { tokens, logprobs, sampledLogprobs } = draw(logits, adjusted, uniforms, options, forbidden);
     for (const [i, row] of this.#rows.entries()) {
       if (!Number.isFinite(logprobs[i]) || !Number.isFinite(sampledLogprobs[i])) failOn(row);
       row.ids.push(tokens[i]!);
@@ -234,17 +243,13 @@ class Decoding {
     this.#cache.drop(ended);
   }
 
-  /** The logits with penalties, and without end tokens where a completion may not end yet. */
-  #adjust(logits: Tensor): Tensor {
-    const { options, model } = this;
-    const generated = this.#rows.map((row) => row.ids);
-    const penalized = hasPenalties(options) ? penalize(logits, generated, options) : logits;
-    // Rows of a lot begin together, so all hold the same number of tokens.
-    if (this.#rows[0]!.ids.length >= options.minNewTokens) return penalized;
-    const forbidden = new Uint8Array(logits.size(-1));
-    for (const id of model.endIds) forbidden[id] = 1;
-    const mask = tensor(forbidden, undefined, { dtype: 'bool', device: logits.device });
-    return penalized.maskedFill(mask, Number.NEGATIVE_INFINITY);
+  #endTokens(logits: Tensor): Tensor {
+    if (!this.#forbidden) {
+      const ends = new Uint8Array(logits.size(-1));
+      for (const id of this.model.endIds) ends[id] = 1;
+      this.#forbidden = keep(tensor(ends, undefined, { dtype: 'bool', device: logits.device }));
+    }
+    return this.#forbidden;
   }
 
   #ending(row: Row): FinishReason | undefined {

@@ -1,5 +1,6 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
+export { CANARY, PART, TOTAL } from './canaries.js';
 export type { Declared } from './declared.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';

@@ -151,6 +151,10 @@ function watched(asked: unknown[]): Partial<Stages> {
         for (const t of logprobs.keys()) logprobs[t]! += 0.2 * Math.sin(3 * t + 1);
       return groups;
     },
+    score: (task, problems, groups, onError) => {
+      asked.push({ gradedAtOnce: groups.map(({ length }) => length) });
+      return stages.score(task, problems, groups, onError);
+    },
     logprob: (decoder, groups, ...rest) => {
       asked.push({ scoredAtOnce: groups.map(({ completions }) => completions.length) });
       return stages.logprob(decoder, groups, ...rest);

@@ -90,9 +90,7 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
       });
       for (const text of [refills.after(metrics), signal.after(metrics)])
         if (text !== undefined) watcher.note?.(text);
-      const verdict = examination.wants(step + 1)
-        ? examination.step(recordOf(result))
-        : undefined;
+      const verdict = examination.wants(step + 1) ? examination.step(recordOf(result)) : undefined;
       for (const text of verdict?.news ?? []) watcher.note?.(text);
       return { metrics, seconds: { ...(canaries && clock.seconds), ...result.seconds }, stop: verdict?.stop };
     });

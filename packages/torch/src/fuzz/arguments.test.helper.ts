@@ -1,7 +1,7 @@
 import { Tensor } from '../index.js';
 import type { SchemaArgument } from '../schema.js';
 import { foreign } from './foreign.test.helper.js';
-import { disguise, fresh, indices, type World } from './world.test.helper.js';
+import { disguise, fresh, indices, segments, type World } from './world.test.helper.js';
 
 const smallIntegers = [0, 0, 0, 1, 1, 2, 3, -1, -1, -2, -3, 4];
 const oddIntegers = [5, 17, 300, -7, 64, 2 ** 20, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 40, 2 ** 53 - 1,
@@ -94,6 +94,7 @@ function tensorFor({ random, tensors, disposed }: World, name: string, common: C
       return indices(random, like && random.chance(0.6) ? small(like.shape) : undefined);
     if (name === 'targets' && like && random.chance(0.9))
       return indices(random, small(like.shape).slice(0, 1));
+    if (name === 'segments' && like && random.chance(0.9)) return segments(random, small(like.shape)[0] ?? 1);
     if (/^(mask|condition)$/.test(name) && random.chance(0.7))
       return fresh(random, like && small(like.shape), 'bool');
     if (name === 'other' && random.chance(0.2)) return random.pick([0, 1, 2.5, -0, Number.NaN, 2n ** 62n]);

@@ -40,9 +40,9 @@ function run(seed: number, calls: number): Account {
 
 describe('random calls of operators and methods', () => {
   it('end with an error or a valid result: no crash, no leak, bounded memory, each name both ways', () => {
-    const { account, rss } = run(1, 24_000);
+    const { account, rss } = run(1, 28_000);
     const total = Object.values(account).reduce((sum, { refused, valid }) => sum + refused + valid, 0);
-    expect(total).toBe(24_000);
+    expect(total).toBe(28_000);
     const oneSided = typedNames.filter((name) => !account[name]!.refused || !account[name]!.valid);
     expect(oneSided).toEqual([]);
     expect(rss / 2 ** 20).toBeLessThan(800);

@@ -3,6 +3,7 @@ import * as torch from '../index.js';
 import { operators } from '../ops/list.js';
 import { parseSchema } from '../schema.js';
 import { argumentsOf } from './arguments.test.helper.js';
+import { fitting } from './fitting-calls.test.helper.js';
 import type { World } from './world.test.helper.js';
 
 /** A call that is about to be made. */
@@ -26,7 +27,7 @@ export const typedNames = Object.keys(operators);
 /** A call of a typed operator, as a function or as a method. */
 export function typedCall(world: World, name: string): Call {
   const operator = operators[name]![0];
-  const args = argumentsOf(world, schemas.get(operator)!);
+  const args = fitting(world, name) ?? argumentsOf(world, schemas.get(operator)!);
   const asMethod = Object.hasOwn(methods, name) && world.random.chance(0.3);
   const run = asMethod
     ? () => methods[name]!.call(args[0] as object, ...args.slice(1))

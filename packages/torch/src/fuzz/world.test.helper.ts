@@ -41,6 +41,20 @@ export function indices(random: Random, shape: readonly number[] = random.pick(s
   return tensor(values, shape, { dtype: random.chance(0.9) || outside.length > 0 ? 'int64' : 'int32' });
 }
 
+/** Segments of so many tokens, of which some continue others; now and then one is wrong. */
+export function segments(random: Random, tokens: number): Tensor {
+  const rows: number[][] = [];
+  for (let start = 0; start < tokens; ) {
+    const length = 1 + random.below(tokens - start);
+    const parent = rows.length > 0 && random.chance(0.5) ? rows[0]!.slice(0, 2) : [0, 0];
+    rows.push([start, length, ...parent]);
+    start += length;
+  }
+  if (rows.length > 0 && random.chance(0.3))
+    random.pick(rows)[random.below(4)] = random.pick([0, 1, -1, 5, 2 ** 40, -(2 ** 53 - 1), 2 ** 53 - 1]);
+  return tensor(rows.flat(), [rows.length, 4], { dtype: 'int64' });
+}
+
 /** The same elements in an unusual place: transposed, repeated without copying, a window that others overlap, a leaf. */
 export function disguise(random: Random, x: Tensor): Tensor {
   const rank = x.shape.length;

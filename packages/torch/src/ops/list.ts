@@ -126,9 +126,28 @@ export const operators: Record<string, [operator: string, help: string]> = {
     'grpo::token_scores',
     'Log-probs, entropies and full KL of tokens from hidden states and the vocabulary projection, in chunks.',
   ],
+  segmentAttention: [
+    'grpo::segment_attention',
+    "Attention within segments and to those that they continue, on the CPU in float32 or bfloat16: a row of segments is start, length, the parent's start and length.",
+  ],
   scaledDotProductAttention: [
     'aten::scaled_dot_product_attention',
     'softmax(query × keyᵀ × scale + mask) × value, over [batch, heads, length, width].',
+  ],
+
+  // Decoding, without gradients, on CPU tensors of float32 or bfloat16
+  decodeAttention: [
+    'grpo::decode_attention',
+    'Attention of one new token a row, whose key and value are written into its place of the cache.',
+  ],
+  addNorm: [
+    'grpo::add_norm',
+    '(x + delta, its layer norm where a bias is given, else its RMS norm), over the last dimension.',
+  ],
+  gatedActivation: ['grpo::gated_activation', "activation(gate) × up; activation: 'silu' or 'gelu_tanh'."],
+  drawTokens: [
+    'grpo::draw_tokens',
+    'A token a row at a uniform number of the cumulative distribution, with its log-probs.',
   ],
 
   // Random numbers

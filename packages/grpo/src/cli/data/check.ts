@@ -1,7 +1,8 @@
-import { resolveConfig, UsageError, UserError } from '../../config/index.js';
+import { resolveConfig, UsageError } from '../../config/index.js';
 import { readWhole } from '../../formats/read-file.js';
 import type { CommandArguments } from '../command.js';
 import { EXIT } from '../command.js';
+import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { type CheckedWith, checkFile, type FileReport, questionsOf } from './check/check-file.js';
 import { rulerOf } from './check/lengths.js';
@@ -69,14 +70,4 @@ function marksOf(path: string): string[] {
       ? [`${path} has lines that end in CRLF, which every prompt has too; save it with LF.`]
       : []),
   ];
-}
-
-/** What cannot be read is exit code 2, so that 1 always means findings. */
-async function readable<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (cause) {
-    if (!(cause instanceof UserError)) throw cause;
-    throw new UsageError(cause.message, { cause, ...(cause.hint !== undefined && { hint: cause.hint }) });
-  }
 }

@@ -39,6 +39,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'optimizer.warmupSteps': 'steps',
   'train.steps': 'steps',
   'train.microBatchTokens': 'tokens',
+  'train.canaries': 'steps',
   'train.kindGradients': 'steps',
   'eval.every': 'steps',
   'eval.samples': 'samples a problem',

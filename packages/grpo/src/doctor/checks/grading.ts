@@ -1,8 +1,7 @@
 /** Rewards grade what was said: right answers as right, and nothing else. */
-import type { Probes } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import { gradesOf } from '../grades.js';
-import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { groupsOf, isFlat, smallest } from '../statistics.js';
 
 const GOLD_MISSED = 0.1;
@@ -72,67 +71,7 @@ export const gradingChecks = [
       return without.length > 0 ? warn(measured, without) : pass(measured);
     },
   }),
-  stepCheck({
-    code: 'B23.canary',
-    title: 'Answers that are known to be right are graded as right',
-    stage: 'reward',
-    kind: 'identity',
-    level: 4,
-    threshold: 'through the production path, every probe graded, and none below its declared least',
-    source:
-      'identity by declaration; verl#5635, trl#5281: a time-out off the main thread makes every grade 0',
-    remedy:
-      'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types.',
-    consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B20', 'B22', 'B27', 'B28', 'B30'],
-    needs: ['probes'],
-    test: ({ probes }) =>
-      graded(
-        probes,
-        ({ least }) => least !== undefined,
-        ({ value, least }) => value !== null && value >= least!,
-      ),
-  }),
-  stepCheck({
-    code: 'B26.canary',
-    title: 'Answers that are known to be worthless are not paid',
-    stage: 'reward',
-    kind: 'identity',
-    level: 4,
-    threshold: 'through the production path, no probe graded above its declared most',
-    source: 'identity by declaration; Visual-RFT#79: an empty answer is in every text, so it was right',
-    remedy: 'Close the hole: the policy will find it.',
-    consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    needs: ['probes'],
-    test: ({ probes }) =>
-      graded(
-        probes,
-        ({ most, value }) => most !== undefined && value !== null,
-        ({ value, most }) => value! <= most!,
-      ),
-  }),
 ];
-
-type Canary = NonNullable<Probes['canaries']>[number];
-
-/** Asks every probe of the rewards that `asked` names. */
-function graded(
-  { canaries }: Probes,
-  asked: (canary: Canary) => boolean,
-  holds: (canary: Canary) => boolean,
-): Outcome {
-  const some = canaries?.filter(asked) ?? [];
-  if (some.length === 0) return notApplicable('probes.canaries with the values that are right');
-  const wrong = some.filter((canary) => !holds(canary));
-  const measured = { probes: some.length, wrong: wrong.length, kind: wrong[0]?.kind ?? '' };
-  const evidence = wrong.map(
-    ({ kind, reward, value }): Evidence => ({
-      text: kind,
-      values: { reward, value: value ?? 'none' },
-    }),
-  );
-  return wrong.length > 0 ? fail(measured, evidence) : pass(measured);
-}
 
 const lastLine = (answer: string) =>
   answer

@@ -148,7 +148,7 @@ export const rewardChecks = [
     source: 'proposal; seeds 001 and 002',
     remedy: 'Let failures be missing values: a made-up reward is a made-up advantage for the whole group.',
     consequence: { rerun: 'GRPO', checkpointsVoid: true },
-    induces: ['B30', 'B33'],
+    induces: ['B23', 'B27', 'B30', 'B33'],
     settles: 'The log of the judge: how often it failed.',
     needs: ['rewards', 'rewardNames', 'rewardValues'],
     test({ rewards: { fallbacks }, rewardNames, rewardValues }) {

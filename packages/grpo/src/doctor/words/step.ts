@@ -54,20 +54,25 @@ export const stepWords: Record<string, Words> = {
     `Tokens are drawn from another distribution than the one that is trained: ${of('meanGap')} nat a token apart on average.`,
   'B20.constant': (of, m) =>
     `All ${of('completions')} completions, ${of('distinct')} of them different, earned exactly ${of('value')}.${m.inputType === 'messages' ? ' The reward is given lists of messages, not text.' : ''}${m.natural ? ' Cannot tell: a broken reward, or a task that is too hard or too easy. A good and a bad completion through the reward would tell.' : ' A reward function that falls back to a constant does that.'}`,
+  'B20.canary': (of) =>
+    `All ${of('probes')} canaries earned exactly ${of('value')}: right answers as much as blanks.`,
   'B21.alike': (of) =>
     `${of('unequal')} of ${of('pairs')} completions earned another reward than an equal completion of the same prompt: rewards may belong to other completions.`,
+  'B21.canary': (of, m) =>
+    `The right answer of another row earned as much as the row’s own, or more, on ${of('wrong')} of ${of('probes')} rows${by(m.rule)}: the reward does not see the row, or sees another.`,
   'B21.totals': (of) =>
     `The reward of ${of('wrong')} of ${of('completions')} completions is not the weighted sum of its parts.`,
+  'B22.canary': (of) => `On ${of('wrong')} of ${of('probes')} rows a reward failed on the right answer.`,
   'B22.failures': (of) =>
     `Reward functions failed ${of('failures')} times on ${of('completions')} completions.`,
   'B22.fallback': (of) =>
     `${of('dead')} of ${of('rewards')} rewards mostly have the value that stands for a failure.`,
   'B23.canary': (of) =>
-    `${of('wrong')} of ${of('probes')} answers that are known to be right were not graded as right (the first: ${of('kind')}).`,
+    `${of('wrong')} of ${of('probes')} answers that are known to be right were not graded as right.`,
   'B24.provider': (of) =>
     `In ${of('mixed')} groups more than one judge graded: which one decides the sign of the advantage.`,
-  'B26.canary': (of) =>
-    `${of('wrong')} of ${of('probes')} answers that are known to be worthless were paid (the first: ${of('kind')}).`,
+  'B26.canary': (of, m) =>
+    `${of('wrong')} of ${of('probes')} answers that are known to be worthless earned as much as a right one, or more: ${of('kinds')}${by(m.rule)}.`,
   'B27.gold': (of) =>
     `${of('missed')} of ${of('unrewarded')} completions without reward end in the reference answer.`,
   'B29.advantage': (of) => `${of('wrong')} advantages are no number, or not 0 where there is no reward.`,
@@ -172,3 +177,6 @@ export const stepWords: Record<string, Words> = {
   'B60.stage': (of, m) =>
     `The stage ${of('stage')} takes ${percent(m.share)} of a step of ${of('seconds')} s.`,
 };
+
+/** The reward, and the rule by which it decided, where they are known. */
+const by = (rule: unknown) => (rule === '' || rule === undefined ? '' : ` (${rule})`);

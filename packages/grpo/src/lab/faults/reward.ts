@@ -15,9 +15,9 @@ const rescored =
     return { ...table, columns: table.columns.map((column) => change(column, groups[0]!.length)) };
   };
 
-const unsteady = (completion: string) => {
+const unsteady = (completion: string, row: LettersRow) => {
   if (completion.length % 2 === 0) throw new Error('judge unreachable');
-  return completion.length / 10;
+  return places(completion, row) + completion.length / 50;
 };
 
 export const rewardFaults: readonly Fault[] = [
@@ -87,6 +87,26 @@ export const rewardFaults: readonly Fault[] = [
         }),
       },
       {
+        name: 'a reward that does not look at the row',
+        run: () => ({
+          task: lettersTask({
+            rewards: {
+              right: (completion) =>
+                Number(/^[a-h]+\.$/.test(completion)) + Math.min(9, completion.length) / 90,
+            },
+          }),
+        }),
+      },
+      {
+        name: 'rows in another order than completions',
+        run: () => ({
+          stages: {
+            score: (task, problems, groups, onError) =>
+              standard.score(task, [...problems.slice(1), problems[0]!], groups, onError),
+          },
+        }),
+      },
+      {
         name: 'one value a prompt, handed out in turn',
         run: () => ({
           stages: {
@@ -94,6 +114,56 @@ export const rewardFaults: readonly Fault[] = [
               values.map((_, b) => values[(b % (values.length / group)) * group]!),
             ),
           },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B23',
+    title: 'The grader fails on what it should accept',
+    variants: [
+      {
+        name: 'an error at right answers, paid with 0',
+        run: () => ({
+          task: lettersTask({
+            rewards: {
+              right: (completion, row) => {
+                try {
+                  if (completion === row.answer) throw new Error('timed out');
+                  return places(completion, row) + 0.01;
+                } catch {
+                  return 0;
+                }
+              },
+            },
+          }),
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B26',
+    title: 'The reward can be hacked',
+    variants: [
+      {
+        name: 'a blank counts as right',
+        run: () => ({
+          task: lettersTask({
+            rewards: {
+              right: (completion, row) =>
+                row.answer.includes(completion.trim()) ? 1 : places(completion, row),
+            },
+          }),
+        }),
+      },
+      {
+        name: 'all options at once count as right',
+        run: () => ({
+          task: lettersTask({
+            rewards: {
+              right: (completion, row) => (completion.includes(row.answer) ? 1 : places(completion, row)),
+            },
+          }),
         }),
       },
     ],
@@ -171,7 +241,8 @@ export const rewardFaults: readonly Fault[] = [
           }),
           settings: ['rollout.prompts=8'],
         }),
-        orAs: ['B20', 'B30'],
+        // Right answers earn what wrong ones do, which is all that can be seen.
+        orAs: ['B20', 'B23', 'B30'],
       },
     ],
   },

@@ -23,7 +23,7 @@ export interface GradedCanary {
   rule: string | null;
 }
 
-/** Share of the differences between a row's canaries that worthless ones stay below its gold answer. */
+/** Share of the difference between a row's best and worst canary that worthless ones stay below its gold answer. */
 const MARGIN = 0.01;
 const ROUNDING = 1e-9;
 
@@ -78,20 +78,21 @@ function bound(
   [gold, ...others]: GradedCanary[],
   { failed, isPart }: { failed: boolean; isPart: boolean },
 ): void {
-  const known = others.flatMap(({ total }) => total ?? []);
   if (!gold || gold.correct === false) return;
+  // What repeats an answer may earn many times as much, and tells no scale.
+  const worthless = others.filter(({ kind }) => kind !== CANARY.repeated).flatMap(({ total }) => total ?? []);
   if (gold.total === null) {
     // A reward without an opinion has not failed.
-    if (failed) gold.least = Math.min(0, ...known);
+    if (failed) gold.least = Math.min(0, ...worthless);
     return;
   }
   const right = gold.total;
-  const spread = Math.max(right, ...known) - Math.min(right, ...known);
+  const lowest = Math.min(right, ...worthless);
+  const spread = Math.max(right, ...worthless) - lowest;
   const isSure = gold.correct === true && !isPart;
   const margin = isSure ? MARGIN * spread : -ROUNDING * spread;
-  const worthless = others.filter(({ kind }) => kind !== CANARY.repeated);
   if (isSure) {
-    gold.least = Math.min(...worthless.flatMap(({ total }) => total ?? []), right) + margin;
+    gold.least = lowest + margin;
     if (right < gold.least) return;
   }
   for (const canary of others) {

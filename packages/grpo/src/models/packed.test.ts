@@ -1,0 +1,60 @@
+import { type DType, empty, grad, type Tensor, tidy } from '@grpo/torch';
+import { describe, expect, it } from 'vitest';
+import type { DecoderConfig } from './config.js';
+import { pack, type Segment } from './packed.js';
+
+const [heads, kvHeads, headDim] = [6, 2, 24];
+const config = { heads, kvHeads, headDim } as DecoderConfig;
+
+const ids = (length: number) => Array<number>(length).fill(1);
+
+/** Prompts with and without completions, longer and shorter than what shares a mask. */
+const segments: Segment[] = [
+  { ids: ids(37) },
+  ...[5, 70, 1, 140, 60, 60].map((length) => ({ ids: ids(length), parent: 0 })),
+  { ids: ids(9) },
+  { ids: ids(200) },
+  { ids: [] },
+  { ids: ids(12), parent: 9 },
+  { ids: ids(3), parent: 9 },
+];
+
+const tokens = segments.reduce((sum, segment) => sum + segment.ids.length, 0);
+
+describe('attention of packed segments', () => {
+  it.each([
+    ['float32', 1e-5],
+    ['bfloat16', 2e-2],
+  ] as const)(
+    'in %s, by our own operator, is that of masks in float64, and so are its gradients',
+    (dtype, tolerance) => {
+      tidy(() => {
+        const inputs = [heads, kvHeads, kvHeads].map((count) => leaf([tokens, count, headDim], dtype));
+        const { attend } = pack(segments, config, 'cpu');
+        const call = (leaves: Tensor[]) => attend(0, leaves[0]!, leaves[1]!, leaves[2]!);
+        const wide = inputs.map((input) => {
+          const copy = input.detach().to('float64');
+          copy.requiresGrad = true;
+          return copy;
+        });
+        const weight = leaf([tokens, heads, headDim], dtype).detach();
+        const run = (leaves: Tensor[]) => {
+          const out = call(leaves);
+          return [out, ...grad([out], leaves, [weight.to(out.dtype)])];
+        };
+        const theirs = run(wide);
+        for (const [i, ours] of run(inputs).entries()) {
+          expect([ours!.dtype, ours!.shape]).toEqual([dtype, theirs[i]!.shape]);
+          const difference = ours!.to('float64').sub(theirs[i]!).abs().amax([]).item();
+          expect(difference / theirs[i]!.abs().amax([]).item()).toBeLessThan(tolerance);
+        }
+      });
+    },
+  );
+});
+
+function leaf(shape: number[], dtype: DType): Tensor {
+  const made = empty(shape).uniform_(-1, 1).to(dtype);
+  made.requiresGrad = true;
+  return made;
+}

@@ -1,0 +1,20 @@
+import type { Tensor } from '@grpo/torch';
+import type { Decoder, PackedTokens } from '../models/index.js';
+
+/** A prompt in the cache and how many rows continue it. */
+export interface SharedPrompt {
+  /** In tokens. */
+  length: number;
+  count: number;
+}
+
+/** Keys and values of the sequences that are being decoded; a prompt's are there once, however many rows continue it. */
+export interface DecodingCache {
+  /** Stores a layer's keys and values of one prompt `[P, kvHeads, headDim]`. */
+  storePrompt(layer: number, prompt: number, k_PKD: Tensor, v_PKD: Tensor): void;
+  /** The decoder's hidden states `[N, hiddenSize]` of one new token a row, which is in the cache from then on. */
+  hidden(decoder: Decoder, tokens: PackedTokens): Tensor;
+  /** Drops rows, given from the last to the first: each time the last row takes the place of the dropped one. */
+  drop(rows: readonly number[]): void;
+  dispose(): void;
+}

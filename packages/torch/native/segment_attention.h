@@ -1,0 +1,59 @@
+// Attention of one family of segments by one key head: what the operator asks of its kernels.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace grpo::segment_attention {
+
+struct Segment {
+  int64_t start;
+  int64_t length;
+};
+
+// A segment, and behind it those that continue it.
+using Family = std::vector<Segment>;
+
+// bfloat16: the upper half of a float.
+using Half = uint16_t;
+
+// [tokens, heads, width], the numbers of a head side by side.
+template <class T>
+struct Heads {
+  T* data;
+  int64_t tokenStride;
+  int64_t headStride;
+  T* at(int64_t token, int64_t head) const { return data + token * tokenStride + head * headStride; }
+};
+
+template <class T>
+struct Forward {
+  Heads<const T> query, key, value;
+  Heads<T> out;
+  // log Σ exp of each query's scores.
+  Heads<float> normalizers;
+  // Query heads a key head, and numbers a head.
+  int64_t ratio, width;
+  float scale;
+};
+
+template <class T>
+struct Backward {
+  Heads<const T> query, key, value, out, outGradient;
+  Heads<const float> normalizers;
+  Heads<T> queryGradient, keyGradient, valueGradient;
+  int64_t ratio, width;
+  float scale;
+};
+
+// Each call writes the rows of its family and key head, and of that head's queries, alone.
+template <class T>
+struct Kernels {
+  void (*forward)(const Forward<T>&, const Family&, int64_t keyHead);
+  void (*backward)(const Backward<T>&, const Family&, int64_t keyHead);
+};
+
+// Those for the widest vectors that this processor has; of float and Half.
+template <class T>
+const Kernels<T>& kernels();
+
+}  // namespace grpo::segment_attention

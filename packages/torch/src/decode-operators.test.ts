@@ -1,0 +1,356 @@
+import { describe, expect, it } from 'vitest';
+import * as torch from './index.js';
+import {
+  addNorm,
+  type DType,
+  decodeAttention,
+  drawTokens,
+  empty,
+  gatedActivation,
+  getThreads,
+  noGrad,
+  ones,
+  setThreads,
+  type Tensor,
+  tensor,
+  tidy,
+  zeros,
+} from './index.js';
+
+const random = (dtype: DType, ...shape: number[]) => empty(shape).uniform_(-1, 1).to(dtype);
+
+/** Largest difference relative to the largest number. */
+function distance(ours: Tensor, theirs: Tensor): number {
+  expect(ours.shape).toEqual(theirs.shape);
+  const wide = theirs.to('float32');
+  return ours.to('float32').sub(wide).abs().amax([]).item() / wide.abs().amax([]).item();
+}
+
+const boundOf = (dtype: DType) => (dtype === 'float32' ? 1e-5 : 0.02);
+const int64 = (values: number[], shape?: number[]) => tensor(values, shape, { dtype: 'int64' });
+const range = (n: number) => Array.from({ length: n }, (_, i) => i);
+
+/** The same on one thread and on two, to the byte. */
+function onAnyThreads<T extends Tensor | Tensor[]>(run: () => T): T {
+  const before = getThreads();
+  try {
+    const [one, two] = [1, 2].map((threads) => {
+      setThreads(threads);
+      return run();
+    }) as [T, T];
+    const bytes = (all: T) => Buffer.concat([all].flat().map((t) => (t as Tensor).toBytes()));
+    expect(bytes(two).equals(bytes(one))).toBe(true);
+    return one;
+  } finally {
+    setThreads(before);
+  }
+}
+
+interface Shape {
+  heads: number;
+  kvHeads: number;
+  width: number;
+  prompts: number[];
+  /** Prompt and length of each row. */
+  rows: [prompt: number, length: number][];
+  norms?: boolean;
+  turned?: boolean;
+}
+
+/** Arguments of a decode step in which the rows have places from the last to the first, with one to spare. */
+function decoding({ heads, kvHeads, width, prompts, rows, norms, turned }: Shape, dtype: DType) {
+  const [n, blocks, padded] = [rows.length, 4, 16 * Math.ceil(width / 16)];
+  const promptBlocks = Math.max(1, Math.ceil(Math.max(...prompts) / 16));
+  return {
+    query: random(dtype, n, heads * width),
+    key: random(dtype, n, kvHeads * width),
+    value: random(dtype, n, kvHeads * width),
+    ownKeys: random(dtype, n + 1, kvHeads, blocks, padded, 16),
+    ownValues: random(dtype, n + 1, kvHeads, 16 * blocks, padded),
+    promptKeys: random(dtype, prompts.length, kvHeads, promptBlocks, padded, 16),
+    promptValues: random(dtype, prompts.length, kvHeads, 16 * promptBlocks, padded),
+    rows: int64(
+      rows.flatMap(([prompt, length], i) => [n - i, prompt, prompts[prompt]!, length]),
+      [n, 4],
+    ),
+    cos: turned ? random(dtype, n, 1, width / 2) : null,
+    sin: turned ? random(dtype, n, 1, width / 2) : null,
+    queryNorm: norms ? random(dtype, width) : null,
+    keyNorm: norms ? random(dtype, width) : null,
+  };
+}
+
+type Arguments = ReturnType<typeof decoding>;
+
+const attend = (a: Arguments) =>
+  decodeAttention(
+    ...[a.query, a.key, a.value, a.ownKeys, a.ownValues, a.promptKeys, a.promptValues, a.rows] as const,
+    ...[a.cos, a.sin, a.queryNorm, a.keyNorm, 1e-6] as const,
+  ); // biome-ignore format: in the order of the schema
+
+/** The same, a row and a head at a time, in float32. */
+function plainly(a: Arguments, { heads, kvHeads, width, prompts, rows }: Shape): Tensor {
+  const wide = (x: Tensor) => x.to('float32');
+  const turn = (x: Tensor, i: number, norm: Tensor | null) => {
+    const all = wide(x).view([-1, width]);
+    const normed = norm ? torch.rmsNorm(all, [width], wide(norm), 1e-6) : all;
+    if (!a.cos || !a.sin) return normed;
+    const [cos, sin] = [a.cos, a.sin].map((t) => wide(t.select(0, i))) as [Tensor, Tensor];
+    const [p, q] = normed.splitWithSizes([width / 2, width / 2], -1) as [Tensor, Tensor];
+    return torch.cat([p.mul(cos).sub(q.mul(sin)), q.mul(cos).add(p.mul(sin))], -1);
+  };
+  // Keys lie a dimension after another within sixteen tokens.
+  const keysOf = (cache: Tensor, at: number, head: number, length: number) =>
+    wide(cache.select(0, at).select(0, head).transpose(-2, -1))
+      .flatten(0, 1)
+      .narrow(0, 0, length)
+      .narrow(1, 0, width);
+  const valuesOf = (cache: Tensor, at: number, head: number, length: number) =>
+    wide(cache.select(0, at).select(0, head)).narrow(0, 0, length).narrow(1, 0, width); // biome-ignore format: one line each
+  const out = rows.flatMap(([prompt, length], i) => {
+    const place = rows.length - i;
+    const [q, k] = [turn(a.query.select(0, i), i, a.queryNorm), turn(a.key.select(0, i), i, a.keyNorm)];
+    const v = wide(a.value.select(0, i)).view([-1, width]);
+    return range(heads).map((head) => {
+      const of = Math.floor((head * kvHeads) / heads);
+      const seen = (mine: typeof keysOf, shared: Tensor, own: Tensor, fresh: Tensor) =>
+        torch.cat([
+          mine(shared, prompt, of, prompts[prompt]!),
+          mine(own, place, of, length),
+          fresh.narrow(0, of, 1),
+        ]);
+      const scores = seen(keysOf, a.promptKeys, a.ownKeys, k).matmul(q.select(0, head)); // biome-ignore format: as above
+      const weights = scores.div(Math.sqrt(width)).softmax(-1);
+      return weights.matmul(seen(valuesOf, a.promptValues, a.ownValues, v));
+    });
+  });
+  return torch.cat(out).view([rows.length, heads * width]);
+}
+
+const shapes: [what: string, shape: Shape][] = [
+  ['heads of their own', { heads: 3, kvHeads: 3, width: 64, prompts: [20], rows: [[0, 0], [0, 15]] }],
+  ['grouped heads, turned', { heads: 8, kvHeads: 2, width: 32, prompts: [64, 17], rows: [[1, 3], [0, 63], [1, 16]], turned: true }],
+  ['seven heads a key head', { heads: 7, kvHeads: 1, width: 16, prompts: [5], rows: [[0, 1]], turned: true }],
+  ['normed and turned', { heads: 4, kvHeads: 2, width: 128, prompts: [33, 1, 16], rows: [[2, 31], [0, 32], [1, 0], [0, 5]], norms: true, turned: true }],
+  ['an odd width, no prompt', { heads: 2, kvHeads: 1, width: 3, prompts: [0], rows: [[0, 0], [0, 40]] }],
+  ['a width between vectors', { heads: 6, kvHeads: 2, width: 24, prompts: [40], rows: [[0, 20], [0, 21]], norms: true, turned: true }],
+]; // biome-ignore format: a table
+
+describe('decode attention', () => {
+  describe.each(['float32', 'bfloat16'] as const)('in %s', (dtype) => {
+    it.each(shapes)("is libtorch's: %s", (_, shape) => {
+      noGrad(() =>
+        tidy(() => {
+          const a = decoding(shape, dtype);
+          const expected = plainly(a, shape);
+          expect(
+            distance(
+              onAnyThreads(() => attend(a)),
+              expected,
+            ),
+          ).toBeLessThan(boundOf(dtype));
+          // What was written is what the next token sees, and nobody else's place has changed.
+          const next = shape.rows.map(([prompt, length]) => [prompt, length + 1] as [number, number]);
+          if (next.some(([, length]) => length >= 64)) return;
+          const later = { ...shape, rows: next };
+          const n = next.length;
+          const again = { ...decoding(later, dtype), ownKeys: a.ownKeys, ownValues: a.ownValues };
+          const both = { ...again, promptKeys: a.promptKeys, promptValues: a.promptValues };
+          expect(both.rows.shape).toEqual([n, 4]);
+          expect(distance(attend(both), plainly(both, later))).toBeLessThan(boundOf(dtype));
+        }),
+      );
+    });
+  });
+
+  const shape: Shape = { heads: 4, kvHeads: 2, width: 16, prompts: [20], rows: [[0, 3], [0, 5]], turned: true }; // biome-ignore format: one line
+  const table = (...rows: number[][]) => ({ rows: int64(rows.flat(), [rows.length, 4]) });
+  const wrong: [what: string, change: (a: Arguments) => Partial<Arguments>, text: RegExp][] = [
+    ['a place beyond the cache', () => table([3, 0, 20, 3], [1, 0, 20, 5]), /a place is 3, out of range \[0, 3\)/],
+    ['a place before it', () => table([-1, 0, 20, 3], [1, 0, 20, 5]), /a place is -1/],
+    ['one place for two', () => table([1, 0, 20, 3], [1, 0, 20, 5]), /two rows have place 1/],
+    ['a prompt that is not there', () => table([0, 1, 20, 3], [1, 0, 20, 5]), /a prompt is 1, out of range/],
+    ['a prompt too long', () => table([0, 0, 33, 3], [1, 0, 20, 5]), /a prompt's length is 33/],
+    ['a column beyond the cache', () => table([0, 0, 20, 64], [1, 0, 20, 5]), /a column is 64/],
+    ['a table of another length', () => table([0, 0, 20, 3]), /rows must be int64 \[2, 4\]/],
+    ['a table of floats', () => ({ rows: zeros([2, 4]) }), /rows must be int64/],
+    ['keys of another dtype', (a) => ({ key: a.key.to('bfloat16') }), /one dtype/],
+    ['float64', (a) => ({ query: a.query.to('float64') }), /float32 or bfloat16, found Double/],
+    ['a query of odd heads', () => ({ query: zeros([2, 40]) }), /a multiple of the 2 of key/],
+    ['fewer values', (a) => ({ value: a.value.narrow(0, 0, 1) }), /value must be \[2, 32\]/],
+    ['a query on its side', (a) => ({ query: a.query.t().contiguous().t() }), /query must have its last dimension/],
+    ['a cache of repeated memory', () => ({ ownKeys: zeros([1, 2, 4, 16, 16]).expand([3, -1, -1, -1, -1]) }), /own keys must be .* contiguous/],
+    ['values of fewer columns', (a) => ({ ownValues: a.ownValues.narrow(2, 0, 48).contiguous() }), /own values must be \[3, 2, 64, 16\]/],
+    ['prompts of another width', () => ({ promptKeys: zeros([1, 2, 2, 32, 16]) }), /prompt keys must be/],
+    ['cos alone', () => ({ sin: null }), /come together/],
+    ['a short sin', (a) => ({ sin: a.sin!.narrow(0, 0, 1) }), /must hold \[2, 8\] numbers/],
+    ['a norm too short', () => ({ queryNorm: ones([8]) }), /query_norm must be \[16\]/],
+  ]; // biome-ignore format: a table
+
+  it.each(wrong)('refuses %s', (_, change, text) => {
+    tidy(() => {
+      const a = decoding(shape, 'float32');
+      attend(a);
+      expect(() => attend({ ...a, ...change(a) })).toThrow(text);
+    });
+  });
+
+  it('refuses to lose a gradient', () => {
+    tidy(() => {
+      const a = decoding(shape, 'float32');
+      a.query.requiresGrad = true;
+      expect(() => attend(a)).toThrow(/no gradient/);
+      expect(() => addNorm(a.query, null, ones([64]), null, 1)).toThrow(/no gradient/);
+      noGrad(() => attend(a));
+    });
+  });
+});
+
+describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtype) => {
+  it.each([
+    [5, 48],
+    [1, 7],
+    [3, 16],
+    [300, 130],
+  ])('a sum and its norm of [%d, %d] are those of libtorch', (n, width) => {
+    tidy(() => {
+      const [x, wide] = [random(dtype, n, width), random(dtype, n, width + 3)];
+      // A view of rows that lie further apart.
+      const delta = wide.narrow(1, 1, width);
+      const [weight, bias] = [random(dtype, width), random(dtype, width)];
+      for (const [added, shift] of [[delta, bias], [delta, null], [null, bias], [null, null]] as const) {
+        const [sum, normed] = onAnyThreads(() => addNorm(x, added, weight, shift, 1e-3));
+        const expected = added ? x.add(added) : x;
+        expect(Buffer.compare(sum!.toBytes(), expected.toBytes())).toBe(0);
+        const norm = shift
+          ? torch.layerNorm(expected, [width], weight, shift, 1e-3)
+          : torch.rmsNorm(expected, [width], weight, 1e-3);
+        expect(distance(normed!, norm)).toBeLessThan(boundOf(dtype));
+      } // biome-ignore format: pairs
+    });
+  });
+
+  it('activations, gated and plain', () => {
+    tidy(() => {
+      const joined = random(dtype, 40, 2 * 75).mul(6);
+      const [gate, up] = joined.splitWithSizes([75, 75], -1) as [Tensor, Tensor];
+      const plain = { silu: torch.silu(gate), gelu_tanh: torch.gelu(gate, { approximate: 'tanh' }) };
+      for (const [name, expected] of Object.entries(plain)) {
+        const bound = boundOf(dtype);
+        expect(
+          distance(
+            onAnyThreads(() => gatedActivation(gate, null, name)),
+            expected,
+          ),
+        ).toBeLessThan(bound);
+        expect(distance(gatedActivation(gate, up, name), expected.mul(up))).toBeLessThan(bound);
+      }
+      const edges = tensor([-1e30, -100, 0, 100, 1e30, Number.NaN], [1, 6]).to(dtype);
+      const found = gatedActivation(edges, null, 'silu').toNumbers();
+      expect(found.map((y, i) => (i < 3 ? Math.abs(y) : y)).slice(0, 3)).toEqual([0, 0, 0]);
+      expect(found.slice(3)).toEqual(torch.silu(edges).toNumbers().slice(3));
+    });
+  });
+
+  it('refuse what does not fit', () => {
+    tidy(() => {
+      const x = random(dtype, 2, 6);
+      expect(() => addNorm(x, x.narrow(0, 0, 1), ones([6]).to(dtype), null, 1)).toThrow(/delta must be \[2, 6\]/);
+      expect(() => addNorm(x, null, ones([5]).to(dtype), null, 1)).toThrow(/weight must be \[6\]/);
+      expect(() => addNorm(x, null, ones([6]).to(dtype), ones([1]).to(dtype), 1)).toThrow(/bias must be/);
+      expect(() => addNorm(x.narrow(1, 0, 0), null, ones([0]).to(dtype), null, 1)).toThrow(/x must be/);
+      expect(() => gatedActivation(x, x.narrow(1, 0, 3), 'silu')).toThrow(/up must be \[2, 6\]/);
+      expect(() => gatedActivation(x, null, 'relu')).toThrow(/silu or gelu_tanh, found relu/);
+      expect(() => gatedActivation(x.to('float64'), null, 'silu')).toThrow(/found Double/);
+    }); // biome-ignore format: one a line
+  });
+});
+
+describe('a draw', () => {
+  /**
+   * By libtorch's operators: log softmax, its exponentials added up in float64, and a search. The log-probs are those of
+   * float64: over a wide vocabulary, float32 sums of some versions are off by more than is allowed here.
+   */
+  function plainly(logits: Tensor, uniforms: Tensor, temperature: number, forbidden: Tensor | null) {
+    const distributions = (scaled: Tensor) => {
+      const kept = forbidden ? scaled.maskedFill(forbidden, Number.NEGATIVE_INFINITY) : scaled;
+      return [scaled.logSoftmax(-1), kept.logSoftmax(-1)] as const;
+    };
+    const sums = distributions(logits.div(temperature))[1].exp().cumsum(-1, { dtype: 'float64' });
+    const total = sums.narrow(-1, sums.size(-1) - 1, 1);
+    const tokens = torch.searchsorted(sums, uniforms.unsqueeze(1).mul(total), { right: true });
+    const [plain, drawn] = distributions(logits.to('float64').div(temperature));
+    return [tokens, plain.gather(1, tokens), drawn.gather(1, tokens)].map((t) => t.squeeze(1)) as Tensor[];
+  }
+
+  it.each([
+    [4096, 4000, 1],
+    [50_257, 150, 0.7],
+    [1000, 4000, 1.3],
+    [37, 3000, 1],
+    [1, 5, 1],
+  ])('of %d tokens, %d times at temperature %d, is the same', (vocab, rows, temperature) => {
+    tidy(() => {
+      const logits = empty([rows, vocab]).normal_(0, 3);
+      const uniforms = empty([rows], { dtype: 'float64' }).uniform_(0, 1);
+      const ends = tensor(range(vocab).map((id) => (vocab > 1 && id % 9 === 0 ? 1 : 0)), [vocab]).gt(tensor(0.5, []));
+      for (const forbidden of [null, ends]) {
+        const found = onAnyThreads(() => drawTokens(logits, uniforms, { temperature, forbidden }));
+        const expected = plainly(logits, uniforms, temperature, forbidden);
+        const [ours, theirs] = [found[0]!.toNumbers(), expected[0]!.toNumbers()];
+        // Rounding may decide where a number falls on the bound of two tokens: less than once in ten thousand.
+        expect(ours.filter((token, i) => token !== theirs[i]).length).toBeLessThan(2);
+        for (const k of [1, 2]) {
+          const scores = expected[k]!.toNumbers();
+          const gaps = found[k]!.toNumbers().map((x, i) => (ours[i] === theirs[i] ? Math.abs(x - scores[i]!) : 0));
+          expect(Math.max(...gaps)).toBeLessThan(1e-5);
+        }
+      }
+    }); // biome-ignore format: as above
+  });
+
+  it('at temperature 0 is the first of the likeliest', () => {
+    tidy(() => {
+      const logits = tensor([1, 5, 5, 2, 9, 0], [1, 6]);
+      const uniforms = tensor([0.99], [1], { dtype: 'float64' });
+      const forbidden = tensor([0, 0, 0, 0, 1, 0], [6]).to('bool');
+      const [token, logprob, sampled] = drawTokens(logits, uniforms, { temperature: 0, forbidden });
+      expect([token.item(), sampled.item()]).toEqual([1, 0]);
+      expect(logprob.item()).toBeCloseTo(logits.logSoftmax(-1).select(1, 1).item(), 6);
+      expect(drawTokens(logits, uniforms, { temperature: 0 })[0].item()).toBe(4);
+    });
+  });
+
+  it.each([
+    ['NaN', [1, Number.NaN, 2]],
+    ['infinity', [1, Number.POSITIVE_INFINITY, 2]],
+    ['nothing', [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]],
+  ])('of %s has no log-prob', (_, logits) => {
+    tidy(() => {
+      for (const temperature of [0, 1]) {
+        const uniforms = tensor([0.5], [1], { dtype: 'float64' });
+        const [token, ...scores] = drawTokens(tensor(logits, [1, 3]), uniforms, { temperature });
+        expect([0, 1, 2]).toContain(token.item());
+        for (const score of scores) expect(score.item()).toBeNaN();
+      }
+    });
+  });
+
+  it('refuses what does not fit', () => {
+    tidy(() => {
+      const [logits, uniforms] = [zeros([2, 5]), zeros([2], { dtype: 'float64' })];
+      const refusals: [() => unknown, RegExp][] = [
+        [() => drawTokens(logits.to('bfloat16'), uniforms), /logits must be float32/],
+        [() => drawTokens(zeros([2, 0]), uniforms), /logits must be/],
+        [() => drawTokens(logits.t(), uniforms), /last dimension/],
+        [() => drawTokens(logits, zeros([2])), /uniforms must be float64 \[2\]/],
+        [() => drawTokens(logits, uniforms.narrow(0, 0, 1)), /uniforms must be/],
+        [() => drawTokens(logits, uniforms, { temperature: -1 }), /temperature/],
+        [() => drawTokens(logits, uniforms, { temperature: Number.NaN }), /temperature/],
+        [() => drawTokens(logits, uniforms, { forbidden: zeros([4]).to('bool') }), /forbidden must be bool \[5\]/],
+        [() => drawTokens(logits, uniforms, { forbidden: zeros([5]) }), /forbidden must be bool/],
+      ]; // biome-ignore format: a table
+      for (const [call, text] of refusals) expect(call).toThrow(text);
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { type Tensor, tensor } from '../index.js';
+import { foreign } from './foreign.test.helper.js';
+import { fresh, type World } from './world.test.helper.js';
+
+/** Arguments that chance would never make fit together, for operators with many shapes in common. */
+const fit: Record<string, (world: World) => unknown[]> = {
+  decodeAttention: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16'] as const);
+    const of = (...shape: number[]) => fresh(random, shape, dtype);
+    const [n, kvHeads, width] = [random.below(4), 1 + random.below(3), random.pick([2, 16, 24])];
+    const [places, prompts, blocks, promptBlocks] = [
+      4,
+      1 + random.below(2),
+      1 + random.below(3),
+      random.below(3),
+    ];
+    const padded = 16 * Math.ceil(width / 16);
+    const entry = (end: number) =>
+      random.chance(0.97) ? random.below(end) : random.pick([-1, end, 2 ** 53 - 1]);
+    const rows = random
+      .list(n, () => 0)
+      .flatMap((_, i) => [
+        random.chance(0.97) ? i : entry(places),
+        entry(prompts),
+        entry(16 * promptBlocks + 1),
+        entry(16 * blocks),
+      ]);
+    const [turned, normed] = [random.chance(0.5), random.chance(0.5)];
+    return [
+      of(n, kvHeads * width * (1 + random.below(5))),
+      of(n, kvHeads * width),
+      of(n, kvHeads * width),
+      of(places, kvHeads, blocks, padded, 16),
+      of(places, kvHeads, 16 * blocks, padded),
+      of(prompts, kvHeads, promptBlocks, padded, 16),
+      of(prompts, kvHeads, 16 * promptBlocks, padded),
+      tensor(rows, [n, 4], { dtype: 'int64' }),
+      turned ? of(n, 1, width / 2) : null,
+      turned ? of(n, 1, width / 2) : null,
+      normed ? of(width) : null,
+      normed ? of(width) : null,
+      1e-6,
+    ]; // biome-ignore format: in the order of the schema
+  },
+  addNorm: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16'] as const);
+    const [n, width] = [random.below(4), 1 + random.below(40)];
+    const row = () => (random.chance(0.5) ? fresh(random, [width], dtype) : null);
+    const x = fresh(random, [n, width], dtype);
+    return [x, random.chance(0.5) ? x : null, fresh(random, [width], dtype), row(), 1e-6];
+  },
+  gatedActivation: ({ random }) => {
+    const gate = fresh(
+      random,
+      [random.below(4), random.below(40)],
+      random.pick(['float32', 'bfloat16'] as const),
+    );
+    return [gate, random.chance(0.5) ? gate : null, random.pick(['silu', 'gelu_tanh', 'relu'])];
+  },
+  drawTokens: ({ random }) => {
+    const [n, vocab] = [random.below(4), 1 + random.below(600)];
+    const forbidden = random.chance(0.5) ? fresh(random, [vocab], 'bool') : null;
+    const options = { temperature: random.pick([0, 1, 0.5, -1, 1e-40, Number.NaN]), forbidden };
+    // Beyond [0, 1) as well: whatever comes, a token of the vocabulary is drawn.
+    return [fresh(random, [n, vocab]), fresh(random, [n], 'float64'), options];
+  },
+};
+
+/** Fitting arguments for most calls of such an operator, now and then with one that is not; undefined for all others. */
+export function fitting(world: World, name: string): unknown[] | undefined {
+  const { random } = world;
+  const make = fit[name];
+  if (!make || random.chance(0.3)) return undefined;
+  const args = make(world);
+  const spoilt = random.below(args.length);
+  if (random.chance(0.3))
+    args[spoilt] = random.chance(0.5) ? foreign(world) : (random.pick(world.tensors) as Tensor);
+  return args;
+}
