@@ -70,6 +70,15 @@ describe('grpo reward check', () => {
     expect(out).not.toMatch(/^gold of another row: /m);
   });
 
+  it('names a reward that pays blanks though others outweigh it', async () => {
+    write('pay.mjs', each("{ value: Number(row.answer.includes(text.trim())) / 2, rule: 'contained' }"));
+    const { code, out } = await check(...DATA, 'rewards=[{module: pay.mjs}]');
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^empty: 8 of 8 rows are wrong\. "": it earns 0\.5 there, no less than the right answer \(pay: contained\)\.$/m,
+    );
+  });
+
   it('says which reward fails on what', async () => {
     write('pay.mjs', each('text.match(/answer/).length'));
     const { code, out } = await check(...DATA, 'rewards=[{module: pay.mjs}]');

@@ -80,7 +80,16 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ),
     'rollout.maxNewTokens',
   ],
-  'reward check': [...MODEL, 'task', '!task.stop', 'rewards', 'train.microBatchTokens'],
+  'reward check': [
+    'model',
+    'seed',
+    'device',
+    'dtype',
+    'task',
+    '!task.stop',
+    'rewards',
+    'train.microBatchTokens',
+  ],
   demo: ['seed', 'device', 'threads', 'output'],
 };
 

@@ -11,6 +11,10 @@ export interface CleanRun extends LabRun {
 
 const TRUNCATES = 'Top-p, top-k, min-p and penalties draw from another distribution than is trained.';
 
+/** What is true of rewards that pay something else than the task asks for. */
+const besideTheAnswer = (reason: string) =>
+  Object.fromEntries(['B21.canary', 'B23.canary', 'B26.canary', 'B27.gold'].map((code) => [code, reason]));
+
 /** Steps of a clean run, unless it says otherwise. */
 const STEPS = 5;
 
@@ -70,22 +74,14 @@ const tasks = (): CleanRun[] => [
     task: lettersTask({
       rewards: { brief: (completion) => -completion.length, ends: (c) => (c.endsWith('.') ? 0 : -3) },
     }),
-    explained: {
-      'B23.canary': 'The reward pays brevity, not the answer.',
-      'B27.gold': 'The reward pays brevity, not the answer.',
-    },
+    explained: besideTheAnswer('The reward pays brevity, not the answer.'),
   },
   {
     name: 'rewards without opinion',
     task: lettersTask({
       rewards: { right: (completion) => (completion.length % 3 === 0 ? null : completion.length / 7) },
     }),
-    explained: Object.fromEntries(
-      ['B21.canary', 'B23.canary', 'B26.canary', 'B27.gold'].map((code) => [
-        code,
-        'The reward pays length, not the answer.',
-      ]),
-    ),
+    explained: besideTheAnswer('The reward pays length, not the answer.'),
   },
   {
     name: 'a reward that fails now and then',
@@ -99,11 +95,9 @@ const tasks = (): CleanRun[] => [
       },
     }),
     explained: {
-      'B21.canary': 'The judge pays length, not the answer.',
+      ...besideTheAnswer('The judge pays length, not the answer.'),
       'B22.canary': 'The judge does fail.',
-      'B23.canary': 'The judge pays length, not the answer.',
       'B22.failures': 'The judge does fail.',
-      'B26.canary': 'The judge pays length, not the answer.',
       'B22.log': 'The judge does fail.',
     },
   },

@@ -5,7 +5,6 @@ import {
   canaryGroups,
   type GradedCanary,
   gradeCanaries,
-  isWrong,
   misjudged,
 } from '../tasks/canaries/index.js';
 import { PART, type Probes, TOTAL } from '../trace/index.js';
@@ -56,14 +55,20 @@ function completionsOf({ model }: Trainer, { canaries }: CanaryGroup, size: numb
 
 /** Of a canary that is as it should be only what it earned. */
 function entriesOf(canary: GradedCanary, reward: string): CanaryProbe['canaries'] {
-  const { kind, row, total, correct, least, most, rule } = canary;
-  const by = rule === null ? canary.reward : `${canary.reward}: ${rule}`;
+  const { kind, row, total, correct, least, most, leak } = canary;
   const bounds = { ...(least !== undefined && { least }), ...(most !== undefined && { most }) };
-  const entry = { kind, reward, row, value: total, ...bounds, ...(isWrong(canary) && { rule: by }) };
-  if (!misjudged(kind, correct)) return [entry];
-  const bound = correct ? { value: 1, most: 0 } : { value: 0, least: 1 };
-  return [entry, { kind, reward: 'isCorrect', row, ...bound }];
+  const isOutside = total !== null && (total < (least ?? total) || total > (most ?? total));
+  return [
+    { kind, reward, row, value: total, ...bounds, ...(isOutside && { rule: deciding(canary) }) },
+    ...(leak ? [{ kind, reward: leak.reward, row, value: leak.paid, most: 0, rule: deciding(leak) }] : []),
+    ...(misjudged(kind, correct)
+      ? [{ kind, reward: 'isCorrect', row, ...(correct ? { value: 1, most: 0 } : { value: 0, least: 1 }) }]
+      : []),
+  ];
 }
+
+const deciding = ({ reward, rule }: Pick<GradedCanary, 'reward' | 'rule'>) =>
+  rule === null ? reward : `${reward}: ${rule}`;
 
 const failuresIn = ({ failures }: RewardTable) =>
   failures.length === 0 ? [] : [`rewards that fail on canaries: ${describeFailures(failures)}`];

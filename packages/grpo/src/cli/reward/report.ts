@@ -88,8 +88,9 @@ function verdict({ canaries, tells, failures }: RewardReport): string {
 /** All that is wrong with one kind, by its first. */
 function sentence(own: readonly GradedCanary[], all: readonly GradedCanary[]): string {
   const [first] = own as [GradedCanary];
-  const { kind, row, completion, correct, total, least, reward, rule } = first;
+  const { kind, row, completion, correct, total, least, leak } = first;
   const rows = all.filter((canary) => canary.kind === kind).length;
+  const { reward, rule } = leak ?? first;
   const by = `${reward}${rule === null ? '' : `: ${rule}`}`;
   const gold = all.find((canary) => canary.kind === CANARY.gold && canary.row === row)!;
   const why =
@@ -101,7 +102,9 @@ function sentence(own: readonly GradedCanary[], all: readonly GradedCanary[]): s
           : `it earns ${number(total)}, less than ${number(least!)} (${by})`
       : misjudged(kind, correct)
         ? `the task takes it for right (${by})`
-        : `it earns ${number(total!)}, the right answer ${number(gold.total!)} (${by})`;
+        : leak
+          ? `it earns ${number(leak.paid)} there, no less than the right answer (${by})`
+          : `it earns ${number(total!)}, the right answer ${number(gold.total!)} (${by})`;
   return `${kind}: ${own.length} of ${rows} rows are wrong. ${excerpt(completion)}: ${why}.`;
 }
 

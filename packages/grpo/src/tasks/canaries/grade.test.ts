@@ -92,6 +92,16 @@ describe('what is wrong', () => {
     expect(wrongKinds(await graded(rewards))).toEqual([]);
   });
 
+  it('is one of several rewards that pays blanks, and no penalty or constant', async () => {
+    const answer: Score = (text, row) => 5 * Number(exact(text, row));
+    const contained: Score = (text, { answer }) => Number(answer.includes(text.replace(/\D/g, '')));
+    const blanks = [CANARY.empty, CANARY.spaces, CANARY.newline];
+    expect(wrongKinds(await graded({ answer, contained }))).toEqual(blanks);
+    const penalty: Score = (text) => -Number(text.length > 20);
+    const long: Score = (text) => Number(text.length === 3 || text.includes('boxed'));
+    expect(wrongKinds(await graded({ answer, penalty, one: () => 1, long }))).toEqual([]);
+  });
+
   it('is what the task takes for right', async () => {
     const answer: Score = (text, row) => Number(exact(text, row));
     expect(wrongKinds(await graded({ answer }, { isCorrect: (text) => text.trim() !== '' }))).toEqual([

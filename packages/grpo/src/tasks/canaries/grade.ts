@@ -21,6 +21,8 @@ export interface GradedCanary {
   /** The reward to look at first, and the rule by which it decided. */
   reward: string;
   rule: string | null;
+  /** Of a blank: the reward that pays it as it pays a right answer, though others outweigh that in the total. */
+  leak?: { reward: string; rule: string | null; paid: number };
 }
 
 /** Share of the difference between a row's best and worst canary that worthless ones stay below its gold answer. */
@@ -59,14 +61,17 @@ export function gradeCanaries<Row>(
       }),
     );
     bound(graded, { failed: table.dropped[first] === 1, isPart });
+    findLeaks(graded, table, first);
     return graded;
   });
 }
 
 /** Whether a canary earned what it must not, or the task judges it wrongly. */
-export function isWrong({ kind, total, correct, least, most }: GradedCanary): boolean {
+export function isWrong({ kind, total, correct, least, most, leak }: GradedCanary): boolean {
   if (kind === CANARY.gold) return correct === false || (least !== undefined && (total ?? -Infinity) < least);
-  return misjudged(kind, correct) || (most !== undefined && total !== null && total > most);
+  return (
+    misjudged(kind, correct) || leak !== undefined || (most !== undefined && total !== null && total > most)
+  );
 }
 
 /** Whether the task takes for right what cannot be. A repeated answer may be. */
@@ -99,6 +104,31 @@ function bound(
     if (canary.kind === CANARY.repeated) {
       if (isSure) canary.most = right + ROUNDING * spread;
     } else if (gold.correct === true || !TELLING.includes(canary.kind)) canary.most = right - margin;
+  }
+}
+
+const BLANKS: readonly CanaryKind[] = [CANARY.empty, CANARY.spaces, CANARY.newline];
+
+/**
+ * Finds a reward that pays every blank something, and as much as the right answer, while it pays another completion less:
+ * no penalty, no constant, and no length that white space happens to have.
+ */
+function findLeaks(canaries: readonly GradedCanary[], table: RewardTable, first: number): void {
+  const { names, weights, columns, grounds } = table;
+  if (canaries[0]!.correct !== true || isWrong(canaries[0]!)) return;
+  const places = [...canaries.keys()];
+  const blanks = places.filter((i) => BLANKS.includes(canaries[i]!.kind));
+  const paid = (k: number, i: number) => weights[k]! * columns[k]![first + i]!;
+  const leaking = names.findIndex((_, k) =>
+    blanks.every(
+      (i) => paid(k, i) > 0 && paid(k, i) >= paid(k, 0) && places.some((j) => paid(k, j) < paid(k, i)),
+    ),
+  );
+  if (leaking < 0) return;
+  for (const i of blanks) {
+    if (isWrong(canaries[i]!)) continue;
+    const rule = grounds?.[leaking]?.[first + i]?.rule ?? null;
+    canaries[i]!.leak = { reward: names[leaking]!, rule, paid: paid(leaking, i) };
   }
 }
 
