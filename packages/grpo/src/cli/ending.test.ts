@@ -12,6 +12,7 @@ const ENDLESS = [
   'rollout.group=2',
   'rollout.maxNewTokens=8',
   'train.steps=1000000',
+  'train.canaries=0',
   'rewards=[{module: spread.ts}]',
   'eval.before=false',
 ];

@@ -110,8 +110,8 @@ function bound(
 const BLANKS: readonly CanaryKind[] = [CANARY.empty, CANARY.spaces, CANARY.newline];
 
 /**
- * Finds a reward that pays every blank something, and as much as the right answer, while it pays another completion less:
- * no penalty, no constant, and no length that white space happens to have.
+ * Finds a reward that looks at the answer, since it pays that of another row nothing, and pays every blank as much as the
+ * right one. A reward for shortness or style pays blanks too, and may.
  */
 function findLeaks(canaries: readonly GradedCanary[], table: RewardTable, first: number): void {
   const { names, weights, columns, grounds } = table;
@@ -119,10 +119,10 @@ function findLeaks(canaries: readonly GradedCanary[], table: RewardTable, first:
   const places = [...canaries.keys()];
   const blanks = places.filter((i) => BLANKS.includes(canaries[i]!.kind));
   const paid = (k: number, i: number) => weights[k]! * columns[k]![first + i]!;
-  const leaking = names.findIndex((_, k) =>
-    blanks.every(
-      (i) => paid(k, i) > 0 && paid(k, i) >= paid(k, 0) && places.some((j) => paid(k, j) < paid(k, i)),
-    ),
+  const others = places.filter((i) => canaries[i]!.kind === CANARY.other);
+  const leaking = names.findIndex(
+    (_, k) =>
+      others.some((i) => paid(k, i) <= 0) && blanks.every((i) => paid(k, i) > 0 && paid(k, i) >= paid(k, 0)),
   );
   if (leaking < 0) return;
   for (const i of blanks) {
