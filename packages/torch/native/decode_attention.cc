@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "decode.h"
@@ -63,37 +64,38 @@ GRPO_INLINE void readHead(const Attention& job, const T* from, const void* norm,
   });
 }
 
-// Scores of Q queries, `padded` numbers each, with blocks of keys: [Q, stride].
+// Scores of Q queries, `padded` numbers each, with B blocks of keys.
+template <int Q, int B, typename T>
+GRPO_INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, float* scores, int64_t stride) {
+  Floats sums[Q][B] = {};
+  for (int64_t d = 0; d < padded; ++d)
+    GRPO_UNROLL
+    for (int b = 0; b < B; ++b) {
+      const Floats key = load(keys + (b * padded + d) * LANES);
+      GRPO_UNROLL
+      for (int q = 0; q < Q; ++q) sums[q][b] += key * queries[q * padded + d];
+    }
+  GRPO_UNROLL
+  for (int q = 0; q < Q; ++q)
+    GRPO_UNROLL
+    for (int b = 0; b < B; ++b) store(scores + q * stride + b * LANES, sums[q][b]);
+}
+
+// The same for all blocks: [Q, stride]. Several at a time, to have enough sums under way.
 template <int Q, typename T>
 GRPO_INLINE void scoreBlocks(const float* queries, int64_t padded, const T* keys, int64_t blocks, float* scores, int64_t stride) {
+  constexpr int MOST = 8 / Q;
   int64_t block = 0;
-  // Two at a time, to have enough sums under way.
-  for (; block + 2 <= blocks; block += 2) {
-    const T* at = keys + block * padded * LANES;
-    Floats sums[Q][2] = {};
-    for (int64_t d = 0; d < padded; ++d) {
-      const Floats first = load(at + d * LANES), second = load(at + (padded + d) * LANES);
-      GRPO_UNROLL
-      for (int q = 0; q < Q; ++q) {
-        sums[q][0] += first * queries[q * padded + d];
-        sums[q][1] += second * queries[q * padded + d];
-      }
-    }
-    GRPO_UNROLL
-    for (int q = 0; q < Q; ++q)
-      GRPO_UNROLL
-      for (int i = 0; i < 2; ++i) store(scores + q * stride + (block + i) * LANES, sums[q][i]);
-  }
-  if (block == blocks) return;
-  const T* at = keys + block * padded * LANES;
-  Floats sums[Q] = {};
-  for (int64_t d = 0; d < padded; ++d) {
-    const Floats key = load(at + d * LANES);
-    GRPO_UNROLL
-    for (int q = 0; q < Q; ++q) sums[q] += key * queries[q * padded + d];
-  }
-  GRPO_UNROLL
-  for (int q = 0; q < Q; ++q) store(scores + q * stride + block * LANES, sums[q]);
+  const auto some = [&](auto count) GRPO_INLINED {
+    scoreSome<Q, count>(queries, padded, keys + block * padded * LANES, scores + block * LANES, stride);
+    block += count;
+  };
+  while (block + MOST <= blocks) some(std::integral_constant<int, MOST>());
+  if constexpr (MOST > 4)
+    if (block + 4 <= blocks) some(std::integral_constant<int, 4>());
+  if constexpr (MOST > 2)
+    if (block + 2 <= blocks) some(std::integral_constant<int, 2>());
+  if (block < blocks) some(std::integral_constant<int, 1>());
 }
 
 // Adds weights × values of `length` tokens to C vectors from each of Q outputs.

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "linear.h"
+#include "narrow_linear.h"
 
 namespace grpo {
 namespace {
@@ -105,6 +106,7 @@ bool packs(const at::Tensor& weight) {
 
 // A weight in the layout that products of about so many rows read fastest; the weight itself where there is none.
 at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
+  if (oneDnnLinear() && weight.dim() == 2 && weight.numel() > 0 && narrowServes(weight, rows)) return packPanels(weight);
   if (!packs(weight)) return weight.alias();
   torch::jit::Stack stack;
   stack.emplace_back(weight);
@@ -113,7 +115,15 @@ at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
   return std::move(stack[0]).toTensor();
 }
 
-at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, const c10::optional<at::Tensor>& bias) {
+at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs, const c10::optional<at::Tensor>& bias) {
+  if (packed.dim() == 3) {
+    TORCH_CHECK(x.dim() == 2 && x.scalar_type() == at::kFloat && x.device().is_cpu() && x.size(1) == packed.size(1), "input must be float32 [N, ", packed.size(1), "] on the CPU, found ", x.scalar_type(), " ", x.sizes());
+    TORCH_CHECK(packed.scalar_type() == at::kFloat && packed.device().is_cpu() && packed.is_contiguous() && packed.size(2) == 16, "the weight must be packed by pack_linear, found ", packed.sizes());
+    TORCH_CHECK(outputs > 16 * (packed.size(0) - 1) && outputs <= 16 * packed.size(0), "the packed weight has not ", outputs, " outputs");
+    const bool biased = bias && bias->defined();
+    TORCH_CHECK(!biased || (bias->scalar_type() == at::kFloat && bias->device().is_cpu() && bias->dim() == 1 && bias->size(0) == outputs && bias->is_contiguous()), "bias must be float32 [", outputs, "]");
+    return narrowLinear(x, packed, outputs, bias);
+  }
   return packed.is_mkldnn() ? product(x, packed, bias) : grpo::linear(x, packed, bias);
 }
 
@@ -124,7 +134,7 @@ void registerLinear(torch::Library& library) {
   library.impl("linear", torch::dispatch(c10::DispatchKey::AutogradCPU, TORCH_FN(differentiable)));
   library.def("pack_linear(Tensor(a) weight, int rows) -> Tensor(a)");
   library.impl("pack_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packLinear)));
-  library.def("packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor");
+  library.def("packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor");
   library.impl("packed_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packedLinear)));
 }
 

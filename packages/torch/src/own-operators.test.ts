@@ -63,13 +63,27 @@ describe('linear', () => {
     });
   });
 
-  it.each(['float32', 'bfloat16'] as const)('by a packed weight is the same, in %s', (dtype) => {
+  it.each([
+    ['float32', 16, 80],
+    ['float32', 5, 83],
+    ['float32', 37, 16],
+    ['float32', 64, 83],
+    ['bfloat16', 16, 80],
+  ] as const)('by a packed weight is the same: %s, %d rows, %d outputs', (dtype, rows, outputs) => {
     noGrad(() =>
       tidy(() => {
-        const [x, weight, bias] = [random(16, 48), random(80, 48), random(80)].map((t) => t.to(dtype));
-        const packed = packedLinear(x!, packLinear(weight!, 16), bias!).to('float32');
-        const plain = libtorchLinear(x!, weight!, bias!).to('float32');
-        expect(distance(packed, plain)).toBeLessThan(dtype === 'float32' ? 1e-5 : 0.01);
+        const shapes = [random(rows, 48), random(outputs, 48), random(outputs)];
+        const [x, weight, bias] = shapes.map((t) => t.to(dtype)) as [Tensor, Tensor, Tensor];
+        // One that was laid out for other numbers of rows serves as well.
+        for (const expected of [rows, 16, 64]) {
+          const packed = packedLinear(x, packLinear(weight, expected), outputs, bias).to('float32');
+          const plain = libtorchLinear(x, weight, bias).to('float32');
+          expect(distance(packed, plain)).toBeLessThan(dtype === 'float32' ? 1e-5 : 0.01);
+          const unbiased = packedLinear(x, packLinear(weight, expected), outputs).to('float32');
+          expect(distance(unbiased, libtorchLinear(x, weight, null).to('float32'))).toBeLessThan(
+            dtype === 'float32' ? 1e-5 : 0.01,
+          );
+        }
       }),
     );
   });

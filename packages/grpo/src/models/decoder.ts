@@ -39,7 +39,7 @@ interface Linear {
   bias: Tensor | null;
   adapter?: Adapter | undefined;
   /** The weight laid out for a few rows: for decoding. */
-  packed?: Tensor;
+  packed?: { weight: Tensor; outputs: number };
 }
 
 interface Layer {
@@ -170,7 +170,7 @@ export class Decoder {
   /** Scores of the next token, in float32: `[M, hiddenSize]` → `[M, vocabSize]`. */
   logits(hidden_MD: Tensor): Tensor {
     const scores = this.#packedHead
-      ? packedLinear(hidden_MD, this.#packedHead)
+      ? packedLinear(hidden_MD, this.#packedHead, this.config.vocabSize)
       : linear(hidden_MD, this.#head);
     return scores.to('float32');
   }
@@ -188,7 +188,7 @@ export class Decoder {
     };
     const pack = ({ weight, bias, ...rest }: Linear): Linear => {
       const packed = own(packLinear(weight, rows));
-      return { ...rest, weight: packed, bias, packed };
+      return { ...rest, weight: packed, bias, packed: { weight: packed, outputs: weight.size(0) } };
     };
     const joined = (parts: readonly Linear[]): Linear => {
       if (parts.length === 1) return parts[0]!;
@@ -299,7 +299,7 @@ export class Decoder {
 }
 
 function apply({ weight, bias, adapter, packed }: Linear, x: Tensor): Tensor {
-  const y = packed ? packedLinear(x, packed, bias) : linear(x, weight, bias);
+  const y = packed ? packedLinear(x, packed.weight, packed.outputs, bias) : linear(x, weight, bias);
   return adapter ? adapter.addTo(y, x) : y;
 }
 

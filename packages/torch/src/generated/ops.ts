@@ -277,8 +277,8 @@ export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor we
 /** A weight laid out for products of about so many rows; to be used by packedLinear alone. `grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)` */
 export const packLinear = bind('grpo::pack_linear', 'grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)') as (weight: Tensor, rows: number) => Tensor;
 
-/** input × weightᵀ + bias for a packed weight, without a gradient. `grpo::packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor` */
-export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Tensor input, Tensor packed, Tensor? bias=None) -> Tensor') as (input: Tensor, packed: Tensor, bias?: Tensor | null) => Tensor;
+/** input × weightᵀ + bias for a packed weight of so many outputs, without a gradient. `grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor` */
+export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor') as (input: Tensor, packed: Tensor, outputs: number, bias?: Tensor | null) => Tensor;
 
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;

@@ -113,7 +113,10 @@ export const operators: Record<string, [operator: string, help: string]> = {
     'grpo::pack_linear',
     'A weight laid out for products of about so many rows; to be used by packedLinear alone.',
   ],
-  packedLinear: ['grpo::packed_linear', 'input × weightᵀ + bias for a packed weight, without a gradient.'],
+  packedLinear: [
+    'grpo::packed_linear',
+    'input × weightᵀ + bias for a packed weight of so many outputs, without a gradient.',
+  ],
 
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],

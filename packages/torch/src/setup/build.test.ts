@@ -60,7 +60,7 @@ describe('linkFlags', () => {
       ...['-bundle', '-undefined', 'dynamic_lookup', `-L${mac.lib}`],
       ...['-Xlinker', '-rpath', '-Xlinker', mac.lib, '-ltorch', '-ltorch_cpu', '-lc10'],
     ]);
-    const flags = compileFlags(mac, 'darwin');
+    const flags = compileFlags(mac, { version: 'Apple clang version 17' }, 'darwin');
     expect(flags).not.toContain('-pthread');
     expect(flags.join(' ')).not.toContain('_GLIBCXX_USE_CXX11_ABI');
   });

@@ -26,7 +26,7 @@ export function buildKey({ native, libtorch, compiler }: BuildInput): string {
   const files = sources(native, ['.cc', '.h']);
   const parts = [
     files.map((name) => [name, shortHash(readFileSync(join(native, name)))]),
-    [compileFlags(libtorch), linkFlags(libtorch)],
+    [compileFlags(libtorch, compiler), linkFlags(libtorch)],
     [libtorch.root, libtorch.version, libtorch.stamp.size, libtorch.stamp.mtimeMs],
     // Not the headers' path: it lies in the clone, and clones share addons.
     [findNodeHeaders().version, process.versions.modules, process.platform, process.arch],
@@ -72,7 +72,7 @@ async function compile({ native, libtorch, compiler }: BuildInput, work: string)
   const queue = sources(native, ['.cc']);
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
   const objects = queue.map((name) => join(work, `${name}.o`));
-  const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch)];
+  const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch, compiler)];
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', join(work, `${name}.o`)]);

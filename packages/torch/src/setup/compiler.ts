@@ -46,8 +46,15 @@ export function findNodeHeaders(): NodeHeaders {
 }
 
 /** Arguments that compile one source to an object, without the names of the two and Node's headers. */
-export function compileFlags(libtorch: Layout, platform = process.platform): string[] {
+export function compileFlags(
+  libtorch: Layout,
+  { version }: Pick<Compiler, 'version'>,
+  platform = process.platform,
+): string[] {
   const flags = ['-std=c++17', '-O2', '-fPIC', ...threads(platform)];
+  // at::parallel_for is code in a header, and serial without it. GCC's runtime is the one that libtorch brings along; it
+  // is not linked, or there could be two. Clang's is another, so what clang builds computes our operators on one thread.
+  if (platform === 'linux' && !/clang/i.test(version)) flags.push('-fopenmp');
   // Basic finalizers, which run during garbage collection, are behind this switch.
   flags.push('-DNAPI_EXPERIMENTAL');
   if (libtorch.cxx11Abi !== undefined) flags.push(`-D_GLIBCXX_USE_CXX11_ABI=${libtorch.cxx11Abi ? 1 : 0}`);
