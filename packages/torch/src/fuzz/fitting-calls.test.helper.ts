@@ -1,6 +1,6 @@
 import { type Tensor, tensor } from '../index.js';
 import { foreign } from './foreign.test.helper.js';
-import { fresh, type World } from './world.test.helper.js';
+import { fresh, segments, type World } from './world.test.helper.js';
 
 /** Arguments that chance would never make fit together, for operators with many shapes in common. */
 const fit: Record<string, (world: World) => unknown[]> = {
@@ -41,6 +41,19 @@ const fit: Record<string, (world: World) => unknown[]> = {
       normed ? of(width) : null,
       1e-6,
     ]; // biome-ignore format: in the order of the schema
+  },
+  fusedAdamW_: ({ random }) => {
+    const shape = [1 + random.below(4)];
+    const of = (size: number[]) => [fresh(random, size, 'float32')];
+    const [beta1, beta2, eps] = [0.9, 0.99, 1e-8];
+    const numbers = { lr: 0.1, beta1, beta2, weight_decay: 0, eps, amsgrad: false, maximize: false };
+    return [of(shape), of(shape), of(shape), of(shape), [], of([]), numbers];
+  },
+  segmentAttention: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16'] as const);
+    const [tokens, kvHeads, width] = [random.below(9), 1 + random.below(3), random.pick([1, 16, 24])];
+    const of = (heads: number) => fresh(random, [tokens, heads, width], dtype);
+    return [of(kvHeads * (1 + random.below(3))), of(kvHeads), of(kvHeads), segments(random, tokens)];
   },
   addNorm: ({ random }) => {
     const dtype = random.pick(['float32', 'bfloat16'] as const);
