@@ -92,14 +92,6 @@ napi_value emptyCache(napi_env env, const Arguments&) {
 napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
 napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
 
-// Gives freed memory back to the system; between stages, not inside them.
-napi_value trimMemory(napi_env env, const Arguments&) {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
-  return undefined(env);
-}
-
 void tuneAllocator() {
 #if defined(__GLIBC__)
   // Without this glibc returns every large block at once and each operator faults its pages in again.
@@ -127,7 +119,6 @@ void registerRuntime(napi_env env, napi_value exports) {
   define<emptyCache>(env, exports, "emptyCache");
   define<version>(env, exports, "version");
   define<buildConfiguration>(env, exports, "buildConfiguration");
-  define<trimMemory>(env, exports, "trimMemory");
 }
 
 }  // namespace grpo

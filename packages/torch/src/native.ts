@@ -77,7 +77,6 @@ interface NativeAddon {
   mpsAvailable(): boolean;
   version(): string;
   buildConfiguration(): string;
-  trimMemory(): void;
 }
 
 function load(): NativeAddon {

@@ -35,5 +35,4 @@ it('says what libtorch it is', () => {
   expect(torch.torchVersion()).toMatch(/^\d+\.\d+/);
   expect(torch.buildConfiguration()).toContain('PyTorch built with');
   torch.synchronize();
-  torch.trimMemory();
 });

@@ -17,11 +17,6 @@ export function memory(): { tensors: number; bytes: number } {
   return native.memory();
 }
 
-/** Gives memory that the C allocator holds back to the system: worth it between stages, not inside them. */
-export function trimMemory(): void {
-  native.trimMemory();
-}
-
 /** Gives device memory that the allocator holds back to the device. */
 export function emptyCache(): void {
   native.emptyCache();

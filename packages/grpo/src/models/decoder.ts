@@ -38,8 +38,8 @@ interface Linear {
   weight: Tensor;
   bias: Tensor | null;
   adapter?: Adapter | undefined;
-  /** The weight laid out for a few rows: for decoding. */
-  packed?: { weight: Tensor; outputs: number };
+  /** How many outputs, where the weight is laid out for a few rows: for decoding. */
+  packedOutputs?: number;
 }
 
 interface Layer {
@@ -187,8 +187,7 @@ export class Decoder {
       return tensor;
     };
     const pack = ({ weight, bias, ...rest }: Linear): Linear => {
-      const packed = own(packLinear(weight, rows));
-      return { ...rest, weight: packed, bias, packed: { weight: packed, outputs: weight.size(0) } };
+      return { ...rest, weight: own(packLinear(weight, rows)), bias, packedOutputs: weight.size(0) };
     };
     const joined = (parts: readonly Linear[]): Linear => {
       if (parts.length === 1) return parts[0]!;
@@ -298,8 +297,9 @@ export class Decoder {
   }
 }
 
-function apply({ weight, bias, adapter, packed }: Linear, x: Tensor): Tensor {
-  const y = packed ? packedLinear(x, packed.weight, packed.outputs, bias) : linear(x, weight, bias);
+function apply({ weight, bias, adapter, packedOutputs }: Linear, x: Tensor): Tensor {
+  const y =
+    packedOutputs === undefined ? linear(x, weight, bias) : packedLinear(x, weight, packedOutputs, bias);
   return adapter ? adapter.addTo(y, x) : y;
 }
 

@@ -53,6 +53,14 @@ describe('linkFlags', () => {
     expect(linkFlags(input.libtorch)).not.toContain('-ltorch_cuda');
   });
 
+  it('let the kernels use all threads, with the one runtime that libtorch has', () => {
+    const torch = inspectLayout(writeLibtorch(temporaryFolder()), 'linux') as Layout;
+    const flagsOf = (version: string) => compileFlags(torch, { version }, 'linux');
+    expect(flagsOf('c++ (Debian 12.2.0-14) 12.2.0')).toContain('-fopenmp');
+    expect(flagsOf('Debian clang version 14.0.6')).not.toContain('-fopenmp');
+    expect(linkFlags(torch, 'linux').join(' ')).not.toMatch(/openmp|gomp/);
+  });
+
   it('make a bundle on macOS', () => {
     const mac = inspectLayout(writeLibtorch(temporaryFolder(), { suffix: 'dylib' }), 'darwin') as Layout;
     expect(mac).toMatchObject({ cuda: false, cxx11Abi: undefined });
