@@ -1,7 +1,8 @@
 // Kills training runs with SIGKILL at random moments, resumes them, and compares every file that they leave with those
-// of a run that was never stopped: node parity/kill_resume.mjs [kills of each command] [seed]
+// of a run that was never stopped: node parity/kill_resume.mjs [kills of each run] [seed]
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,18 +10,21 @@ import { fileURLToPath } from 'node:url';
 
 const kills = Number(process.argv[2] ?? 30);
 const seed = Number(process.argv[3] ?? 1);
-const main = fileURLToPath(new URL('../packages/grpo/bin/grpo.js', import.meta.url));
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const main = here('../packages/grpo/bin/grpo.js');
 const root = mkdtempSync(join(tmpdir(), 'grpo-kill-'));
+function place(name, text) {
+  writeFileSync(join(root, name), text);
+  return join(root, name);
+}
 // The model of random weights answers nothing right: a reward that tells its completions apart.
-const reward = join(root, 'digits.js');
-writeFileSync(
-  reward,
+const reward = place(
+  'digits.js',
   'export default ({ completions }) => completions.map((text) => text.replace(/[^0-9]/g, "").length);\n',
 );
 
 const STEPS = 8;
 const SHARED = [
-  'task.name=arithmetic',
   'threads=1',
   'rollout.maxNewTokens=12',
   'eval.limit=24',
@@ -28,9 +32,35 @@ const SHARED = [
   'checkpoint.every=1',
   'optimizer.schedule=cosine',
 ];
-/** Each step of GRPO is four updates of several micro-batches; a save takes about as long as a step. */
-const COMMANDS = {
+/** A judge that knows nothing but whether a completion is of even length. */
+const server = createServer(async (request, response) => {
+  const { messages } = JSON.parse((await request.toArray()).join(''));
+  const content = JSON.stringify({ score: messages[0].content.length % 2 });
+  response.setHeader('content-type', 'application/json');
+  response.end(
+    JSON.stringify({ choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }] }),
+  );
+});
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const judge = JSON.stringify({
+  baseURL: `http://127.0.0.1:${server.address().port}/v1`,
+  model: 'even',
+  prompt: place('judge.txt', '{completion}'),
+  cache: join(root, 'verdicts'),
+  requestsPerSecond: 1e5,
+});
+const questions = Array.from({ length: 8 }, (_, i) => ({ question: `${i}+${i + 1}=`, answer: 2 * i + 1 }));
+const rows = place('rows.jsonl', questions.map((row) => `${JSON.stringify(row)}\n`).join(''));
+const mixed = `{name: jsonl, data: ${rows}, prompt: ${place('prompt.txt', '{question}')}}`;
+
+/**
+ * By name: a command and its settings. Each step of GRPO is four updates of several micro-batches; `all` has whatever
+ * else carries something from step to step. A save takes about as long as a step.
+ */
+const RUNS = {
   train: [
+    'train',
+    'task.name=arithmetic',
     ...SHARED,
     `train.steps=${STEPS}`,
     `rewards=[{module: ${reward}}]`,
@@ -44,7 +74,39 @@ const COMMANDS = {
     'objective.oldLogprobs=recompute',
     'optimizer.learningRate=1e-3',
   ],
+  all: [
+    'train',
+    ...SHARED,
+    `train.steps=${STEPS}`,
+    'task.name=mix',
+    // That of the run before.
+    `model=${join(root, 'train-whole', 'model')}`,
+    `task.mix=[{name: arithmetic, share: 2}, ${mixed}]`,
+    'task.evalSize=4',
+    `rewards=[{judge: ${judge}, name: even}, {model: ${here('fixtures/reward-models/llama3')}, weight: 0}]`,
+    'onRewardError=drop',
+    // Small groups, of which many have equal rewards and give way to others.
+    'rollout.prompts=6',
+    'rollout.group=2',
+    'groups.refills=1',
+    'groups.replay=3',
+    'objective.oldLogprobs=recompute',
+    'kl.beta=0.05',
+    'kl.control=lagrangian',
+    'kl.target=0.001',
+    'kl.referenceEvery=3',
+    'kl.referenceMix=1',
+    'entropy.adaptive=true',
+    'entropy.target=3',
+    'train.canaries=2',
+    'train.kindGradients=3',
+    'record.every=1',
+    'lora.rank=4',
+    'optimizer.learningRate=1e-2',
+  ],
   sft: [
+    'sft',
+    'task.name=arithmetic',
     ...SHARED,
     `sft.steps=${STEPS}`,
     'sft.batchSize=8',
@@ -121,13 +183,13 @@ async function until(run, condition) {
 }
 
 /** Where a killed run was, as far as its folder tells. */
-function landing(folder) {
+function landing(folder, isReady) {
   if (!existsSync(join(folder, 'config.json'))) return 'before the run folder was made';
   if (half(folder)) return 'while saving';
   const rows = stepsOf(join(folder, 'metrics.jsonl')).length;
   const saved = Math.max(0, ...whole(folder).map((name) => Number(name.slice(5))));
   if (saved === 0 && rows === 0) {
-    if (!existsSync(join(folder, 'model', 'model.safetensors'))) return 'while making the model';
+    if (!isReady(folder)) return 'while making the model';
     return read(join(folder, 'eval.jsonl')) === '' ? 'in the first evaluation' : 'in the first step';
   }
   if (rows > saved) return 'after a step, before its checkpoint';
@@ -167,12 +229,9 @@ function content(path) {
 }
 
 /** When to kill: first in the first evaluation and after the first row, then at random. */
-function moment(count, stepTime) {
+function moment(count, stepTime, isReady) {
   const rows = (folder) => stepsOf(join(folder, 'metrics.jsonl')).length;
-  if (count === 0) {
-    const evaluating = (folder) => existsSync(join(folder, 'model', 'model.safetensors'));
-    return { condition: evaluating, delay: stepTime / 4 };
-  }
+  if (count === 0) return { condition: isReady, delay: stepTime / 4 };
   if (count === 1) return { condition: (folder) => rows(folder) > 0, delay: 0 };
   const nth = Math.floor(random() * STEPS);
   // One in three in a save: after the nth row, as soon as there is half a checkpoint, or a little later.
@@ -183,29 +242,34 @@ function moment(count, stepTime) {
   return { condition: (folder) => rows(folder) >= nth, delay: random() * stepTime * (nth === 0 ? 10 : 1.5) };
 }
 
-async function campaign(command) {
-  const settings = COMMANDS[command];
-  const expected = join(root, `${command}-whole`);
+async function campaign(name) {
+  const [command, ...settings] = RUNS[name];
+  const expected = join(root, `${name}-whole`);
+  // What a run has made when it begins: without a given model, that too.
+  const isGiven = settings.some((setting) => setting.startsWith('model='));
+  const ready = isGiven ? 'config.json' : 'model/model.safetensors';
+  const isReady = (folder) => existsSync(join(folder, ready));
   const reference = start([command, ...settings, `output=${expected}`]);
   await until(reference, () => existsSync(join(expected, 'config.json')));
   const began = performance.now();
   await reference.ended;
   const stepTime = (performance.now() - began) / STEPS;
-  const weights = (folder) => readFileSync(join(expected, folder, 'model.safetensors'));
-  if (weights('model').equals(weights(`checkpoints/step-${STEPS}`)))
-    throw new Error('the run has learnt nothing');
+  const metrics = read(join(expected, 'metrics.jsonl'));
+  const norms = metrics.match(/"grad_norm":(?!0,)/g) ?? [];
+  if (norms.length < STEPS / 2) throw new Error(`${name} has learnt nothing`);
+  if (name === 'all' && !/"groups_replayed":[1-9]/.test(metrics)) throw new Error('nothing was replayed');
 
   const landed = new Map();
   const result = { runs: 0, kills: 0, torn: 0, looks: 0, compared: 0, landed, differences: [] };
   for (let trial = 0; result.kills < kills; trial++) {
-    const folder = join(root, `${command}-${trial}`);
+    const folder = join(root, `${name}-${trial}`);
     const go = () => {
       const made = existsSync(join(folder, 'config.json'));
       return start(made ? [command, '--resume', folder] : [command, ...settings, `output=${folder}`]);
     };
     for (let again = 0; again < 2 && result.kills < kills; again++) {
       const run = go();
-      const { condition, delay } = moment(result.kills, stepTime);
+      const { condition, delay } = moment(result.kills, stepTime, isReady);
       const watching = watch(run, folder);
       await until(run, () => condition(folder));
       await Promise.race([sleep(delay), run.ended]);
@@ -215,9 +279,10 @@ async function campaign(command) {
       result.looks += await watching;
       checkRows(folder);
       result.kills++;
-      const where = landing(folder);
+      const where = landing(folder, isReady);
       landed.set(where, (landed.get(where) ?? 0) + 1);
-      const rows = files(folder).filter((path) => path.endsWith('.jsonl'));
+      const left = existsSync(folder) ? files(folder) : [];
+      const rows = left.filter((path) => path.endsWith('.jsonl'));
       result.torn += rows.filter((path) => !/^$|\n$/.test(read(join(folder, path)))).length;
     }
     const last = go();
@@ -226,16 +291,16 @@ async function campaign(command) {
     result.runs++;
     const { differences, compared } = compare(expected, folder);
     result.compared += compared;
-    result.differences.push(...differences.map((text) => `${command}-${trial}: ${text}`));
+    result.differences.push(...differences.map((text) => `${name}-${trial}: ${text}`));
     if (differences.length === 0) rmSync(folder, { recursive: true });
   }
   return result;
 }
 
 let failed = false;
-for (const command of Object.keys(COMMANDS)) {
-  const { landed, differences, ...counts } = await campaign(command);
-  console.log(`grpo ${command}: ${counts.kills} kills of ${counts.runs} runs`);
+for (const name of Object.keys(RUNS)) {
+  const { landed, differences, ...counts } = await campaign(name);
+  console.log(`${name}: ${counts.kills} kills of ${counts.runs} runs`);
   for (const [where, count] of [...landed].sort(([, a], [, b]) => b - a)) console.log(`  ${count} ${where}`);
   console.log(
     `  ${counts.torn} rows were torn; ${counts.looks} looks at the rows found no gap and no duplicate`,
@@ -244,6 +309,7 @@ for (const command of Object.keys(COMMANDS)) {
   for (const difference of differences) console.log(`  ${difference}`);
   failed ||= differences.length > 0;
 }
+server.close();
 if (failed) console.log(`The runs that differ are in ${root}.`);
 else rmSync(root, { recursive: true });
 process.exitCode = failed ? 1 : 0;

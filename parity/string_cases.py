@@ -1,4 +1,4 @@
-"""Some 2,500 strings for comparing tokenizers: every kind of text that is known to be split differently somewhere."""
+"""Some 2,700 strings for comparing tokenizers: every kind of text that is known to be split differently somewhere."""
 
 import itertools
 import random
@@ -105,4 +105,7 @@ def many_strings(seed: int = 1) -> list[str]:
         text = draw.choice(CODE)
         start = draw.randrange(len(text))
         found.append(text[start : start + draw.randint(1, 60)])
+    # White space that not everybody takes for such, right beside added tokens: some of them take it away.
+    for blank, token in itertools.product(["\ufeff", "\u0085", "\x1c", "\u180e", "\u00a0"], ["<|turn|>", "<|/turn|>", "<musing>", "</musing>"]):
+        found += [f"a{blank}{token}{blank}b", f"a {blank}{token}{blank} b", f"{token}{blank} {token}"]
     return list(dict.fromkeys(found))

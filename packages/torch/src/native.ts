@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { whyOtherLibtorch, whyReplaced } from './setup/fit.js';
+import { whyNotLoaded, whyOtherLibtorch, whyReplaced } from './setup/fit.js';
 import { readBuildRecord } from './setup/record.js';
 import { SetupError } from './setup/run.js';
 
@@ -96,11 +96,7 @@ function load(): NativeAddon {
   try {
     addon = createRequire(import.meta.url)(record.addon) as NativeAddon;
   } catch (cause) {
-    throw new SetupError(
-      `the libtorch addon does not load (${(cause as Error).message.split('\n')[0]}). It was built for libtorch ` +
-        `${record.libtorch.version} in ${record.libtorch.root}. Run: npx grpo setup`,
-      { cause },
-    );
+    throw new SetupError(whyNotLoaded(record.libtorch, (cause as Error).message), { cause });
   }
   const other = whyOtherLibtorch(addon.version(), addon.buildConfiguration());
   if (other) throw new SetupError(`the libtorch addon cannot be used: ${other}`);

@@ -140,6 +140,18 @@ describe('exit codes and messages', () => {
     expect(err).toBe('grpo: The disk is full.\n');
   });
 
+  it('say how to get the tensor engine where its package is not there', async () => {
+    const message = "Cannot find package '@grpo/torch' imported from /x/env.js";
+    const { code, err } = await grpo(
+      ['train'],
+      fails(Object.assign(new Error(message), { code: 'ERR_MODULE_NOT_FOUND' })),
+    );
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^grpo: Cannot find package .*\nThat is the tensor engine\. Run: npm install @grpo\/torch/,
+    );
+  });
+
   it('show a stack only when asked', async () => {
     const error = new TypeError('x is not a function', { cause: new Error('libtorch says no') });
     const quiet = await grpo(['train'], fails(error));

@@ -98,11 +98,18 @@ function firstError(error: unknown): unknown {
 /** The engine's errors for users, by their name: its class lies beside the set-up, which few commands have to load. */
 const SETUP_ERROR = 'SetupError';
 
+/** Node's words for a package that is not there name no cure. */
+function isMissingEngine({ message, code }: NodeJS.ErrnoException): boolean {
+  return code === 'ERR_MODULE_NOT_FOUND' && message.includes("package '@grpo/torch'");
+}
+
 function describeError(error: unknown, debug: boolean): string {
   if (!(error instanceof Error)) return `grpo: ${String(error)}`;
   const lines = [`grpo: ${error.message}`];
   if (error instanceof UserError) {
     if (error.hint !== undefined) lines.push(error.hint);
+  } else if (isMissingEngine(error)) {
+    lines.push('That is the tensor engine. Run: npm install @grpo/torch, and then: npx grpo setup');
   } else if (error.name !== SETUP_ERROR) {
     if (error.cause instanceof Error) lines.push(`Cause: ${error.cause.message}`);
     if (!debug) lines.push('GRPO_DEBUG=1 shows where this happened.');

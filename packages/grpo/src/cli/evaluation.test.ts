@@ -145,6 +145,7 @@ describe('a difference', () => {
     expect(formatDifference('sampled', { ...difference, of: 'reward', low: null, high: null })).toBe(
       'sampled: reward −0.040; better at 86 problems, worse at 150',
     );
+    expect(formatDifference('greedy', { ...difference, better: 1 })).toContain('better at 1 problem, worse');
     expect(formatDifference('greedy', null)).toBe('greedy: no problem has a reward from both');
   });
 });

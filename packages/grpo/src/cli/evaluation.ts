@@ -94,7 +94,8 @@ export function formatDifference(decoding: string, difference: Difference | null
   const signed = (x: number) =>
     `${x < 0 ? '−' : '+'}${Math.abs(factor * x).toFixed(of === 'accuracy' ? 1 : 3)}`;
   const interval = low === null ? '' : ` (${signed(low)} to ${signed(high!)})`;
-  return `${decoding}: ${of} ${signed(value)}${unit}${interval}; better at ${better} problems, worse at ${worse}`;
+  const problems = better === 1 ? 'problem' : 'problems';
+  return `${decoding}: ${of} ${signed(value)}${unit}${interval}; better at ${better} ${problems}, worse at ${worse}`;
 }
 
 /** What an example was worth, in a word or two. */

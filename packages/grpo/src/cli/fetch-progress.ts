@@ -42,7 +42,8 @@ export function fetchProgress(
   };
   const watcher: FetchWatcher = {
     planned({ commit, files, bytes, missingBytes }) {
-      const rest = missingBytes === bytes ? '' : `, ${byteCount(missingBytes)} of them to get`;
+      const some = missingBytes > 0 ? `${byteCount(missingBytes)} of them to get` : 'nothing to get';
+      const rest = missingBytes === bytes ? '' : `, ${some}`;
       note(`${name} at ${commit} (${revision}): ${files} files, ${byteCount(bytes)}${rest}`);
     },
     progress,

@@ -1,13 +1,17 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { grpo } from './grpo.test.helper.js';
 
 /** A machine on which libtorch has not been set up: no record is found for this one. */
 let dir = '';
+const RECORDS = fileURLToPath(new URL('../../../../parity/fixtures/trl-run/clean', import.meta.url));
+const ROWS = '{"question":"1+1","answer":2}\n{"question":"1+2","answer":3}\n';
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'grpo-cli-'));
+  writeFileSync(join(dir, 'rows.jsonl'), ROWS);
   vi.stubEnv('LIBTORCH', join(dir, 'nowhere'));
 });
 afterAll(() => {
@@ -24,9 +28,13 @@ describe('without libtorch', () => {
     'explain dapo',
     'diff dapo grpo-dual',
     'data countdown c.jsonl',
+    'data check rows.jsonl',
+    'data convert rows.jsonl converted.jsonl',
+    'doctor RECORDS',
     'reward check arithmetic',
   ])('grpo %s works', async (line) => {
-    expect(await grpo(dir, ...line.split(' '))).toMatchObject({ code: 0, err: '' });
+    const argv = line.split(' ').map((word) => (word === 'RECORDS' ? RECORDS : word));
+    expect(await grpo(dir, ...argv)).toMatchObject({ code: 0, err: '' });
   });
 
   it('a wrong setting is still what is wrong', async () => {

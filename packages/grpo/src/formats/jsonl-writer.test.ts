@@ -1,8 +1,23 @@
+import type * as fs from 'node:fs';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { JsonLinesWriter } from './jsonl-writer.js';
 import { tempFolder } from './temp-folder.test.helper.js';
+
+/** Bytes that still fit onto the disk. */
+const disk = vi.hoisted(() => ({ room: Number.POSITIVE_INFINITY }));
+
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  const writeSync = (fd: number, data: Uint8Array, offset: number, length: number) => {
+    if (disk.room === 0) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' });
+    const written = real.writeSync(fd, data, offset, Math.min(length, disk.room));
+    disk.room -= written;
+    return written;
+  };
+  return { ...real, writeSync };
+});
 
 const file = () => join(tempFolder(), 'rows.jsonl');
 const text = (path: string) => readFileSync(path, 'utf8');
@@ -61,6 +76,18 @@ describe('JsonLinesWriter', () => {
     writeFileSync(path, '{"step":1}');
     using writer = new JsonLinesWriter(path);
     expect(writer.tornRow).toBeUndefined();
+    writer.append({ step: 2 });
+    expect(text(path)).toBe('{"step":1}\n{"step":2}\n');
+  });
+
+  it('takes back what of a row still fits onto a disk that fills up', () => {
+    const path = file();
+    using writer = new JsonLinesWriter(path);
+    writer.append({ step: 1 });
+    disk.room = 5;
+    expect(() => writer.append({ step: 2 })).toThrow(/the disk is full.*\(ENOSPC\)/);
+    expect(text(path)).toBe('{"step":1}\n');
+    disk.room = Number.POSITIVE_INFINITY;
     writer.append({ step: 2 });
     expect(text(path)).toBe('{"step":1}\n{"step":2}\n');
   });

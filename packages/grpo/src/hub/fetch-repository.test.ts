@@ -104,6 +104,15 @@ describe('a fetch', () => {
     );
     expect(hub.askedForLarge.length).toBeGreaterThan(0);
     expect(hub.askedForLarge.every(({ authorization }) => authorization === undefined)).toBe(true);
+    // Nor to the address where the hub's list goes on.
+    const other = await hubServer(FILES);
+    hub.fault = (request, response) => {
+      if (!request.url!.includes('/tree/')) return false;
+      response.writeHead(200, { link: `<${other.endpoint}${request.url}>; rel="next"` }).end('[]');
+      return true;
+    };
+    await fetchInto(tempFolder(), hub, { connection: connectionTo(hub, { token }) });
+    expect(other.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);
   });
 });
 

@@ -30,11 +30,21 @@ describe('a server that lies', () => {
     }
     return true;
   };
+  const endless = (request: IncomingMessage, response: ServerResponse) => {
+    if (!isWeights(request)) return false;
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+    };
+    response.on('drain', more).write(WEIGHTS);
+    more();
+    return true;
+  };
   const wrong = Buffer.from(WEIGHTS).fill(0, 1000, 1001);
 
   it.each([
     ['a length that is too large, and hangs up', sending(WEIGHTS, WEIGHTS.length + 500)],
     ['more than the file', sending(Buffer.concat([WEIGHTS, Buffer.from('more')]))],
+    ['a file without end', endless],
   ])('with %s does no harm', async (_, fault) => {
     const cache = tempFolder();
     const hub = await hubServer(FILES);
@@ -51,7 +61,9 @@ describe('a server that lies', () => {
     const cache = tempFolder();
     const hub = await hubServer(FILES);
     hub.fault = fault;
-    expect((await refusalOf(fetchInto(cache, hub))).message).toMatch(message);
+    const refusal = await refusalOf(fetchInto(cache, hub));
+    expect(refusal.message).toMatch(message);
+    expect(refusal.hint).toMatch(/Run the command again/);
     expectNoModel(cache);
     hub.fault = undefined;
     await fetchInto(cache, hub);

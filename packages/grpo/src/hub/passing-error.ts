@@ -8,6 +8,6 @@ export class PassingError extends UserError {
     /** How long the server asks to wait. */
     readonly retryAfterSeconds = 0,
   ) {
-    super(message, options);
+    super(message, { hint: 'Run the command again later; what has been fetched is kept.', ...options });
   }
 }

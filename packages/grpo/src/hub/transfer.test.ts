@@ -29,10 +29,11 @@ describe('a bad connection', () => {
     };
   const drop = (response: ServerResponse) => response.destroy();
 
+  // What counts as silence is short only where it is tested: a busy machine is silent for that long, too.
   it.each([
-    ['drops', drop],
-    ['falls silent', () => {}],
-  ])('that %s is made anew, and goes on where it was', async (_, then) => {
+    ['drops', drop, { stallSeconds: 10 }, 2],
+    ['falls silent', () => {}, { stallSeconds: 0.4, attempts: 1000 }, undefined],
+  ])('that %s is made anew, and goes on where it was', async (_, then, patience, breaks) => {
     const cache = tempFolder();
     const hub = await hubServer(FILES);
     hub.fault = (request, response, count) => {
@@ -40,17 +41,19 @@ describe('a bad connection', () => {
       upTo(count * 150_000, then)(request, response);
       return true;
     };
-    const connection = connectionTo(hub, { stallSeconds: 0.4 });
+    const connection = connectionTo(hub, patience);
     await fetchInto(cache, hub, { connection });
     expectWhole(cache);
     const ranges = hub.askedForLarge
       .filter(({ url }) => url === '/model.safetensors')
       .map(({ range }) => range);
-    expect(ranges).toHaveLength(3);
     expect(ranges[0]).toBeUndefined();
-    expect(ranges[2]).toMatch(/^bytes=\d{4,}-$/);
-    expect(connection.notes).toHaveLength(2);
+    expect(ranges.at(-1)).toMatch(/^bytes=\d{4,}-$/);
+    expect(connection.notes.length).toBeGreaterThanOrEqual(2);
     expect(connection.notes[0]).toMatch(/(broke|sent nothing for 0\.4 s).*Trying again in 0\.001 s\.$/);
+    if (breaks === undefined) return;
+    expect(ranges).toHaveLength(breaks + 1);
+    expect(connection.notes).toHaveLength(breaks);
   });
 
   it('that brings a little each time is not given up', async () => {

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel } from './load.js';
 import type { Model } from './model.js';
 import { pack, type Segment } from './packed.js';
@@ -166,7 +166,7 @@ describe('model folders', () => {
   });
 
   it.each(['gpt2', 'qwen2-untied', 'qwen3-bf16'])('saves %s so that it loads to the same weights', (name) => {
-    const dir = mkdtempSync(join(tmpdir(), 'grpo-model-'));
+    const dir = tempFolder();
     const model = loadModel(fixture(name));
     saveModel(model, dir);
     const again = loadModel(dir);

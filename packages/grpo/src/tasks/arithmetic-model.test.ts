@@ -7,13 +7,15 @@ import { Tokenizer } from '../text/tokenizer.js';
 import { arithmeticTask } from './arithmetic.js';
 import { writeArithmeticModelFiles } from './arithmetic-model.js';
 
+let folder = '';
 let dir = '';
 const json = (name: string) => JSON.parse(readFileSync(join(dir, name), 'utf8'));
 beforeAll(async () => {
-  dir = join(mkdtempSync(join(tmpdir(), 'grpo-tiny-')), 'model');
+  folder = mkdtempSync(join(tmpdir(), 'grpo-tiny-'));
+  dir = join(folder, 'model');
   await writeArithmeticModelFiles(dir, { layers: 2 });
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('writeArithmeticModelFiles', () => {
   it('writes a tokenizer of whole tags and single bytes', () => {

@@ -221,9 +221,14 @@ describe('jsonlTask', () => {
     expect(questions(task.train).some((q) => held.has(q))).toBe(false);
     expect(task.train).toHaveLength(rows.filter((row) => !held.has(row.question)).length);
     expect(questions((await load({ data, evalSize: 20 })).eval)).toEqual(questions(task.eval));
-    await expect(load({ data, evalSize: 100 })).rejects.toThrow(
-      'holding out 100 of 100 rows leaves none to train on',
-    );
+    await expect(load({ data, evalSize: 100 })).rejects.toMatchObject({
+      message: `${data}: holding out 100 of 100 rows leaves none to train on`,
+      hint: expect.stringMatching(/^task\.evalSize=20 holds out a fifth/),
+    });
+    const single = file('single.jsonl', lines({ question: 'a', answer: 1 }));
+    await expect(load({ data: single, evalSize: 1 })).rejects.toMatchObject({
+      hint: expect.stringMatching(/^Give more rows/),
+    });
   });
 
   it('takes all of evalData in order, and refuses questions that are trained on', async () => {

@@ -32,8 +32,11 @@ export async function readSplit<Item>(
   }
   const parts = holdOut(items, evalSize, question);
   if (parts.train.length > 0) return parts;
-  const problem = `holding out ${evalSize} of ${items.length} rows leaves none to train on; lower task.evalSize`;
-  throw new EmptyFile(data, problem);
+  const fifth = Math.ceil(items.length / 5);
+  const advice = items.length > 1 ? `task.evalSize=${fifth} holds out a fifth. Or give` : 'Give';
+  throw new EmptyFile(data, `holding out ${evalSize} of ${items.length} rows leaves none to train on`, {
+    hint: `${advice} more rows, or held-out ones of their own in task.evalData.`,
+  });
 }
 
 function requireDisjoint<Item>(

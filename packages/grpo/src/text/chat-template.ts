@@ -11,7 +11,10 @@ import type { Message } from './message.js';
 /** A hundred times what the longest templates take. */
 const MAX_BYTES = 2 ** 22;
 
-/** What a template may see besides the messages. */
+/**
+ * What a template may see besides the messages. Values are text, numbers, booleans, null, arrays, and plain objects or
+ * Maps. JavaScript has no 1.0: where a template prints a number, it prints 1.
+ */
 export interface TemplateOptions {
   /** Tools as JSON schemas; an empty list is the same as none. */
   tools?: readonly unknown[];

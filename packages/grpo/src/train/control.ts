@@ -10,7 +10,7 @@ export const controlSchema = z.object({
   betas: z.record(z.string(), z.object({ beta: z.number(), recent: z.array(z.number()) })),
   entropy: z.object({ coefficient: z.number(), last: z.number().nullable() }),
   /** Optimizer updates of the run. */
-  updates: z.number(),
+  updates: z.int().nonnegative(),
 });
 
 export type ControlState = z.infer<typeof controlSchema>;

@@ -36,7 +36,7 @@ export function nothingKept({ rewards_B, completions_B }: Rollout, threshold: nu
   const cut = completions_B.filter(({ finishReason }) => finishReason === 'length').length;
   return (
     `nothing kept, so nothing learnt: none of the ${completions_B.length} completions ${wanted}; ` +
-    `${highest}, and ${cut} are cut at rollout.maxNewTokens. Read some of them in completions.jsonl.`
+    `${highest}, and ${cut} ${cut === 1 ? 'is' : 'are'} cut at rollout.maxNewTokens. Read some of them in completions.jsonl.`
   );
 }
 

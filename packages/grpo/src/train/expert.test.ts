@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { AdamW } from '@grpo/torch';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { permutation } from '../config/random.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { trainExpert } from './expert.js';
 import type { MetricsRow } from './metrics.js';
 import { resolvedRun, run } from './run.test.helper.js';
 import { openSession } from './session.js';
-import type { Stages } from './stages.js';
-import { rewarding } from './step.test.helper.js';
+import { type Example, sftStep } from './sft.js';
+import { type Stages, stages } from './stages.js';
+import { rewarding, weightsOf } from './step.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 const FAST = ['sft.learningRate=0.02', 'rollout.prompts=4', 'rollout.group=8', 'expert.iterations=6'];
@@ -69,6 +72,45 @@ describe('expert iteration', () => {
     expect(texts[1]).toEqual(texts[0]);
   });
 
+  it('imitates the kept completions, each after its own prompt, in a new order every epoch', async () => {
+    const output = join(tempFolder(), 'run');
+    const sizes = ['rollout.prompts=3', 'rollout.group=2', 'sft.batchSize=2', 'sft.learningRate=0.01'];
+    const settings = [...sizes, `model=${await tinyModelFolder()}`, 'expert.threshold=1', 'expert.epochs=2'];
+    const resolved = resolvedRun({
+      command: 'expert',
+      output,
+      settings: [...settings, 'expert.iterations=1'],
+    });
+    await using session = await openSession(resolved);
+    const { config, model } = session;
+    const untrained = model.decoder.clone();
+    onTestFinished(() => untrained.dispose());
+    const sampled: Example[] = [];
+    const sample: Stages['sample'] = async (...args) => {
+      const groups = await stages.sample(...args);
+      for (const [p, { ids }] of args[1].entries())
+        for (const one of groups[p]!) sampled.push({ prompt: [...ids], completion: [...one.ids] });
+      return groups;
+    };
+    await trainExpert(session, { sample, score: rewarding((b) => (b === 2 ? 0 : 1)) });
+
+    const kept = sampled.filter((_, b) => b !== 2);
+    expect(new Set(kept.map(({ prompt }) => String(prompt))).size).toBe(3);
+    for (const parameter of untrained.parameters.values()) parameter.requiresGrad = true;
+    const optimizer = new AdamW(untrained.trainable, config.optimizer);
+    onTestFinished(() => optimizer.dispose());
+    const options = { learningRate: 0.01, maxGradNorm: config.optimizer.maxGradNorm };
+    for (const epoch of [0, 1]) {
+      const order = permutation(kept.length, config.seed, 0, epoch).map((i) => kept[i]!);
+      for (const batch of [order.slice(0, 2), order.slice(2, 4), order.slice(4)])
+        await sftStep({ ...model, decoder: untrained }, optimizer, batch, {
+          ...options,
+          microBatchTokens: 4096,
+        });
+    }
+    expect(weightsOf(model.decoder)).toEqual(weightsOf(untrained));
+  });
+
   it('says so when a round keeps nothing, and goes on', async () => {
     let round = 0;
     const score: Stages['score'] = (...args) => rewarding(() => (round++ < 32 ? 0.25 : 1))(...args);
@@ -80,7 +122,7 @@ describe('expert iteration', () => {
     expect(rows[1]!.kept_problems).toBe(1);
     expect(notes).toEqual([
       expect.stringMatching(
-        /^step 1: nothing kept, so nothing learnt: none of the 32 completions has a reward of 0\.6 or more; the highest reward is 0\.250, and \d+ are cut at rollout\.maxNewTokens/,
+        /^step 1: nothing kept, so nothing learnt: none of the 32 completions has a reward of 0\.6 or more; the highest reward is 0\.250, and (1 is|\d+ are) cut at rollout\.maxNewTokens/,
       ),
     ]);
     expect(completions.filter(({ step }) => step === 1).some(({ kept }) => kept)).toBe(false);

@@ -76,7 +76,12 @@ describe.each(cases)('%s', (_, { command = 'train', settings }) => {
     const at = (name: string) => ({
       command,
       output: join(root, name),
-      settings: [...settings, ...FREQUENT, `model=${model}`],
+      settings: [
+        ...settings,
+        ...FREQUENT,
+        ...(command === 'train' ? ['record.every=1'] : []),
+        `model=${model}`,
+      ],
     });
     const whole = await run(at('whole'));
     expect(whole.end).toMatchObject({ interrupted: false, before: { problems: 2 }, after: { problems: 2 } });

@@ -1,6 +1,7 @@
 /** Whole training runs on a tiny model, and what they leave. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
 import { trainExpert } from './expert.js';
 import { trainGrpo } from './grpo.js';
@@ -66,6 +67,24 @@ export async function run(options: RunOptions): Promise<Ran> {
 
 const ADAPTER = 'adapter_model.safetensors';
 
+/** What the machine measured, or the resuming. */
+const APART = /^(config\.json|timings\.jsonl|run\.lock|checkpoints.step-(?!8\b).*)$/;
+
+/** Fingerprints of all files of a run of 8 steps, by path; of a record without the seconds of its stages. */
+function fingerprints(output: string): Record<string, string> {
+  const names = readdirSync(output, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(output, join(parentPath, name)))
+    .filter((name) => !APART.test(name));
+  const contentOf = (name: string) => {
+    const bytes = readFileSync(join(output, name));
+    if (!name.endsWith('step.json')) return bytes;
+    return JSON.stringify({ ...(JSON.parse(bytes.toString()) as object), stages: undefined });
+  };
+  const print = (name: string) => createHash('sha256').update(contentOf(name)).digest('hex');
+  return Object.fromEntries(names.sort().map((name) => [name, print(name)]));
+}
+
 /** Everything that a run of 8 steps leaves, byte for byte, but for its settings and what the machine measured. */
 export function remainsOf(output: string) {
   const text = (...path: string[]) => readFileSync(join(output, ...path), 'utf8');
@@ -79,6 +98,7 @@ export function remainsOf(output: string) {
     completions: text('completions.jsonl'),
     evaluations: text('eval.jsonl'),
     evaluated: text('eval-completions.jsonl'),
+    files: fingerprints(output),
   };
 }
 

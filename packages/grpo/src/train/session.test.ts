@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memory } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
@@ -39,6 +39,42 @@ describe('a session', () => {
     }
     expect(memory()).toEqual(live);
     expect(existsSync(join(output, 'run.lock'))).toBe(false);
+  });
+
+  it.each(['model.safetensors', 'trainer/optimizer.safetensors', 'trainer/state.json'])(
+    'says how to go on without a checkpoint whose %s is damaged',
+    async (name) => {
+      const options = {
+        output: join(tempFolder(), 'run'),
+        settings: [`model=${await tinyModelFolder()}`, 'checkpoint.every=1'],
+      };
+      await run({ ...options, stopAfter: 2 });
+      const dir = join(options.output, 'checkpoints', 'step-2');
+      truncateSync(join(dir, name), 20);
+      await expect(run({ ...options, resume: true })).rejects.toMatchObject({
+        message: expect.stringContaining(join(dir, name)),
+        hint: `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`,
+      });
+      rmSync(dir, { recursive: true });
+      const { rows } = await run({ ...options, resume: true });
+      expect(rows[0]?.step).toBe(2);
+    },
+  );
+
+  it.each([
+    ['step', 0.5],
+    ['step', 2],
+    ['problems', -2],
+    ['tokens', '7'],
+  ])('does not go on from a state whose %s is %j', async (key, value) => {
+    const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
+    await run({ ...options, stopAfter: 1 });
+    const path = join(options.output, 'checkpoints', 'step-1', 'trainer', 'state.json');
+    const state = JSON.parse(readFileSync(path, 'utf8')) as object;
+    writeFileSync(path, JSON.stringify({ ...state, [key]: value }));
+    const resumed = run({ ...options, resume: true });
+    await expect(resumed).rejects.toThrow(UserError);
+    await expect(resumed).rejects.toThrow(new RegExp(`state\\.json is not the state .*at ${key}$`, 's'));
   });
 
   it('frees everything when it is disposed', async () => {

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { AdamW, memory, setThreads, type Tensor } from '@grpo/torch';
 import { z } from 'zod';
-import { changedCircumstances, configRecord, type ResolvedConfig } from '../config/index.js';
+import { changedCircumstances, configRecord, type ResolvedConfig, UserError } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
+import { FormatError } from '../formats/format-error.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import { takeJudgeReports } from '../rewards/index.js';
@@ -46,9 +47,9 @@ export interface Watcher {
  * taken, and the weights of the objective that have changed.
  */
 const progressSchema = z.object({
-  step: z.number(),
-  tokens: z.number(),
-  problems: z.number().optional(),
+  step: z.int().nonnegative(),
+  tokens: z.int().nonnegative(),
+  problems: z.int().nonnegative().optional(),
   control: controlSchema.optional(),
 });
 
@@ -96,6 +97,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
   const resolved = withPinnedModels(given);
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
+  const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const cleanups: (() => void)[] = [];
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
@@ -109,7 +111,6 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
-    const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : own(openTrained(config));
     const made = circumstances(config, resolveDevice(config.device), config.model);
@@ -127,7 +128,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     cleanups.push(() => optimizer.dispose());
     if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
     const progress: Progress = checkpoint
-      ? readTrainerState(checkpoint.dir, progressSchema)
+      ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };
     return {
       config,
@@ -147,8 +148,15 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     };
   } catch (error) {
     close();
-    throw error;
+    throw checkpoint && error instanceof FormatError ? orDelete(error, checkpoint) : error;
   }
+}
+
+/** A damaged file of a checkpoint with what to do about it; any other error as it is. */
+function orDelete(error: FormatError, { dir }: CheckpointFolder): UserError {
+  if (!error.file.startsWith(dir)) return error;
+  const hint = `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`;
+  return new UserError(error.message, { hint, cause: error });
 }
 
 const describeChanges = (changes: readonly string[]) =>

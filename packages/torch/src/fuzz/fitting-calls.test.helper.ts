@@ -1,6 +1,21 @@
-import { type Tensor, tensor } from '../index.js';
+import { type DType, noGrad, packLinear, type Tensor, tensor } from '../index.js';
 import { foreign } from './foreign.test.helper.js';
+import type { Random } from './random.test.helper.js';
 import { fresh, segments, type World } from './world.test.helper.js';
+
+/** Half of the time a leaf, for calls that go through an operator's backward pass too. */
+function leaf(random: Random, shape: number[], dtype: DType): Tensor {
+  const x = fresh(random, shape, dtype);
+  if (random.chance(0.5)) x.requiresGrad = true;
+  return x;
+}
+
+/** Numbers of a linear layer, and its dtype. */
+const layer = (random: Random) => ({
+  inputs: random.below(40),
+  outputs: 1 + random.below(40),
+  dtype: random.pick(['float32', 'float32', 'bfloat16', 'float64'] as const),
+});
 
 /** Arguments that chance would never make fit together, for operators with many shapes in common. */
 const fit: Record<string, (world: World) => unknown[]> = {
@@ -49,10 +64,42 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const numbers = { lr: 0.1, beta1, beta2, weight_decay: 0, eps, amsgrad: false, maximize: false };
     return [of(shape), of(shape), of(shape), of(shape), [], of([]), numbers];
   },
+  linear: ({ random }) => {
+    const { inputs, outputs, dtype } = layer(random);
+    const bias = random.chance(0.5) ? leaf(random, [outputs], dtype) : null;
+    return [leaf(random, [random.below(4), inputs], dtype), leaf(random, [outputs, inputs], dtype), bias];
+  },
+  packLinear: ({ random }) => {
+    const { inputs, outputs, dtype } = layer(random);
+    return [fresh(random, [outputs, inputs], dtype), random.pick([0, 1, 4, 16, 64, -1, 2 ** 40])];
+  },
+  packedLinear: ({ random }) => {
+    const { inputs, outputs, dtype } = layer(random);
+    // Layouts of their own: panels up to 16 rows, oneDNN's above.
+    const packed = noGrad(() =>
+      packLinear(fresh(random, [outputs, inputs], dtype), random.pick([1, 16, 64])),
+    );
+    const bias = random.chance(0.5) ? fresh(random, [outputs], dtype) : null;
+    const stated = random.chance(0.9) ? outputs : random.pick([0, -1, outputs + 1, 16, 2 ** 53 - 1]);
+    return [fresh(random, [random.below(40), inputs], dtype), packed, stated, bias];
+  },
+  tokenScores: ({ random }) => {
+    const [tokens, width, vocab] = [1 + random.below(5), 1 + random.below(8), 1 + random.below(40)];
+    const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
+    const id = () => (random.chance(0.98) ? random.below(vocab) : random.pick([-1, vocab, 2 ** 53 - 1]));
+    const side = (): Tensor[] => [leaf(random, [tokens, width], dtype), leaf(random, [vocab, width], dtype)];
+    const targets = tensor(random.list(tokens, id), [tokens], { dtype: 'int64' });
+    const options = {
+      temperature: random.chance(0.9) ? random.pick([1, 0.5, 1e-40]) : random.pick([0, -1, Number.NaN]),
+      chunk: random.chance(0.9) ? random.pick([1, 2, 64, 2 ** 53 - 1]) : random.pick([0, -1]),
+      entropy_gradient: random.chance(0.5),
+    };
+    return [...side(), targets, ...(random.chance(0.5) ? side() : [null, null]), options];
+  },
   segmentAttention: ({ random }) => {
     const dtype = random.pick(['float32', 'bfloat16'] as const);
     const [tokens, kvHeads, width] = [random.below(9), 1 + random.below(3), random.pick([1, 16, 24])];
-    const of = (heads: number) => fresh(random, [tokens, heads, width], dtype);
+    const of = (heads: number) => leaf(random, [tokens, heads, width], dtype);
     return [of(kvHeads * (1 + random.below(3))), of(kvHeads), of(kvHeads), segments(random, tokens)];
   },
   addNorm: ({ random }) => {
@@ -75,16 +122,19 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const forbidden = random.chance(0.5) ? fresh(random, [vocab], 'bool') : null;
     const options = { temperature: random.pick([0, 1, 0.5, -1, 1e-40, Number.NaN]), forbidden };
     // Beyond [0, 1) as well: whatever comes, a token of the vocabulary is drawn.
-    return [fresh(random, [n, vocab]), fresh(random, [n], 'float64'), options];
+    return [fresh(random, [n, vocab], 'float32'), fresh(random, [n], 'float64'), options];
   },
 };
 
-/** Fitting arguments for most calls of such an operator, now and then with one that is not; undefined for all others. */
+/** Fitting arguments for most calls of such an operator; undefined for all others. */
 export function fitting(world: World, name: string): unknown[] | undefined {
+  return fit[name] && world.random.chance(0.7) ? fitted(world, name) : undefined;
+}
+
+/** Fitting arguments for an operator of the table, now and then with one that is not. */
+export function fitted(world: World, name: string): unknown[] {
   const { random } = world;
-  const make = fit[name];
-  if (!make || random.chance(0.3)) return undefined;
-  const args = make(world);
+  const args = fit[name]!(world);
   const spoilt = random.below(args.length);
   if (random.chance(0.3))
     args[spoilt] = random.chance(0.5) ? foreign(world) : (random.pick(world.tensors) as Tensor);

@@ -1,5 +1,6 @@
 import * as torch from '../index.js';
 import { Tensor } from '../index.js';
+import { fitted } from './fitting-calls.test.helper.js';
 import { foreign } from './foreign.test.helper.js';
 import type { Call } from './typed-calls.test.helper.js';
 import { fresh, type World } from './world.test.helper.js';
@@ -53,6 +54,31 @@ function adamW(world: World): unknown {
   } finally {
     optimizer.dispose();
   }
+}
+
+/** The operators of our own that have a backward pass. */
+const differentiable: [name: string, call: Loose][] = [
+  ['linear', loose(torch.linear)],
+  ['segmentAttention', loose(torch.segmentAttention)],
+  ['tokenScores', loose(torch.tokenScores)],
+];
+
+/** Through an operator whose backward pass is ours, with a gradient that fits; now and then also through that pass. */
+function ownBackward(world: World): unknown {
+  const { random } = world;
+  const [name, call] = random.pick(differentiable);
+  const args = fitted(world, name);
+  if (args[0] instanceof Tensor && args[0].dtype.includes('float')) args[0].requiresGrad = true;
+  const output = random.pick([call(...args)].flat()) as Tensor;
+  const { shape, dtype } = output;
+  // Repeated without copying, as that of a sum is, or of memory of its own.
+  const repeated = () => fresh(random, Array(shape.length).fill(1), dtype).expand([...shape]);
+  const like = random.chance(0.5) ? repeated() : fresh(random, [...shape], dtype);
+  const gradient = random.chance(0.9) ? like : random.pick(world.tensors);
+  const leaves = args.filter((arg): arg is Tensor => arg instanceof Tensor && arg.requiresGrad);
+  const options = { retainGraph: random.chance(0.3), createGraph: random.chance(0.2) };
+  if (random.chance(0.3)) return output.backward(gradient, options);
+  return torch.grad([output], leaves, [gradient], options);
 }
 
 /** What a scope's body gives back beside a tensor. */
@@ -117,6 +143,7 @@ const written: Record<string, (world: World) => [args: unknown[], run: Loose]> =
     (t as Tensor).backward(weight as Tensor, { retainGraph: w.random.chance(0.3) })], // biome-ignore format: one body
   'backward of a sum': (w) => [[w.random.pick(w.tensors), w.random.pick(w.tensors)], (a, b) =>
     (a as Tensor).mul(b as Tensor).sum().backward()], // biome-ignore format: one body
+  'backward of our own': (w) => [[], () => ownBackward(w)],
   'grad of': (w) => {
     const options = { retainGraph: w.random.chance(0.5), createGraph: w.random.chance(0.5) };
     const gradients = w.random.chance(0.5) ? undefined : someTensors(w);

@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { type Compiler, compileFlags, findNodeHeaders, linkFlags } from './compiler.js';
+import { makeFolder } from './disk.js';
 import { whyOtherLibtorch } from './fit.js';
 import type { Layout } from './layout.js';
 import { cacheDir, shortHash } from './paths.js';
@@ -54,9 +55,9 @@ export async function buildAddon(
     return addon;
   }
   const { version, root } = input.libtorch;
-  say(`Building the addon against libtorch ${version} (${root}); this takes about half a minute.`);
+  say(`Building the addon against libtorch ${version} (${root}); this takes a minute or two.`);
   const work = join(input.build, `making-${key}-${process.pid}`);
-  mkdirSync(work, { recursive: true });
+  makeFolder(work);
   try {
     const made = await compile(input, work);
     await checkLoads(made, input.libtorch);
@@ -113,7 +114,7 @@ async function checkLoads(addon: string, libtorch: Layout): Promise<void> {
 // Copied beside its place and renamed, so that nobody ever loads half a file.
 function place(from: string, to: string): void {
   const temporary = `${to}.${process.pid}`;
-  mkdirSync(dirname(to), { recursive: true });
+  makeFolder(dirname(to));
   copyFileSync(from, temporary);
   renameSync(temporary, to);
 }

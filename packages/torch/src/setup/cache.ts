@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from './disk.js';
 import { inspectLayout, type Layout, type Missing } from './layout.js';
 import { installWithNode } from './node-wheel.js';
 import { cacheDir } from './paths.js';
@@ -21,7 +22,7 @@ export async function findCachedTorch(say: Say, cache = cacheDir()): Promise<Lay
   const present = inspectLayout(root);
   if (!('why' in present)) return present;
 
-  mkdirSync(cache, { recursive: true });
+  makeFolder(cache);
   removeAbandoned(cache);
   const aside = mkdtempSync(join(cache, `${asidePrefix()}${process.pid}-`));
   try {

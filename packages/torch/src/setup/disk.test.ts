@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { explainDiskError } from './disk.js';
+import { explainDiskError, makeFolder } from './disk.js';
 import { download } from './download.js';
 import { setup } from './index.js';
 import { temporaryFolder } from './libtorch.test.helper.js';
@@ -28,6 +28,17 @@ it('says where it cannot write, and what puts that elsewhere', async () => {
   await expect(setup({ quiet: true, build: join(temporaryFolder(), 'build') })).rejects.toThrow(
     /^Set-up cannot write to \/dev\/null\/grpo: part of that path is a file \(ENOTDIR\)/,
   );
+});
+
+it.runIf(existsSync('/proc/self'))('does not try for ever where no folder can be made', () => {
+  try {
+    makeFolder('/proc/none/grpo');
+    expect.unreachable();
+  } catch (error) {
+    expect((explainDiskError(error) as Error).message).toMatch(
+      /^Set-up cannot write to \/proc\/none: the system lets no folder be made there \(ENOENT\)/,
+    );
+  }
 });
 
 it('leaves other errors alone', () => {

@@ -1,3 +1,5 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { cacheDir } from './paths.js';
 import { SetupError } from './run.js';
 
@@ -8,13 +10,31 @@ const reasons: Record<string, string> = {
   EPERM: 'you may not write there',
   EROFS: 'it is read-only',
   ENOTDIR: 'part of that path is a file',
+  ENOENT: 'the system lets no folder be made there',
 };
 
 /** Whether an error is the disk's or its permissions', not the network's or ours. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return syscall === 'mkdir';
   // A refused connection has such a code, too.
   return code !== undefined && code in reasons && syscall !== 'connect';
+}
+
+/**
+ * Makes a folder, and those above it, unless it is there. Node's own recursive form never returns where the system
+ * answers ENOENT, as `/proc` and automounters do.
+ */
+export function makeFolder(path: string, withParents = true): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && withParents && dirname(path) !== path) {
+      makeFolder(dirname(path));
+      makeFolder(path, false);
+    } else if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
 }
 
 /** The same error in words for the user where it is the disk's, or else as it was. */

@@ -53,6 +53,9 @@ describe('download', () => {
     expect(readFileSync(file)).toEqual(content);
     // Six drops, more than there are pauses: a try that brought something does not count as failed.
     expect(server.asked).toEqual(['/wheel', ...[15, 30, 45, 60, 75, 90].map((k) => `/wheel bytes=${k}000-`)]);
+    const stops = said.filter((line) => line.startsWith('The download stopped'));
+    expect(stops).toHaveLength(6);
+    expect(stops.join()).not.toMatch(/UND_|undefined/);
   });
 
   it('starts over where the server knows no ranges', async () => {

@@ -140,7 +140,9 @@ export function unreachable(url: string, error: unknown): string {
 // `fetch` says no more than "fetch failed"; its cause says why.
 function causeOf(error: unknown): string {
   const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  return cause?.code ?? cause?.message ?? message;
+  // The client's own codes, UND_ERR_…, tell a person less than its words.
+  const code = cause?.code?.startsWith('UND_') ? undefined : cause?.code;
+  return code ?? cause?.message ?? message;
 }
 
 function sizeOf(file: string): number {

@@ -1,6 +1,6 @@
 import { rmSync, utimesSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { whyOtherLibtorch, whyReplaced } from './fit.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { whyNotLoaded, whyOtherLibtorch, whyReplaced } from './fit.js';
 import { inspectLayout, type Layout } from './layout.js';
 import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 
@@ -14,6 +14,25 @@ describe('whyReplaced', () => {
     );
     rmSync(layout.root, { recursive: true });
     expect(whyReplaced(layout)).toContain('is gone');
+  });
+});
+
+describe('whyNotLoaded', () => {
+  afterEach(() => vi.unstubAllEnvs());
+  const libtorch = { root: '/opt/torch', version: '2.13.0' };
+  const why = (path: string) => {
+    vi.stubEnv('LD_LIBRARY_PATH', path);
+    return whyNotLoaded(libtorch, 'torch.node: undefined symbol: _ZN3c10\nmore');
+  };
+
+  it('names the cure: set-up, unless LD_LIBRARY_PATH may be the cause', () => {
+    const text =
+      'the libtorch addon does not load (torch.node: undefined symbol: _ZN3c10). ' +
+      'It was built for libtorch 2.13.0 in /opt/torch. ';
+    expect(why('')).toBe(`${text}Run: npx grpo setup`);
+    expect(why('/usr/lib')).toBe(
+      `${text}LD_LIBRARY_PATH is set: where it leads to another libtorch, unset it. Otherwise run: npx grpo setup`,
+    );
   });
 });
 

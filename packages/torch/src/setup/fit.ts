@@ -11,6 +11,20 @@ export function whyReplaced({ root, version, stamp }: Pick<Libtorch, 'root' | 'v
 }
 
 /**
+ * Why an addon did not load, as {@link whyReplaced}, and what to do about it.
+ * @param reason what the dynamic linker says
+ */
+export function whyNotLoaded({ root, version }: Pick<Libtorch, 'root' | 'version'>, reason: string): string {
+  const cure = process.env.LD_LIBRARY_PATH
+    ? 'LD_LIBRARY_PATH is set: where it leads to another libtorch, unset it. Otherwise run: npx grpo setup'
+    : 'Run: npx grpo setup';
+  return (
+    `the libtorch addon does not load (${reason.split('\n')[0]}). ` +
+    `It was built for libtorch ${version} in ${root}. ${cure}`
+  );
+}
+
+/**
  * Why a loaded addon must not be used, as {@link whyReplaced}: the dynamic linker found another libtorch than the one
  * that it was built against. `LD_LIBRARY_PATH` goes before the path in the addon.
  * @param built version of the headers

@@ -1,10 +1,18 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 
-/** A new folder for one test. The space in its name is on purpose. */
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new folder, which is there until the test file ends. The space in its name is on purpose. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'grpo setup '));
+  const folder = mkdtempSync(join(tmpdir(), 'grpo setup '));
+  folders.push(folder);
+  return folder;
 }
 
 /** What {@link writeLibtorch} writes. */

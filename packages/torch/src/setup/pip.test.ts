@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from './libtorch.test.helper.js';
 import { pinnedTorch } from './pinned.js';
-import { installWithPip, wheels } from './pip.js';
+import { hasNvidiaDriver, installWithPip, wheels } from './pip.js';
+import type { Say } from './say.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -32,7 +33,7 @@ describe('wheels', () => {
 
 describe('installWithPip', () => {
   // A PATH with apt-get, and a python3 that does what `script` says, if given.
-  const why = async (script?: string) => {
+  const why = async (script?: string, say: Say = () => {}) => {
     const bin = temporaryFolder();
     const programs = { 'apt-get': 'exit 0', ...(script !== undefined && { python3: script }) };
     for (const [name, text] of Object.entries(programs)) {
@@ -41,7 +42,7 @@ describe('installWithPip', () => {
     }
     vi.stubEnv('PATH', bin);
     const aside = temporaryFolder();
-    return (await installWithPip(join(aside, 'site'), aside, () => {}))?.why;
+    return (await installWithPip(join(aside, 'site'), aside, say))?.why;
   };
   const cure =
     process.platform === 'darwin'
@@ -54,4 +55,14 @@ describe('installWithPip', () => {
     expect(await why()).toBe(`there is no python3 (to have it: ${cure})`);
     expect(await why('exit 1')).toBe(`python3 has neither pip nor venv (to have it: ${cure})`);
   });
+
+  it.runIf(process.platform === 'linux' && !hasNvidiaDriver())(
+    'says so before it turns to the build of gigabytes',
+    async () => {
+      const said: string[] = [];
+      const failing = 'case "$3" in --version) exit 0;; esac\nexit 1';
+      expect(await why(failing, (line) => said.push(line))).toContain('pip could not install');
+      expect(said.map((line) => /gigabytes/.test(line))).toEqual([false, true]);
+    },
+  );
 });

@@ -24,7 +24,8 @@ export async function installWithPip(site: string, aside: string, say: Say): Pro
     PIP_REQUIRE_VIRTUALENV: '0',
     PIP_ROOT_USER_ACTION: 'ignore',
   };
-  for (const wanted of wheels()) {
+  for (const [i, wanted] of wheels().entries()) {
+    if (i > 0) say("That brought no CPU build. Trying PyTorch's default, which may be several gigabytes.");
     const { code } = await run(python!, [...args, ...wanted], { env, show: true });
     if (code === 0) return undefined;
     rmSync(site, { recursive: true, force: true });

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from './disk.js';
 import type { Layout } from './layout.js';
 import { buildDir, libtorchVariable, shortHash } from './paths.js';
 
@@ -48,7 +49,7 @@ export function readBuildRecord(build = buildDir()): BuildRecord | undefined {
 export function writeBuildRecord({ addon: _, ...record }: BuildRecord, build = buildDir()): void {
   const file = recordPath(build);
   const temporary = `${file}.${process.pid}`;
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   writeFileSync(temporary, `${JSON.stringify(record, null, 2)}\n`);
   renameSync(temporary, file);
 }

@@ -16,7 +16,7 @@ export interface Output {
 }
 
 /** Renders statements into `out`. @returns `break` or `continue` when one of them ended the turn of a loop. */
-export function execute(nodes: readonly Node[], scope: Scope, out: Output): Flow {
+function execute(nodes: readonly Node[], scope: Scope, out: Output): Flow {
   for (const node of nodes) {
     const flow = executeOne(node, scope, out);
     if (flow) return flow;
@@ -61,7 +61,8 @@ function inside(body: readonly Node[], scope: Scope): Scope {
   return new Scope(scope).enter(symbolsOf(body));
 }
 
-function rendered(nodes: readonly Node[], scope: Scope, out: Output): string {
+/** The text of statements. @throws Error when one of them ends the turn of a loop that is not there. */
+export function rendered(nodes: readonly Node[], scope: Scope, out: Output): string {
   const inner: Output = { text: '', position: out.position };
   if (execute(nodes, scope, inner)) throw new Error('break and continue must stand in a loop');
   return inner.text;

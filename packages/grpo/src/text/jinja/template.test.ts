@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { runInNewContext } from 'node:vm';
 import { Template } from '@huggingface/jinja';
 import { describe, expect, it, vi } from 'vitest';
 import { JinjaTemplate } from './template.js';
@@ -72,6 +73,7 @@ describe('what is refused, by name and line', () => {
     ['{{ nothing|tojson }}', /tojson cannot write a value that is undefined/],
     ['{{ loop.cycle }}{% for i in [1] %}{{ loop.cycle(1) }}{% endfor %}', /loop is undefined/],
     ['{% for i in [1] %}{{ loop.cycle(1) }}{% endfor %}', /loop\.cycle is not supported/],
+    ['a{% if true %}{% break %}{% endif %}b', /break and continue must stand in a loop \(line 1/],
     ['{% for i in 3 %}{% endfor %}', /int cannot be iterated over/],
     ['{% for a, b in [[1]] %}{% endfor %}', /1 values are unpacked into 2 variables/],
     ['{% set x.y = 1 %}', /only a namespace has fields to set, not undefined/],
@@ -97,6 +99,30 @@ describe('values of the program', () => {
     );
     expect(() => render('', { f: () => 1 })).toThrow(/cannot be given a function/);
     expect(() => render('', { n: 2 ** 60 })).toThrow(/too large/);
+  });
+
+  it('keep the order of their fields, or are refused where JavaScript has lost it', () => {
+    const written = new Map<string, unknown>([
+      ['b', 1],
+      ['2', [new Map([['x', 0.5]])]],
+      ['1', null],
+    ]);
+    expect(render('{{ d|tojson }}', { d: written })).toBe('{"b": 1, "2": [{"x": 0.5}], "1": null}');
+    expect(() => render('', { d: { b: 1, 2: 0 } })).toThrow(/the key 2: .* give a Map/);
+    expect(() => render('', { d: [{ properties: { 0: 'x', 1: 'y' } }] })).toThrow(/the key 0/);
+    expect(render('{{ d|tojson }}{{ e|tojson }}', { d: { 7: 'x' }, e: { '01': 1, a: 2, '-1': 3 } })).toBe(
+      '{"7": "x"}{"01": 1, "a": 2, "-1": 3}',
+    );
+  });
+
+  it('are plain: of anything else the fields would silently be gone', () => {
+    expect(() => render('', { d: new Date() })).toThrow(/cannot be given a Date; give it a plain object/);
+    expect(() => render('', { d: new Set([1]) })).toThrow(/cannot be given a Set/);
+    expect(() => render('', { d: new Float32Array(1) })).toThrow(/cannot be given a Float32Array/);
+    expect(() => render('', { d: new Map([[1, 'x']]) })).toThrow(/keys of a dict must be text, found number/);
+    const bare: Record<string, unknown> = Object.create(null);
+    bare.a = 1;
+    expect(render('{{ d.a }}{{ e.a }}', { d: bare, e: runInNewContext('({ a: 2 })') })).toBe('12');
   });
 });
 

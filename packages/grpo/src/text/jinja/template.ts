@@ -2,7 +2,7 @@ import { GLOBALS } from './globals.js';
 import type { Node } from './nodes.js';
 import { parseTemplate } from './parse.js';
 import { Scope } from './scope.js';
-import { execute, type Output } from './statements.js';
+import { type Output, rendered } from './statements.js';
 import { symbolsOf } from './symbols.js';
 import { toValue } from './values.js';
 
@@ -26,11 +26,10 @@ export class JinjaTemplate {
     for (const [name, value] of Object.entries(variables)) globals.set(name, toValue(value));
     const out: Output = { text: '', position: { line: 1 } };
     try {
-      execute(this.#body, new Scope(globals).enter(symbolsOf(this.#body)), out);
+      return rendered(this.#body, new Scope(globals).enter(symbolsOf(this.#body)), out);
     } catch (cause) {
       if (!(cause instanceof Error)) throw cause;
       throw new Error(`${cause.message} (line ${out.position.line} of the template)`, { cause });
     }
-    return out.text;
   }
 }

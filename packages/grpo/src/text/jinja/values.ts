@@ -69,17 +69,41 @@ export class Callable {
   ) {}
 }
 
-/** A value of the program as a value of the template. A whole number becomes an int: JavaScript has no other 1.0. */
+/**
+ * A value of the program as a value of the template. A whole number becomes an int: JavaScript has no other 1.0.
+ * @throws Error for what Python's dicts, lists, texts and numbers have no counterpart of.
+ */
 export function toValue(input: unknown): Value {
   if (input === null || ['string', 'boolean', 'undefined'].includes(typeof input)) return input as Value;
   if (typeof input === 'number') return Number.isInteger(input) ? int(input) : new Float(input);
   if (Array.isArray(input)) return input.map(toValue);
-  if (typeof input === 'object' && input instanceof Callable) return input;
-  if (typeof input === 'object') {
-    const given = Object.entries(input).filter(([, value]) => value !== undefined);
-    return new Map(given.map(([key, value]) => [key, toValue(value)]));
+  if (typeof input !== 'object') throw new Error(`a template cannot be given a ${typeof input}`);
+  if (input instanceof Callable) return input;
+  return new Map(entriesOf(input).map(([key, value]) => [key, toValue(value)]));
+}
+
+/** The fields of an object or a Map in the order in which they were written, which a template may print. */
+function entriesOf(input: object): [key: string, value: unknown][] {
+  if (input instanceof Map) {
+    const other = [...input.keys()].find((key) => typeof key !== 'string');
+    if (other === undefined) return [...input];
+    throw new Error(`the keys of a dict must be text, found ${typeof other}`);
   }
-  throw new Error(`a template cannot be given a ${typeof input}`);
+  const prototype: unknown = Object.getPrototypeOf(input);
+  // An object of another realm has another Object.prototype.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw new Error(`a template cannot be given a ${input.constructor.name}; give it a plain object`);
+  }
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined);
+  const moved = entries.length > 1 ? entries.find(([key]) => isArrayIndex(key)) : undefined;
+  if (moved === undefined) return entries;
+  throw new Error(
+    `the key ${moved[0]}: JavaScript puts such keys first in an object, so their place is lost; give a Map`,
+  );
+}
+
+function isArrayIndex(key: string): boolean {
+  return /^(0|[1-9]\d{0,9})$/.test(key) && Number(key) < 2 ** 32 - 1;
 }
 
 /** @throws Error beyond 2⁵³, where Python's ints go on and JavaScript's numbers lose digits. */
