@@ -4,9 +4,11 @@
 #
 # It needs a PyTorch that python3 (or PYTHON) imports, and a C++ compiler. What else the machine lacks lies in --folder:
 #   node-v*-linux-*.tar.*    where there is no Node
-#   node_modules.tar.*       where the clone has none: tar czf node_modules.tgz node_modules, in a clone after ./setup
+#   node_modules.tar.*       where the clone has none: in a clone after ./setup,
+#                            tar cJf node_modules.tar.xz --exclude node_modules/@biomejs node_modules
 #   *.whl                    transformers and what it requires, where Python does not import it
-# One table is printed at the end; --out keeps the numbers behind it. `--device cpu --models tiny` tries the whole way.
+# One table is printed at the end; --out keeps the numbers behind it. `--device cpu --models tiny` tries the whole way,
+# --models '' runs the tests alone.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -74,7 +76,8 @@ fi
 status=0
 if [[ $tests == yes ]]; then
   GRPO_DEVICE=$device node node_modules/vitest/vitest.mjs run \
-    packages/torch/dist packages/grpo/dist/models packages/grpo/dist/objective || status=$?
+    packages/torch/dist packages/grpo/dist/models packages/grpo/dist/objective \
+    packages/grpo/dist/rollout/sampler packages/grpo/dist/rollout/static-step || status=$?
 fi
 
 for model in ${models//,/ }; do
@@ -83,6 +86,6 @@ for model in ${models//,/ }; do
   echo "$model: generate and a plain step" >&2
   HF_HUB_OFFLINE=1 "$python" bench/gpu_peer.py --device "$device" --model "$model" "${work[@]}" >"$out/peer-$model.json"
 done
-node bench/comparison/gpu-table.mjs "$out"
+[[ -z $models ]] || node bench/comparison/gpu-table.mjs "$out"
 [[ $status == 0 ]] || echo "The tests failed; see above." >&2
 exit "$status"

@@ -37,6 +37,9 @@ NAPI_MODULE_INIT() {
     grpo::registerDispatch(env, exports);
     grpo::registerAutograd(env, exports);
     grpo::registerRuntime(env, exports);
+#ifdef GRPO_CUDA_GRAPHS
+    grpo::registerCudaGraph(env, exports);
+#endif
     grpo::registerOperators();
   } catch (const std::exception& e) {
     napi_throw_error(env, nullptr, e.what());

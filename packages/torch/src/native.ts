@@ -6,6 +6,7 @@ import { SetupError } from './setup/run.js';
 
 declare const tensorBrand: unique symbol;
 declare const generatorBrand: unique symbol;
+declare const graphBrand: unique symbol;
 
 /** A tensor as the addon hands it out: opaque, kept private by `Tensor`. */
 export interface TensorHandle {
@@ -15,6 +16,11 @@ export interface TensorHandle {
 /** A random number generator as the addon hands it out. */
 export interface GeneratorHandle {
   readonly [generatorBrand]: true;
+}
+
+/** A CUDA graph as the addon hands it out. */
+export interface GraphHandle {
+  readonly [graphBrand]: true;
 }
 
 /** One formal argument of an operator's schema. */
@@ -74,6 +80,10 @@ interface NativeAddon {
   cudaDeviceCount(): number;
   cudaSynchronize(): void;
   emptyCache(): void;
+  /** These three are there only where the addon was built with CUDA's headers. */
+  captureGraph?(device: string, body: () => void): GraphHandle;
+  replayGraph?(graph: GraphHandle): void;
+  disposeGraph?(graph: GraphHandle): void;
   mpsAvailable(): boolean;
   version(): string;
   buildConfiguration(): string;

@@ -12,7 +12,10 @@ export interface SharedPrompt {
 export interface DecodingCache {
   /** Stores a layer's keys and values of one prompt `[P, kvHeads, headDim]`. */
   storePrompt(layer: number, prompt: number, k_PKD: Tensor, v_PKD: Tensor): void;
-  /** The decoder's hidden states `[N, hiddenSize]` of one new token a row, which is in the cache from then on. */
+  /**
+   * The decoder's hidden states `[N, hiddenSize]` of one new token a row, which is in the cache from then on. They may be
+   * overwritten by the next call.
+   */
   hidden(decoder: Decoder, tokens: PackedTokens): Tensor;
   /** Drops rows, given from the last to the first: each time the last row takes the place of the dropped one. */
   drop(rows: readonly number[]): void;

@@ -55,16 +55,24 @@ const caches: [name: string, MakeCache][] = [
   ['FusedCache', (prompts, newTokens) => new FusedCache({ config, ...on } as Decoder, prompts, newTokens)],
 ];
 
-/** A decoder whose queries, keys and values are `qkv`; its hidden states are what they see, layer after layer. */
+/**
+ * A decoder for which a token's id is its row in `qkv`, queries, keys and values; its hidden states are what they see,
+ * `[N, layers × heads × WIDTH]`.
+ */
 function decoderOf(qkv: (layer: number) => [Tensor, Tensor, Tensor]): Decoder {
-  const seen = (attend: Attend) =>
-    cat(range(config.layers).map((layer) => attend(layer, ...qkv(layer)).reshape([-1, HEADS * WIDTH])));
+  const seen = ({ ids_N }: PackedTokens, attend: Attend) => {
+    const layers = range(config.layers).map((layer) => {
+      const [q, k, v] = qkv(layer).map((x) => x.indexSelect(0, ids_N)) as [Tensor, Tensor, Tensor];
+      return attend(layer, q, k, v).reshape([-1, HEADS * WIDTH]);
+    });
+    return cat(layers, 1);
+  };
   const turning = { rotation: undefined, queryNorm: null, keyNorm: null };
   return {
     config: { normEps: 1 },
-    hidden: (_: PackedTokens, attend: Attend) => seen(attend),
-    decode: (_: PackedTokens, attend: Parameters<Decoder['decode']>[1]) =>
-      seen((layer, ...parts) => {
+    hidden: seen,
+    decode: (tokens: PackedTokens, attend: Parameters<Decoder['decode']>[1]) =>
+      seen(tokens, (layer, ...parts) => {
         const [q, k, v] = parts.map((x) => x.flatten(1)) as [Tensor, Tensor, Tensor];
         return attend(layer, [q, k, v], turning);
       }),
@@ -111,9 +119,11 @@ describe.each(caches)('%s', (_, makeCache) => {
               Tensor,
               Tensor,
             ];
-          const seen = cache.hidden(decoderOf(qkv), {} as PackedTokens).toNumbers();
-          const expected = range(config.layers).flatMap((layer) =>
-            rows.flatMap((s) => attention(layer, s, lengths[s.prompt]!)),
+          const ids_N = tensor(range(rows.length), undefined, { dtype: 'int64' });
+          const tokens = { ids_N, positions_N: ids_N };
+          const seen = cache.hidden(decoderOf(qkv), tokens).toNumbers();
+          const expected = rows.flatMap((s) =>
+            range(config.layers).flatMap((layer) => attention(layer, s, lengths[s.prompt]!)),
           );
           expect(seen.length).toBe(expected.length);
           for (const [i, x] of seen.entries())

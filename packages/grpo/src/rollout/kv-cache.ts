@@ -1,6 +1,7 @@
-import { cat, type DType, full, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
-import type { Attend, Decoder, DecoderConfig, PackedTokens } from '../models/index.js';
+import { arange, cat, type DType, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import type { Decoder, DecoderConfig, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
+import { StaticStep } from './static-step.js';
 
 /** Keys and values of a layer. */
 interface Layer {
@@ -13,12 +14,17 @@ interface Layer {
 /** Rows leave: once no more than this share of the places is taken, the cache moves into a smaller one. */
 const SPARSE = 0.75;
 
+/** The attention reads so many times the columns that are written, in whole blocks; a mask hides the rest. */
+const AHEAD = 1.25;
+const BLOCK = 64;
+
 /**
  * The cache on devices and dtypes that have no operator of our own. It is written in place, and the queries of a
  * prompt's rows meet the prompt together.
  *
  * The rows of a prompt have places side by side; all write the same column at a step. Places whose row has left are
- * computed along, without effect.
+ * computed along, without effect. So a step has the same shapes as the one before, until the cache shrinks or the columns
+ * that it reads are full: a device can record it and replay it.
  */
 export class KvCache implements DecodingCache {
   readonly #config: DecoderConfig;
@@ -27,21 +33,24 @@ export class KvCache implements DecodingCache {
   /** Places a prompt. */
   #places: number;
   #layers: Layer[];
-  /** 0 where a prompt has a token, −∞ behind its last: `[prompts, 1, 1, longest]`; absent when all are as long. */
-  #mask: Tensor | undefined;
+  /** 0 where a prompt has a token, −∞ behind its last: float32 `[prompts, 1, 1, 1, longest]`. */
+  #mask: Tensor;
   /** Place of each row among all. */
   #placeOf: number[];
   /** Where rows and places are not the same: the place of each row, and a row for each place. */
   #order: { places_N: Tensor; rows_S: Tensor } | undefined;
   /** Columns written so far. */
   #column = 0;
+  /** Columns that the attention reads. */
+  #columns = 0;
+  #step: StaticStep;
 
   /** @param newTokens - columns to leave room for */
   constructor(
     config: DecoderConfig,
     like: { dtype: DType; device: string },
     prompts: readonly SharedPrompt[],
-    newTokens: number,
+    private readonly newTokens: number,
   ) {
     this.#config = config;
     this.#like = like;
@@ -59,9 +68,10 @@ export class KvCache implements DecodingCache {
         prompt: pair([prompts.length, kvHeads, longest, headDim]),
         own: pair([prompts.length, this.#places, kvHeads, newTokens, headDim]),
       })),
-      mask: maskOf(prompts, like),
+      mask: maskOf(prompts, like.device),
       order: this.#orderOf(),
     }));
+    this.#step = new StaticStep(prompts.length * this.#places, like.device);
     this.#layers = made.layers;
     this.#mask = made.mask;
     this.#order = made.order;
@@ -73,42 +83,58 @@ export class KvCache implements DecodingCache {
     v.select(0, prompt).narrow(1, 0, v_PKD.size(0)).copy_(v_PKD.transpose(0, 1));
   }
 
-  /** Attention of one new token a row, whose keys and values are stored on the way. */
-  readonly #attend: Attend = (layer, q, k, v) => {
+  hidden(decoder: Decoder, { ids_N, positions_N }: PackedTokens): Tensor {
+    if (this.#column === this.#columns) {
+      const wanted = Math.ceil(((this.#column + 1) * AHEAD) / BLOCK) * BLOCK;
+      this.#columns = Math.min(wanted, this.newTokens);
+      this.#step.forget();
+    }
+    const order = this.#order;
+    const { tokens, column_1 } = this.#step;
+    tokens.ids_N.copy_(order ? ids_N.indexSelect(0, order.rows_S) : ids_N);
+    tokens.positions_N.copy_(order ? positions_N.indexSelect(0, order.rows_S) : positions_N);
+    column_1.fill_(this.#column++);
+    const hidden_SD = this.#step.run(decoder, () => this.#compute(decoder));
+    return order ? hidden_SD.indexSelect(0, order.places_N) : hidden_SD;
+  }
+
+  /** A step of all places. */
+  #compute(decoder: Decoder): Tensor {
+    const { tokens, column_1 } = this.#step;
+    const { device } = this.#like;
+    const later = arange(0, this.#columns, 1, { dtype: 'int64', device }).gt(column_1);
+    const shape = [this.#prompts.length, 1, 1, 1, this.#columns];
+    const own = zeros(shape, { device }).maskedFill(later, Number.NEGATIVE_INFINITY);
+    const mask = cat([this.#mask, own], -1);
+    return decoder.hidden(tokens, (layer, q, k, v) => this.#attend(layer, q, k, v, mask));
+  }
+
+  /** Attention of one new token a place, whose keys and values are stored on the way. */
+  #attend(layer: number, q: Tensor, k: Tensor, v: Tensor, mask: Tensor): Tensor {
     const { kvHeads, heads, headDim } = this.#config;
     const [P, G, K, R] = [this.#prompts.length, this.#places, kvHeads, heads / kvHeads];
     const { prompt, own } = this.#layers[layer]!;
-    const placed = (x: Tensor) => (this.#order ? x.indexSelect(0, this.#order.rows_S) : x);
-    const seen = (cache: Tensor, values: Tensor) => {
-      cache.narrow(3, this.#column, 1).copy_(placed(values).view([P, G, K, 1, headDim]));
-      return cache.narrow(3, 0, this.#column + 1);
-    };
+    const seen = (cache: Tensor, values: Tensor) =>
+      cache
+        .indexCopy_(3, this.#step.column_1, values.reshape([P, G, K, 1, headDim]))
+        .narrow(3, 0, this.#columns);
     const keys = seen(own.k, k);
     const values = seen(own.v, v);
     // The query heads of a key head stand where queries of one sequence would, and with a prompt's those of all its rows.
-    const query = placed(q).view([P, G, K, R, headDim]);
+    const query = q.view([P, G, K, R, headDim]);
     const together = (x: Tensor) => x.transpose(1, 2).reshape([P, K, G * R, -1]);
     const apart = (x: Tensor) => x.view([P, K, G, R, -1]).transpose(1, 2);
     const onPrompt = together(query).matmul(prompt.k.transpose(-2, -1));
-    const weights = cat(
-      [apart(this.#mask ? onPrompt.add(this.#mask) : onPrompt), query.matmul(keys.transpose(-2, -1))],
-      -1,
-    )
-      .to('float32')
-      .mul(1 / Math.sqrt(headDim))
+    const scores = cat([apart(onPrompt), query.matmul(keys.transpose(-2, -1))], -1);
+    // In float32 at least: the mask's dtype.
+    const weights = mask
+      .add(scores, { alpha: 1 / Math.sqrt(headDim) })
       .softmax(-1)
       .to(q.dtype);
     const longest = prompt.k.size(2);
-    const out = apart(together(weights.narrow(-1, 0, longest)).matmul(prompt.v))
-      .add(weights.narrow(-1, longest, this.#column + 1).matmul(values))
+    return apart(together(weights.narrow(-1, 0, longest)).matmul(prompt.v))
+      .add(weights.narrow(-1, longest, this.#columns).matmul(values))
       .reshape([P * G, heads, headDim]);
-    return this.#order ? out.indexSelect(0, this.#order.places_N) : out;
-  };
-
-  hidden(decoder: Decoder, tokens: PackedTokens): Tensor {
-    const hidden = decoder.hidden(tokens, this.#attend);
-    this.#column++;
-    return hidden;
   }
 
   drop(rows: readonly number[]): void {
@@ -128,8 +154,10 @@ export class KvCache implements DecodingCache {
   }
 
   dispose(): void {
+    // First what was recorded on them.
+    this.#step.dispose();
     for (const tensor of tensorsOf(this.#layers)) tensor.dispose();
-    this.#mask?.dispose();
+    this.#mask.dispose();
     this.#disposeOrder();
   }
 
@@ -159,14 +187,16 @@ export class KvCache implements DecodingCache {
           },
           own: { k: own(layer.own.k), v: own(layer.own.v) },
         })),
-        mask: this.#mask?.indexSelect(0, prompts_P),
+        mask: this.#mask.indexSelect(0, prompts_P),
       };
     });
+    this.#step.dispose();
     for (const tensor of tensorsOf(this.#layers)) tensor.dispose();
-    this.#mask?.dispose();
+    this.#mask.dispose();
     for (const tensor of tensorsOf(moved.layers)) keep(tensor);
     this.#layers = moved.layers;
-    this.#mask = moved.mask && keep(moved.mask);
+    this.#mask = keep(moved.mask);
+    this.#step = new StaticStep(kept.length * places, this.#like.device);
     this.#prompts = kept.map((p) => this.#prompts[p]!);
     this.#places = places;
   }
@@ -195,14 +225,10 @@ export class KvCache implements DecodingCache {
 const tensorsOf = (layers: readonly Layer[]): Tensor[] =>
   layers.flatMap(({ prompt, own }) => [prompt.k, prompt.v, own.k, own.v]);
 
-/** −∞ behind the last token of each prompt: `[prompts, 1, 1, longest]`. */
-function maskOf(
-  prompts: readonly SharedPrompt[],
-  like: { dtype: DType; device: string },
-): Tensor | undefined {
+/** −∞ behind the last token of each prompt: float32 `[prompts, 1, 1, 1, longest]`. */
+function maskOf(prompts: readonly SharedPrompt[], device: string): Tensor {
   const longest = Math.max(...prompts.map(({ length }) => length));
-  if (prompts.every(({ length }) => length === longest)) return undefined;
-  const mask = full([prompts.length, 1, 1, longest], 0, like);
+  const mask = zeros([prompts.length, 1, 1, 1, longest], { device });
   for (const [p, { length }] of prompts.entries())
     mask
       .select(0, p)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { DEVICE } from '../device.test.helper.js';
 import { Decoder, type DecoderConfig, loadModel, type Model, pack, parameterSpecs } from '../models/index.js';
 
 export const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
@@ -10,7 +11,7 @@ const folder = (name: string) =>
 
 /** A random tiny model that transformers made; it ends at `endIds`, never when left out. */
 export function fixture(name: string, endIds: Iterable<number> = []): Model {
-  return { ...loadModel(folder(name)), endIds: new Set(endIds) };
+  return { ...loadModel(folder(name), { device: DEVICE }), endIds: new Set(endIds) };
 }
 
 /** Prompts of 1, 5, 17 and 40 tokens, and what transformers decodes greedily after them: 64 tokens each. */

@@ -262,6 +262,9 @@ export const indexSelect = bind('aten::index_select', 'aten::index_select(Tensor
 /** One element an index along a dimension. `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor` */
 export const gather = bind('aten::gather', 'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor') as (self: Tensor, dim: number, index: Tensor, options?: { sparse_grad?: boolean }) => Tensor;
 
+/** Writes source into the given indices along a dimension. `aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)` */
+export const indexCopy_ = bind('aten::index_copy_', 'aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)') as (self: Tensor, dim: number, index: Tensor, source: Tensor) => Tensor;
+
 /** Adds elements of src at the given indices. `aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)` */
 export const scatterAdd_ = bind('aten::scatter_add_', 'aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)') as (self: Tensor, dim: number, index: Tensor, src: Tensor) => Tensor;
 
@@ -482,6 +485,8 @@ declare module '../tensor.js' {
     indexSelect(dim: number, index: Tensor): Tensor;
     /** One element an index along a dimension. */
     gather(dim: number, index: Tensor, options?: { sparse_grad?: boolean }): Tensor;
+    /** Writes source into the given indices along a dimension. */
+    indexCopy_(dim: number, index: Tensor, source: Tensor): Tensor;
     /** Adds elements of src at the given indices. */
     scatterAdd_(dim: number, index: Tensor, src: Tensor): Tensor;
     /** Matrix product, batched over leading dimensions. */
@@ -495,7 +500,7 @@ declare module '../tensor.js' {
   }
 }
 
-const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, scatterAdd_, matmul, mm, normal_, uniform_ };
+const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, indexCopy_, scatterAdd_, matmul, mm, normal_, uniform_ };
 for (const [name, operator] of Object.entries(methods)) {
   const call = operator as (...args: unknown[]) => unknown;
   Object.defineProperty(Tensor.prototype, name, {

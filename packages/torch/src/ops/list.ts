@@ -102,6 +102,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   select: ['aten::select.int', 'A view of one index along a dimension, which goes away.'],
   indexSelect: ['aten::index_select', 'Rows at the given indices along a dimension.'],
   gather: ['aten::gather', 'One element an index along a dimension.'],
+  indexCopy_: ['aten::index_copy_', 'Writes source into the given indices along a dimension.'],
   scatterAdd_: ['aten::scatter_add_', 'Adds elements of src at the given indices.'],
 
   // Multiplying

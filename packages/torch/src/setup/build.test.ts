@@ -22,6 +22,11 @@ function withSource(input: BuildInput, name: string, text: string): BuildInput {
   return input;
 }
 
+function withCudaHeaders(input: BuildInput): BuildInput {
+  mkdirSync(join(input.native, 'cuda'));
+  return { ...input, libtorch: { ...input.libtorch, cudaInclude: '/cuda/include' } };
+}
+
 describe('buildKey', () => {
   it('stays the same while nothing changes', () => {
     const key = buildKey(input);
@@ -40,6 +45,7 @@ describe('buildKey', () => {
     ['its version', (i) => ({ ...i, libtorch: { ...i.libtorch, version: '2.13.1' } })],
     ['its ABI', (i) => ({ ...i, libtorch: { ...i.libtorch, cxx11Abi: !i.libtorch.cxx11Abi } })],
     ['its CUDA half', (i) => ({ ...i, libtorch: { ...i.libtorch, cuda: true } })],
+    ["CUDA's headers", withCudaHeaders],
   ])('changes with %s', (_, change) => {
     const key = buildKey(input);
     expect(buildKey(change(input))).not.toBe(key);
@@ -59,6 +65,15 @@ describe('linkFlags', () => {
     expect(flagsOf('c++ (Debian 12.2.0-14) 12.2.0')).toContain('-fopenmp');
     expect(flagsOf('Debian clang version 14.0.6')).not.toContain('-fopenmp');
     expect(linkFlags(torch, 'linux').join(' ')).not.toMatch(/openmp|gomp/);
+  });
+
+  it("are C++20 for the libtorch that is, and take CUDA's headers where there are some", () => {
+    const flagsOf = (change: Partial<Layout>) =>
+      compileFlags({ ...input.libtorch, ...change }, input.compiler, 'linux').join(' ');
+    expect(flagsOf({})).toContain('-std=c++17');
+    expect(flagsOf({ version: '2.14.1+cu130' })).toContain('-std=c++20');
+    expect(flagsOf({})).not.toContain('CUDA');
+    expect(flagsOf({ cudaInclude: '/cuda/include' })).toContain('-DGRPO_CUDA_GRAPHS -I/cuda/include');
   });
 
   it('make a bundle on macOS', () => {
@@ -92,6 +107,22 @@ describe('buildAddon', () => {
     expect(text).toContain('error 40');
     expect(text).not.toContain('error 41');
     expect(readdirSync(input.build)).toEqual([]);
+  });
+
+  it("compiles what needs CUDA's headers only where there are some", async () => {
+    const compiled = async (input: BuildInput) => {
+      const script = join(temporaryFolder(), 'cxx');
+      writeFileSync(script, `#!/bin/sh\necho "$@" >> '${script}.log'\n`);
+      chmodSync(script, 0o755);
+      const logged = { ...input, compiler: { command: [script], version: '1' } };
+      // Nothing is made, so nothing loads.
+      await expect(buildAddon(logged, 'key', () => {}, temporaryFolder())).rejects.toThrow('cannot load');
+      return readFileSync(`${script}.log`, 'utf8');
+    };
+    const cuda = withCudaHeaders(input);
+    writeFileSync(join(cuda.native, 'cuda/b.cc'), 'int b;');
+    expect(await compiled(cuda)).toMatch(/cuda\/b\.cc -o .*cuda-b\.cc\.o/);
+    expect(await compiled(input)).not.toContain('b.cc');
   });
 
   it('takes what another clone has built', async () => {

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { dirname, extname, join, sep } from 'node:path';
 import { type Compiler, compileFlags, findNodeHeaders, linkFlags } from './compiler.js';
 import { makeFolder } from './disk.js';
 import { whyOtherLibtorch } from './fit.js';
@@ -24,7 +24,7 @@ const jobs = 2;
 
 /** Hash of everything that the addon depends on: sources, flags, libtorch, Node, compiler. */
 export function buildKey({ native, libtorch, compiler }: BuildInput): string {
-  const files = sources(native, ['.cc', '.h']);
+  const files = sources(native, libtorch, ['.cc', '.h']);
   const parts = [
     files.map((name) => [name, shortHash(readFileSync(join(native, name)))]),
     [compileFlags(libtorch, compiler), linkFlags(libtorch)],
@@ -70,13 +70,14 @@ export async function buildAddon(
 }
 
 async function compile({ native, libtorch, compiler }: BuildInput, work: string): Promise<string> {
-  const queue = sources(native, ['.cc']);
+  const queue = sources(native, libtorch, ['.cc']);
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
-  const objects = queue.map((name) => join(work, `${name}.o`));
+  const objectOf = (name: string) => join(work, `${name.replace(sep, '-')}.o`);
+  const objects = queue.map(objectOf);
   const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch, compiler)];
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-      await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', join(work, `${name}.o`)]);
+      await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', objectOf(name)]);
     }
   };
   await Promise.all(Array.from({ length: jobs }, worker));
@@ -128,8 +129,13 @@ function share(addon: string, shared: string, say: Say): void {
   }
 }
 
-function sources(native: string, endings: string[]): string[] {
-  return readdirSync(native)
-    .filter((name) => endings.includes(extname(name)))
-    .sort();
+// What lies in `cuda` needs CUDA's headers.
+function sources(native: string, { cudaInclude }: Layout, endings: string[]): string[] {
+  const folders = cudaInclude ? ['', 'cuda'] : [''];
+  return folders.flatMap((folder) =>
+    readdirSync(join(native, folder))
+      .filter((name) => endings.includes(extname(name)))
+      .map((name) => join(folder, name))
+      .sort(),
+  );
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { installCommand } from './install-command.js';
-import type { Layout } from './layout.js';
+import { isAtLeast, type Layout } from './layout.js';
 import { firstLine, SetupError } from './run.js';
 
 /** A C++ compiler that runs. */
@@ -51,7 +51,9 @@ export function compileFlags(
   { version }: Pick<Compiler, 'version'>,
   platform = process.platform,
 ): string[] {
-  const flags = ['-std=c++17', '-O2', '-fPIC', ...threads(platform)];
+  // Libtorch's headers are C++20 from 2.14 on; compilers for older ones need not know it.
+  const standard = isAtLeast(libtorch.version, '2.14') ? '-std=c++20' : '-std=c++17';
+  const flags = [standard, '-O2', '-fPIC', ...threads(platform)];
   // at::parallel_for is code in a header, and serial without it. GCC's runtime is the one that libtorch brings along; it
   // is not linked, or there could be two. Clang's is another, so what clang builds computes our operators on one thread.
   if (platform === 'linux' && !/clang/i.test(version)) flags.push('-fopenmp');
@@ -61,6 +63,7 @@ export function compileFlags(
   // The system's own folder is searched anyway; named, it would come before the C++ library's headers.
   const includes = libtorch.includes.filter((folder) => folder !== '/usr/include');
   flags.push(...includes.map((folder) => `-I${folder}`));
+  if (libtorch.cudaInclude) flags.push('-DGRPO_CUDA_GRAPHS', `-I${libtorch.cudaInclude}`);
   return flags;
 }
 

@@ -40,6 +40,12 @@ async function findAndBuild({ quiet, native = nativeDir, build = buildDir() }: S
   if (last && kept && last.key === buildKey({ native, build, libtorch: kept, compiler })) return last;
 
   const libtorch = kept ?? (await search(ways, say));
+  if (libtorch.cuda && !libtorch.cudaInclude) {
+    say(
+      "There are no headers of libtorch's version of CUDA: decoding on the GPU will go without CUDA graphs, and slower. " +
+        'Install the CUDA toolkit, name it with CUDA_HOME, and run set-up again.',
+    );
+  }
   const input = { native, build, libtorch, compiler };
   const key = buildKey(input);
   const addon = await buildAddon(input, key, say);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { findCudaHeaders } from './cuda-headers.js';
 
 /** What one folder offers to a compiler and a linker. */
 export interface Layout {
@@ -13,6 +14,8 @@ export interface Layout {
   lib: string;
   /** Whether the CUDA half of libtorch is there. */
   cuda: boolean;
+  /** Folder of CUDA's headers, of the version that libtorch was built with; absent where there are none. */
+  cudaInclude?: string | undefined;
   /** `_GLIBCXX_USE_CXX11_ABI` of the build; undefined where there is no such choice (macOS). */
   cxx11Abi?: boolean;
   /** The header that states the version: while it is unchanged, so is the libtorch. */
@@ -65,12 +68,14 @@ export function inspectLayout(root: string, platform = process.platform): Layout
   if (!isAtLeast(version, oldest) || Number(major) > newestMajor) {
     return { why: `${root} is libtorch ${version}; ${oldest} to ${newestMajor}.x will do` };
   }
+  const cuda = ['torch_cuda', 'c10_cuda'].every((name) => existsSync(join(lib, `lib${name}.${suffix}`)));
   return {
     root,
     version,
     includes: [join(root, 'include'), join(root, apiInclude)],
     lib,
-    cuda: ['torch_cuda', 'c10_cuda'].every((name) => existsSync(join(lib, `lib${name}.${suffix}`))),
+    cuda,
+    cudaInclude: cuda ? findCudaHeaders(root) : undefined,
     cxx11Abi: platform === 'linux' ? usesCxx11Abi(join(lib, `libc10.${suffix}`)) : undefined,
     stamp: stampOf(header.file),
   };

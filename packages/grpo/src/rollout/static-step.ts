@@ -1,0 +1,50 @@
+import { CudaGraph, canCapture, keep, type Tensor, zeros } from '@grpo/torch';
+import type { Decoder, PackedTokens } from '../models/index.js';
+
+/**
+ * A decode step on tensors that stay in their places and keep their shapes: only their contents differ from step to
+ * step. Where the device can, it is recorded at first and replayed from then on; elsewhere it is computed each time.
+ */
+export class StaticStep {
+  /** What the step is given. */
+  readonly tokens: PackedTokens;
+  /** The column of the cache that it writes, int64 `[1]`. */
+  readonly column_1: Tensor;
+  #recorded: { graph: CudaGraph; decoder: Decoder } | undefined;
+
+  /** @param places - of tokens */
+  constructor(
+    places: number,
+    private readonly device: string,
+  ) {
+    const made = (size: number) => keep(zeros([size], { dtype: 'int64', device }));
+    this.tokens = { ids_N: made(places), positions_N: made(places) };
+    this.column_1 = made(1);
+  }
+
+  /**
+   * @param compute - the step; the same for the same decoder until `forget`
+   * @returns what it computes; where it is recorded, the same tensor each time
+   */
+  run(decoder: Decoder, compute: () => Tensor): Tensor {
+    if (!canCapture(this.device)) return compute();
+    if (this.#recorded?.decoder !== decoder) {
+      this.forget();
+      this.#recorded = { graph: new CudaGraph(this.device, compute), decoder };
+    }
+    return this.#recorded!.graph.replay();
+  }
+
+  /** Another step from now on. */
+  forget(): void {
+    this.#recorded?.graph.dispose();
+    this.#recorded = undefined;
+  }
+
+  dispose(): void {
+    this.forget();
+    this.tokens.ids_N.dispose();
+    this.tokens.positions_N.dispose();
+    this.column_1.dispose();
+  }
+}
