@@ -73,8 +73,7 @@ export class Replay {
     };
     for (const step of steps) {
       if (!this.rollouts[step.rollout]) append(this.score(step.rollout));
-      append(tidy(() => this.microStep(step, steps)));
-      this.optimizer.accumulate();
+      this.optimizer.accumulate(() => append(tidy(() => this.microStep(step, steps))));
     }
     return new Map([...metrics].map(([name, values]) => [name, mean(values)]));
   }

@@ -116,14 +116,7 @@ at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
 }
 
 at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs, const c10::optional<at::Tensor>& bias) {
-  if (packed.dim() == 3) {
-    TORCH_CHECK(x.dim() == 2 && x.scalar_type() == at::kFloat && x.device().is_cpu() && x.size(1) == packed.size(1), "input must be float32 [N, ", packed.size(1), "] on the CPU, found ", x.scalar_type(), " ", x.sizes());
-    TORCH_CHECK(packed.scalar_type() == at::kFloat && packed.device().is_cpu() && packed.is_contiguous() && packed.size(2) == 16, "the weight must be packed by pack_linear, found ", packed.sizes());
-    TORCH_CHECK(outputs > 16 * (packed.size(0) - 1) && outputs <= 16 * packed.size(0), "the packed weight has not ", outputs, " outputs");
-    const bool biased = bias && bias->defined();
-    TORCH_CHECK(!biased || (bias->scalar_type() == at::kFloat && bias->device().is_cpu() && bias->dim() == 1 && bias->size(0) == outputs && bias->is_contiguous()), "bias must be float32 [", outputs, "]");
-    return narrowLinear(x, packed, outputs, bias);
-  }
+  if (packed.dim() == 4) return narrowLinear(x, packed, outputs, bias);
   return packed.is_mkldnn() ? product(x, packed, bias) : grpo::linear(x, packed, bias);
 }
 

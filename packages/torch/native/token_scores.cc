@@ -21,15 +21,17 @@ using Scores = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 bool given(const Optional& tensor) { return tensor && tensor->defined(); }
 
+// In float32, or float64 where it is that.
+at::Tensor widened(const at::Tensor& values) { return values.scalar_type() == at::kDouble ? values : values.to(at::kFloat); }
+
 // A model's hidden states [T, D] and its vocabulary projection [V, D].
 struct Side {
   at::Tensor hidden;
   at::Tensor head;
 
-  // Logits over the temperature of some rows, in float32 (or float64) and in memory of their own.
+  // Logits over the temperature of some rows, widened and in memory of their own.
   at::Tensor logits(int64_t start, int64_t rows, double temperature) const {
-    const auto scores = grpo::linear(hidden.narrow(0, start, rows), head);
-    const auto wide = scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+    const auto wide = widened(grpo::linear(hidden.narrow(0, start, rows), head));
     return temperature == 1 ? wide : wide.div_(temperature);
   }
 };
@@ -96,8 +98,8 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       gradient = gradient.to(own.head.scalar_type());
       if (wantsHead) {
         const auto part = grpo::linear(gradient.t(), own.hidden.narrow(0, start, rows).t().contiguous());
-        // Half precision adds up in float32.
-        headGradient = headGradient.defined() ? headGradient.add_(part) : part.scalar_type() == at::kDouble ? part : part.to(at::kFloat);
+        // Half precision adds up in float32; one part is no sum.
+        headGradient = headGradient.defined() ? widened(headGradient).add_(part) : part;
       }
       hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
     }

@@ -1,4 +1,4 @@
-import { noGrad } from './autograd.js';
+import { noGrad, sumGradients } from './autograd.js';
 import { foreachMul_, foreachNorm, fusedAdamW_, stack, zeros, zerosLike } from './generated/ops.js';
 import { keep, tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
@@ -55,27 +55,18 @@ export class AdamW {
   }
 
   /**
-   * Counts in the gradients of a backward pass: to be called after each. The pass itself has added those of float32
-   * weights to the ones before, without a second set of them; one that fails halfway so spoils the update.
+   * Runs a backward pass that adds its gradients to those of the update so far, each as it is made: there is never a
+   * second set of them. One that fails halfway so spoils the update; `zeroGrad` begins it again.
    */
-  accumulate(): void {
-    noGrad(() =>
-      tidy(() => {
-        let found = false;
-        for (const slot of this.#slots.values()) {
-          const { grad } = slot.parameter;
-          if (!grad) continue;
-          found = true;
-          if (slot.master !== slot.parameter) {
-            if (slot.gradient) slot.gradient.add_(grad);
-            else slot.gradient = keep(grad.to('float32'));
-            slot.parameter.grad = null;
-            grad.dispose();
-          } else slot.gradient ??= keep(grad);
-        }
-        if (found) this.#accumulated++;
-      }),
-    );
+  accumulate(pass: () => void): void {
+    for (const slot of this.#slots.values()) {
+      if (slot.gradient || slot.master === slot.parameter) continue;
+      slot.gradient = noGrad(() => tidy(() => keep(zerosLike(slot.master))));
+      sumGradients(slot.parameter, slot.gradient);
+    }
+    pass();
+    for (const slot of this.#slots.values()) slot.gradient ??= keptGradient(slot.parameter);
+    this.#accumulated++;
   }
 
   /** How many backward passes the gradients of the update so far are the sum of. */
@@ -137,7 +128,8 @@ export class AdamW {
   zeroGrad(): void {
     this.#accumulated = 0;
     for (const slot of this.#slots.values()) {
-      slot.parameter.grad = null;
+      if (slot.master === slot.parameter) slot.parameter.grad = null;
+      else sumGradients(slot.parameter, null);
       slot.gradient?.dispose();
       slot.gradient = null;
     }
@@ -165,6 +157,14 @@ export class AdamW {
       if (master !== parameter) master.dispose();
     }
   }
+}
+
+/** The gradient of a parameter, out of every scope. */
+function keptGradient(parameter: Tensor): Tensor | null {
+  return tidy(() => {
+    const { grad } = parameter;
+    return grad && keep(grad);
+  });
 }
 
 function slotOf(parameter: Tensor): Slot {

@@ -1,6 +1,6 @@
 import { native } from './native.js';
 import { refusePromise } from './promise.js';
-import { liveHandles, Tensor } from './tensor.js';
+import { liveHandle, liveHandles, Tensor } from './tensor.js';
 
 // The mode belongs to the thread.
 const modeEnds = 'the mode ends at its first await';
@@ -51,4 +51,12 @@ export function grad(
       options.createGraph ?? false,
     )
     .map((handle) => handle && new Tensor(handle));
+}
+
+/**
+ * @internal From now on a backward pass adds the gradient of `parameter`, a leaf, to `sum`, of the same shape and any
+ * precision, and frees it at once; null ends that.
+ */
+export function sumGradients(parameter: Tensor, sum: Tensor | null): void {
+  native.sumGradients(liveHandle(parameter, 'the parameter'), sum && liveHandle(sum, 'the sum'));
 }

@@ -67,8 +67,7 @@ describe('a training loop in scopes', () => {
       tidy(() => {
         const error: Tensor = ones([2, 2]).matmul(weight).softmax(-1).log().sub(target);
         const loss = error.mul(error).mean();
-        loss.backward();
-        optimizer.accumulate();
+        optimizer.accumulate(() => loss.backward());
         optimizer.step(0.05, 1);
         losses.push(loss.item());
       });

@@ -65,6 +65,7 @@ interface NativeAddon {
   ): (TensorHandle | null)[];
   getGrad(tensor: TensorHandle): TensorHandle | null;
   setGrad(tensor: TensorHandle, gradient: TensorHandle | null): void;
+  sumGradients(parameter: TensorHandle, sum: TensorHandle | null): void;
   requiresGrad(tensor: TensorHandle): boolean;
   setRequiresGrad(tensor: TensorHandle, value: boolean): void;
   setGradMode(enabled: boolean): boolean;

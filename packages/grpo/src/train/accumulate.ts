@@ -151,10 +151,7 @@ function backward(
     entropyCoefficient: control.entropyCoefficient,
     settings: lossSettings(config),
   });
-  clock.time('backward', () => {
-    loss.backward();
-    optimizer.accumulate();
-  });
+  clock.time('backward', () => optimizer.accumulate(() => loss.backward()));
   const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);
   tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
   if (samplers_T && compareSampler && own_T) {

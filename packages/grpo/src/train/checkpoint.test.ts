@@ -26,15 +26,16 @@ function optimizerOf(model: Model): AdamW {
 
 /** A step whose gradients differ from tensor to tensor and from step to step. */
 function train(model: Model, optimizer: AdamW, step: number): void {
-  tidy(() => {
-    for (const [i, parameter] of [...model.decoder.parameters.values()].entries()) {
-      parameter
-        .mul(Math.sin(1 + i + 10 * step))
-        .sum()
-        .backward();
-    }
-  });
-  optimizer.accumulate();
+  optimizer.accumulate(() =>
+    tidy(() => {
+      for (const [i, parameter] of [...model.decoder.parameters.values()].entries()) {
+        parameter
+          .mul(Math.sin(1 + i + 10 * step))
+          .sum()
+          .backward();
+      }
+    }),
+  );
   optimizer.step(0.01, 1);
 }
 

@@ -80,8 +80,7 @@ export async function sftStep(
       tidy(() => {
         const { logprobs_T, entropies_T } = scoreTokens(model.decoder, micro.groups, 1);
         const share = logprobs_T.sum().div(-tokens);
-        share.backward();
-        optimizer.accumulate();
+        optimizer.accumulate(() => share.backward());
         sum.loss += share.item();
         sum.entropy += entropies_T.sum().item() / tokens;
       });

@@ -46,8 +46,9 @@ function adamW(world: World): unknown {
   const options = { beta1: random.pick([0.9, 0, Number.NaN]), beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1 };
   const optimizer = new torch.AdamW(new Map(parameters.map((p, i) => [`${i}`, p])), options);
   try {
-    for (const parameter of parameters) parameter.mul(random.pick(world.tensors)).sum().backward();
-    optimizer.accumulate();
+    optimizer.accumulate(() => {
+      for (const parameter of parameters) parameter.mul(random.pick(world.tensors)).sum().backward();
+    });
     if (random.chance(0.2)) optimizer.zeroGrad();
     return optimizer.step(loose(() => mostly(world, () => 0.1))() as number, random.pick([0, 1, -1]))
       .gradNorm;

@@ -44,9 +44,9 @@ class Skipping extends AdamW {
   #passes = 0;
   #kept = new Map<string, Float32Array>();
 
-  override accumulate(): void {
+  override accumulate(pass: () => void): void {
+    super.accumulate(pass);
     if (this.#passes++ % 2 === 0) {
-      super.accumulate();
       this.#kept = new Map([...this.gradients].map(([name, g]) => [name, Float32Array.from(g.toNumbers())]));
     } else {
       for (const [name, g] of this.gradients) tidy(() => g.copy_(tensor(this.#kept.get(name)!, g.shape)));
