@@ -49,13 +49,6 @@ struct RowOf {
   }
 };
 
-GRPO_INLINE double sumOf(Doubles x) { return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])); }
-
-GRPO_INLINE void addTo(Doubles& sum, Floats x) {
-  const HalfFloats low = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7), high = __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
-  sum += __builtin_convertvector(low, Doubles) + __builtin_convertvector(high, Doubles);
-}
-
 // NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞.
 GRPO_INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab) {
   Floats most = Floats{} + LEAST;

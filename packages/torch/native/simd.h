@@ -109,6 +109,14 @@ GRPO_INLINE float sumOf(Floats x) {
   return all[0];
 }
 
+// Sums of many floats are kept in float64.
+GRPO_INLINE double sumOf(Doubles x) { return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])); }
+
+GRPO_INLINE void addTo(Doubles& sum, Floats x) {
+  const HalfFloats low = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7), high = __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+  sum += __builtin_convertvector(low, Doubles) + __builtin_convertvector(high, Doubles);
+}
+
 GRPO_INLINE float maximumOf(Floats x) {
   float most = x[0];
   for (int64_t i = 1; i < LANES; ++i) most = x[i] > most ? x[i] : most;

@@ -1,5 +1,6 @@
 // grpo::token_scores: log-probs and entropies of tokens, and their full KL to another model, from the hidden states
-// before them. The logits [T, V] never exist: they are computed a few rows at a time, and again for the backward pass.
+// before them. The logits [T, V] are computed a chunk of rows at a time, and again for the backward pass; those of one
+// chunk alone are kept for it.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "linear.h"
+#include "score_rows.h"
 
 namespace grpo {
 namespace {
@@ -29,12 +31,15 @@ struct Side {
   at::Tensor hidden;
   at::Tensor head;
 
-  // Logits over the temperature of some rows, widened and in memory of their own.
-  at::Tensor logits(int64_t start, int64_t rows, double temperature) const {
-    const auto wide = widened(grpo::linear(hidden.narrow(0, start, rows), head));
-    return temperature == 1 ? wide : wide.div_(temperature);
-  }
+  // Logits of some rows, in memory of their own.
+  at::Tensor logits(int64_t start, int64_t rows) const { return grpo::linear(hidden.narrow(0, start, rows), head); }
 };
+
+// Logits over the temperature, in the memory of float32 ones.
+at::Tensor scaled(const at::Tensor& logits, double temperature) {
+  const auto wide = widened(logits);
+  return temperature == 1 ? wide : wide.div_(temperature);
+}
 
 // log softmax in the memory of the logits, from log Σ exp of each row.
 at::Tensor logSoftmaxOf(const at::Tensor& logits, const at::Tensor& normalizers) { return logits.sub_(normalizers); }
@@ -47,9 +52,19 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     at::AutoDispatchBelowADInplaceOrView below;
     const Side own{hidden, head};
     std::vector<at::Tensor> normalizers, logprobs, entropies, kls;
+    at::Tensor kept;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
       const int64_t rows = std::min(chunk, targets.size(0) - start);
-      const auto logits = own.logits(start, rows, temperature);
+      const auto scores = own.logits(start, rows);
+      if (rowsServe(scores) && !given(otherHidden)) {
+        const auto [normalizer, logprob, entropy] = scoreRows(scores, targets.narrow(0, start, rows), temperature);
+        normalizers.push_back(normalizer);
+        logprobs.push_back(logprob);
+        entropies.push_back(entropy);
+        if (rows == targets.size(0)) kept = scores;
+        continue;
+      }
+      const auto logits = scaled(scores, temperature);
       const auto normalizer = logits.logsumexp({-1}, true);
       const auto chosen = logits.gather(1, columnOf(targets, start, rows));
       const auto all = logSoftmaxOf(logits, normalizer);
@@ -61,7 +76,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     }
     const auto kl = kls.empty() ? at::empty({0}, hidden.options()) : at::cat(kls);
     variable_list scores{at::cat(logprobs), at::cat(entropies), kl};
-    context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl, otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor())});
+    context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl, otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor()), kept});
     context->saved_data["temperature"] = temperature;
     context->saved_data["chunk"] = chunk;
     variable_list constant;
@@ -76,7 +91,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
   // [g at the token − p g − h p (log p + H) + k p (log p − log q − KL)] / t.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const auto &targets = saved[2], &normalizers = saved[3], &entropies = saved[4], &kl = saved[5];
+    const auto &targets = saved[2], &normalizers = saved[3], &entropies = saved[4], &kl = saved[5], &kept = saved[8];
     const Side own{saved[0], saved[1]};
     const double temperature = context->saved_data["temperature"].toDouble();
     const int64_t chunk = context->saved_data["chunk"].toInt();
@@ -86,16 +101,25 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     std::vector<at::Tensor> hiddenGradients;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
       const int64_t rows = std::min(chunk, targets.size(0) - start);
-      const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
-      const auto all = logSoftmaxOf(own.logits(start, rows, temperature), of(normalizers));
-      at::Tensor factor = at::zeros({rows, 1}, all.options());
-      if (g.defined()) factor = factor - of(g);
-      if (h.defined()) factor = factor - (all + of(entropies)) * of(h);
-      if (k.defined()) factor = factor + (all - other(saved[6], saved[7], start, rows, temperature) - of(kl)) * of(k);
-      auto gradient = all.exp_().mul_(factor);
-      if (g.defined()) gradient.scatter_add_(1, of(targets), of(g).to(gradient.scalar_type()));
-      if (temperature != 1) gradient.div_(temperature);
-      gradient = gradient.to(own.head.scalar_type());
+      // A graph of the backward pass takes operators that have derivatives.
+      const bool differentiable = at::GradMode::is_enabled();
+      const auto logits = kept.defined() && !differentiable ? kept : own.logits(start, rows);
+      at::Tensor gradient;
+      if (rowsServe(logits) && !k.defined() && !differentiable) {
+        const auto of = [&](const at::Tensor& values) { return values.defined() ? values.narrow(0, start, rows).contiguous() : values; };
+        gradient = gradientRows(logits, of(targets), temperature, {of(g), of(h), of(normalizers), of(entropies)});
+      } else {
+        const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
+        const auto all = logSoftmaxOf(scaled(logits, temperature), of(normalizers));
+        at::Tensor factor = at::zeros({rows, 1}, all.options());
+        if (g.defined()) factor = factor - of(g);
+        if (h.defined()) factor = factor - (all + of(entropies)) * of(h);
+        if (k.defined()) factor = factor + (all - other(saved[6], saved[7], start, rows, temperature) - of(kl)) * of(k);
+        gradient = all.exp_().mul_(factor);
+        if (g.defined()) gradient.scatter_add_(1, of(targets), of(g).to(gradient.scalar_type()));
+        if (temperature != 1) gradient.div_(temperature);
+        gradient = gradient.to(own.head.scalar_type());
+      }
       if (wantsHead) {
         const auto part = grpo::linear(gradient.t(), own.hidden.narrow(0, start, rows).t().contiguous());
         // Half precision adds up in float32; one part is no sum.
@@ -108,7 +132,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
 
   // log q of the other model, by the operations of the first: equal weights give a KL of exactly 0.
   static at::Tensor other(const at::Tensor& hidden, const at::Tensor& head, int64_t start, int64_t rows, double temperature) {
-    const auto logits = Side{hidden, head}.logits(start, rows, temperature);
+    const auto logits = scaled(Side{hidden, head}.logits(start, rows), temperature);
     return logSoftmaxOf(logits, logits.logsumexp({-1}, true));
   }
 };
@@ -116,11 +140,11 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
 Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets, const Optional& otherHidden,
                    const Optional& otherHead, double temperature, int64_t chunk, bool entropyGradient) {
   TORCH_CHECK(hidden.dim() == 2 && head.dim() == 2 && hidden.size(1) == head.size(1), "hidden is [T, D] and head [V, D]");
-  TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong, "targets are int64 [T]");
+  TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong && targets.device() == hidden.device(), "targets are int64 [T]");
   TORCH_CHECK(given(otherHidden) == given(otherHead), "the other model has hidden states and a head, or neither");
   TORCH_CHECK(!given(otherHidden) || (otherHidden->size(0) == hidden.size(0) && otherHead->size(0) == head.size(0)), "the other model's tokens and vocabulary are these");
   TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0, "there are tokens, and chunk and temperature are above 0");
-  const auto scores = TokenScores::apply(hidden, head, targets, otherHidden, otherHead, temperature, chunk, entropyGradient);
+  const auto scores = TokenScores::apply(hidden, head, targets.contiguous(), otherHidden, otherHead, temperature, chunk, entropyGradient);
   return {scores[0], scores[1], scores[2]};
 }
 

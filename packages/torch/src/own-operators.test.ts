@@ -64,15 +64,17 @@ describe('linear', () => {
   });
 
   it.each([
-    ['float32', 16, 80],
-    ['float32', 5, 83],
-    ['float32', 37, 16],
-    ['float32', 64, 83],
-    ['bfloat16', 16, 80],
-  ] as const)('by a packed weight is the same: %s, %d rows, %d outputs', (dtype, rows, outputs) => {
+    ['float32', 16, 48, 80],
+    ['float32', 5, 47, 83],
+    ['float32', 37, 48, 16],
+    ['float32', 64, 48, 83],
+    ['bfloat16', 16, 48, 80],
+    ['bfloat16', 5, 47, 83],
+    ['bfloat16', 37, 48, 16],
+  ] as const)('by a packed weight is the same: %s, %d rows, %d to %d', (dtype, rows, inputs, outputs) => {
     noGrad(() =>
       tidy(() => {
-        const shapes = [random(rows, 48), random(outputs, 48), random(outputs)];
+        const shapes = [random(rows, inputs), random(outputs, inputs), random(outputs)];
         const [x, weight, bias] = shapes.map((t) => t.to(dtype)) as [Tensor, Tensor, Tensor];
         // One that was laid out for other numbers of rows serves as well.
         for (const expected of [rows, 16, 64]) {
@@ -90,6 +92,66 @@ describe('linear', () => {
 });
 
 describe('token scores', () => {
+  /** Log-probs, entropies and the gradients of both, as float64 has them. */
+  function expected(hidden: Tensor, head: Tensor, targets: Tensor, weights: Tensor[], temperature: number) {
+    const [h, w] = [hidden, head].map((t) => t.detach().to('float64')) as [Tensor, Tensor];
+    for (const input of [h, w]) input.requiresGrad = true;
+    const all = h.matmul(w.t()).div(temperature).logSoftmax(-1);
+    const scores = [all.gather(1, targets.unsqueeze(1)).squeeze(1), all.exp().mul(all).sumDim([-1]).neg()];
+    const gradients = grad(
+      scores.slice(0, weights.length),
+      [h, w],
+      weights.map((t) => t.to('float64')),
+    );
+    return [...scores, ...gradients].map((t) => t!.detach().to('float32'));
+  }
+
+  // 83 tokens: a row ends within a vector. One chunk keeps its logits for the backward pass, three do not.
+  it.each([
+    ['float32', 1, 100, 2],
+    ['float32', 0.7, 3, 2],
+    ['float32', 0.7, 100, 1],
+    ['bfloat16', 1, 100, 2],
+    ['bfloat16', 0.7, 3, 1],
+  ] as const)(
+    'in %s at temperature %f, in chunks of %d, are those of float64',
+    (dtype, temperature, chunk, given) => {
+      tidy(() => {
+        const [hidden, head] = [random(8, 6).to(dtype), random(83, 6).to(dtype)];
+        for (const input of [hidden, head]) input.requiresGrad = true;
+        const targets = tensor([3, 0, 82, 7, 7, 1, 64, 80], undefined, { dtype: 'int64' });
+        const weights = [random(8), random(8)].slice(0, given);
+        const ours = tokenScores(hidden, head, targets, null, null, {
+          temperature,
+          chunk,
+          entropy_gradient: given === 2,
+        });
+        const scores = ours.slice(0, given);
+        const gradients = grad(scores, [hidden, head], weights, { retainGraph: true });
+        const theirs = expected(hidden, head, targets, weights, temperature);
+        for (const [i, value] of [ours[0]!, ours[1]!, ...gradients].entries())
+          expect(distance(value!.detach().to('float32'), theirs[i]!)).toBeLessThan(
+            dtype === 'float32' ? 3e-6 : 0.06,
+          );
+        // What was kept is as it was.
+        for (const [i, again] of grad(scores, [hidden, head], weights).entries())
+          expect(again!.toNumbers()).toEqual(gradients[i]!.toNumbers());
+      });
+    },
+  );
+
+  it('name a target that is no token, and pass on what is no number', () => {
+    tidy(() => {
+      const [hidden, head] = [random(2, 6), random(20, 6)];
+      const at = (second: number) =>
+        tokenScores(hidden, head, tensor([3, second], undefined, { dtype: 'int64' }));
+      expect(() => at(20)).toThrow('target 1 is 20, the vocabulary has 20 tokens');
+      expect(() => at(-1)).toThrow('target 1 is -1');
+      head.select(0, 5).fill_(Number.NaN);
+      for (const scores of at(4).slice(0, 2)) expect(scores.toNumbers()).toEqual([Number.NaN, Number.NaN]);
+    });
+  });
+
   it.each([1, 3, 100])(
     'in chunks of %d rows are those of the whole distribution, with their gradients',
     (chunk) => {
