@@ -121,7 +121,7 @@ bool rowsServe(const at::Tensor& logits) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> scoreRows(const at::Tensor& logits, const at::Tensor& targets, double temperature) {
   for (int64_t row = 0; row < targets.size(0); ++row) {
     const int64_t target = targets.data_ptr<int64_t>()[row];
-    TORCH_CHECK(target >= 0 && target < logits.size(1), "target ", row, " is ", target, ", the vocabulary has ", logits.size(1), " tokens");
+    TORCH_CHECK(target >= 0 && target < logits.size(1), "target ", row, " is ", target, ", out of bounds: the vocabulary has ", logits.size(1), " tokens");
   }
   const auto options = logits.options().dtype(at::kFloat);
   auto normalizers = at::empty({logits.size(0)}, options), logprobs = at::empty_like(normalizers), entropies = at::empty_like(normalizers);

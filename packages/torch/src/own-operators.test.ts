@@ -145,7 +145,7 @@ describe('token scores', () => {
       const [hidden, head] = [random(2, 6), random(20, 6)];
       const at = (second: number) =>
         tokenScores(hidden, head, tensor([3, second], undefined, { dtype: 'int64' }));
-      expect(() => at(20)).toThrow('target 1 is 20, the vocabulary has 20 tokens');
+      expect(() => at(20)).toThrow('target 1 is 20, out of bounds: the vocabulary has 20 tokens');
       expect(() => at(-1)).toThrow('target 1 is -1');
       head.select(0, 5).fill_(Number.NaN);
       for (const scores of at(4).slice(0, 2)) expect(scores.toNumbers()).toEqual([Number.NaN, Number.NaN]);
