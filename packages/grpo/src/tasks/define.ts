@@ -6,7 +6,7 @@ import { excerpt } from '../formats/format-error.js';
 import { each } from '../rewards/each.js';
 import type { CompletionScore, Reward, RewardFunction } from '../rewards/reward.js';
 import type { Message, Prompt, Role } from '../text/message.js';
-import { holdOut, sharedWith } from './hold-out.js';
+import { defaultEvalSize, holdOut, sharedWith } from './hold-out.js';
 import type { Problem, Task } from './task.js';
 
 /**
@@ -132,8 +132,6 @@ function splitRows<Row>(at: string, problems: Problem<Row>[], evalSize = default
     hint: 'Give more rows, a lower evalSize, or evalRows.',
   });
 }
-
-const defaultEvalSize = (rows: number) => Math.min(200, Math.ceil(rows / 5));
 
 function requireDisjoint(at: string, train: readonly Problem[], held: readonly Problem[]): void {
   const shared = sharedWith(held, train, keyOf);

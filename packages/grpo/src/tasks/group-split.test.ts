@@ -23,6 +23,12 @@ describe('files of problems that belong together', () => {
     expect(one.eval).toEqual(whole.eval);
   });
 
+  it('hold out a fifth, in whole groups, when nobody says how many', async () => {
+    const rows = bbqRows(10);
+    const { train, eval: held } = await bbqTask({ data: writeRows(join(tempFolder(), 'bbq.jsonl'), rows) });
+    expect([rows.length, train.length, held.length]).toEqual([120, 96, 24]);
+  });
+
   it('without any file of rows, or any row to train on, are told of', async () => {
     const folder = tempFolder();
     await expect(bbqTask({ data: folder, evalSize: 1 })).rejects.toThrow(/the folder has no file of rows/);

@@ -3,7 +3,7 @@ import { permutation } from '../config/random.js';
 import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
 import { type Row, readRows } from '../formats/rows.js';
 import { dataFiles } from './data-files.js';
-import { SPLIT_SEED } from './hold-out.js';
+import { defaultEvalSize, SPLIT_SEED } from './hold-out.js';
 import type { ProblemFiles } from './split.js';
 
 /** How rows become items, and which of them belong together. */
@@ -32,7 +32,7 @@ export async function readGroups<Item>(
 ): Promise<{ train: Item[]; held: Item[] }> {
   const items = await readItems(data, grouping);
   const given = evalData === undefined ? undefined : await readItems(evalData, grouping);
-  const held = given ?? wholeGroups(items, evalSize, grouping.group);
+  const held = given ?? wholeGroups(items, evalSize ?? defaultEvalSize(items.length), grouping.group);
   const taken = new Set(held.map(grouping.group));
   const train = items.filter((item) => !taken.has(grouping.group(item)));
   if (given) {

@@ -3,6 +3,9 @@ import { permutation } from '../config/random.js';
 /** Not the run's seed: a row held out in one run must not be trained on in the next, which starts from its model. */
 export const SPLIT_SEED = 0x5eed;
 
+/** How many of the rows are held out where nobody says. */
+export const defaultEvalSize = (rows: number): number => Math.min(200, Math.ceil(rows / 5));
+
 /**
  * Holds out `size` of the items: chosen at random, and the same ones whenever items and size are the same. Copies of
  * what is held out leave training too.

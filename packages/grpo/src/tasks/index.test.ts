@@ -25,6 +25,17 @@ describe('loadTask', () => {
     expect(b.stop).toEqual(['!']);
   });
 
+  it('holds out 200 problems of arithmetic, also in a mixture, and a fifth of a file', async () => {
+    using arithmetic = await load({ task: { name: 'arithmetic' } });
+    expect(arithmetic.eval).toHaveLength(200);
+    const rows = Array.from({ length: 10 }, (_, i) => JSON.stringify({ question: `${i}`, answer: i }));
+    writeFileSync(join(dir, 'ten.jsonl'), rows.join('\n'));
+    using mixed = await load({
+      task: { name: 'mix', mix: [{ name: 'arithmetic' }, { name: 'jsonl', data: join(dir, 'ten.jsonl') }] },
+    });
+    expect(mixed.eval).toHaveLength(202);
+  });
+
   it("makes jsonl from the data, and adds the user's rewards to its own", async () => {
     const task = { data: join(dir, 'data.jsonl'), evalSize: 1, questionKey: 'q', answerKey: 'a' };
     const module = join(dir, 'short.ts');

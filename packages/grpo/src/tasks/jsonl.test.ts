@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scoreCompletions, totals } from '../rewards/score.js';
+import { defineTask } from './define.js';
 import { type JsonlOptions, jsonlTask } from './jsonl.js';
 
 let dir = '';
@@ -227,6 +228,34 @@ describe('jsonlTask', () => {
     });
     const single = file('single.jsonl', lines({ question: 'a', answer: 1 }));
     await expect(load({ data: single, evalSize: 1 })).rejects.toMatchObject({
+      hint: expect.stringMatching(/^Give more rows/),
+    });
+  });
+
+  it.each([
+    [2, 1],
+    [11, 3],
+    [999, 200],
+    [1200, 200],
+  ])('holds out, of %i rows, %i when nobody says how many', async (count, size) => {
+    const rows = Array.from({ length: count }, (_, i) => ({ question: `q${i}`, answer: i }));
+    const { train, eval: held } = await load({
+      data: file('rows.jsonl', lines(...rows)),
+      evalSize: undefined,
+    });
+    expect([train.length, held.length]).toEqual([count - size, size]);
+    const task = defineTask({ name: 'same', rows, prompt: (row) => row.question, rewards: { one: () => 1 } });
+    expect(held.map(({ row }) => row)).toEqual(task.eval.map(({ row }) => row));
+  });
+
+  it.each([
+    ['one row', 1, '1 of 1 rows'],
+    ['copies of one question', 6, '2 of 6 rows'],
+  ])('needs more than %s', async (_, count, held) => {
+    const rows = Array.from({ length: count }, () => ({ question: 'a', answer: 1 }));
+    const data = file('few.jsonl', lines(...rows));
+    await expect(load({ data, evalSize: undefined })).rejects.toMatchObject({
+      message: `${data}: holding out ${held} leaves none to train on`,
       hint: expect.stringMatching(/^Give more rows/),
     });
   });

@@ -1,6 +1,6 @@
 /** Problems from files: those to train on and those held out. */
 import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
-import { holdOut, sharedWith } from './hold-out.js';
+import { defaultEvalSize, holdOut, sharedWith } from './hold-out.js';
 
 /** Where problems come from. */
 export interface ProblemFiles {
@@ -8,8 +8,8 @@ export interface ProblemFiles {
   data: string;
   /** Path of the held-out problems; all of its rows are used, in order. */
   evalData?: string | undefined;
-  /** Rows of `data` that are held out when there is no `evalData`. */
-  evalSize: number;
+  /** Rows of `data` that are held out when there is no `evalData`; a fifth, and at most 200, when left out. */
+  evalSize?: number | undefined;
 }
 
 /**
@@ -30,11 +30,13 @@ export async function readSplit<Item>(
     requireDisjoint(data, items, evalData, held, question);
     return { train: items, held };
   }
-  const parts = holdOut(items, evalSize, question);
+  const size = evalSize ?? defaultEvalSize(items.length);
+  const parts = holdOut(items, size, question);
   if (parts.train.length > 0) return parts;
   const fifth = Math.ceil(items.length / 5);
-  const advice = items.length > 1 ? `task.evalSize=${fifth} holds out a fifth. Or give` : 'Give';
-  throw new EmptyFile(data, `holding out ${evalSize} of ${items.length} rows leaves none to train on`, {
+  const advice =
+    fifth < Math.min(size, items.length) ? `task.evalSize=${fifth} holds out a fifth. Or give` : 'Give';
+  throw new EmptyFile(data, `holding out ${size} of ${items.length} rows leaves none to train on`, {
     hint: `${advice} more rows, or held-out ones of their own in task.evalData.`,
   });
 }

@@ -2,8 +2,8 @@ import { UsageError, UserError } from '../../config/index.js';
 import { examine } from '../../doctor/examine.js';
 import { registry } from '../../doctor/registry.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
-import type { StepRecord } from '../../trace/index.js';
-import { type Reading, readRun } from '../../trace/readers/index.js';
+import type { MetricSeries, StepRecord } from '../../trace/index.js';
+import { isEvaluation, type Reading, readRun } from '../../trace/readers/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { jsonReport } from '../doctor/data.js';
 import type { Examined } from '../doctor/examined.js';
@@ -41,7 +41,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     kind: reading.kind,
     files: reading.files,
     records: counter.records,
-    entries: series?.entries.length ?? 0,
+    entries: entriesOf(series?.entries),
     broken: reading.broken,
     notes: reading.notes,
     isGrpo,
@@ -65,6 +65,11 @@ async function readable(path: string): Promise<Reading> {
     if (!(cause instanceof UserError)) throw cause;
     throw new UsageError(cause.message, { cause, ...(cause.hint !== undefined && { hint: cause.hint }) });
   }
+}
+
+/** An evaluation alone, such as that before training, is no entry of a log that has others. */
+function entriesOf(entries: MetricSeries['entries'] = []): number {
+  return entries.filter(({ values }) => !isEvaluation(values)).length || entries.length;
 }
 
 function* counted(records: Iterable<StepRecord>, counter: { records: number }): Generator<StepRecord> {

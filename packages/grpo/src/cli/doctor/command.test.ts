@@ -134,6 +134,15 @@ describe('grpo doctor', () => {
     expect(out).toMatch(/^m\.jsonl: .*, 9 log entries, 1 broken line\.$/m);
     expect(out).toMatch(/Left out as broken: m\.jsonl:10 \(/);
   });
+
+  it('counts evaluations alone only where there is nothing else', async () => {
+    const evaluations = [0, 3].map((step) => ({ step, eval_reward: 0.1 }));
+    const steps = [1, 2, 3].map((step) => ({ step, reward: 0.1 * step, reward_std: 0.2 }));
+    const mixed = await doctor({ 'm.jsonl': lines([...evaluations, ...steps]) }, 'm.jsonl').ended;
+    expect(mixed.out).toMatch(/^m\.jsonl: .*, 3 log entries\.$/m);
+    const alone = await doctor({ 'm.jsonl': lines(evaluations) }, 'm.jsonl').ended;
+    expect(alone.out).toMatch(/^m\.jsonl: .*, 2 log entries\.$/m);
+  });
 });
 
 describe('grpo doctor --json', () => {

@@ -41,8 +41,10 @@ export const taskSection = z.strictObject({
       'mix: the tasks, [{name, data, evalData, prompt, share}]; every batch has problems of each by its share, and kl.kindKey is task',
     ),
   evalSize: count
-    .default(200)
-    .describe('Problems held out for evaluation: more narrows its interval, less leaves more to train on'),
+    .optional()
+    .describe(
+      'Problems held out for evaluation: more narrows its interval, less leaves more to train on. A fifth of task.data, at most 200, when not given; arithmetic: 200',
+    ),
   grading: z
     .enum(['numeric', 'math', 'r1_zero', 'question_only', 'none'])
     .default('numeric')

@@ -10,6 +10,16 @@ testLogCheck('B59.metrics', [
     evidence: { step: 2 },
   },
   {
+    name: 'the only step, and an evaluation before it',
+    metrics: {
+      eval_reward: [0],
+      'completions/mean_length': [undefined, 20],
+      'completions/max_length': [undefined, 10],
+    },
+    verdict: 'fail',
+    measured: { entries: 1, broken: 1 },
+  },
+  {
     name: 'none ended, and not all were cut off',
     metrics: { 'completions/mean_length': [20], [cut]: [0.5], 'completions/mean_terminated_length': [0] },
     verdict: 'fail',

@@ -10,6 +10,14 @@ testLogCheck('B20.log', [
     measured: { reward: 0.5 },
   },
   {
+    name: 'after an evaluation of the model as it came',
+    metrics: { eval_reward: [0], reward: [undefined, 0, 0, 0], reward_std: [undefined, 0, 0, 0] },
+    firstStep: 0,
+    verdict: 'warn',
+    measured: { entries: 3 },
+    evidence: { step: 1, text: 'reward', values: { value: 0 } },
+  },
+  {
     name: 'a reward that moves once',
     metrics: { reward: [0, 0, 0.1, 0], reward_std: [0, 0, 0.2, 0] },
     verdict: 'pass',

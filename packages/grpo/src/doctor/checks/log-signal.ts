@@ -40,7 +40,8 @@ export const signalLogChecks = [
         ...(cut.length > 0 && { cut: median(cut) }),
       };
       if (!constant) return pass(measured);
-      const evidence = [at(log, 0, 'reward', rewards[0]!)];
+      const first = log.column('reward').indexOf(rewards[0]!);
+      const evidence = [at(log, first, 'reward', rewards[0]!)];
       return rewards[0] === 1 ? inform(measured, evidence) : warn(measured, evidence);
     },
   }),

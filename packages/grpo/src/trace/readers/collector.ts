@@ -145,7 +145,8 @@ export class Collector {
   }
 }
 
-const isEvaluation = (values: Record<string, number>) =>
+/** Whether metrics are those of an evaluation alone. */
+export const isEvaluation = (values: Readonly<Record<string, number>>): boolean =>
   Object.keys(values).every((name) => /^(eval|val|test)[_/-]|^epoch$|^eval_step$/.test(name));
 
 /** One entry a step, in their order. */

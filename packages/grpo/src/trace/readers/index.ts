@@ -16,6 +16,7 @@ import { readTextLog } from './text-log.js';
 import { isTrainerState, readTrainerState } from './trainer-state.js';
 import { isTrlFolder, readTrlFolder } from './trl-folder.js';
 
+export { isEvaluation } from './collector.js';
 export type { Broken, BrokenPart, CompletionRow, Reading } from './reading.js';
 
 /** A kind of path that can be read. */
