@@ -39,8 +39,8 @@ struct Product {
   }
 };
 
-// Lines of a panel that are fetched ahead: a page, since panels are read once.
-constexpr int64_t kAhead = 64;
+// Lines of a panel that are fetched ahead: two pages, since panels are read once.
+constexpr int64_t kAhead = 128;
 
 GRPO_CLONES void multiply(const Product<float>& job, int64_t begin, int64_t end) {
   for (int64_t panel = begin; panel < end; ++panel) {
@@ -76,6 +76,13 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void multiply(co
 }
 #endif
 
+// Sixteen rows of units of four bytes, a float or two bfloat16, as a panel.
+void packPanel(const uint32_t* rows, int64_t steps, uint32_t* panel) {
+  for (int64_t first = 0; first < steps; first += LANES)
+    for (int64_t row = 0; row < LANES; ++row)
+      for (int64_t i = first; i < std::min(steps, first + LANES); ++i) panel[i * LANES + row] = rows[row * steps + i];
+}
+
 template <typename T>
 void multiplyAll(const at::Tensor& x, const at::Tensor& panels, const c10::optional<at::Tensor>& bias, at::Tensor& out) {
   const int64_t width = panels.size(3), steps = panels.size(1), outputs = out.size(1);
@@ -107,8 +114,17 @@ bool narrowServes(const at::Tensor& weight, int64_t rows) {
 at::Tensor packPanels(const at::Tensor& weight) {
   const int64_t width = widthOf(weight.scalar_type());
   const int64_t panels = (weight.size(0) + LANES - 1) / LANES, steps = (weight.size(1) + width - 1) / width;
-  const auto whole = at::constant_pad_nd(weight, {0, steps * width - weight.size(1), 0, panels * LANES - weight.size(0)});
-  return whole.view({panels, LANES, steps, width}).transpose(1, 2).contiguous();
+  const int64_t outputs = weight.size(0), whole = outputs / LANES, missing = steps * width - weight.size(1);
+  const auto rows = missing > 0 ? at::constant_pad_nd(weight, {0, missing}) : weight.contiguous();
+  auto packed = at::empty({panels, steps, LANES, width}, weight.options());
+  const auto pack = [&](const at::Tensor& from, int64_t row, int64_t panel) {
+    packPanel(static_cast<const uint32_t*>(from.data_ptr()) + row * steps, steps, static_cast<uint32_t*>(packed.data_ptr()) + panel * LANES * steps);
+  };
+  at::parallel_for(0, whole, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) pack(rows, panel * LANES, panel);
+  });
+  if (whole < panels) pack(at::constant_pad_nd(rows.narrow(0, whole * LANES, outputs - whole * LANES), {0, 0, 0, panels * LANES - outputs}), 0, whole);
+  return packed;
 }
 
 at::Tensor narrowLinear(const at::Tensor& x, const at::Tensor& panels, int64_t outputs, const c10::optional<at::Tensor>& bias) {
