@@ -39,10 +39,12 @@ afterEach(() => {
   recorder.on = false;
 });
 
-function expectSame(completions: readonly Completion[], others: readonly Completion[]): void {
+/** @param most - that log-probs may differ by */
+function expectSame(completions: readonly Completion[], others: readonly Completion[], most: number): void {
   for (const [i, { ids, logprobs }] of completions.entries()) {
     expect(ids).toEqual(others[i]!.ids);
-    for (const [j, x] of logprobs.entries()) expect(Math.abs(x - others[i]!.logprobs[j]!)).toBeLessThan(1e-5);
+    const off = logprobs.map((x, j) => Math.abs(x - others[i]!.logprobs[j]!));
+    expect(Math.max(...off)).toBeLessThanOrEqual(most);
   }
 }
 
@@ -59,11 +61,12 @@ describe('a step that is recorded and replayed', () => {
       const fused = await rollout();
       vi.spyOn(Decoder.prototype, 'fuses', 'get').mockReturnValue(false);
       const plain = await rollout();
-      expectSame(plain, fused);
+      // Two attentions round differently, as ours and that of transformers do.
+      expectSame(plain, fused, 2e-5);
 
       const before = memory();
       Object.assign(recorder, { on: true, recordings: 0, replays: 0 });
-      expectSame(await rollout(), plain);
+      expectSame(await rollout(), plain, 0);
       expect(memory()).toEqual(before);
       // A completion's first token comes with its prompt.
       const steps = Math.max(...plain.map(({ ids }) => ids.length)) - 1;
