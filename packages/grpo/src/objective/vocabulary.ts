@@ -31,8 +31,8 @@ const CHUNK_LOGITS = 2 ** 24;
 const [LEAST_ROWS, MOST_ROWS] = [256, 2048];
 
 /**
- * Scores of tokens by the hidden states before them. The logits `[T, V]` never exist: the engine computes them a few
- * rows at a time, and again for the backward pass.
+ * Scores of tokens by the hidden states before them. The engine computes the logits `[T, V]` a chunk of rows at a time,
+ * and again for the backward pass; it keeps them where they are one chunk.
  */
 export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: HiddenTokens): TokenScores {
   const { reference, temperature, entropyGradient } = options;
