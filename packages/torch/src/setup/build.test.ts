@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type BuildInput, buildAddon, buildKey } from './build.js';
+import { type BuildInput, buildAddon, buildKey, compilations } from './build.js';
 import { compileFlags, findCompiler, linkFlags } from './compiler.js';
 import { inspectLayout, type Layout } from './layout.js';
 import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
@@ -49,6 +49,16 @@ describe('buildKey', () => {
   ])('changes with %s', (_, change) => {
     const key = buildKey(input);
     expect(buildKey(change(input))).not.toBe(key);
+  });
+});
+
+describe('compilations at once', () => {
+  it.each([
+    [8, 64e9, 8],
+    [8, 4.2e9, 2],
+    [2, 1e9, 1],
+  ])('on %d cores with %d bytes are %d', (cores, bytes, most) => {
+    expect(compilations(cores, bytes)).toBe(most);
   });
 });
 

@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, extname, join, sep } from 'node:path';
 import { type Compiler, compileFlags, findNodeHeaders, linkFlags } from './compiler.js';
 import { makeFolder } from './disk.js';
@@ -19,8 +20,9 @@ export interface BuildInput {
   compiler: Compiler;
 }
 
-// A compilation against libtorch takes 1.5 GB of memory.
-const jobs = 2;
+/** How many sources are compiled at once: against libtorch each takes up to 1.5 GB of memory. */
+export const compilations = (cores: number, bytes: number): number =>
+  Math.max(1, Math.min(cores, Math.floor(bytes / 2e9)));
 
 /** Hash of everything that the addon depends on: sources, flags, libtorch, Node, compiler. */
 export function buildKey({ native, libtorch, compiler }: BuildInput): string {
@@ -80,7 +82,9 @@ async function compile({ native, libtorch, compiler }: BuildInput, work: string)
       await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', objectOf(name)]);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, worker));
+  // A container's limit, where there is one, is lower than the machine's memory.
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  await Promise.all(Array.from({ length: compilations(availableParallelism(), memory) }, worker));
   const made = join(work, 'torch.node');
   await runCompiler(compiler, ['-o', made, ...objects, ...linkFlags(libtorch)]);
   return made;
