@@ -118,6 +118,21 @@ describe('weights of half precision', () => {
     for (let i = 0; i < 256; i++) push(1);
     expect(optimizer.step(0, 0).gradNorm).toBe(512);
   });
+
+  it('add up every element of a weight that is taken in parts', () => {
+    tidy(() => {
+      const sevenths = Float32Array.from({ length: 1_200_000 }, (_, i) => i % 7);
+      const slope = tensor(sevenths, [3, 400_000]).to('bfloat16');
+      const weight = slope.detach();
+      weight.requiresGrad = true;
+      const optimizer = new AdamW(new Map([['weight', weight]]), plain);
+      for (let pass = 0; pass < 2; pass++) optimizer.accumulate(() => weight.mul(slope).sum().backward());
+      const sum = optimizer.gradients.get('weight')!;
+      expect(sum.dtype).toBe('float32');
+      expect(sum.toNumbers().findIndex((x, i) => x !== 2 * sevenths[i]!)).toBe(-1);
+      optimizer.dispose();
+    });
+  });
 });
 
 describe.each<DType>(['float32', 'bfloat16'])('AdamW in %s', (dtype) => {
