@@ -119,6 +119,14 @@ describe('weights of half precision', () => {
     expect(optimizer.step(0, 0).gradNorm).toBe(512);
   });
 
+  it('leave out what other backward passes left behind', () => {
+    const { weight, optimizer, push } = pushed('bfloat16', plain);
+    tidy(() => weight.mul(8).sum().backward());
+    optimizer.zeroGrad();
+    push(1);
+    expect(optimizer.step(0, 0).gradNorm).toBe(1);
+  });
+
   it('add up every element of a weight that is taken in parts', () => {
     tidy(() => {
       const sevenths = Float32Array.from({ length: 1_200_000 }, (_, i) => i % 7);

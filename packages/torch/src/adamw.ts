@@ -128,8 +128,8 @@ export class AdamW {
   zeroGrad(): void {
     this.#accumulated = 0;
     for (const slot of this.#slots.values()) {
-      if (slot.master === slot.parameter) slot.parameter.grad = null;
-      else sumGradients(slot.parameter, null);
+      slot.parameter.grad = null;
+      if (slot.master !== slot.parameter) sumGradients(slot.parameter, null);
       slot.gradient?.dispose();
       slot.gradient = null;
     }
