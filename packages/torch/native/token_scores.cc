@@ -90,6 +90,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
   // From the gradients g, h and k of log-prob, entropy and KL to those of the logits z, with p = softmax(z / t):
   // [g at the token − p g − h p (log p + H) + k p (log p − log q − KL)] / t.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "token_scores has no second derivative");
     const auto saved = context->get_saved_variables();
     const auto &targets = saved[2], &normalizers = saved[3], &entropies = saved[4], &kl = saved[5], &kept = saved[8];
     const Side own{saved[0], saved[1]};
@@ -101,11 +102,9 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     std::vector<at::Tensor> hiddenGradients;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
       const int64_t rows = std::min(chunk, targets.size(0) - start);
-      // A graph of the backward pass takes operators that have derivatives.
-      const bool differentiable = at::GradMode::is_enabled();
-      const auto logits = kept.defined() && !differentiable ? kept : own.logits(start, rows);
+      const auto logits = kept.defined() ? kept : own.logits(start, rows);
       at::Tensor gradient;
-      if (rowsServe(logits) && !k.defined() && !differentiable) {
+      if (rowsServe(logits) && !k.defined()) {
         const auto of = [&](const at::Tensor& values) { return values.defined() ? values.narrow(0, start, rows).contiguous() : values; };
         gradient = gradientRows(logits, of(targets), temperature, {of(g), of(h), of(normalizers), of(entropies)});
       } else {

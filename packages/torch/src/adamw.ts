@@ -61,11 +61,11 @@ export class AdamW {
   accumulate(pass: () => void): void {
     for (const slot of this.#slots.values()) {
       if (slot.gradient || slot.master === slot.parameter) continue;
-      slot.gradient = noGrad(() => tidy(() => keep(zerosLike(slot.master))));
+      slot.gradient = keep(zerosLike(slot.master));
       sumGradients(slot.parameter, slot.gradient);
     }
     pass();
-    for (const slot of this.#slots.values()) slot.gradient ??= keptGradient(slot.parameter);
+    for (const slot of this.#slots.values()) slot.gradient ??= kept(slot.parameter.grad);
     this.#accumulated++;
   }
 
@@ -159,13 +159,7 @@ export class AdamW {
   }
 }
 
-/** The gradient of a parameter, out of every scope. */
-function keptGradient(parameter: Tensor): Tensor | null {
-  return tidy(() => {
-    const { grad } = parameter;
-    return grad && keep(grad);
-  });
-}
+const kept = (gradient: Tensor | null) => gradient && keep(gradient);
 
 function slotOf(parameter: Tensor): Slot {
   const master = parameter.dtype === 'float32' ? parameter : parameter.detach().to('float32');

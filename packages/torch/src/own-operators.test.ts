@@ -140,6 +140,17 @@ describe('token scores', () => {
     },
   );
 
+  it('say that they have no second derivative', () => {
+    tidy(() => {
+      const [hidden, head] = [random(2, 6), random(20, 6)];
+      hidden.requiresGrad = true;
+      const scores = tokenScores(hidden, head, tensor([3, 4], undefined, { dtype: 'int64' }));
+      expect(() => grad([scores[0].sum()], [hidden], undefined, { createGraph: true })).toThrow(
+        /token_scores has no second derivative/,
+      );
+    });
+  });
+
   it('name a target that is no token, and pass on what is no number', () => {
     tidy(() => {
       const [hidden, head] = [random(2, 6), random(20, 6)];
