@@ -1,4 +1,4 @@
-import { addNorm, gatedActivation, gelu, type Tensor } from '@grpo/torch';
+import { addNorm, gatedActivation, gelu, type Tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 
 /**
@@ -55,9 +55,13 @@ export function decodeStep(
     return normed;
   };
   for (const layer of layers) {
-    delta = layer.output(attend(i++, layer.qkv(norm(layer.attentionNorm)), layer.turning));
-    const [gate, up] = layer.gateUp(norm(layer.mlpNorm));
-    delta = layer.down(activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up, activation));
+    // Frees what a layer computes at its end.
+    [residual, delta] = tidy(() => {
+      delta = layer.output(attend(i++, layer.qkv(norm(layer.attentionNorm)), layer.turning));
+      const [gate, up] = layer.gateUp(norm(layer.mlpNorm));
+      const activated = activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up, activation);
+      return [residual, layer.down(activated)];
+    });
   }
   return norm(finalNorm);
 }

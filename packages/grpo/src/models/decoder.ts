@@ -124,10 +124,15 @@ export class Decoder {
     if (this.#positions) x = x.add(embedding(this.#positions, tokens.positions_N));
     const rotation = this.#rope?.at(tokens.positions_N);
     for (const [i, layer] of this.#layers.entries()) {
-      const [q, k, v] = this.#project(layer, this.#norm(x, layer.attentionNorm));
-      const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
-      x = x.add(apply(layer.output, attend(i, turnedQ, turnedK, v).flatten(-2)));
-      x = x.add(this.#feedForward(layer, this.#norm(x, layer.mlpNorm)));
+      const input = x;
+      // Frees what a layer computes at its end; what the backward pass needs, autograd holds.
+      x = tidy(() => {
+        const [q, k, v] = this.#project(layer, this.#norm(input, layer.attentionNorm));
+        const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
+        const attended = input.add(apply(layer.output, attend(i, turnedQ, turnedK, v).flatten(-2)));
+        return attended.add(this.#feedForward(layer, this.#norm(attended, layer.mlpNorm)));
+      });
+      input.dispose();
     }
     return this.#norm(x, this.#finalNorm);
   }
