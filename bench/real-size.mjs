@@ -21,6 +21,7 @@ const root = options.output ?? mkdtempSync(join(tmpdir(), 'grpo-real-size-'));
 mkdirSync(root, { recursive: true });
 const run = join(root, 'run');
 const SAMPLE_MS = 500;
+const LOOK_MS = 20;
 
 const rowsOf = (name) => {
   const path = join(run, name);
@@ -94,15 +95,15 @@ for (const [index, { name, after, seconds }] of STARTS.entries()) {
   let peak = 0;
   let due;
   const first = rowsOf('metrics.jsonl').length;
-  while (code === undefined) {
-    const status = readProc(child.pid);
+  for (let looks = 0; code === undefined; looks++) {
+    const status = looks % (SAMPLE_MS / LOOK_MS) === 0 ? readProc(child.pid) : undefined;
     if (status) {
       memory.push({ at: (performance.now() - began) / 1000, resident: status.resident, start: index });
       peak = Math.max(peak, status.peak);
     }
     if (due === undefined && after()) due = performance.now() + 1000 * seconds();
     if (due !== undefined && performance.now() >= due) child.kill('SIGKILL');
-    await sleep(due === undefined ? SAMPLE_MS : 50);
+    await sleep(LOOK_MS);
   }
   writeFileSync(join(root, `start-${index + 1}.txt`), output);
   lines.push(
