@@ -1,6 +1,6 @@
 /** Small policies that know a little: made from random weights by a moment of imitation. */
 import { AdamW, type DType } from '@grpo/torch';
-import { type DecoderConfig, initDecoder, type Model } from '../models/index.js';
+import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
 import { DataOrder } from '../train/data-order.js';
 import { examplesOf, sftStep } from '../train/sft.js';
 import { labText } from './model-files.js';
@@ -23,10 +23,10 @@ export interface PolicyOptions {
 const STEPS = 90;
 const BATCH = 16;
 
-const made = new Map<string, Promise<Model>>();
+const made = new Map<string, Promise<LoadedModel>>();
 
 /** The policy, made once in a process; clone its decoder to change it. */
-export function policy(options: Partial<PolicyOptions> = {}): Promise<Model> {
+export function policy(options: Partial<PolicyOptions> = {}): Promise<LoadedModel> {
   const { family = 'qwen2', dtype = 'float32', padIsEnd = false, answerPrefix = '', seed = 0 } = options;
   const key = [family, dtype, padIsEnd, answerPrefix, seed].join(' ');
   let model = made.get(key);
@@ -43,11 +43,17 @@ export async function disposePolicies(): Promise<void> {
   made.clear();
 }
 
-async function makePolicy({ family, dtype, padIsEnd, answerPrefix, seed }: PolicyOptions): Promise<Model> {
+async function makePolicy({
+  family,
+  dtype,
+  padIsEnd,
+  answerPrefix,
+  seed,
+}: PolicyOptions): Promise<LoadedModel> {
   const { tokenizer, template, endId, eosId } = await labText(padIsEnd ? '<|end|>' : '<pad>');
   const decoder = initDecoder(configOf(family, tokenizer.vocabSize), { seed, dtype, std: 0.08 });
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
-  const model: Model = {
+  const model: LoadedModel = {
     decoder,
     tokenizer,
     template,

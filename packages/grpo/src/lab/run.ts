@@ -2,7 +2,7 @@
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
-import type { Model } from '../models/index.js';
+import type { Decoder, Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
@@ -80,27 +80,26 @@ export async function labRun({
   });
   const decoder = base.decoder.clone();
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
-  const trainer = trainerOf({ ...base, decoder }, task, config, run.stages);
+  const reference = config.kl.beta > 0 ? decoder.clone() : undefined;
+  const trainer = trainerOf({ ...base, decoder }, reference, task, config, run.stages);
   const planted = { ...trainer, ...run.plant?.(trainer) };
   try {
     return await takeSteps(planted, steps);
   } finally {
-    for (const owned of new Set([
-      trainer.optimizer,
-      planted.optimizer,
-      trainer.reference,
-      planted.reference,
-      decoder,
-    ]))
-      owned?.dispose();
+    for (const owned of new Set([trainer.optimizer, planted.optimizer, reference, decoder])) owned?.dispose();
     trainer.movingReference?.[Symbol.dispose]();
     run.close?.();
   }
 }
 
-function trainerOf(model: Model, task: Task, config: Config, stages: Partial<Stages> = {}): Trainer {
+function trainerOf(
+  model: Model,
+  reference: Decoder | undefined,
+  task: Task,
+  config: Config,
+  stages: Partial<Stages> = {},
+): Trainer {
   const { kl, groups, seed } = config;
-  const reference = kl.beta > 0 ? model.decoder.clone() : undefined;
   return {
     model,
     reference,

@@ -7,7 +7,7 @@ import { openCheckpoint } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { loadModel } from './load.js';
-import type { Model } from './model.js';
+import type { LoadedModel } from './model.js';
 import { parameterSpecs } from './parameters.js';
 import { rotaryFrequencies } from './rope.js';
 
@@ -41,7 +41,7 @@ function damager(dir: string, names: readonly string[]): (dice: Dice, seed: numb
   };
 }
 
-function checkModel({ decoder, endIds, tokenizer }: Model): void {
+function checkModel({ decoder, endIds, tokenizer }: LoadedModel): void {
   using open = decoder;
   const { config, parameters } = open;
   for (const [name, { shape }] of parameterSpecs(config)) {

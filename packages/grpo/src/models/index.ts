@@ -1,11 +1,13 @@
 export { loadAdapter } from './adapter-folder.js';
 export { type DecoderConfig, parseConfig } from './config.js';
-export { type Attend, Decoder, type PackedTokens } from './decoder.js';
+export { Decoder, OwningDecoder } from './decoder.js';
+export { DecodingDecoder } from './decoding-decoder.js';
 export { initDecoder, writeRandomWeights } from './init.js';
 export { loadModel } from './load.js';
 export { mergeLora } from './lora.js';
-export type { Model } from './model.js';
+export type { LoadedModel, Model } from './model.js';
 export { type Packed, pack, type Segment } from './packed.js';
 export { parameterSpecs } from './parameters.js';
 export { saveModel } from './save.js';
 export { loadSequenceClassifier, type SequenceClassifier } from './sequence-classifier.js';
+export type { Attend, PackedTokens } from './transformer.js';

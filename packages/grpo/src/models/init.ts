@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } from '@grpo/torch';
 import { readJsonObject } from '../formats/json.js';
 import { type DecoderConfig, parseConfig } from './config.js';
-import { Decoder } from './decoder.js';
+import { OwningDecoder } from './decoder.js';
 import { namesOf, parameterSpecs } from './parameters.js';
 import { saveWeights } from './save.js';
 
@@ -16,7 +16,7 @@ import { saveWeights } from './save.js';
 export function initDecoder(
   config: DecoderConfig,
   options: { seed: number; dtype?: DType; device?: string; std?: number },
-): Decoder {
+): OwningDecoder {
   const { dtype = 'float32', device = 'cpu', std = 0.02 } = options;
   const generator = new Generator(options.seed);
   const names = namesOf(config);
@@ -39,7 +39,7 @@ export function initDecoder(
     );
     parameters.set(name, parameter);
   }
-  return new Decoder(config, parameters);
+  return new OwningDecoder(config, parameters);
 }
 
 /** Writes random weights into a folder that holds a model's other files. One seed gives one model. */

@@ -2,6 +2,7 @@ import { memory, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import { parseConfig } from './config.js';
+import { DecodingDecoder } from './decoding-decoder.js';
 import { initDecoder } from './init.js';
 import { initLora } from './init-lora.js';
 import { pack } from './packed.js';
@@ -33,7 +34,7 @@ function decoderOf(adapted: boolean) {
   const decoder = base.withLora(
     initLora(config, { rank: 2, alpha: 4, base: '' }, { seed: 1, device: DEVICE }),
   );
-  onTestFinished(() => decoder.dispose());
+  onTestFinished(() => decoder.lora!.dispose());
   return decoder;
 }
 
@@ -67,10 +68,11 @@ it('a decode step holds two rows of each layer before', () => {
   const decoder = decoderOf(false);
   if (!decoder.fuses) return;
   const bytes: number[] = [];
+  using decoding = new DecodingDecoder(decoder, ids.length);
   noGrad(() =>
     tidy(() => {
       const packed = pack([{ ids }], config, DEVICE);
-      decoder.decode(packed, (_layer, [q]) => {
+      decoding.decode(packed, (_layer, [q]) => {
         bytes.push(memory().bytes);
         return q;
       });

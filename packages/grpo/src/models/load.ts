@@ -7,13 +7,13 @@ import { readWhole } from '../formats/read-file.js';
 import { modelFolder } from '../hub/model-folder.js';
 import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
 import type { DecoderConfig } from './config.js';
-import { Decoder } from './decoder.js';
+import { OwningDecoder } from './decoder.js';
 import { endIds } from './end-ids.js';
 import { readModelFolder, requireFolder } from './folder.js';
 import { initLora } from './init-lora.js';
 import { loadParameters } from './load-parameters.js';
 import type { Lora } from './lora.js';
-import type { Model } from './model.js';
+import type { LoadedModel } from './model.js';
 import { parameterSpecs } from './parameters.js';
 
 /** More than any file beside the weights has. */
@@ -50,7 +50,7 @@ export interface LoadOptions {
  * has another shape than the configuration says, a tokenizer with more ids than the embedding has rows, no end token.
  * FileError: a missing file. FormatError: a broken file, pickled weights.
  */
-export function loadModel(model: string, options: LoadOptions = {}): Model {
+export function loadModel(model: string, options: LoadOptions = {}): LoadedModel {
   const dir = modelFolder(model);
   requireFolder(dir);
   if (isAdapter(dir)) return loadAdapted(dir, options);
@@ -76,12 +76,12 @@ export function loadModel(model: string, options: LoadOptions = {}): Model {
   // Last, since it takes the longest: what else is wrong with the folder has been said by now.
   const { device = 'cpu', lora: source } = options;
   const lora = source && openLora(source, config, device, model);
-  const decoder = new Decoder(config, loadParameters(dir, parameterSpecs(config), options), lora);
+  const decoder = new OwningDecoder(config, loadParameters(dir, parameterSpecs(config), options), lora);
   return { decoder, tokenizer, template, endIds: ends, configJson, files };
 }
 
 /** The model that an adapter names, with the adapter. */
-function loadAdapted(adapter: string, options: LoadOptions): Model {
+function loadAdapted(adapter: string, options: LoadOptions): LoadedModel {
   const base = baseOf(adapter);
   const hint = `Where it lies elsewhere: model=MODEL lora.adapter=${adapter}`;
   const wrong = (problem: string, cause?: unknown) =>

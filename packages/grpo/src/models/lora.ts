@@ -1,7 +1,8 @@
-import { Generator, keep, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
+import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import type { Decoder } from './decoder.js';
 import { parameterSpecs } from './parameters.js';
+import { copiesOf } from './weights.js';
 
 /** What adapters are, beside their numbers. */
 export interface LoraSettings {
@@ -60,12 +61,7 @@ export class Lora {
 
   /** A copy with matrices of its own and no gradients. */
   clone(): Lora {
-    return noGrad(() =>
-      tidy(() => {
-        const copies = [...this.parameters].map(([name, p]) => [name, keep(p.detach().clone())] as const);
-        return new Lora(this.settings, new Map(copies));
-      }),
-    );
+    return new Lora(this.settings, copiesOf(this.parameters));
   }
 
   dispose(): void {

@@ -1,6 +1,6 @@
 import type { ChatTemplate } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import type { Decoder } from './decoder.js';
+import type { Decoder, OwningDecoder } from './decoder.js';
 
 /** What a Hugging Face model folder holds: the decoder, and how text becomes its tokens and ends. */
 export interface Model {
@@ -14,4 +14,9 @@ export interface Model {
   configJson: Readonly<Record<string, unknown>>;
   /** The folder's other files (tokenizer, template, generation settings), which a saved model carries along. */
   files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** A model as it was loaded: its tensors go with its decoder. */
+export interface LoadedModel extends Model {
+  decoder: OwningDecoder;
 }

@@ -1,7 +1,7 @@
 import { segmentAttention, tensor } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
-import type { Attend, PackedTokens } from './decoder.js';
 import { attendBlocks, planBlocks } from './masked-attention.js';
+import type { Attend, PackedTokens } from './transformer.js';
 
 /** A run of tokens: it sees all of its parent, which lies before it, and itself up to each token. */
 export interface Segment {

@@ -19,6 +19,12 @@ export function rotaryFrequencies(config: DecoderConfig): number[] {
   });
 }
 
+/** The rotations of N tokens: cos and sin, each `[N, 1, headDim / 2]`. */
+export interface Rotation {
+  cos: Tensor;
+  sin: Tensor;
+}
+
 /** Rotary position embedding (Su et al., 2021). */
 export class Rope {
   readonly #frequencies: Tensor;
@@ -32,10 +38,10 @@ export class Rope {
   }
 
   /**
-   * The rotations at the given positions `[N]`: cos and sin, each `[N, 1, headDim / 2]`. No table is kept: one that
+   * The rotations at the given positions `[N]`. No table is kept: one that
    * grew with the longest sequence would make the memory of a run depend on where it was resumed.
    */
-  at(positions_N: Tensor): { cos: Tensor; sin: Tensor } {
+  at(positions_N: Tensor): Rotation {
     // Angles in float32, as transformers computes them.
     const angles = positions_N.to('float32').unsqueeze(1).mul(this.#frequencies).unsqueeze(1);
     return { cos: angles.cos().to(this.dtype), sin: angles.sin().to(this.dtype) };
@@ -47,7 +53,7 @@ export class Rope {
 }
 
 /** Turns each head's pairs (i, i + headDim / 2) of `x` `[N, heads, headDim]`. */
-export function rotate(x: Tensor, { cos, sin }: { cos: Tensor; sin: Tensor }): Tensor {
+export function rotate(x: Tensor, { cos, sin }: Rotation): Tensor {
   const half = x.size(-1) / 2;
   const [a, b] = x.splitWithSizes([half, half], -1) as [Tensor, Tensor];
   return cat([a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))], -1);

@@ -9,7 +9,7 @@ import { modelFolder } from '../hub/model-folder.js';
 import type { ChatTemplate } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { isAdapter } from './adapter-folder.js';
-import { Decoder } from './decoder.js';
+import { type Decoder, OwningDecoder } from './decoder.js';
 import { readModelFolder, requireFolder } from './folder.js';
 import { loadParameters } from './load-parameters.js';
 import { pack } from './packed.js';
@@ -59,7 +59,7 @@ export function loadSequenceClassifier(
   parameters.delete(HEAD);
   const head_1D = tidy(() => keep(stored.to('float32')));
   if (head_1D !== stored) stored.dispose();
-  const decoder = new Decoder(config, parameters);
+  const decoder = new OwningDecoder(config, parameters);
   const padId = tokenizer.padId ?? tokenizer.eosId;
   return {
     decoder,

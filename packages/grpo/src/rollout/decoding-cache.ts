@@ -1,5 +1,5 @@
 import type { Tensor } from '@grpo/torch';
-import type { Decoder, PackedTokens } from '../models/index.js';
+import type { DecodingDecoder, PackedTokens } from '../models/index.js';
 
 /** A prompt in the cache and how many rows continue it. */
 export interface SharedPrompt {
@@ -16,7 +16,7 @@ export interface DecodingCache {
    * The decoder's hidden states `[N, hiddenSize]` of one new token a row, which is in the cache from then on. They may be
    * overwritten by the next call.
    */
-  hidden(decoder: Decoder, tokens: PackedTokens): Tensor;
+  hidden(decoder: DecodingDecoder, tokens: PackedTokens): Tensor;
   /** Drops rows, given from the last to the first: each time the last row takes the place of the dropped one. */
   drop(rows: readonly number[]): void;
   dispose(): void;

@@ -1,5 +1,5 @@
 import { decodeAttention, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
-import type { Decoder, PackedTokens } from '../models/index.js';
+import type { Decoder, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 
 /** Keys and values of a layer, of the prompts or of the rows: a block holds `BLOCK` tokens. */
@@ -65,7 +65,7 @@ export class FusedCache implements DecodingCache {
         .copy_(k_PKD.narrow(0, whole * BLOCK, rest).permute([1, 2, 0]));
   }
 
-  hidden(decoder: Decoder, tokens: PackedTokens): Tensor {
+  hidden(decoder: DecodingDecoder, tokens: PackedTokens): Tensor {
     const rows = tensor(this.#rows.flat(), [this.#rows.length, 4], { dtype: 'int64' });
     const hidden = decoder.decode(tokens, (layer, [q, k, v], { rotation, queryNorm, keyNorm }) => {
       const [own, prompt] = [this.#own[layer]!, this.#prompts[layer]!];

@@ -1,7 +1,7 @@
 import { cat, memory, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { uniform } from '../config/random.js';
-import type { Attend, Decoder, DecoderConfig, PackedTokens } from '../models/index.js';
+import type { Attend, Decoder, DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
@@ -59,7 +59,7 @@ const caches: [name: string, MakeCache][] = [
  * A decoder for which a token's id is its row in `qkv`, queries, keys and values; its hidden states are what they see,
  * `[N, layers × heads × WIDTH]`.
  */
-function decoderOf(qkv: (layer: number) => [Tensor, Tensor, Tensor]): Decoder {
+function decoderOf(qkv: (layer: number) => [Tensor, Tensor, Tensor]): DecodingDecoder {
   const seen = ({ ids_N }: PackedTokens, attend: Attend) => {
     const layers = range(config.layers).map((layer) => {
       const [q, k, v] = qkv(layer).map((x) => x.indexSelect(0, ids_N)) as [Tensor, Tensor, Tensor];
@@ -71,12 +71,12 @@ function decoderOf(qkv: (layer: number) => [Tensor, Tensor, Tensor]): Decoder {
   return {
     config: { normEps: 1 },
     hidden: seen,
-    decode: (tokens: PackedTokens, attend: Parameters<Decoder['decode']>[1]) =>
+    decode: (tokens: PackedTokens, attend: Parameters<DecodingDecoder['decode']>[1]) =>
       seen(tokens, (layer, ...parts) => {
         const [q, k, v] = parts.map((x) => x.flatten(1)) as [Tensor, Tensor, Tensor];
         return attend(layer, [q, k, v], turning);
       }),
-  } as unknown as Decoder;
+  } as unknown as DecodingDecoder;
 }
 
 describe.each(caches)('%s', (_, makeCache) => {

@@ -1,5 +1,5 @@
 import { arange, cat, type DType, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
-import type { Decoder, DecoderConfig, PackedTokens } from '../models/index.js';
+import type { DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 import { StaticStep } from './static-step.js';
 
@@ -83,7 +83,7 @@ export class KvCache implements DecodingCache {
     v.select(0, prompt).narrow(1, 0, v_PKD.size(0)).copy_(v_PKD.transpose(0, 1));
   }
 
-  hidden(decoder: Decoder, { ids_N, positions_N }: PackedTokens): Tensor {
+  hidden(decoder: DecodingDecoder, { ids_N, positions_N }: PackedTokens): Tensor {
     if (this.#column === this.#columns) {
       const wanted = Math.ceil(((this.#column + 1) * AHEAD) / BLOCK) * BLOCK;
       this.#columns = Math.min(wanted, this.newTokens);
@@ -99,7 +99,7 @@ export class KvCache implements DecodingCache {
   }
 
   /** A step of all places. */
-  #compute(decoder: Decoder): Tensor {
+  #compute(decoder: DecodingDecoder): Tensor {
     const { tokens, column_1 } = this.#step;
     const { device } = this.#like;
     const later = arange(0, this.#columns, 1, { dtype: 'int64', device }).gt(column_1);

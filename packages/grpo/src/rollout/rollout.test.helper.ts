@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { DEVICE } from '../device.test.helper.js';
-import { Decoder, type DecoderConfig, loadModel, type Model, pack, parameterSpecs } from '../models/index.js';
+import {
+  type DecoderConfig,
+  type LoadedModel,
+  loadModel,
+  type Model,
+  OwningDecoder,
+  pack,
+  parameterSpecs,
+} from '../models/index.js';
 
 export const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
 
@@ -10,7 +18,7 @@ const folder = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
 
 /** A random tiny model that transformers made; it ends at `endIds`, never when left out. */
-export function fixture(name: string, endIds: Iterable<number> = []): Model {
+export function fixture(name: string, endIds: Iterable<number> = []): LoadedModel {
   return { ...loadModel(folder(name), { device: DEVICE }), endIds: new Set(endIds) };
 }
 
@@ -27,7 +35,7 @@ export const range = (end: number) => Array.from({ length: end }, (_, i) => i);
  * A GPT-2 that says what it is told: the token after position p is `script[p]`, whatever stands before. Its context is
  * as long as the script.
  */
-export function scripted(script: readonly number[], endIds: Iterable<number> = []): Model {
+export function scripted(script: readonly number[], endIds: Iterable<number> = []): LoadedModel {
   const like = fixture('gpt2', endIds);
   const { vocabSize } = like.decoder.config;
   like.decoder.dispose();
@@ -56,7 +64,7 @@ export function scripted(script: readonly number[], endIds: Iterable<number> = [
     if (column) for (const row of range(rows)) data[row * columns + column(row)] = 4;
     parameters.set(name, tensor(data, transposed ? [...shape].reverse() : shape));
   }
-  return { ...like, decoder: new Decoder(config, parameters) };
+  return { ...like, decoder: new OwningDecoder(config, parameters) };
 }
 
 /** Logits after each token of `ids`, as training computes them: one packed sequence. */

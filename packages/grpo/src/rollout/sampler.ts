@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
-import { type Attend, type Decoder, type Model, pack } from '../models/index.js';
+import { type Attend, DecodingDecoder, type Model, pack } from '../models/index.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
 import type { DecodingCache } from './decoding-cache.js';
 import { draw } from './distribution.js';
@@ -124,7 +124,7 @@ class Decoding {
   /** End tokens, while a completion may not end yet: bool `[V]`. */
   #forbidden: Tensor | undefined;
   /** The decoder laid out for decoding, from the first step on. */
-  #decoder: Decoder | undefined;
+  #decoder: DecodingDecoder | undefined;
   readonly #stop: StopStrings;
 
   constructor(
@@ -181,7 +181,7 @@ class Decoding {
   step(): void {
     noGrad(() =>
       tidy(() => {
-        this.#decoder ??= this.model.decoder.forDecoding(this.#rows.length);
+        this.#decoder ??= new DecodingDecoder(this.model.decoder, this.#rows.length);
         const decoder = this.#decoder;
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
@@ -199,7 +199,7 @@ class Decoding {
   }
 
   dispose(): void {
-    this.#decoder?.dispose();
+    this.#decoder?.[Symbol.dispose]();
     this.#forbidden?.dispose();
     this.#cache.dispose();
   }

@@ -1,5 +1,5 @@
 import { CudaGraph, canCapture, keep, type Tensor, zeros } from '@grpo/torch';
-import type { Decoder, PackedTokens } from '../models/index.js';
+import type { DecodingDecoder, PackedTokens } from '../models/index.js';
 
 /**
  * A decode step on tensors that stay in their places and keep their shapes: only their contents differ from step to
@@ -10,7 +10,7 @@ export class StaticStep {
   readonly tokens: PackedTokens;
   /** The column of the cache that it writes, int64 `[1]`. */
   readonly column_1: Tensor;
-  #recorded: { graph: CudaGraph; decoder: Decoder } | undefined;
+  #recorded: { graph: CudaGraph; decoder: DecodingDecoder } | undefined;
 
   /** @param places - of tokens */
   constructor(
@@ -26,7 +26,7 @@ export class StaticStep {
    * @param compute - the step; the same for the same decoder until `forget`
    * @returns what it computes; where it is recorded, the same tensor each time
    */
-  run(decoder: Decoder, compute: () => Tensor): Tensor {
+  run(decoder: DecodingDecoder, compute: () => Tensor): Tensor {
     if (!canCapture(this.device)) return compute();
     if (this.#recorded?.decoder !== decoder) {
       this.forget();

@@ -1,6 +1,6 @@
 import { empty, memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Decoder } from '../models/decoder.js';
+import { Transformer } from '../models/transformer.js';
 import { plainSampling } from './completion.js';
 import { expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
@@ -80,10 +80,13 @@ describe('sampling that runs out of memory', () => {
     onTestFinished(() => model.decoder.dispose());
     const expected = await sample(model, requests, options, 1);
     const before = memory();
-    const { logits } = Decoder.prototype;
+    const { logits } = Transformer.prototype;
     let calls = 0;
     // Of every decoder: the passes after the first are those of one that is laid out for decoding.
-    const spy = vi.spyOn(Decoder.prototype, 'logits').mockImplementation(function (this: Decoder, hidden) {
+    const spy = vi.spyOn(Transformer.prototype, 'logits').mockImplementation(function (
+      this: Transformer,
+      hidden,
+    ) {
       return ++calls === pass ? exhaust() : logits.call(this, hidden);
     });
     const found = await sample(model, requests, options, 1);

@@ -38,7 +38,7 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
   kindsOf(task.train, config.kl.kindKey); // a row without a kind is told of now, not when its turn comes
   const { control } = session;
   progress.control = control.state;
-  const reference = config.kl.beta > 0 ? openReference(session) : undefined;
+  const [reference, owned] = config.kl.beta > 0 ? openReference(session) : [];
   const movingReference =
     reference && config.kl.referenceEvery > 0 ? openMovingReference(session, reference) : undefined;
   const measureWeights = config.doctor.onFinding !== 'off';
@@ -96,7 +96,7 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
     });
   } finally {
     movingReference?.[Symbol.dispose]();
-    reference?.dispose();
+    owned?.dispose();
   }
 }
 
@@ -122,17 +122,24 @@ function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserE
 /**
  * The frozen policy that the KL is measured to: the model as it was before the first step. With adapters it shares the
  * weights, and has at most adapters of its own.
+ *
+ * @returns it, and what of it is to be disposed
  */
-function openReference({ config, model, progress }: Session): Decoder {
+function openReference({ config, model, progress }: Session): [Decoder, { dispose(): void } | undefined] {
   const { lora } = model.decoder;
   const { adapter } = config.lora;
   if (lora) {
-    // On resuming, what has moved is restored from the checkpoint.
-    if (config.kl.referenceEvery > 0) return model.decoder.withLora(lora.clone());
-    const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, lora.settings.base);
-    return model.decoder.withLora(first);
+    if (config.kl.referenceEvery > 0) {
+      // On resuming, what has moved is restored from the checkpoint.
+      const moving = lora.clone();
+      return [model.decoder.withLora(moving), moving];
+    }
+    const { base } = lora.settings;
+    const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, base);
+    return [model.decoder.withLora(first), first];
   }
-  return progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
+  const whole = progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
+  return [whole, whole];
 }
 
 /** The same where it moves: on resuming, as the checkpoint has it. */

@@ -27,7 +27,7 @@ function adapted(rank = 2) {
     initLora(model.decoder.config, settings, { seed: 1, device: 'cpu' }),
   );
   for (const parameter of decoder.trainable.values()) parameter.requiresGrad = true;
-  onTestFinished(() => decoder.dispose());
+  onTestFinished(() => decoder.lora!.dispose());
   return { ...model, decoder };
 }
 
@@ -37,7 +37,6 @@ describe('a GRPO step with adapters', () => {
   it('trains them and nothing else, against a reference that is the model without them', async () => {
     const model = adapted();
     const reference = model.decoder.withLora();
-    onTestFinished(() => reference.dispose());
     const trainer = trainerOf(model, ['kl.beta=0.1', 'lora.rank=2'], { score: spreadRewards }, reference);
     const [weights, adapters] = [weightsOf(model.decoder), adaptersOf(model.decoder)];
     const first = await grpoStep(trainer, PROBLEMS, 0, 1e-2);
@@ -61,7 +60,7 @@ describe('a GRPO step with adapters', () => {
     const movingReference = new MovingReference(reference, trainer.config.kl);
     onTestFinished(() => {
       movingReference[Symbol.dispose]();
-      reference.dispose();
+      reference.lora!.dispose();
     });
     await grpoStep({ ...trainer, movingReference }, PROBLEMS, 0, 1e-2);
     expect(adaptersOf(reference)).not.toEqual(adaptersOf(model.decoder));

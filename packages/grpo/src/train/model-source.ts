@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
-import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
+import { type LoadedModel, loadModel, writeRandomWeights } from '../models/index.js';
 import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
 import { resolveDevice } from './device.js';
 
@@ -31,7 +31,7 @@ export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {
 }
 
 /** Loads a model as it is configured: with its adapters, where it has some. */
-export function openModel(config: Config, checkpoint?: string): Model {
+export function openModel(config: Config, checkpoint?: string): LoadedModel {
   const { dtype, seed } = config;
   const { adapter, rank, alpha, targets } = config.lora;
   const on = { dtype, device: resolveDevice(config.device) };
@@ -47,7 +47,7 @@ export function openModel(config: Config, checkpoint?: string): Model {
  * @param checkpoint - what the run is resumed from
  * @throws UserError: the model is an adapter, and nothing says that adapters are trained
  */
-export function openTrained(config: Config, checkpoint?: string): Model {
+export function openTrained(config: Config, checkpoint?: string): LoadedModel {
   const model = openModel(config, checkpoint);
   const { decoder } = model;
   if (decoder.lora && !usesLora(config)) {

@@ -5,7 +5,7 @@ import { changedCircumstances, configRecord, type ResolvedConfig, UserError } fr
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
-import type { Model } from '../models/index.js';
+import type { LoadedModel, Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import { takeJudgeReports } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
@@ -102,7 +102,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
-  const own = (model: Model) => {
+  const own = (model: LoadedModel) => {
     cleanups.push(() => model.decoder.dispose());
     return model;
   };

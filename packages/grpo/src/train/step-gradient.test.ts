@@ -1,7 +1,7 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { uniform } from '../config/random.js';
-import { Decoder, type Model, pack } from '../models/index.js';
+import { type Decoder, type Model, OwningDecoder, pack } from '../models/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Stages } from './stages.js';
 import { grpoStep } from './step.js';
@@ -150,10 +150,10 @@ describe.each([
 });
 
 /** The same weights in float64, ready to train. */
-function wide({ config, parameters }: Decoder): Decoder {
+function wide({ config, parameters }: Decoder): OwningDecoder {
   const copies = [...parameters].map(([name, p]) => [name, noGrad(() => p.detach().to('float64'))] as const);
   for (const [, copy] of copies) copy.requiresGrad = true;
-  const decoder = new Decoder(config, new Map(copies));
+  const decoder = new OwningDecoder(config, new Map(copies));
   onTestFinished(() => decoder.dispose());
   return decoder;
 }

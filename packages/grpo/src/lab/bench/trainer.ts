@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
 import { uniform } from '../../config/random.js';
-import { initDecoder, type Model } from '../../models/index.js';
+import { initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
 import { writeArithmeticModelFiles } from '../../tasks/arithmetic-model.js';
 import type { Problem, Task } from '../../tasks/task.js';
@@ -60,7 +60,7 @@ const settingsOf = ({ device, bf16, beta, group, prompts, ...work }: Workload): 
 ];
 
 /** Random weights, and a tokenizer of bytes: prompts are ids already, and most ids of the vocabulary are no text. */
-async function randomModel({ model, bf16, device }: Workload): Promise<Model> {
+async function randomModel({ model, bf16, device }: Workload): Promise<LoadedModel> {
   const dir = mkdtempSync(join(tmpdir(), 'grpo-bench-'));
   try {
     await writeArithmeticModelFiles(dir);

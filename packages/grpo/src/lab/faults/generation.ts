@@ -1,7 +1,7 @@
 /** Completions are not drawn as they should be. */
 
 import { noGrad, tidy } from '@grpo/torch';
-import { Decoder, type Model } from '../../models/index.js';
+import { type Model, OwningDecoder } from '../../models/index.js';
 import type { SamplingOptions } from '../../rollout/index.js';
 import { penalize } from '../../rollout/penalties.js';
 import { type Stages, stages as standard } from '../../train/stages.js';
@@ -36,7 +36,7 @@ const sampleInHalf: Stages['sample'] = async (model, requests, options, seed) =>
         ),
     ),
   );
-  using half = new Decoder(decoder.config, rounded);
+  using half = new OwningDecoder(decoder.config, rounded);
   return await standard.sample({ ...model, decoder: half }, requests, options, seed);
 };
 

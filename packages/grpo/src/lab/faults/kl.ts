@@ -1,7 +1,7 @@
 /** The KL, or the reference that it is measured to, is another. */
 
 import { noGrad } from '@grpo/torch';
-import { initDecoder } from '../../models/index.js';
+import { initDecoder, type OwningDecoder } from '../../models/index.js';
 import { composedLoss, type LossInput } from '../../objective/index.js';
 import { Control } from '../../train/control.js';
 import type { LossParts } from '../plain-loss.js';
@@ -136,10 +136,17 @@ export const klFaults: readonly Fault[] = [
     variants: [
       {
         name: 'a base model in place of the SFT policy',
-        run: () => ({
-          settings: ['kl.beta=0.05'],
-          plant: ({ model }) => ({ reference: initDecoder(model.decoder.config, { seed: 9, std: 0.08 }) }),
-        }),
+        run: () => {
+          let base: OwningDecoder | undefined;
+          return {
+            settings: ['kl.beta=0.05'],
+            plant: ({ model }) => {
+              base = initDecoder(model.decoder.config, { seed: 9, std: 0.08 });
+              return { reference: base };
+            },
+            close: () => base?.dispose(),
+          };
+        },
       },
       {
         name: 'the policy’s own weights, shared, for 4 steps',

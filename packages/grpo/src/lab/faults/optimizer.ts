@@ -1,6 +1,6 @@
 /** The update does not reach the weights, or the sampler. */
 import { type AdamW, noGrad, tidy } from '@grpo/torch';
-import type { Decoder } from '../../models/index.js';
+import type { OwningDecoder } from '../../models/index.js';
 import { stages as standard } from '../../train/stages.js';
 import type { Trainer } from '../../train/trainer.js';
 import { plainScores } from '../plain-scoring.js';
@@ -92,7 +92,7 @@ export const optimizerFaults: readonly Fault[] = [
       {
         name: 'the sampler keeps the first weights, for 24 steps',
         run: () => {
-          let first: Decoder | undefined;
+          let first: OwningDecoder | undefined;
           return {
             steps: 24,
             settings: ['rollout.prompts=2', 'optimizer.learningRate=3e-3'],
