@@ -76,8 +76,9 @@ export async function runTraining(
       reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
     const end = await train(session).catch((error: unknown) => {
       const last = latestCheckpoint(session.folder.checkpoints);
-      if (last)
-        reporter.note(`Saved up to step ${last.step}. To go on: npx grpo ${command} --resume ${output}`);
+      const goOn = `npx grpo ${command} --resume ${output}`;
+      if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
+      else reporter.note(`No step was saved. To begin again: ${goOn}`);
       throw error;
     });
     reporter.done(summarize(command, session, end));

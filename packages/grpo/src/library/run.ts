@@ -3,6 +3,7 @@ import { setThreads } from '@grpo/torch';
 import { UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
 import type { Task } from '../tasks/task.js';
+import { latestCheckpoint } from '../train/checkpoint.js';
 import {
   type EvalResult,
   evaluate as evaluateModel,
@@ -208,6 +209,6 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
 }
 
 function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {
-  const model = step > 0 ? `${folder.checkpoints}/step-${step}` : undefined;
+  const model = latestCheckpoint(folder.checkpoints)?.dir;
   return { ...end, output: folder.path, model, steps: step, tokens };
 }

@@ -126,9 +126,35 @@ describe('a run that crashes before its first checkpoint', () => {
     const at = (name: string) => ({ output: join(root, name), settings: [...GRPO, `model=${model}`] });
     await run(at('whole'));
     await expect(run({ ...at('crashed'), crashAfter: 2 })).rejects.toThrow('the lights went out');
-    const { end } = await run({ ...at('crashed'), resume: true });
-    expect(end.before).toBeDefined();
+    const { rows } = await run({ ...at('crashed'), resume: true });
+    expect(rows[0]?.step).toBe(1);
     expect(remainsOf(join(root, 'crashed'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+});
+
+describe('a run that dies in an evaluation', () => {
+  it.each([0, 3, 8])('after step %i does no step twice, and evaluates once', async (step) => {
+    const root = tempFolder();
+    const model = await tinyModelFolder();
+    const at = (name: string) => ({
+      output: join(root, name),
+      settings: [...GRPO, 'checkpoint.every=3', 'eval.every=3', `model=${model}`],
+    });
+    await run(at('whole'));
+    await expect(run({ ...at('died'), dieInEvaluation: step })).rejects.toThrow('the lights went out');
+    const { end, rows } = await run({ ...at('died'), resume: true });
+    expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].slice(step));
+    expect(end).toMatchObject({ interrupted: false, after: { problems: 2 } });
+    expect(remainsOf(join(root, 'died'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+
+  it('and one that is whole is not evaluated again', async () => {
+    const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
+    await run(options);
+    const before = remainsOf(options.output);
+    const { end, rows } = await run({ ...options, resume: true });
+    expect([end, rows]).toEqual([{ interrupted: false }, []]);
+    expect(remainsOf(options.output)).toEqual(before);
   });
 });
 

@@ -37,6 +37,8 @@ export interface StepRow {
 export class RunFolder implements Disposable {
   readonly #lock: RunLock;
   readonly #files = new Map<(typeof ROWS)[number], JsonLinesWriter>();
+  /** The last step that was evaluated. */
+  #evaluated: number | undefined;
 
   private constructor(
     readonly path: string,
@@ -83,6 +85,9 @@ export class RunFolder implements Disposable {
     const folder = new RunFolder(path, () => {}, readRecord(path));
     try {
       for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
+      folder.#evaluated = await lastStepOf(join(path, 'eval.jsonl'));
+      // Completions of an evaluation that was cut short.
+      if (!folder.isEvaluated(step)) await dropRowsAfter(join(path, 'eval-completions.jsonl'), step - 1);
       folder.flush();
       dropCheckpointsAfter(folder.checkpoints, step);
       folder.#dropRecordsAfter(step);
@@ -137,6 +142,12 @@ export class RunFolder implements Disposable {
   evaluation(row: StepRow, completions: readonly StepRow[] = []): void {
     for (const completion of completions) this.#append('eval-completions.jsonl', completion);
     this.#append('eval.jsonl', row);
+    this.#evaluated = row.step;
+  }
+
+  /** Whether the model has been evaluated after a step, the last one that was done. */
+  isEvaluated(step: number): boolean {
+    return this.#evaluated === step;
   }
 
   /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
@@ -183,6 +194,13 @@ async function dropRowsAfter(file: string, step: number): Promise<void> {
     onFile('write', file, () => truncateSync(file, startOfLine(file, line)));
     return;
   }
+}
+
+/** The step of a file's last row; undefined where there is none. */
+async function lastStepOf(file: string): Promise<number | undefined> {
+  let last: number | undefined;
+  for await (const { value } of readJsonLines(file)) last = (value as StepRow).step;
+  return last;
 }
 
 /** The byte at which a line begins; lines count from 1. */
