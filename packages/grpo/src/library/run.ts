@@ -36,6 +36,8 @@ export interface RunOptions {
   output?: string;
   /** Go on with the run in `output`, from its last checkpoint, with its settings and those that are set anew. */
   resume?: boolean;
+  /** With `resume`: start over where the run has no checkpoint, and throw away its rows. */
+  restart?: boolean;
   /** Called after each step with its row of `metrics.jsonl`. What it throws ends the run. */
   onStep?(row: MetricsRow): void;
   /** Called after each evaluation on the held-out problems; `step` is 0 for the one before the first step. */
@@ -83,6 +85,7 @@ const RUN_OPTIONS = [
   'task',
   'output',
   'resume',
+  'restart',
   'settings',
   'onStep',
   'onEvaluation',
@@ -193,12 +196,13 @@ export async function openRun(options: TrainOptions): Promise<Session> {
 }
 
 async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Session> {
-  const { task, resume, signal, onStep, onEvaluation, onNote = console.warn } = options;
+  const { task, resume, restart, signal, onStep, onEvaluation, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
   return openSession(resolveRun(verb, options), {
     task,
     resume,
+    restart,
     signal,
     watcher: {
       step: (row) => onStep?.(row),

@@ -120,14 +120,23 @@ describe('a run with a model of its own making', () => {
 });
 
 describe('a run that crashes before its first checkpoint', () => {
-  it('begins again when it is resumed', async () => {
+  it('starts over when it is resumed and told so', async () => {
     const root = tempFolder();
     const model = await tinyModelFolder();
     const at = (name: string) => ({ output: join(root, name), settings: [...GRPO, `model=${model}`] });
     await run(at('whole'));
     await expect(run({ ...at('crashed'), crashAfter: 2 })).rejects.toThrow('the lights went out');
-    const { rows } = await run({ ...at('crashed'), resume: true });
+    const before = readFileSync(join(root, 'crashed/metrics.jsonl'), 'utf8');
+    await expect(run({ ...at('crashed'), resume: true })).rejects.toMatchObject({
+      message: expect.stringContaining('it would start over, and the rows of its 2 steps would be lost'),
+      hint: expect.stringContaining('--restart'),
+    });
+    expect(readFileSync(join(root, 'crashed/metrics.jsonl'), 'utf8')).toBe(before);
+    const notes: string[] = [];
+    const note = (text: string) => notes.push(text);
+    const { rows } = await run({ ...at('crashed'), resume: true, restart: true, note });
     expect(rows[0]?.step).toBe(1);
+    expect(notes[0]).toBe(`${join(root, 'crashed')} has no checkpoint: the run starts over.`);
     expect(remainsOf(join(root, 'crashed'))).toEqual(remainsOf(join(root, 'whole')));
   });
 });

@@ -79,11 +79,25 @@ export class RunFolder implements Disposable {
    * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped,
    * since these steps are done again, and so is what a killed run left half-written.
    *
-   * @throws UserError when there is no run, FormatError for a row that cannot be read, FileError
+   * @param mayRestart - whether to do all steps again, from the first on
+   * @throws UserError when there is no run, or all of its steps would be done again; FormatError for a row that cannot
+   * be read, FileError
    */
-  static async resume(path: string, step: number, record: ConfigRecord): Promise<RunFolder> {
+  static async resume(
+    path: string,
+    step: number,
+    record: ConfigRecord,
+    mayRestart = false,
+  ): Promise<RunFolder> {
     const folder = new RunFolder(path, () => {}, readRecord(path));
     try {
+      const done = await lastStepOf(join(path, 'metrics.jsonl'));
+      if (step === 0 && done !== undefined && !mayRestart) {
+        throw new UserError(
+          `the run in ${path} has no checkpoint: it would start over, and the rows of its ${done} steps would be lost`,
+          { hint: 'If that is what you want: --restart (in code: restart: true).' },
+        );
+      }
       for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
       folder.#evaluated = await lastStepOf(join(path, 'eval.jsonl'));
       // Completions of an evaluation that was cut short.

@@ -17,6 +17,7 @@ export interface RunOptions {
   /** `key=value`, as on the command line. */
   settings: readonly string[];
   resume?: boolean;
+  restart?: boolean;
   /** Aborts the run's signal after this step. */
   stopAfter?: number;
   /** Throws after this step, as if the process had died. */
@@ -57,6 +58,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const rows: MetricsRow[] = [];
   await using session = await openSession(resolvedRun(options), {
     resume: options.resume ?? false,
+    restart: options.restart,
     signal: interrupt.signal,
     watcher: {
       step(row) {

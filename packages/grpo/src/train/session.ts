@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import { AdamW, memory, setThreads, type Tensor } from '@grpo/torch';
 import { z } from 'zod';
-import { changedCircumstances, configRecord, type ResolvedConfig, UserError } from '../config/index.js';
+import {
+  changedCircumstances,
+  configRecord,
+  type ResolvedConfig,
+  readRecord,
+  requireSameRun,
+  UserError,
+} from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
@@ -78,6 +85,8 @@ export interface SessionOptions {
   task?: Task | undefined;
   /** Go on with the run in the output folder. */
   resume?: boolean | undefined;
+  /** With `resume`: start over where the run has no checkpoint, and throw away its rows. */
+  restart?: boolean | undefined;
   watcher?: Watcher;
   signal?: AbortSignal | undefined;
 }
@@ -111,12 +120,16 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
+    if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     const folder = options.resume
-      ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record)
+      ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
     cleanups.push(() => folder.close());
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
     if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
+    if (options.resume && !checkpoint) {
+      options.watcher?.note?.(`${config.output} has no checkpoint: the run starts over.`);
+    }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? own(openTrained(config, checkpoint?.dir));
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
