@@ -35,10 +35,12 @@ describe('help', () => {
     expect(text.slice(text.indexOf('\ncheckpoint\n'))).toMatchInlineSnapshot(`
       "
       checkpoint
-        checkpoint.every=0              Steps between checkpoints: less loses less when stopped, 0 = only
-                                        at the end [whole number >= 0]
-        checkpoint.keep=2               Newest checkpoints kept on disk; older ones are deleted [whole
-                                        number >= 1]
+        checkpoint.every=0              Steps between checkpoints, beside those of checkpoint.minutes: 0 =
+                                        only these [whole number >= 0]
+        checkpoint.minutes=10           Minutes between checkpoints, each after a whole step: what a crash
+                                        loses; 0 = never by time [number >= 0]
+        checkpoint.keep=2               Newest checkpoints kept on disk, beside one that an error left;
+                                        older ones are deleted [whole number >= 1]
 
       record
         record.every=0                  Steps between full records of a step, beside those of the first

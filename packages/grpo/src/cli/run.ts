@@ -1,10 +1,4 @@
-import {
-  type Layer,
-  type ResolvedConfig,
-  recordLayer,
-  requireSamePreset,
-  resolveConfig,
-} from '../config/index.js';
+import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
 import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
 import type { MetricsRow } from '../train/metrics.js';
@@ -30,11 +24,11 @@ export function trainingConfig(
   flagsLayer?: Layer,
 ): ResolvedConfig {
   const resume = flags.resume as string | undefined;
+  if (flags.restart && resume === undefined)
+    throw new UsageError('--restart goes with --resume: a new run starts by itself');
   const layers = resume === undefined ? [] : [recordLayer(resume)];
   const file = flags.config as string | undefined;
-  const resolved = resolveConfig({ command, layers, file, flags: flagsLayer, settings });
-  if (resume !== undefined) requireSamePreset(resume, resolved);
-  return resolved;
+  return resolveConfig({ command, layers, file, flags: flagsLayer, settings });
 }
 
 /**
@@ -66,6 +60,7 @@ export async function runTraining(
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using session = await openSession(resolved, {
       resume: args.flags.resume !== undefined,
+      restart: args.flags.restart === true,
       watcher: { ...watcherOf(reporter, steps), ...(saved && { saved }) },
       signal: interrupt.signal,
     });
@@ -76,8 +71,9 @@ export async function runTraining(
       reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
     const end = await train(session).catch((error: unknown) => {
       const last = latestCheckpoint(session.folder.checkpoints);
-      if (last)
-        reporter.note(`Saved up to step ${last.step}. To go on: npx grpo ${command} --resume ${output}`);
+      const goOn = `npx grpo ${command} --resume ${output}`;
+      if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
+      else reporter.note(`No step was saved. To start over: ${goOn} --restart`);
       throw error;
     });
     reporter.done(summarize(command, session, end));

@@ -14,6 +14,10 @@ const preset: Flag = {
   help: 'Begin from published settings; grpo explain NAME shows them. cs336 brings flags of its own',
 };
 const resume: Flag = { type: 'string', value: 'DIR', help: 'Go on with the run in this folder' };
+const restart: Flag = {
+  type: 'boolean',
+  help: 'With --resume: start over where the run has no checkpoint, and throw away its rows',
+};
 
 /** Every command of `grpo`, in the order of the help. */
 export const commandInfos = [
@@ -21,7 +25,7 @@ export const commandInfos = [
     name: 'train',
     summary: 'Train a model with GRPO on a task and its rewards',
     usage: 'train [--preset NAME] [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
-    flags: { preset, config, resume, json },
+    flags: { preset, config, resume, restart, json },
     more: moreFlags,
     keys: 'train',
   },
@@ -29,14 +33,14 @@ export const commandInfos = [
     name: 'sft',
     summary: 'Fine-tune a model on the demonstrations of a task',
     usage: 'sft [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
-    flags: { config, resume, json },
+    flags: { config, resume, restart, json },
     keys: 'sft',
   },
   {
     name: 'expert',
     summary: 'Train a model by expert iteration: sample, keep what is right, imitate it, repeat',
     usage: 'expert [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
-    flags: { config, resume, json },
+    flags: { config, resume, restart, json },
     keys: 'expert',
   },
   {

@@ -9,8 +9,8 @@ export {
   configRecord,
   readRecord,
   recordLayer,
-  requireSamePreset,
 } from './record.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './reward-kinds.js';
+export { requireSameRun } from './same-run.js';
 export { type Config, type ConfigInput, configSchema, type RewardEntry } from './schema.js';

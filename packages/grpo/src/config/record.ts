@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonObject } from '../formats/json.js';
-import { UsageError, UserError } from './errors.js';
+import { UserError } from './errors.js';
 import { IN_CODE, type InCode, requireSameTask, withCode } from './in-code.js';
 import { keys } from './keys.js';
 import type { Layer } from './layer.js';
@@ -20,6 +20,8 @@ const circumstancesSchema = z.object({
 export type Circumstances = z.infer<typeof circumstancesSchema>;
 
 const recordSchema = circumstancesSchema.extend({
+  /** The command that made the run; not known of those of earlier versions. */
+  command: z.string().optional(),
   seed: z.number(),
   values: z.record(z.string(), z.object({ value: z.unknown().optional(), source: z.string() })),
 });
@@ -29,7 +31,7 @@ export type ConfigRecord = z.infer<typeof recordSchema>;
 
 /** The record of a resolved configuration. */
 export function configRecord(
-  { config, provenance, code }: ResolvedConfig,
+  { command, config, provenance, code }: ResolvedConfig,
   circumstances: Circumstances,
 ): ConfigRecord {
   const entries = keys.map(({ path }) => {
@@ -39,7 +41,7 @@ export function configRecord(
     return [path, { value, source: provenance[path]! }] as const;
   });
   const values = Object.fromEntries(entries);
-  return { ...circumstances, seed: config.seed, values: code ? withCode(values, code) : values };
+  return { ...circumstances, command, seed: config.seed, values: code ? withCode(values, code) : values };
 }
 
 /**
@@ -93,20 +95,6 @@ export function recordLayer(folder: string, code?: InCode): Layer {
   }
   layer.entries.set('output', { value: folder, source: file });
   return layer;
-}
-
-/**
- * A run that goes on keeps all of its settings, so that another preset would have no effect.
- *
- * @throws UsageError when the configuration names another preset than the run in `folder` began from
- */
-export function requireSamePreset(folder: string, { config }: ResolvedConfig): void {
-  const before = readRecord(folder).values.preset?.value;
-  if (config.preset === before) return;
-  throw new UsageError(
-    `The run in ${folder} began from ${before === undefined ? 'no preset' : `the preset ${String(before)}`}, and goes on with its own settings: preset=${config.preset} would have no effect.`,
-    { hint: 'Leave it out, or begin a new run.' },
-  );
 }
 
 const recordFile = (folder: string) => join(folder, 'config.json');

@@ -39,6 +39,7 @@ export interface ConfigSources {
 
 /** A valid configuration that knows where each value came from. */
 export interface ResolvedConfig {
+  command: ConfigCommand;
   config: Config;
   /** By dotted key: `default`, `default (objective.clipLow)`, `preset dapo (…)`, `run.yaml:12`, `command line`, or a layer's source. */
   provenance: Record<string, string>;
@@ -92,7 +93,7 @@ export function resolveConfig({
     });
   if (broken.length > 0) throw invalid(broken, command);
   const provenance = Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)]));
-  return { config, provenance, code };
+  return { command, config, provenance, code };
 }
 
 /** More of them on one screen help nobody: the file is of another kind. */

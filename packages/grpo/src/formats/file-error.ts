@@ -1,7 +1,7 @@
-import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UserError } from '../config/errors.js';
 import { byteCount } from './byte-count.js';
+import { freeBytes } from './free-bytes.js';
 
 type Action = 'read' | 'write';
 
@@ -36,14 +36,16 @@ function spaceFor(path: string, code: string, bytes: number): string {
   return free === undefined ? needed : `${needed} and ${byteCount(free)} are free`;
 }
 
-function freeBytes(folder: string): number | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    // Only a detail of the message.
-    return undefined;
-  }
+/**
+ * Refuses what the disk has no room for, before anything of it is written.
+ *
+ * @throws FileError
+ */
+export function requireFree(path: string, bytes: number): void {
+  const free = freeBytes(dirname(path));
+  if (free === undefined || free >= bytes) return;
+  const cause = Object.assign(new Error('ENOSPC: not enough space'), { code: 'ENOSPC' });
+  throw new FileError(path, cause.code, 'write', cause, bytes);
 }
 
 const same = (text: string): Record<Action, string> => ({ read: text, write: text });

@@ -3,6 +3,7 @@ import { setThreads } from '@grpo/torch';
 import { UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
 import type { Task } from '../tasks/task.js';
+import { latestCheckpoint } from '../train/checkpoint.js';
 import {
   type EvalResult,
   evaluate as evaluateModel,
@@ -35,6 +36,8 @@ export interface RunOptions {
   output?: string;
   /** Go on with the run in `output`, from its last checkpoint, with its settings and those that are set anew. */
   resume?: boolean;
+  /** With `resume`: start over where the run has no checkpoint, and throw away its rows. */
+  restart?: boolean;
   /** Called after each step with its row of `metrics.jsonl`. What it throws ends the run. */
   onStep?(row: MetricsRow): void;
   /** Called after each evaluation on the held-out problems; `step` is 0 for the one before the first step. */
@@ -82,6 +85,7 @@ const RUN_OPTIONS = [
   'task',
   'output',
   'resume',
+  'restart',
   'settings',
   'onStep',
   'onEvaluation',
@@ -192,12 +196,13 @@ export async function openRun(options: TrainOptions): Promise<Session> {
 }
 
 async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Session> {
-  const { task, resume, signal, onStep, onEvaluation, onNote = console.warn } = options;
+  const { task, resume, restart, signal, onStep, onEvaluation, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
   return openSession(resolveRun(verb, options), {
     task,
     resume,
+    restart,
     signal,
     watcher: {
       step: (row) => onStep?.(row),
@@ -208,6 +213,6 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
 }
 
 function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {
-  const model = step > 0 ? `${folder.checkpoints}/step-${step}` : undefined;
+  const model = latestCheckpoint(folder.checkpoints)?.dir;
   return { ...end, output: folder.path, model, steps: step, tokens };
 }

@@ -7,7 +7,6 @@ import {
   objectLayer,
   type ResolvedConfig,
   recordLayer,
-  requireSamePreset,
   resolveConfig,
   UsageError,
 } from '../config/index.js';
@@ -84,9 +83,7 @@ export function resolveRun(
     settingsLayer(verb, settings, code),
     objectLayer(nameOf(verb), { model, output }),
   ];
-  const resolved = resolveConfig({ command: verb, layers, code });
-  if (resume && output !== undefined) requireSamePreset(output, resolved);
-  return resolved;
+  return resolveConfig({ command: verb, layers, code });
 }
 
 /** Keys of the configuration that have a place of their own among the options. */

@@ -124,7 +124,9 @@ describe('the folder of checkpoints', () => {
     const optimizer = optimizerOf(model);
     const save = (step: number, keep: number, state: object = {}) =>
       saveCheckpoint(root, { step, model, optimizer, state }, keep);
-    return { root, save };
+    const saveAfterError = (step: number, keep: number) =>
+      saveCheckpoint(root, { step, model, optimizer, state: {}, afterError: true }, keep);
+    return { root, save, saveAfterError };
   }
   const names = (root: string) => readdirSync(root).sort();
 
@@ -133,10 +135,25 @@ describe('the folder of checkpoints', () => {
     expect(latestCheckpoint(root)).toBeUndefined();
     for (const step of [2, 9, 10, 11]) save(step, 2);
     expect(names(root)).toEqual(['step-10', 'step-11']);
-    expect(latestCheckpoint(root)).toEqual({ dir: join(root, 'step-11'), step: 11 });
+    expect(latestCheckpoint(root)).toEqual({ dir: join(root, 'step-11'), step: 11, afterError: false });
     // Never the one just written, even if later ones lie about.
     save(5, 1);
     expect(names(root)).toEqual(['step-5']);
+  });
+
+  it('keeps one of an error apart: it takes the place of no other, and gives way to the next', async () => {
+    const { root, save, saveAfterError } = await folder();
+    for (const step of [2, 4]) save(step, 2);
+    const { dir } = saveAfterError(5, 1);
+    expect(dir).toBe(join(root, 'step-5-error'));
+    expect(latestCheckpoint(root)).toEqual({ dir, step: 5, afterError: true });
+    saveAfterError(6, 1);
+    expect(names(root)).toEqual(['step-2', 'step-4', 'step-6-error']);
+    save(8, 2);
+    expect(names(root)).toEqual(['step-4', 'step-8']);
+    saveAfterError(9, 1);
+    dropCheckpointsAfter(root, 8);
+    expect(names(root)).toEqual(['step-4', 'step-8']);
   });
 
   it('replaces a checkpoint of the same step', async () => {

@@ -14,7 +14,7 @@ import {
   temporaryPath,
   writeFileAtomic,
 } from '../formats/atomic-file.js';
-import { FileError, onFile } from '../formats/file-error.js';
+import { FileError, onFile, requireFree } from '../formats/file-error.js';
 import { readJsonObject } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
@@ -30,11 +30,19 @@ export interface CheckpointFolder {
   dir: string;
   /** Optimizer steps taken when it was made. */
   step: number;
+  /** It was saved because of an error, which its own state may have brought about. */
+  afterError: boolean;
 }
 
+/** The folder of a checkpoint; `step-7-error` was saved because step 8 failed. */
+const NAME = /^step-(\d+)(-error)?$/;
+
 /**
- * Writes `root/step-N/`, replacing one of the same step, and then deletes all but the newest `keep`; the one just
+ * Writes `root/step-N/`, replacing one of the same name, and then deletes all but the newest `keep`; the one just
  * written stays in any case. What a killed run left half-written is removed first.
+ *
+ * One that is saved after an error is `root/step-N-error/`. It takes the place of the last such one only; the next one
+ * without an error takes its place.
  *
  * @param content.reference - float32 weights of a reference that has moved, by name
  * @param content.replay - lines of the groups that may be replayed
@@ -50,14 +58,17 @@ export function saveCheckpoint(
     reference?: ReadonlyMap<string, Tensor> | undefined;
     replay?: string | undefined;
     state: object;
+    afterError?: boolean;
   },
   keep: number,
 ): CheckpointFolder {
-  const { step, model, optimizer, reference, replay, state } = content;
+  const { step, model, optimizer, reference, replay, state, afterError = false } = content;
   const json = `${JSON.stringify(state, jsonNumber, 2)}\n`;
   makeFolder(root);
   sweepTemporary(root);
-  const dir = join(root, `step-${step}`);
+  const dir = join(root, `step-${step}${afterError ? '-error' : ''}`);
+  const bytes = checkpointBytes(model, optimizer, reference);
+  requireFree(dir, bytes);
   const temporary = temporaryPath(root);
   try {
     makeFolder(join(temporary, 'trainer'));
@@ -73,12 +84,14 @@ export function saveCheckpoint(
     syncFolder(root);
   } catch (error) {
     discard(temporary);
-    throw error instanceof FileError ? error.at(dir, bytesOf(model, optimizer, reference)) : error;
+    throw error instanceof FileError ? error.at(dir, bytes) : error;
   }
-  const others = checkpointsIn(root).filter((other) => other.step !== step);
-  for (const old of others.slice(keep - 1)) setAside(root, old.dir);
+  const others = checkpointsIn(root).filter((other) => other.dir !== dir);
+  const regular = others.filter((other) => !other.afterError);
+  const surplus = afterError ? [] : regular.slice(keep - 1);
+  for (const old of [...others.filter((other) => other.afterError), ...surplus]) setAside(root, old.dir);
   sweepTemporary(root);
-  return { dir, step };
+  return { dir, step, afterError };
 }
 
 /** The newest checkpoint in `root`, or undefined when there is none. */
@@ -149,15 +162,16 @@ export function readTrainerState<T>(dir: string, schema: z.ZodType<T>): T {
 /** Path of the groups that a checkpoint may have stored. */
 export const replayPath = (dir: string): string => join(dir, REPLAY);
 
-/** Newest first. */
-function checkpointsIn(root: string): CheckpointFolder[] {
+/** The checkpoints in `root`, newest first. */
+export function checkpointsIn(root: string): CheckpointFolder[] {
   if (!existsSync(root)) return [];
   return onFile('read', root, () => readdirSync(root))
     .flatMap((name) => {
-      const step = /^step-(\d+)$/.exec(name)?.[1];
-      return step === undefined ? [] : [{ dir: join(root, name), step: Number(step) }];
+      const [, step, error] = NAME.exec(name) ?? [];
+      if (step === undefined) return [];
+      return [{ dir: join(root, name), step: Number(step), afterError: error !== undefined }];
     })
-    .sort((a, b) => b.step - a.step);
+    .sort((a, b) => b.step - a.step || Number(a.afterError) - Number(b.afterError));
 }
 
 /** Takes a checkpoint's name away, for `sweepTemporary` to delete: interrupted deleting leaves nothing that looks like one. */
@@ -165,8 +179,12 @@ function setAside(root: string, dir: string): void {
   onFile('write', dir, () => renameSync(dir, temporaryPath(root)));
 }
 
-/** What a checkpoint takes on disk, but for a few small files. */
-function bytesOf(model: Model, optimizer: AdamW, reference: ReadonlyMap<string, Tensor> | undefined): number {
+/** Bytes that a checkpoint takes on the disk, but for a few small files. */
+export function checkpointBytes(
+  model: Model,
+  optimizer: AdamW,
+  reference: ReadonlyMap<string, Tensor> | undefined,
+): number {
   const { trainable } = model.decoder;
   const files = [...model.files.values()].map((bytes) => bytes.length);
   const weights = [...trainable.values()].map(({ numel, dtype }) => numel * dtypeSize(dtype));

@@ -67,15 +67,19 @@ describe('the circumstances of a run', () => {
     expect(record.files[at('held.jsonl')]).toMatch(/^\d+ bytes, sha256 [0-9a-f]{64}$/);
 
     await open(1, true);
-    expect(notes).toEqual([]);
-    appendFileSync(at('rows.jsonl'), '{"question": "one more"}\n');
+    const restarted = `${at('run')} has no checkpoint: the run starts over.`;
+    expect(notes.splice(0)).toEqual([restarted]);
+    appendFileSync(at('brief.js'), '// mended');
     await open(2, true);
     expect(notes).toEqual([
-      `Not as when this run was last started: threads 1, now 2; ${at('rows.jsonl')} has changed. ` +
+      `Not as when this run was last started: threads 1, now 2; ${at('brief.js')} has changed. ` +
         'What follows is not, to the last bit, what the run would have written without the stop.',
+      restarted,
     ]);
     await open(2, true);
-    expect(notes).toHaveLength(1);
+    expect(notes).toHaveLength(3);
+    appendFileSync(at('rows.jsonl'), '{"question": "one more"}\n');
+    await expect(open(2, true)).rejects.toThrow(`cannot go on: ${at('rows.jsonl')} changed`);
   });
 });
 

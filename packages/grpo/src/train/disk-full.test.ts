@@ -62,17 +62,26 @@ describe('a run on a disk that fills up', () => {
     await run({ output: whole, settings });
     const disk = smallDisk();
     const output = join(disk, 'run');
-    await run({ output, settings, stopAfter: 3 });
-    const before = readdirSync(join(output, 'checkpoints'));
-    fill(disk, free);
-    const error = await run({ output, settings, resume: true }).catch((caught: unknown) => caught);
+    const onStep = (step: number) => step === 3 && fill(disk, free);
+    const error = await run({ output, settings, onStep }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(FileError);
     expect(error).toMatchObject({ code: 'ENOSPC' });
     expect(String(error)).toMatch(/cannot write .*run\/.*: the disk is full/);
-    expect(readdirSync(join(output, 'checkpoints'))).toEqual(before);
+    expect(readdirSync(join(output, 'checkpoints'))).toEqual(['step-2']);
     expect(existsSync(join(output, 'run.lock'))).toBe(false);
     rmSync(filler(disk));
     await run({ output, settings, resume: true });
     expect(remainsOf(output)).toEqual(remainsOf(whole));
+  });
+
+  it('begins only where its checkpoints fit', async ({ skip }) => {
+    if (!mayMount()) skip('this process may not mount a disk');
+    const output = join(smallDisk(), 'run');
+    const settings = ['checkpoint.keep=20'];
+    await expect(run({ output, settings })).rejects.toThrow(
+      /^the checkpoints need \d+ MB in .*, and \d+ MB are free: [\d.]+ MB each, 21 of them while one is written/,
+    );
+    const { rows } = await run({ output, settings: ['checkpoint.keep=1'], resume: true });
+    expect(rows).toHaveLength(8);
   });
 });

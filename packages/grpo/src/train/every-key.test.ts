@@ -171,6 +171,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('eval.limit', '1'),
   set('eval.before', 'true'),
   set('checkpoint.every', '1'),
+  set('checkpoint.minutes', '1e-9'),
   set('checkpoint.keep', '1', { with: ['checkpoint.every=1'] }),
   set('record.every', '3', { with: ['train.steps=3'] }),
   set('doctor.onFinding', 'warn'),

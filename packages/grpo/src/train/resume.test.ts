@@ -120,15 +120,50 @@ describe('a run with a model of its own making', () => {
 });
 
 describe('a run that crashes before its first checkpoint', () => {
-  it('begins again when it is resumed', async () => {
+  it('starts over when it is resumed and told so', async () => {
     const root = tempFolder();
     const model = await tinyModelFolder();
     const at = (name: string) => ({ output: join(root, name), settings: [...GRPO, `model=${model}`] });
     await run(at('whole'));
     await expect(run({ ...at('crashed'), crashAfter: 2 })).rejects.toThrow('the lights went out');
-    const { end } = await run({ ...at('crashed'), resume: true });
-    expect(end.before).toBeDefined();
+    const before = readFileSync(join(root, 'crashed/metrics.jsonl'), 'utf8');
+    await expect(run({ ...at('crashed'), resume: true })).rejects.toMatchObject({
+      message: expect.stringContaining('it would start over, and the rows of its 2 steps would be lost'),
+      hint: expect.stringContaining('--restart'),
+    });
+    expect(readFileSync(join(root, 'crashed/metrics.jsonl'), 'utf8')).toBe(before);
+    const notes: string[] = [];
+    const note = (text: string) => notes.push(text);
+    const { rows } = await run({ ...at('crashed'), resume: true, restart: true, note });
+    expect(rows[0]?.step).toBe(1);
+    expect(notes[0]).toBe(`${join(root, 'crashed')} has no checkpoint: the run starts over.`);
     expect(remainsOf(join(root, 'crashed'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+});
+
+describe('a run that dies in an evaluation', () => {
+  it.each([0, 3, 8])('after step %i does no step twice, and evaluates once', async (step) => {
+    const root = tempFolder();
+    const model = await tinyModelFolder();
+    const at = (name: string) => ({
+      output: join(root, name),
+      settings: [...GRPO, 'checkpoint.every=3', 'eval.every=3', `model=${model}`],
+    });
+    await run(at('whole'));
+    await expect(run({ ...at('died'), dieInEvaluation: step })).rejects.toThrow('the lights went out');
+    const { end, rows } = await run({ ...at('died'), resume: true });
+    expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].slice(step));
+    expect(end).toMatchObject({ interrupted: false, after: { problems: 2 } });
+    expect(remainsOf(join(root, 'died'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+
+  it('and one that is whole is not evaluated again', async () => {
+    const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
+    await run(options);
+    const before = remainsOf(options.output);
+    const { end, rows } = await run({ ...options, resume: true });
+    expect([end, rows]).toEqual([{ interrupted: false }, []]);
+    expect(remainsOf(options.output)).toEqual(before);
   });
 });
 

@@ -104,9 +104,26 @@ describe('RunFolder', () => {
     const path = killedRun();
     (await RunFolder.resume(path, 4, record)).close();
     expect(steps(path, 'metrics.jsonl')).toEqual([1, 2, 3, 4]);
-    (await RunFolder.resume(path, -1, record)).close();
-    for (const name of ['metrics.jsonl', 'completions.jsonl', 'eval.jsonl', 'timings.jsonl'])
+    await expect(RunFolder.resume(path, 0, record)).rejects.toThrow('the rows of its 4 steps would be lost');
+    (await RunFolder.resume(path, 0, record, true)).close();
+    for (const name of ['metrics.jsonl', 'completions.jsonl', 'timings.jsonl'])
       expect(steps(path, name)).toEqual([]);
+    // The evaluation before the first step is that of the same model.
+    expect(steps(path, 'eval.jsonl')).toEqual([0]);
+  });
+
+  it('keeps the evaluation of the step that it goes on after, if it is whole', async () => {
+    const path = killedRun();
+    const torn = join(path, 'eval-completions.jsonl');
+    writeFileSync(torn, '{"step":0}\n{"step":2}\n{"step":4}\n{"step":4}\n');
+    const whole = await RunFolder.resume(path, 4, record);
+    expect([whole.isEvaluated(4), steps(path, 'eval-completions.jsonl')]).toEqual([true, [0, 2, 4, 4]]);
+    whole.close();
+    const cut = await RunFolder.resume(path, 2, record);
+    expect([cut.isEvaluated(2), steps(path, 'eval-completions.jsonl')]).toEqual([false, [0]]);
+    cut.evaluation({ step: 2 });
+    expect(cut.isEvaluated(2)).toBe(true);
+    cut.close();
   });
 
   it('says what it cannot resume', async () => {

@@ -37,6 +37,8 @@ export interface StepRow {
 export class RunFolder implements Disposable {
   readonly #lock: RunLock;
   readonly #files = new Map<(typeof ROWS)[number], JsonLinesWriter>();
+  /** The last step that was evaluated. */
+  #evaluated: number | undefined;
 
   private constructor(
     readonly path: string,
@@ -77,12 +79,29 @@ export class RunFolder implements Disposable {
    * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped,
    * since these steps are done again, and so is what a killed run left half-written.
    *
-   * @throws UserError when there is no run, FormatError for a row that cannot be read, FileError
+   * @param mayRestart - whether to do all steps again, from the first on
+   * @throws UserError when there is no run, or all of its steps would be done again; FormatError for a row that cannot
+   * be read, FileError
    */
-  static async resume(path: string, step: number, record: ConfigRecord): Promise<RunFolder> {
+  static async resume(
+    path: string,
+    step: number,
+    record: ConfigRecord,
+    mayRestart = false,
+  ): Promise<RunFolder> {
     const folder = new RunFolder(path, () => {}, readRecord(path));
     try {
+      const done = await lastStepOf(join(path, 'metrics.jsonl'));
+      if (step === 0 && done !== undefined && !mayRestart) {
+        throw new UserError(
+          `the run in ${path} has no checkpoint: it would start over, and the rows of its ${done} steps would be lost`,
+          { hint: 'If that is what you want: --restart (in code: restart: true).' },
+        );
+      }
       for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
+      folder.#evaluated = await lastStepOf(join(path, 'eval.jsonl'));
+      // Completions of an evaluation that was cut short.
+      if (!folder.isEvaluated(step)) await dropRowsAfter(join(path, 'eval-completions.jsonl'), step - 1);
       folder.flush();
       dropCheckpointsAfter(folder.checkpoints, step);
       folder.#dropRecordsAfter(step);
@@ -137,6 +156,12 @@ export class RunFolder implements Disposable {
   evaluation(row: StepRow, completions: readonly StepRow[] = []): void {
     for (const completion of completions) this.#append('eval-completions.jsonl', completion);
     this.#append('eval.jsonl', row);
+    this.#evaluated = row.step;
+  }
+
+  /** Whether the model has been evaluated after a step, the last one that was done. */
+  isEvaluated(step: number): boolean {
+    return this.#evaluated === step;
   }
 
   /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
@@ -183,6 +208,13 @@ async function dropRowsAfter(file: string, step: number): Promise<void> {
     onFile('write', file, () => truncateSync(file, startOfLine(file, line)));
     return;
   }
+}
+
+/** The step of a file's last row; undefined where there is none. */
+async function lastStepOf(file: string): Promise<number | undefined> {
+  let last: number | undefined;
+  for await (const { value } of readJsonLines(file)) last = (value as StepRow).step;
+  return last;
 }
 
 /** The byte at which a line begins; lines count from 1. */

@@ -1,6 +1,6 @@
 /** Whole training runs on a tiny model, and what they leave. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
 import { trainExpert } from './expert.js';
@@ -8,6 +8,7 @@ import { trainGrpo } from './grpo.js';
 import type { MetricsRow } from './metrics.js';
 import { openSession, type RunEnd } from './session.js';
 import { trainSft } from './sft-run.js';
+import type { Stages } from './stages.js';
 import { rewarding } from './step.test.helper.js';
 
 export interface RunOptions {
@@ -16,10 +17,17 @@ export interface RunOptions {
   /** `key=value`, as on the command line. */
   settings: readonly string[];
   resume?: boolean;
+  restart?: boolean;
   /** Aborts the run's signal after this step. */
   stopAfter?: number;
   /** Throws after this step, as if the process had died. */
   crashAfter?: number;
+  /** Throws when the evaluation after this step has written the first of its rows. */
+  dieInEvaluation?: number;
+  /** Called after each step. */
+  onStep?(step: number): void;
+  note?(text: string): void;
+  stages?: Partial<Stages>;
 }
 
 export interface Ran {
@@ -40,7 +48,9 @@ export function resolvedRun({ command = 'train', output, settings }: RunOptions)
 }
 
 /** Half of the vocabulary is good, half is not. */
-const halfOfTheTokens = rewarding((_, { ids }) => ids.filter((id) => id % 2 === 0).length / ids.length);
+export const halfOfTheTokens = rewarding(
+  (_, { ids }) => ids.filter((id) => id % 2 === 0).length / ids.length,
+);
 
 /** Runs a command until it ends, stops or crashes. */
 export async function run(options: RunOptions): Promise<Ran> {
@@ -48,21 +58,39 @@ export async function run(options: RunOptions): Promise<Ran> {
   const rows: MetricsRow[] = [];
   await using session = await openSession(resolvedRun(options), {
     resume: options.resume ?? false,
+    restart: options.restart,
     signal: interrupt.signal,
     watcher: {
       step(row) {
         rows.push(row);
+        options.onStep?.(row.step);
         if (row.step === options.stopAfter) interrupt.abort();
         if (row.step === options.crashAfter) throw new Error('the lights went out');
       },
+      note: (text) => options.note?.(text),
     },
   });
-  const train = {
-    train: () => trainGrpo(session, { score: halfOfTheTokens }),
-    sft: () => trainSft(session),
-    expert: () => trainExpert(session, { score: halfOfTheTokens }),
+  const { folder } = session;
+  const evaluation = folder.evaluation.bind(folder);
+  folder.evaluation = (row, completions = []) => {
+    if (row.step !== options.dieInEvaluation) return evaluation(row, completions);
+    const file = join(options.output, 'eval-completions.jsonl');
+    appendFileSync(file, `${JSON.stringify({ ...completions[0] })}\n`);
+    throw new Error('the lights went out');
   };
-  return { end: await train[options.command ?? 'train'](), rows };
+  const train = {
+    train: () => trainGrpo(session, { score: halfOfTheTokens, ...options.stages }),
+    sft: () => trainSft(session),
+    expert: () => trainExpert(session, { score: halfOfTheTokens, ...options.stages }),
+  };
+  try {
+    return { end: await train[options.command ?? 'train'](), rows };
+  } catch (error) {
+    // A process that dies saves nothing.
+    const saved = join(options.output, 'checkpoints', `step-${options.crashAfter}-error`);
+    if (options.crashAfter !== undefined) rmSync(saved, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 const ADAPTER = 'adapter_model.safetensors';

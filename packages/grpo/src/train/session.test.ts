@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../config/errors.js';
 import { FileError } from '../formats/file-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { checkpointsIn } from './checkpoint.js';
 import { remainsOf, resolvedRun, run } from './run.test.helper.js';
 import { openSession, runSteps } from './session.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
@@ -99,15 +100,25 @@ describe('a session', () => {
 
 describe('the steps of a session', () => {
   /** A run whose steps do nothing: its evaluations and checkpoints. */
-  async function course(settings: string[], { steps = 5, stopAfter = 0 } = {}) {
+  async function course(settings: string[], { steps = 5, stopAfter = 0, stopInEvaluation = -1 } = {}) {
     const output = join(tempFolder(), 'run');
     const interrupt = new AbortController();
     const evaluations: number[] = [];
     const rows: number[] = [];
+    const savedAtEvaluation: Record<number, number[]> = {};
     const resolved = resolvedRun({ output, settings: [`model=${await tinyModelFolder()}`, ...settings] });
     await using session = await openSession(resolved, {
       signal: interrupt.signal,
-      watcher: { evaluated: (_, step) => evaluations.push(step), step: ({ step }) => rows.push(step) },
+      watcher: {
+        evaluated: (_, step) => {
+          evaluations.push(step);
+          savedAtEvaluation[step] = checkpointsIn(join(output, 'checkpoints'))
+            .map((checkpoint) => checkpoint.step)
+            .sort();
+          if (step === stopInEvaluation) interrupt.abort();
+        },
+        step: ({ step }) => rows.push(step),
+      },
     });
     const saved: number[] = [];
     const end = await runSteps(session, steps, async (index) => {
@@ -121,11 +132,11 @@ describe('the steps of a session', () => {
     for (let step = 1; step <= steps; step++) {
       if (!saved.includes(step) && existsSync(join(output, 'checkpoints', `step-${step}`))) saved.push(step);
     }
-    return { end, evaluations, rows, saved };
+    return { end, evaluations, rows, saved, savedAtEvaluation };
   }
 
   it('are evaluated before and after, and saved at the end', async () => {
-    const { end, ...rest } = await course([]);
+    const { end, savedAtEvaluation: _, ...rest } = await course([]);
     expect(rest).toEqual({ evaluations: [0, 5], rows: [1, 2, 3, 4, 5], saved: [5] });
     expect(end.interrupted).toBe(false);
   });
@@ -141,14 +152,31 @@ describe('the steps of a session', () => {
   });
 
   it('end after the one in which the run is interrupted, which is saved', async () => {
-    const { end, ...rest } = await course(['eval.every=2'], { stopAfter: 3 });
+    const { end, savedAtEvaluation: _, ...rest } = await course(['eval.every=2'], { stopAfter: 3 });
     expect(rest).toEqual({ evaluations: [0, 2], rows: [1, 2, 3], saved: [3] });
     expect(end).toMatchObject({ interrupted: true, before: { problems: 2 }, after: undefined });
   });
 
-  it('count as done when the interruption comes during the last', async () => {
+  it('are saved and not evaluated when the interruption comes during the last', async () => {
     const { end, evaluations, saved } = await course([], { stopAfter: 5 });
-    expect([end.interrupted, evaluations, saved]).toEqual([false, [0, 5], [5]]);
+    expect([end.interrupted, evaluations, saved]).toEqual([true, [0], [5]]);
+  });
+
+  it('count as done when the interruption comes during the last evaluation', async () => {
+    const { end, evaluations } = await course([], { stopInEvaluation: 5 });
+    expect([end.interrupted, evaluations]).toEqual([false, [0, 5]]);
     expect(end.after).toBeDefined();
+  });
+
+  it('are saved before they are evaluated', async () => {
+    const { savedAtEvaluation } = await course(['eval.every=2', 'checkpoint.every=4']);
+    expect(savedAtEvaluation).toEqual({ 0: [], 2: [], 4: [4], 5: [4, 5] });
+  });
+
+  it('are saved whenever so many minutes have passed', async () => {
+    const always = await course(['checkpoint.minutes=1e-9', 'checkpoint.keep=9'], { steps: 3 });
+    expect(always.saved).toEqual([1, 2, 3]);
+    expect((await course(['checkpoint.minutes=1'], { steps: 3 })).saved).toEqual([3]);
+    expect((await course(['checkpoint.minutes=0'], { steps: 3 })).saved).toEqual([3]);
   });
 });

@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import { AdamW, memory, setThreads, type Tensor } from '@grpo/torch';
 import { z } from 'zod';
-import { changedCircumstances, configRecord, type ResolvedConfig, UserError } from '../config/index.js';
+import {
+  changedCircumstances,
+  configRecord,
+  type ResolvedConfig,
+  readRecord,
+  requireSameRun,
+  UserError,
+} from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
@@ -11,13 +18,8 @@ import { takeJudgeReports } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
-import {
-  type CheckpointFolder,
-  latestCheckpoint,
-  readTrainerState,
-  restoreOptimizer,
-  saveCheckpoint,
-} from './checkpoint.js';
+import { type CheckpointFolder, latestCheckpoint, readTrainerState, restoreOptimizer } from './checkpoint.js';
+import { requireSpace } from './checkpoint-space.js';
 import { circumstances } from './circumstances.js';
 import { Control, controlSchema } from './control.js';
 import { resolveDevice } from './device.js';
@@ -28,8 +30,8 @@ import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js'
 import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
 import type { ReplayStore } from './replay.js';
-import { storeLines } from './replay-file.js';
 import { RunFolder } from './run-folder.js';
+import { Saver } from './saver.js';
 import { type TimingsRow, timingsOf } from './timings.js';
 
 /** What a run tells whoever watches it. */
@@ -83,6 +85,8 @@ export interface SessionOptions {
   task?: Task | undefined;
   /** Go on with the run in the output folder. */
   resume?: boolean | undefined;
+  /** With `resume`: start over where the run has no checkpoint, and throw away its rows. */
+  restart?: boolean | undefined;
   watcher?: Watcher;
   signal?: AbortSignal | undefined;
 }
@@ -116,12 +120,16 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
+    if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     const folder = options.resume
-      ? await RunFolder.resume(config.output, checkpoint?.step ?? -1, record)
+      ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
     cleanups.push(() => folder.close());
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
     if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
+    if (options.resume && !checkpoint) {
+      options.watcher?.note?.(`${config.output} has no checkpoint: the run starts over.`);
+    }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? own(openTrained(config, checkpoint?.dir));
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
@@ -171,19 +179,6 @@ export function samplingOf(
   return { ...options, stop };
 }
 
-/** Saves the run as it stands after its last step. */
-export function checkpointSession(session: Session): void {
-  const { folder, model, optimizer, reference, replay, task, progress, config, watcher } = session;
-  const replayed = replay && storeLines(replay.groups, task.train);
-  folder.flush();
-  const checkpoint = saveCheckpoint(
-    folder.checkpoints,
-    { step: progress.step, model, optimizer, reference, replay: replayed, state: progress },
-    config.checkpoint.keep,
-  );
-  watcher.saved?.(checkpoint);
-}
-
 /** Evaluates the run's model on the held-out problems and writes it down. */
 export async function evaluateSession({
   model,
@@ -226,7 +221,9 @@ export interface StepReport {
 }
 
 /**
- * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing.
+ * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing. Where a checkpoint and an
+ * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
+ * when the run is resumed. After an error the last whole state is saved.
  *
  * @param step - does one step, counted from 0
  */
@@ -236,40 +233,51 @@ export async function runSteps(
   step: (index: number) => Promise<StepReport>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = session;
+  const saver = new Saver(session);
   let before: EvalResult | undefined;
   let after: EvalResult | undefined;
-  let saved = progress.step;
   let stopped: Finding | undefined;
-  if (progress.step === 0 && config.eval.before && !signal?.aborted) before = await evaluateSession(session);
-  while (progress.step < steps && !signal?.aborted && !stopped) {
-    const start = performance.now();
-    const { metrics, seconds, stop } = await step(progress.step);
-    stopped = stop;
-    const took = (performance.now() - start) / 1000;
-    const judges = takeJudgeReports(session.task.rewards);
-    for (const text of judges.alarms) watcher.note?.(text);
-    const timings = timingsOf(metrics, took, seconds, judges.numbers);
-    progress.step++;
-    // All scopes of the step are closed: a count that grows is a leak.
-    const { tensors, bytes } = memory();
-    const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };
-    for (const text of memoryNews(session.model.decoder)) watcher.note?.(text);
-    folder.metrics(row);
-    folder.timings(timings);
-    watcher.step?.(row, timings);
-    const last = progress.step === steps;
-    if (due(progress.step, config.eval.every) || last) {
-      const result = await evaluateSession(session);
-      if (last) after = result;
+  const isLast = () => progress.step >= steps;
+  const isInterrupted = () => signal?.aborted === true || stopped !== undefined;
+  const awaitsEvaluation = () => {
+    const { step } = progress;
+    const isDue = step === 0 ? config.eval.before : due(step, config.eval.every) || isLast();
+    return isDue && !folder.isEvaluated(step);
+  };
+  try {
+    if (!isLast()) requireSpace(session);
+    for (;;) {
+      if (!stopped && (isLast() || saver.isDue())) saver.save();
+      if (awaitsEvaluation() && !isInterrupted()) {
+        const result = await evaluateSession(session);
+        if (progress.step === 0) before = result;
+        else if (isLast()) after = result;
+      }
+      if (isLast() || isInterrupted()) break;
+      const start = performance.now();
+      const { metrics, seconds, stop } = await step(progress.step);
+      stopped = stop;
+      const took = (performance.now() - start) / 1000;
+      const judges = takeJudgeReports(session.task.rewards);
+      for (const text of judges.alarms) watcher.note?.(text);
+      const timings = timingsOf(metrics, took, seconds, judges.numbers);
+      // All scopes of the step are closed: a count that grows is a leak.
+      const { tensors, bytes } = memory();
+      const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };
+      for (const text of memoryNews(session.model.decoder)) watcher.note?.(text);
+      folder.metrics(row);
+      folder.timings(timings);
+      progress.step++;
+      saver.stepIsDone();
+      watcher.step?.(row, timings);
     }
-    if (due(progress.step, config.checkpoint.every) || last) {
-      checkpointSession(session);
-      saved = progress.step;
-    }
+    if (stopped) saver.saveAfterError();
+    else saver.save();
+    return { interrupted: !stopped && (!isLast() || awaitsEvaluation()), stopped, before, after };
+  } catch (error) {
+    saver.saveAfterError();
+    throw error;
   }
-  const interrupted = progress.step < steps && !stopped;
-  if (progress.step > saved) checkpointSession(session);
-  return { interrupted, stopped, before, after };
 }
 
 const due = (step: number, every: number) => every > 0 && step % every === 0;

@@ -45,6 +45,11 @@ export const doctorSection = z.strictObject({
 export const checkpointSection = z.strictObject({
   every: count
     .default(0)
-    .describe('Steps between checkpoints: less loses less when stopped, 0 = only at the end'),
-  keep: positiveCount.default(2).describe('Newest checkpoints kept on disk; older ones are deleted'),
+    .describe('Steps between checkpoints, beside those of checkpoint.minutes: 0 = only these'),
+  minutes: nonNegative
+    .default(10)
+    .describe('Minutes between checkpoints, each after a whole step: what a crash loses; 0 = never by time'),
+  keep: positiveCount
+    .default(2)
+    .describe('Newest checkpoints kept on disk, beside one that an error left; older ones are deleted'),
 });

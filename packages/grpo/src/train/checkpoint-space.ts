@@ -1,0 +1,31 @@
+import { UserError } from '../config/errors.js';
+import { byteCount } from '../formats/byte-count.js';
+import { freeBytes } from '../formats/free-bytes.js';
+import { checkpointBytes, checkpointsIn } from './checkpoint.js';
+import type { Session } from './session.js';
+
+/** Checkpoints of fewer bytes in all are not worth a line. */
+const WORTH_TELLING = 1e9;
+
+/**
+ * Tells what the checkpoints of a run will take on the disk.
+ *
+ * @throws UserError when they do not fit
+ */
+export function requireSpace({ folder, config, model, optimizer, reference, watcher }: Session): void {
+  const { keep } = config.checkpoint;
+  const each = checkpointBytes(model, optimizer, reference);
+  // The newest is written before the oldest is deleted.
+  const most = keep + 1;
+  const needed = Math.max(1, most - checkpointsIn(folder.checkpoints).length) * each;
+  const free = freeBytes(folder.path);
+  const sizes = `${byteCount(each)} each, ${most} of them while one is written (checkpoint.keep=${keep})`;
+  if (free !== undefined && free < needed) {
+    throw new UserError(
+      `the checkpoints need ${byteCount(needed)} in ${folder.checkpoints}, and ${byteCount(free)} are free: ${sizes}`,
+      { hint: 'Free some space, choose an output on another disk, or lower checkpoint.keep.' },
+    );
+  }
+  const rest = free === undefined ? '' : `; ${byteCount(free)} are free`;
+  if (needed >= WORTH_TELLING) watcher.note?.(`Checkpoints take ${sizes}${rest}.`);
+}

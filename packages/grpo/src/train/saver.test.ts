@@ -1,0 +1,114 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { noGrad } from '@grpo/torch';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { halfOfTheTokens, type RunOptions, remainsOf, run } from './run.test.helper.js';
+import { type Stages, stages } from './stages.js';
+import { tinyModelFolder } from './tiny-model.test.helper.js';
+
+/** The stage of a name, which throws when it is called for the `at`-th time, counted from 1. */
+function failing<Name extends 'score' | 'update'>(name: Name, at: number): Partial<Stages> {
+  const own = { score: halfOfTheTokens, update: stages.update };
+  let calls = 0;
+  const stage = (...args: never[]) => {
+    if (++calls === at) throw new Error('a bug of mine');
+    return (own[name] as (...args: never[]) => unknown)(...args);
+  };
+  return { [name]: stage } as Partial<Stages>;
+}
+
+/** A way to run with the tiny model, and what such runs leave and tell. */
+async function place() {
+  const root = tempFolder();
+  const model = await tinyModelFolder();
+  const notes: string[] = [];
+  const at = (name: string, settings: readonly string[] = []): RunOptions => ({
+    output: join(root, name),
+    settings: [`model=${model}`, 'train.canaries=0', ...settings],
+    note: (text) => notes.push(text),
+  });
+  const saved = (name: string) => readdirSync(join(root, name, 'checkpoints')).sort();
+  return { root, at, saved, notes };
+}
+
+describe('an error in a step', () => {
+  it.each<[string, string[]]>([
+    ['', []],
+    // These take problems and groups before they fail.
+    [' with groups that give way', ['groups.refills=1', 'groups.replay=2', 'objective.oldLogprobs=sampler']],
+  ])('saves the whole step before it%s, and the run goes on as if nothing was', async (_, settings) => {
+    const { root, at, saved, notes } = await place();
+    await run(at('whole', settings));
+    const failed = { ...at('failed', settings), stages: failing('score', settings.length > 0 ? 6 : 4) };
+    await expect(run(failed)).rejects.toThrow('a bug of mine');
+    const [name] = saved('failed');
+    expect(name).toMatch(/^step-[2-4]-error$/);
+    const step = Number(/\d+/.exec(name!));
+    const dir = join(root, 'failed/checkpoints', name!);
+    expect(notes.at(-1)).toBe(`Saved the state after step ${step}: ${dir}`);
+    const { rows } = await run({ ...at('failed', settings), resume: true });
+    expect(rows[0]?.step).toBe(step + 1);
+    expect(saved('failed')).toEqual(['step-8']);
+    expect(remainsOf(join(root, 'failed'))).toEqual(remainsOf(join(root, 'whole')));
+  });
+
+  it('of expert iteration does so too', async () => {
+    const { at, saved } = await place();
+    const { settings, ...options } = at('run');
+    const own = [settings[0]!, 'expert.threshold=0'];
+    const failed = run({ ...options, settings: own, command: 'expert', stages: failing('score', 3) });
+    await expect(failed).rejects.toThrow('a bug of mine');
+    expect(saved('run')).toEqual(['step-2-error']);
+  });
+
+  it('takes the place of no checkpoint without one', async () => {
+    const { at, saved } = await place();
+    const options = at('run', ['checkpoint.every=2', 'checkpoint.keep=1']);
+    await expect(run({ ...options, stages: failing('score', 4) })).rejects.toThrow('a bug of mine');
+    expect(saved('run')).toEqual(['step-2', 'step-3-error']);
+  });
+
+  it('after the first of its updates saves nothing, and says so', async () => {
+    const { at, saved, notes } = await place();
+    // Two updates a step: the eighth is the second of step 4.
+    const updates = ['objective.iterations=2', 'objective.oldLogprobs=recompute'];
+    const options = at('run', [...updates, 'checkpoint.every=2']);
+    await expect(run({ ...options, stages: failing('update', 8) })).rejects.toThrow('a bug of mine');
+    expect(saved('run')).toEqual(['step-2']);
+    expect(notes.at(-1)).toBe(
+      'The state after step 3 was not saved: the next step had changed the weights already.',
+    );
+  });
+
+  it('saves no weights that are not finite', async () => {
+    const { at, saved, notes } = await place();
+    let updates = 0;
+    const update: Stages['update'] = (optimizer, ...rest) => {
+      const result = stages.update(optimizer, ...rest);
+      if (++updates === 3)
+        for (const { parameter } of optimizer.weights()) noGrad(() => parameter.fill_(NaN));
+      return result;
+    };
+    const options = at('run', ['checkpoint.every=2', 'doctor.onFinding=off']);
+    await expect(run({ ...options, stages: { update } })).rejects.toThrow();
+    expect(saved('run')).toEqual(['step-2']);
+    expect(notes.at(-1)).toBe('The state after step 3 was not saved: weights or optimizer are not finite.');
+  });
+
+  it('is what is reported, also where saving fails', async () => {
+    const { root, at, notes } = await place();
+    const onStep = (step: number) => {
+      if (step === 3) writeFileSync(join(root, 'run/checkpoints'), '');
+    };
+    const failed = run({ ...at('run'), onStep, stages: failing('score', 4) });
+    await expect(failed).rejects.toThrow('a bug of mine');
+    expect(notes.at(-1)).toMatch(/^The state after step 3 could not be saved: cannot write .*checkpoints/);
+  });
+
+  it('before the first whole step leaves nothing to save', async () => {
+    const { root, at } = await place();
+    await expect(run({ ...at('run'), stages: failing('score', 1) })).rejects.toThrow('a bug of mine');
+    expect(readdirSync(join(root, 'run'))).not.toContain('checkpoints');
+  });
+});

@@ -1,0 +1,101 @@
+import { noGrad, type Tensor, tidy, unsafe } from '@grpo/torch';
+import { type CheckpointFolder, saveCheckpoint } from './checkpoint.js';
+import type { StoredGroup } from './replay.js';
+import { storeLines } from './replay-file.js';
+import type { Progress, Session } from './session.js';
+
+/** What a checkpoint holds beside weights and optimizer, and the version of these, after a whole step. */
+interface WholeState {
+  progress: Progress;
+  replayed: readonly StoredGroup[] | undefined;
+  version: number;
+}
+
+/** Saves a run after a whole step, never in the middle of one, and says when that is due. */
+export class Saver {
+  #whole: WholeState;
+  #savedStep: number;
+  #savedAt = performance.now();
+
+  constructor(private readonly session: Session) {
+    this.#whole = wholeState(session);
+    this.#savedStep = session.progress.step;
+  }
+
+  /** Takes note of a whole step; its rows are written. */
+  stepIsDone(): void {
+    this.#whole = wholeState(this.session);
+  }
+
+  /** Whether `checkpoint.every` or `checkpoint.minutes` asks for a checkpoint. */
+  isDue(): boolean {
+    const { every, minutes } = this.session.config.checkpoint;
+    const { step } = this.#whole.progress;
+    const passed = (performance.now() - this.#savedAt) / 60_000;
+    return (
+      step > this.#savedStep && ((every > 0 && step % every === 0) || (minutes > 0 && passed >= minutes))
+    );
+  }
+
+  /** Saves the last whole step, if it is not saved yet. */
+  save(): void {
+    if (this.#whole.progress.step > this.#savedStep) this.#write(false);
+  }
+
+  /** Saves the last whole step as one after an error, and tells how that went; the error is the caller's to report. */
+  saveAfterError(): void {
+    const { step } = this.#whole.progress;
+    const { watcher } = this.session;
+    if (step === this.#savedStep) return;
+    try {
+      const problem = this.#problem();
+      if (problem === undefined)
+        watcher.note?.(`Saved the state after step ${step}: ${this.#write(true).dir}`);
+      else watcher.note?.(`The state after step ${step} was not saved: ${problem}.`);
+    } catch (error) {
+      watcher.note?.(`The state after step ${step} could not be saved: ${(error as Error).message}`);
+    }
+  }
+
+  /** Why the weights are not those of a whole step that one could go on from. */
+  #problem(): string | undefined {
+    const { optimizer, model } = this.session;
+    if (weightsVersion(this.session) !== this.#whole.version)
+      return 'the next step had changed the weights already';
+    const tensors = [...model.decoder.trainable.values(), ...optimizer.state().values()];
+    return tensors.every(hasFiniteValues) ? undefined : 'weights or optimizer are not finite';
+  }
+
+  #write(afterError: boolean): CheckpointFolder {
+    const { folder, model, optimizer, reference, task, config, watcher } = this.session;
+    const { progress, replayed } = this.#whole;
+    const replay = replayed && storeLines(replayed, task.train);
+    const { step } = progress;
+    folder.flush();
+    const content = { step, model, optimizer, reference, replay, state: progress, afterError };
+    const checkpoint = saveCheckpoint(folder.checkpoints, content, config.checkpoint.keep);
+    this.#savedStep = step;
+    this.#savedAt = performance.now();
+    watcher.saved?.(checkpoint);
+    return checkpoint;
+  }
+}
+
+const wholeState = (session: Session): WholeState => ({
+  progress: structuredClone(session.progress),
+  replayed: session.replay && [...session.replay.groups],
+  version: weightsVersion(session),
+});
+
+/**
+ * A number that grows with every update: libtorch counts how often a tensor was written. The fused optimizer's writes of
+ * the weights are not counted, those of its own step count are.
+ */
+function weightsVersion({ model, optimizer }: Session): number {
+  const tensors = [...model.decoder.trainable.values(), ...optimizer.state().values()];
+  const versions = tensors.map((tensor) => unsafe.call('aten::_version', tensor) as number);
+  return versions.reduce((sum, version) => sum + version, 0);
+}
+
+const hasFiniteValues = (tensor: Tensor): boolean =>
+  noGrad(() => tidy(() => tensor.isfinite().all().item() !== 0));
