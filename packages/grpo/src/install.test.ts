@@ -83,7 +83,7 @@ describe('the tarballs', () => {
       );
       expect(size, name).toBeLessThan(3_000_000);
     }
-    expect(project.tarballs['@grpo/torch']!.files).toContain('native/dispatch.cc');
+    expect(project.tarballs['@grpo/torch']!.files).toContain('native/binding/dispatch.cc');
   });
 
   it('let nobody in but by the front door', () => {

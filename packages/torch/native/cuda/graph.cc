@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "../napi.h"
+#include "../binding/napi.h"
 
 namespace grpo {
 namespace {

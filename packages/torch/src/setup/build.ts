@@ -74,7 +74,7 @@ export async function buildAddon(
 async function compile({ native, libtorch, compiler }: BuildInput, work: string): Promise<string> {
   const queue = sources(native, libtorch, ['.cc']);
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
-  const objectOf = (name: string) => join(work, `${name.replace(sep, '-')}.o`);
+  const objectOf = (name: string) => join(work, `${name.replaceAll(sep, '-')}.o`);
   const objects = queue.map(objectOf);
   const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch, compiler)];
   const worker = async () => {
@@ -135,11 +135,7 @@ function share(addon: string, shared: string, say: Say): void {
 
 // What lies in `cuda` needs CUDA's headers.
 function sources(native: string, { cudaInclude }: Layout, endings: string[]): string[] {
-  const folders = cudaInclude ? ['', 'cuda'] : [''];
-  return folders.flatMap((folder) =>
-    readdirSync(join(native, folder))
-      .filter((name) => endings.includes(extname(name)))
-      .map((name) => join(folder, name))
-      .sort(),
-  );
+  return (readdirSync(native, { recursive: true }) as string[])
+    .filter((name) => endings.includes(extname(name)) && (cudaInclude || dirname(name) !== 'cuda'))
+    .sort();
 }

@@ -3,7 +3,7 @@
 
 #include "decode.h"
 #include "linear.h"
-#include "napi.h"
+#include "../binding/napi.h"
 
 namespace grpo {
 
