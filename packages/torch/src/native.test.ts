@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { CpuLevels } from './native.js';
 
 /** What a program prints that has the package as `torch`, in a process of its own. */
 function run(program: string, env: Record<string, string> = {}): string {
@@ -43,4 +44,29 @@ it('refuses an impossible number of threads', () => {
     GRPO_THREADS: 'two',
   });
   expect(out).toBe("GRPO_THREADS must be a whole number of at least 1, found 'two'\n");
+});
+
+describe('GRPO_CPU_LEVEL', () => {
+  const levels = (level: string) =>
+    run(
+      'try { console.log(JSON.stringify(torch.cpuLevels())); } catch (error) { console.log(error.message); }',
+      {
+        GRPO_CPU_LEVEL: level,
+      },
+    );
+
+  it('caps the instruction sets of kernels of our own', () => {
+    const { names, highest, chosen } = JSON.parse(levels('')) as CpuLevels;
+    expect(chosen).toBe(highest);
+    for (const [i, name] of names.entries()) {
+      const lower = Math.min(i, names.indexOf(highest));
+      expect(JSON.parse(levels(name))).toEqual({ names, highest, chosen: names[lower] });
+    }
+  });
+
+  it('refuses a level that there is not', () => {
+    expect(levels('AVX2')).toBe(
+      "GRPO_CPU_LEVEL must be one of base, avx2, avx512, avx512_bf16, found 'AVX2'\n",
+    );
+  });
 });

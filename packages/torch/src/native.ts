@@ -42,6 +42,16 @@ export interface ResolvedOperator {
   inPlace: boolean;
 }
 
+/** Levels of instruction sets that kernels of our own are compiled for. */
+export interface CpuLevels {
+  /** All of them, lowest first, whatever the processor has. */
+  names: string[];
+  /** The highest that this processor has. */
+  highest: string;
+  /** The one that the kernels use. */
+  chosen: string;
+}
+
 interface NativeAddon {
   fromBytes(data: ArrayBufferView, shape: readonly number[], dtype: number): TensorHandle;
   toBytes(tensor: TensorHandle): ArrayBuffer;
@@ -86,6 +96,8 @@ interface NativeAddon {
   replayGraph?(graph: GraphHandle): void;
   disposeGraph?(graph: GraphHandle): void;
   mpsAvailable(): boolean;
+  cpuLevels(): CpuLevels;
+  capCpuLevel(name: string): void;
   version(): string;
   buildConfiguration(): string;
 }
@@ -111,9 +123,19 @@ function load(): NativeAddon {
   }
   const other = whyOtherLibtorch(addon.version(), addon.buildConfiguration());
   if (other) throw new SetupError(`the libtorch addon cannot be used: ${other}`);
+  capCpuLevel(addon);
   // Debian's libtorch starts with one thread whatever the machine has.
   addon.setThreads(threadCount());
   return addon;
+}
+
+function capCpuLevel(addon: NativeAddon): void {
+  const wanted = process.env.GRPO_CPU_LEVEL;
+  if (!wanted) return;
+  const { names } = addon.cpuLevels();
+  if (!names.includes(wanted))
+    throw new SetupError(`GRPO_CPU_LEVEL must be one of ${names.join(', ')}, found '${wanted}'`);
+  addon.capCpuLevel(wanted);
 }
 
 /** `GRPO_THREADS`, or as many as there are processors. */

@@ -1,5 +1,5 @@
 import { describe } from './describe.js';
-import { native } from './native.js';
+import { type CpuLevels, native } from './native.js';
 
 /** Threads that one operator may use. */
 export function getThreads(): number {
@@ -45,6 +45,11 @@ export function mpsAvailable(): boolean {
 /** Waits until the CUDA device has done all work; nothing without one. */
 export function synchronize(): void {
   if (native.cudaDeviceCount() > 0) native.cudaSynchronize();
+}
+
+/** Levels of instruction sets of our own kernels: all, this processor's highest, and the one in use. */
+export function cpuLevels(): CpuLevels {
+  return native.cpuLevels();
 }
 
 /** libtorch's version, such as `2.13.0`. */

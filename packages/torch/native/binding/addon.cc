@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "../kernels/operators.h"
 #include "napi.h"
 
 namespace grpo {
@@ -43,7 +44,6 @@ NAPI_MODULE_INIT() {
     grpo::registerOperators();
   } catch (const std::exception& e) {
     napi_throw_error(env, nullptr, e.what());
-  } catch (const grpo::PendingException&) {
-  }
+  } catch (const grpo::PendingException&) {}
   return exports;
 }

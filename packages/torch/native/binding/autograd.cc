@@ -84,7 +84,9 @@ napi_value sumGradients(napi_env env, const Arguments& args) {
   return undefined(env);
 }
 
-napi_value requiresGrad(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).requires_grad()); }
+napi_value requiresGrad(napi_env env, const Arguments& args) {
+  return toJs(env, tensorOf(env, args[0]).requires_grad());
+}
 
 napi_value setRequiresGrad(napi_env env, const Arguments& args) {
   tensorOf(env, args[0]).requires_grad_(boolOf(env, args[1]));

@@ -9,9 +9,11 @@ namespace grpo {
 namespace {
 
 [[noreturn]] void mismatch(napi_env env, napi_value value, const c10::Argument& argument, const std::string& expected) {
-  static const char* names[] = {"undefined", "null", "a boolean", "a number", "a string", "a symbol", "an object", "a function", "", "a bigint"};
+  static const char* names[] = {"undefined", "null",      "a boolean",  "a number", "a string",
+                                "a symbol",  "an object", "a function", "",         "a bigint"};
   std::string found = names[typeOf(env, value)];
-  if (found.empty()) found = tensorIn(env, value) ? "a tensor" : isDisposed(env, value) ? "a disposed tensor" : "a generator";
+  if (found.empty())
+    found = tensorIn(env, value) ? "a tensor" : isDisposed(env, value) ? "a disposed tensor" : "a generator";
   throw std::invalid_argument("argument '" + argument.name() + "' must be " + expected + ", found " + found);
 }
 
@@ -39,11 +41,15 @@ c10::Scalar scalarOf(napi_env env, napi_value value, const c10::Argument& argume
 }
 
 int64_t integerOf(napi_env env, napi_value value, const c10::Argument& argument) {
-  if (typeOf(env, value) != napi_number && typeOf(env, value) != napi_bigint) mismatch(env, value, argument, "an integer");
+  if (typeOf(env, value) != napi_number && typeOf(env, value) != napi_bigint)
+    mismatch(env, value, argument, "an integer");
   c10::Scalar s = scalarOf(env, value, argument);
   // A bigint may be larger; no size or index is, and libtorch adds to them without a look.
-  if (s.isIntegral(false) && std::abs(double(s.toLong())) > kMaxSafeInteger) mismatch(env, value, argument, "an integer within ±(2^53 − 1)");
-  if (!s.isIntegral(false)) throw std::invalid_argument("argument '" + argument.name() + "' must be an integer, found " + std::to_string(s.toDouble()));
+  if (s.isIntegral(false) && std::abs(double(s.toLong())) > kMaxSafeInteger)
+    mismatch(env, value, argument, "an integer within ±(2^53 − 1)");
+  if (!s.isIntegral(false))
+    throw std::invalid_argument("argument '" + argument.name() + "' must be an integer, found " +
+                                std::to_string(s.toDouble()));
   return s.toLong();
 }
 
@@ -57,7 +63,8 @@ at::Tensor tensorArgument(napi_env env, napi_value value, const c10::Argument& a
   if (at::Tensor* t = tensorIn(env, value)) return *t;
   // Elsewhere libtorch does not reckon with wrapped numbers: amax writes beyond the end of its result for one.
   const bool operand = argument.name() == "other";
-  if (!operand || typeOf(env, value) != napi_number) mismatch(env, value, argument, operand ? "a tensor or a number" : "a tensor");
+  if (!operand || typeOf(env, value) != napi_number)
+    mismatch(env, value, argument, operand ? "a tensor or a number" : "a tensor");
   // A wrapped number takes part in type promotion as a Python scalar does: it never widens the tensor beside it.
   at::Tensor t = c10::scalar_to_tensor(scalarOf(env, value, argument));
   t.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -111,13 +118,15 @@ c10::IValue toList(napi_env env, napi_value value, const c10::TypePtr& element, 
     case c10::TypeKind::OptionalType: {
       const auto kind = element->castRaw<c10::OptionalType>()->getElementType()->kind();
       if (kind == c10::TypeKind::TensorType)
-        return listOf<c10::optional<at::Tensor>>(env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
-          return isNullish(e, v) ? c10::optional<at::Tensor>() : c10::optional<at::Tensor>(tensorArgument(e, v, a));
-        });
+        return listOf<c10::optional<at::Tensor>>(
+            env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
+              return isNullish(e, v) ? c10::optional<at::Tensor>() : c10::optional<at::Tensor>(tensorArgument(e, v, a));
+            });
       if (kind == c10::TypeKind::NumberType)
-        return listOf<c10::optional<c10::Scalar>>(env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
-          return isNullish(e, v) ? c10::optional<c10::Scalar>() : c10::optional<c10::Scalar>(scalarOf(e, v, a));
-        });
+        return listOf<c10::optional<c10::Scalar>>(
+            env, value, argument, [](napi_env e, napi_value v, const c10::Argument& a) {
+              return isNullish(e, v) ? c10::optional<c10::Scalar>() : c10::optional<c10::Scalar>(scalarOf(e, v, a));
+            });
       break;
     }
     default:

@@ -21,7 +21,9 @@ std::deque<Operator>& operators() {
   return all;
 }
 
-bool writes(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
+bool writes(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
 
 // resolve(name, overload) → { id, schema, arguments: [{ name, type, keywordOnly, optional }], returns: [type] } or null
 napi_value resolve(napi_env env, const Arguments& args) {
@@ -60,7 +62,8 @@ napi_value resolve(napi_env env, const Arguments& args) {
 napi_value call(napi_env env, const Arguments& args) {
   const auto& [handle, inPlace] = operators().at(size_t(intOf(env, args[0])));
   const auto& formal = handle.schema().arguments();
-  if (args.count - 1 > formal.size()) throw std::invalid_argument("at most " + std::to_string(formal.size()) + " arguments are taken");
+  if (args.count - 1 > formal.size())
+    throw std::invalid_argument("at most " + std::to_string(formal.size()) + " arguments are taken");
   torch::jit::Stack stack;
   stack.reserve(formal.size());
   for (size_t i = 0; i < formal.size(); ++i) {

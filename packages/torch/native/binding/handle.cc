@@ -10,8 +10,8 @@ constexpr uint64_t kTensor = 0x6772706f54656e73, kGenerator = 0x6772706f47656e65
 struct TensorBox {
   uint64_t kind = kTensor;
   at::Tensor tensor;
-  int64_t bytes = 0;      // its storage if this handle was the first owner; views share one and count nothing
-  bool charged = false;   // the collector was told of them
+  int64_t bytes = 0;     // its storage if this handle was the first owner; views share one and count nothing
+  bool charged = false;  // the collector was told of them
 };
 
 struct GeneratorBox {

@@ -152,6 +152,5 @@ void registerAutograd(napi_env env, napi_value exports);
 void registerRuntime(napi_env env, napi_value exports);
 // Only in an addon that was built with CUDA's headers.
 void registerCudaGraph(napi_env env, napi_value exports);
-void registerOperators();
 
 }  // namespace grpo

@@ -16,6 +16,7 @@
 #include <malloc.h>
 #endif
 
+#include "../kernels/level.h"
 #include "allocator.h"
 #include "handle.h"
 
@@ -28,7 +29,8 @@ constexpr int64_t kMostThreads = 1024;
 napi_value setThreads(napi_env env, const Arguments& args) {
   const int64_t count = intOf(env, args[0]);
   if (count < 1 || count > kMostThreads)
-    throw std::invalid_argument("threads must be a whole number from 1 to " + std::to_string(kMostThreads) + ", found " + std::to_string(count));
+    throw std::invalid_argument("threads must be a whole number from 1 to " + std::to_string(kMostThreads) +
+                                ", found " + std::to_string(count));
   at::set_num_threads(int(count));
   return undefined(env);
 }
@@ -80,12 +82,31 @@ napi_value cudaSynchronize(napi_env env, const Arguments&) {
 
 napi_value mpsAvailable(napi_env env, const Arguments&) { return toJs(env, at::hasMPS()); }
 
-// Gives the cached blocks of the device's allocator back to the device. Where libtorch has no call for it, its allocator
-// does so by itself before it says that memory is short.
+// Gives the cached blocks of the device's allocator back to the device. Where libtorch has no call for it, its
+// allocator does so by itself before it says that memory is short.
 napi_value emptyCache(napi_env env, const Arguments&) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
   if (at::getAccelerator(/*checked=*/false) && at::accelerator::deviceCount() > 0) at::accelerator::emptyCache();
 #endif
+  return undefined(env);
+}
+
+// cpuLevels() → { names, highest, chosen }: levels of kernels of our own, lowest first; this processor's; the one in
+// force
+napi_value cpuLevels(napi_env env, const Arguments&) {
+  const auto& all = levelNames();
+  napi_value names = arrayOf(env, all.size());
+  for (size_t i = 0; i < all.size(); ++i) check(env, napi_set_element(env, names, i, toJs(env, all[i])));
+  napi_value result;
+  check(env, napi_create_object(env, &result));
+  set(env, result, "names", names);
+  set(env, result, "highest", toJs(env, nameOf(highestLevel())));
+  set(env, result, "chosen", toJs(env, nameOf(level())));
+  return result;
+}
+
+napi_value capCpuLevel(napi_env env, const Arguments& args) {
+  capLevel(stringOf(env, args[0]));
   return undefined(env);
 }
 
@@ -117,6 +138,8 @@ void registerRuntime(napi_env env, napi_value exports) {
   define<cudaSynchronize>(env, exports, "cudaSynchronize");
   define<mpsAvailable>(env, exports, "mpsAvailable");
   define<emptyCache>(env, exports, "emptyCache");
+  define<cpuLevels>(env, exports, "cpuLevels");
+  define<capCpuLevel>(env, exports, "capCpuLevel");
   define<version>(env, exports, "version");
   define<buildConfiguration>(env, exports, "buildConfiguration");
 }

@@ -23,7 +23,8 @@ Bytes bytesOf(napi_env env, napi_value view) {
   size_t length;
   void* data;
   check(env, napi_get_typedarray_info(env, view, &type, &length, &data, nullptr, nullptr));
-  if (size_t(type) >= sizeof width / sizeof *width) throw std::invalid_argument("typed arrays of this kind are not supported");
+  if (size_t(type) >= sizeof width / sizeof *width)
+    throw std::invalid_argument("typed arrays of this kind are not supported");
   return {data, length * width[type]};
 }
 
@@ -40,10 +41,12 @@ napi_value fromBytes(napi_env env, const Arguments& args) {
   Bytes source = bytesOf(env, args[0]);  // last: a getter in the shape could have detached the buffer
   at::Tensor t = at::empty(shape, at::TensorOptions().dtype(at::ScalarType(intOf(env, args[2]))));
   if (t.nbytes() != source.size)
-    throw std::invalid_argument("the shape needs " + std::to_string(t.nbytes()) + " bytes, the array has " + std::to_string(source.size));
+    throw std::invalid_argument("the shape needs " + std::to_string(t.nbytes()) + " bytes, the array has " +
+                                std::to_string(source.size));
   const auto* bytes = static_cast<const uint8_t*>(source.data);
   if (t.scalar_type() == at::kBool)  // a bool of any other byte than 0 and 1 is undefined behaviour
-    std::transform(bytes, bytes + source.size, static_cast<bool*>(t.data_ptr()), [](uint8_t byte) { return byte != 0; });
+    std::transform(bytes, bytes + source.size, static_cast<bool*>(t.data_ptr()),
+                   [](uint8_t byte) { return byte != 0; });
   else if (source.size)
     std::memcpy(t.data_ptr(), bytes, source.size);
   return wrap(env, t);
@@ -76,11 +79,15 @@ napi_value shape(napi_env env, const Arguments& args) {
   return array;
 }
 
-napi_value dtype(napi_env env, const Arguments& args) { return toJs(env, int64_t(tensorOf(env, args[0]).scalar_type())); }
+napi_value dtype(napi_env env, const Arguments& args) {
+  return toJs(env, int64_t(tensorOf(env, args[0]).scalar_type()));
+}
 napi_value device(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).device().str()); }
 napi_value isLive(napi_env env, const Arguments& args) { return toJs(env, tensorIn(env, args[0]) != nullptr); }
 
-napi_value isContiguous(napi_env env, const Arguments& args) { return toJs(env, tensorOf(env, args[0]).is_contiguous()); }
+napi_value isContiguous(napi_env env, const Arguments& args) {
+  return toJs(env, tensorOf(env, args[0]).is_contiguous());
+}
 
 napi_value dispose(napi_env env, const Arguments& args) {
   release(env, args[0]);

@@ -55,12 +55,14 @@ void record(napi_env env, at::cuda::CUDAGraph& graph, napi_value body) {
   graph.capture_end();
 }
 
-// captureGraph(device, body) → a graph of what body does. Body runs twice: at first as ever, which makes the handles and
-// work spaces that cannot be made while recording, then to be recorded.
+// captureGraph(device, body) → a graph of what body does. Body runs twice: at first as ever, which makes the handles
+// and work spaces that cannot be made while recording, then to be recorded.
 napi_value captureGraph(napi_env env, const Arguments& args) {
   const c10::Device device(stringOf(env, args[0]));
-  if (!device.is_cuda()) throw std::invalid_argument("only work of a CUDA device can be recorded, found " + device.str());
-  const c10::cuda::CUDAGuard onDevice(device.has_index() ? device : c10::Device(c10::kCUDA, c10::cuda::current_device()));
+  if (!device.is_cuda())
+    throw std::invalid_argument("only work of a CUDA device can be recorded, found " + device.str());
+  const c10::cuda::CUDAGuard onDevice(device.has_index() ? device
+                                                         : c10::Device(c10::kCUDA, c10::cuda::current_device()));
   auto box = std::make_unique<GraphBox>();
   c10::cuda::device_synchronize();
   {

@@ -17,7 +17,8 @@ inline void checkDecodes(const char* what, std::initializer_list<at::Tensor> ten
   for (const auto& tensor : tensors) {
     if (!tensor.defined()) continue;
     TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided, what, " takes plain CPU tensors");
-    TORCH_CHECK(tensor.scalar_type() == dtype, what, " takes tensors of one dtype, found ", dtype, " and ", tensor.scalar_type());
+    TORCH_CHECK(tensor.scalar_type() == dtype, what, " takes tensors of one dtype, found ", dtype, " and ",
+                tensor.scalar_type());
     TORCH_CHECK(!(at::GradMode::is_enabled() && tensor.requires_grad()), what, " has no gradient");
   }
 }
@@ -26,12 +27,14 @@ inline at::Tensor orNone(const OptionalTensor& tensor) { return tensor ? *tensor
 
 // Rows [N, width], each with its numbers side by side.
 inline void checkRows(const char* name, const at::Tensor& rows, int64_t n, int64_t width) {
-  TORCH_CHECK(rows.dim() == 2 && rows.size(0) == n && rows.size(1) == width, name, " must be [", n, ", ", width, "], found ", rows.sizes());
+  TORCH_CHECK(rows.dim() == 2 && rows.size(0) == n && rows.size(1) == width, name, " must be [", n, ", ", width,
+              "], found ", rows.sizes());
   TORCH_CHECK(width <= 1 || rows.stride(1) == 1, name, " must have its last dimension side by side in memory");
 }
 
 inline void checkVector(const char* name, const at::Tensor& vector, int64_t width) {
-  TORCH_CHECK(vector.dim() == 1 && vector.size(0) == width && vector.is_contiguous(), name, " must be [", width, "] and contiguous, found ", vector.sizes());
+  TORCH_CHECK(vector.dim() == 1 && vector.size(0) == width && vector.is_contiguous(), name, " must be [", width,
+              "] and contiguous, found ", vector.sizes());
 }
 
 // The elements of one type: at::BFloat16 or float.

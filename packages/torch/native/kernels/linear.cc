@@ -1,5 +1,6 @@
 // grpo::linear: like aten::linear, whose float32 products are MKL's. On processors that are not Intel's, MKL leaves
-// half of their speed unused, and oneDNN, which libtorch has as well, does not: there forward and backward are oneDNN's.
+// half of their speed unused, and oneDNN, which libtorch has as well, does not: there forward and backward are
+// oneDNN's.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -32,16 +33,21 @@ const Handle& pointwise() {
 }
 
 const Handle& packing() {
-  static const Handle handle = pointwise() ? c10::Dispatcher::singleton().findSchema({"mkldnn::_reorder_linear_weight", ""}) : Handle();
+  static const Handle handle =
+      pointwise() ? c10::Dispatcher::singleton().findSchema({"mkldnn::_reorder_linear_weight", ""}) : Handle();
   return handle;
 }
 
 bool oneDnnLinear() { return pointwise() && !isIntel() && at::globalContext().userEnabledMkldnn(); }
 
 bool fits(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
-  const bool plain = x.device().is_cpu() && weight.device().is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat;
-  const bool sized = x.dim() == 2 && weight.dim() == 2 && x.numel() > 0 && weight.numel() > 0 && x.size(1) == weight.size(1);
-  const bool biased = !bias || !bias->defined() || (bias->device().is_cpu() && bias->scalar_type() == at::kFloat && bias->dim() == 1 && bias->size(0) == weight.size(0));
+  const bool plain = x.device().is_cpu() && weight.device().is_cpu() && x.scalar_type() == at::kFloat &&
+                     weight.scalar_type() == at::kFloat;
+  const bool sized =
+      x.dim() == 2 && weight.dim() == 2 && x.numel() > 0 && weight.numel() > 0 && x.size(1) == weight.size(1);
+  const bool biased = !bias || !bias->defined() ||
+                      (bias->device().is_cpu() && bias->scalar_type() == at::kFloat && bias->dim() == 1 &&
+                       bias->size(0) == weight.size(0));
   return oneDnnLinear() && plain && sized && biased;
 }
 
@@ -68,7 +74,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::opti
 namespace {
 
 struct Linear : torch::autograd::Function<Linear> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const c10::optional<at::Tensor>& bias) {
     at::AutoDispatchBelowADInplaceOrView below;
     context->save_for_backward({x, weight});
     context->saved_data["biased"] = bias && bias->defined();
@@ -81,8 +88,9 @@ struct Linear : torch::autograd::Function<Linear> {
     const auto& dy = gradients[0];
     at::Tensor dx, dw, db;
     // A graph of the backward pass takes operators that have derivatives.
-    const auto times = at::GradMode::is_enabled() ? [](const at::Tensor& a, const at::Tensor& b) { return a.mm(b.t()); }
-                                                  : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
+    const auto times = at::GradMode::is_enabled()
+                           ? [](const at::Tensor& a, const at::Tensor& b) { return a.mm(b.t()); }
+                           : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
     if (context->needs_input_grad(0)) dx = times(dy, weight.t());
     // The wider of the two is the one that is not copied.
     if (context->needs_input_grad(1)) dw = dy.size(1) > x.size(1) ? times(x.t(), dy.t()).t() : times(dy.t(), x.t());
@@ -95,19 +103,27 @@ at::Tensor differentiable(const at::Tensor& x, const at::Tensor& weight, const c
   return fits(x, weight, bias) ? Linear::apply(x, weight, bias) : at::linear(x, weight, bias);
 }
 
-// For float32, oneDNN where it is the faster; half precision is its own in any case.
-bool packs(const at::Tensor& weight) {
-  const bool wide = weight.scalar_type() == at::kFloat && oneDnnLinear();
-  const bool half = weight.scalar_type() == at::kBFloat16 && packing() && at::globalContext().userEnabledMkldnn();
-  return weight.device().is_cpu() && weight.dim() == 2 && weight.numel() > 0 && packing() && (wide || half);
+// Whether oneDNN multiplies bfloat16 on this processor: with AVX2 alone it does not, and refuses such a weight.
+bool oneDnnHalf() {
+  static const Handle handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
+  static const bool serves = [] {
+    torch::jit::Stack stack;
+    if (handle) handle->callBoxed(stack);
+    return handle && stack[0].toBool();
+  }();
+  return serves && at::globalContext().userEnabledMkldnn();
 }
 
 }  // namespace
 
-// A weight in the layout that products of about so many rows read fastest; the weight itself where there is none.
+// A weight in the layout that products of about so many rows read fastest; the weight itself where there is none. For
+// float32, oneDNN has one where it is the faster; half precision is its own wherever it can.
 at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
-  if (oneDnnLinear() && weight.dim() == 2 && weight.numel() > 0 && narrowServes(weight, rows)) return packPanels(weight);
-  if (!packs(weight)) return weight.alias();
+  const bool half = weight.scalar_type() == at::kBFloat16;
+  if (narrowServes(weight, rows) && (oneDnnLinear() || (half && !oneDnnHalf()))) return packPanels(weight);
+  const bool packs = half ? oneDnnHalf() : weight.scalar_type() == at::kFloat && oneDnnLinear();
+  if (!packs || !packing() || !weight.device().is_cpu() || weight.dim() != 2 || weight.numel() == 0)
+    return weight.alias();
   torch::jit::Stack stack;
   stack.emplace_back(weight);
   stack.emplace_back(rows);
@@ -115,7 +131,8 @@ at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
   return std::move(stack[0]).toTensor();
 }
 
-at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs, const c10::optional<at::Tensor>& bias) {
+at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,
+                        const c10::optional<at::Tensor>& bias) {
   if (packed.dim() == 4) return narrowLinear(x, packed, outputs, bias);
   return packed.is_mkldnn() ? product(x, packed, bias) : grpo::linear(x, packed, bias);
 }

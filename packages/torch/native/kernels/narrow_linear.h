@@ -10,6 +10,7 @@ bool narrowServes(const at::Tensor& weight, int64_t rows);
 at::Tensor packPanels(const at::Tensor& weight);
 
 // x × weightᵀ + bias, float32 or bfloat16, without a gradient; throws where shapes or types do not fit.
-at::Tensor narrowLinear(const at::Tensor& x, const at::Tensor& panels, int64_t outputs, const c10::optional<at::Tensor>& bias);
+at::Tensor narrowLinear(const at::Tensor& x, const at::Tensor& panels, int64_t outputs,
+                        const c10::optional<at::Tensor>& bias);
 
 }  // namespace grpo

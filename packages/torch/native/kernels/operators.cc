@@ -1,13 +1,13 @@
 // Operators of our own, beside libtorch's in the dispatcher.
+#include "operators.h"
+
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include "decode.h"
 #include "linear.h"
-#include "../binding/napi.h"
 
 namespace grpo {
 
-// Once a process, however often the addon is loaded.
 void registerOperators() {
   if (c10::Dispatcher::singleton().findSchema({"grpo::linear", ""})) return;
   static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);

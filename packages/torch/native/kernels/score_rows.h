@@ -9,7 +9,8 @@ namespace grpo {
 bool rowsServe(const at::Tensor& logits);
 
 // log Σ exp of each row [N, V] of logits over the temperature, the log-prob of its target and its entropy, float32 [N].
-std::tuple<at::Tensor, at::Tensor, at::Tensor> scoreRows(const at::Tensor& logits, const at::Tensor& targets, double temperature);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> scoreRows(const at::Tensor& logits, const at::Tensor& targets,
+                                                         double temperature);
 
 // What the gradient of a row's logits is made of, float32 [N] each.
 struct RowGradients {
@@ -20,6 +21,7 @@ struct RowGradients {
 };
 
 // The gradient of the logits, as they are.
-at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, double temperature, const RowGradients& of);
+at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, double temperature,
+                        const RowGradients& of);
 
 }  // namespace grpo

@@ -10,6 +10,10 @@
 
 #include "segment_attention.h"
 
+// forward<T> and backward<T>: each call writes the rows of its family and key head, and of that head's queries, alone.
+#define KERNELS "segment_attention_kernels.h"
+#include "each_level.h"
+
 namespace grpo {
 namespace {
 
@@ -31,8 +35,10 @@ std::vector<Family> familiesOf(const at::Tensor& table, int64_t tokens) {
   int64_t end = 0;
   for (int64_t i = 0; i < rows.size(0); ++i, row += COLUMNS) {
     const Segment segment{row[0], row[1]}, parent{row[2], row[3]};
-    TORCH_CHECK(segment.start == end, "segment ", i, " starts at token ", segment.start, ", the one before it ends at ", end);
-    TORCH_CHECK(segment.length >= 0 && segment.length <= tokens - end, "segment ", i, " has ", segment.length, " tokens, ", tokens - end, " are left");
+    TORCH_CHECK(segment.start == end, "segment ", i, " starts at token ", segment.start, ", the one before it ends at ",
+                end);
+    TORCH_CHECK(segment.length >= 0 && segment.length <= tokens - end, "segment ", i, " has ", segment.length,
+                " tokens, ", tokens - end, " are left");
     end += segment.length;
     if (segment.length == 0) continue;
     if (parent.length == 0) {
@@ -41,8 +47,9 @@ std::vector<Family> familiesOf(const at::Tensor& table, int64_t tokens) {
       continue;
     }
     const auto found = familyAt.find(parent.start);
-    TORCH_CHECK(found != familyAt.end() && families[found->second][0].length == parent.length, "segment ", i, " continues the ",
-                parent.length, " tokens from ", parent.start, ", which are no segment before it that has no parent itself");
+    TORCH_CHECK(found != familyAt.end() && families[found->second][0].length == parent.length, "segment ", i,
+                " continues the ", parent.length, " tokens from ", parent.start,
+                ", which are no segment before it that has no parent itself");
     families[found->second].push_back(segment);
   }
   TORCH_CHECK(end == tokens, "the segments hold ", end, " of ", tokens, " tokens");
@@ -76,26 +83,49 @@ struct Attention {
 
   template <class T>
   void forward() const {
-    const Forward<T> call{headsOf<const T>(q), headsOf<const T>(k), headsOf<const T>(v), headsOf<T>(out), headsOf<float>(normalizers), ratio(), width(), scale()};
-    forEach(families, keyHeads(), [&](const Family& family, int64_t head) { kernels<T>().forward(call, family, head); });
+    const Forward<T> call{headsOf<const T>(q),
+                          headsOf<const T>(k),
+                          headsOf<const T>(v),
+                          headsOf<T>(out),
+                          headsOf<float>(normalizers),
+                          ratio(),
+                          width(),
+                          scale()};
+    forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
+      AT_LEVEL(forward<T>)(call, family, head);
+    });
   }
 
   template <class T>
   void backward(const at::Tensor& dout, const at::Tensor& dq, const at::Tensor& dk, const at::Tensor& dv) const {
-    const Backward<T> call{headsOf<const T>(q), headsOf<const T>(k), headsOf<const T>(v), headsOf<const T>(out), headsOf<const T>(dout), headsOf<const float>(normalizers),
-                           headsOf<T>(dq), headsOf<T>(dk), headsOf<T>(dv), ratio(), width(), scale()};
-    forEach(families, keyHeads(), [&](const Family& family, int64_t head) { kernels<T>().backward(call, family, head); });
+    const Backward<T> call{headsOf<const T>(q),
+                           headsOf<const T>(k),
+                           headsOf<const T>(v),
+                           headsOf<const T>(out),
+                           headsOf<const T>(dout),
+                           headsOf<const float>(normalizers),
+                           headsOf<T>(dq),
+                           headsOf<T>(dk),
+                           headsOf<T>(dv),
+                           ratio(),
+                           width(),
+                           scale()};
+    forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
+      AT_LEVEL(backward<T>)(call, family, head);
+    });
   }
 };
 
 struct SegmentAttention : torch::autograd::Function<SegmentAttention> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& segments) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key,
+                            const at::Tensor& value, const at::Tensor& segments) {
     at::AutoDispatchBelowADInplaceOrView below;
     const auto q = readable(query), k = readable(key), v = readable(value);
-    const auto out = at::empty(q.sizes(), q.options()), normalizers = at::empty({q.size(0), q.size(1)}, q.options().dtype(at::kFloat));
+    const auto out = at::empty(q.sizes(), q.options()),
+               normalizers = at::empty({q.size(0), q.size(1)}, q.options().dtype(at::kFloat));
     const auto families = familiesOf(segments, q.size(0));
     const Attention attention{families, q, k, v, out, normalizers};
-    isHalf(q) ? attention.forward<Half>() : attention.forward<float>();
+    isHalf(q) ? attention.forward<at::BFloat16>() : attention.forward<float>();
     context->save_for_backward({q, k, v, out, normalizers, segments});
     return out;
   }
@@ -104,22 +134,27 @@ struct SegmentAttention : torch::autograd::Function<SegmentAttention> {
     TORCH_CHECK(!at::GradMode::is_enabled(), "segment_attention has no second derivative");
     const auto saved = context->get_saved_variables();
     const auto &q = saved[0], &k = saved[1], &v = saved[2];
-    const auto dq = at::empty(q.sizes(), q.options()), dk = at::empty(k.sizes(), k.options()), dv = at::empty(v.sizes(), v.options());
+    const auto dq = at::empty(q.sizes(), q.options()), dk = at::empty(k.sizes(), k.options()),
+               dv = at::empty(v.sizes(), v.options());
     const auto families = familiesOf(saved[5], q.size(0));
     const Attention attention{families, q, k, v, saved[3], saved[4]};
     const auto dout = readable(gradients[0]);
-    isHalf(q) ? attention.backward<Half>(dout, dq, dk, dv) : attention.backward<float>(dout, dq, dk, dv);
+    isHalf(q) ? attention.backward<at::BFloat16>(dout, dq, dk, dv) : attention.backward<float>(dout, dq, dk, dv);
     return {dq, dk, dv, {}};
   }
 
   static bool isHalf(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16; }
 };
 
-at::Tensor segmentAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& segments) {
+at::Tensor segmentAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                            const at::Tensor& segments) {
   for (const auto& x : {query, key, value})
-    TORCH_CHECK(x.is_cpu() && x.layout() == at::kStrided && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16) && x.scalar_type() == query.scalar_type(),
+    TORCH_CHECK(x.is_cpu() && x.layout() == at::kStrided &&
+                    (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16) &&
+                    x.scalar_type() == query.scalar_type(),
                 "query, key and value are float32 or bfloat16, all the same, on the CPU");
-  TORCH_CHECK(query.dim() == 3 && key.dim() == 3 && key.sizes() == value.sizes() && query.size(0) == key.size(0) && query.size(2) == key.size(2),
+  TORCH_CHECK(query.dim() == 3 && key.dim() == 3 && key.sizes() == value.sizes() && query.size(0) == key.size(0) &&
+                  query.size(2) == key.size(2),
               "query is [N, heads, width], key and value are [N, key heads, width]");
   TORCH_CHECK(query.size(2) > 0 && key.size(1) > 0 && query.size(1) > 0 && query.size(1) % key.size(1) == 0,
               "heads are of at least one number, and those of query a multiple of those of key and value");
@@ -130,7 +165,8 @@ at::Tensor segmentAttention(const at::Tensor& query, const at::Tensor& key, cons
 
 void registerSegmentAttention(torch::Library& library) {
   library.def("segment_attention(Tensor query, Tensor key, Tensor value, Tensor segments) -> Tensor");
-  library.impl("segment_attention", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(segmentAttention)));
+  library.impl("segment_attention",
+               torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(segmentAttention)));
 }
 
 }  // namespace grpo

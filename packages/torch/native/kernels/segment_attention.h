@@ -1,4 +1,4 @@
-// Attention of one family of segments by one key head: what the operator asks of its kernels.
+// Attention of one family of segments by one key head: what the operator hands to its kernels.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,9 +12,6 @@ struct Segment {
 
 // A segment, and behind it those that continue it.
 using Family = std::vector<Segment>;
-
-// bfloat16: the upper half of a float.
-using Half = uint16_t;
 
 // [tokens, heads, width], the numbers of a head side by side.
 template <class T>
@@ -44,16 +41,5 @@ struct Backward {
   int64_t ratio, width;
   float scale;
 };
-
-// Each call writes the rows of its family and key head, and of that head's queries, alone.
-template <class T>
-struct Kernels {
-  void (*forward)(const Forward<T>&, const Family&, int64_t keyHead);
-  void (*backward)(const Backward<T>&, const Family&, int64_t keyHead);
-};
-
-// Those for the widest vectors that this processor has; of float and Half.
-template <class T>
-const Kernels<T>& kernels();
 
 }  // namespace grpo::segment_attention

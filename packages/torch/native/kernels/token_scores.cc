@@ -24,7 +24,9 @@ using Scores = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 bool given(const Optional& tensor) { return tensor && tensor->defined(); }
 
 // In float32, or float64 where it is that.
-at::Tensor widened(const at::Tensor& values) { return values.scalar_type() == at::kDouble ? values : values.to(at::kFloat); }
+at::Tensor widened(const at::Tensor& values) {
+  return values.scalar_type() == at::kDouble ? values : values.to(at::kFloat);
+}
 
 // A model's hidden states [T, D] and its vocabulary projection [V, D].
 struct Side {
@@ -44,11 +46,14 @@ at::Tensor scaled(const at::Tensor& logits, double temperature) {
 // log softmax in the memory of the logits, from log Σ exp of each row.
 at::Tensor logSoftmaxOf(const at::Tensor& logits, const at::Tensor& normalizers) { return logits.sub_(normalizers); }
 
-at::Tensor columnOf(const at::Tensor& values, int64_t start, int64_t rows) { return values.narrow(0, start, rows).unsqueeze(1); }
+at::Tensor columnOf(const at::Tensor& values, int64_t start, int64_t rows) {
+  return values.narrow(0, start, rows).unsqueeze(1);
+}
 
 struct TokenScores : torch::autograd::Function<TokenScores> {
-  static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
-                               const Optional& otherHidden, const Optional& otherHead, double temperature, int64_t chunk, bool entropyGradient) {
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
+                               const at::Tensor& targets, const Optional& otherHidden, const Optional& otherHead,
+                               double temperature, int64_t chunk, bool entropyGradient) {
     at::AutoDispatchBelowADInplaceOrView below;
     const Side own{hidden, head};
     std::vector<at::Tensor> normalizers, logprobs, entropies, kls;
@@ -71,12 +76,14 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       const auto p = all.exp();
       normalizers.push_back(normalizer.squeeze(1));
       logprobs.push_back(chosen.sub(normalizer).squeeze(1));
-      if (given(otherHidden)) kls.push_back(p.mul(all.sub(other(*otherHidden, *otherHead, start, rows, temperature))).sum({-1}));
+      if (given(otherHidden))
+        kls.push_back(p.mul(all.sub(other(*otherHidden, *otherHead, start, rows, temperature))).sum({-1}));
       entropies.push_back(all.mul_(p).sum({-1}).neg());
     }
     const auto kl = kls.empty() ? at::empty({0}, hidden.options()) : at::cat(kls);
     variable_list scores{at::cat(logprobs), at::cat(entropies), kl};
-    context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl, otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor()), kept});
+    context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl,
+                                otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor()), kept});
     context->saved_data["temperature"] = temperature;
     context->saved_data["chunk"] = chunk;
     variable_list constant;
@@ -105,7 +112,9 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       const auto logits = kept.defined() ? kept : own.logits(start, rows);
       at::Tensor gradient;
       if (rowsServe(logits) && !k.defined()) {
-        const auto of = [&](const at::Tensor& values) { return values.defined() ? values.narrow(0, start, rows).contiguous() : values; };
+        const auto of = [&](const at::Tensor& values) {
+          return values.defined() ? values.narrow(0, start, rows).contiguous() : values;
+        };
         gradient = gradientRows(logits, of(targets), temperature, {of(g), of(h), of(normalizers), of(entropies)});
       } else {
         const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
@@ -126,31 +135,49 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       }
       hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
     }
-    return {at::cat(hiddenGradients), wantsHead ? headGradient.to(own.head.scalar_type()) : at::Tensor(), {}, {}, {}, {}, {}, {}};
+    return {at::cat(hiddenGradients),
+            wantsHead ? headGradient.to(own.head.scalar_type()) : at::Tensor(),
+            {},
+            {},
+            {},
+            {},
+            {},
+            {}};
   }
 
   // log q of the other model, by the operations of the first: equal weights give a KL of exactly 0.
-  static at::Tensor other(const at::Tensor& hidden, const at::Tensor& head, int64_t start, int64_t rows, double temperature) {
+  static at::Tensor other(const at::Tensor& hidden, const at::Tensor& head, int64_t start, int64_t rows,
+                          double temperature) {
     const auto logits = scaled(Side{hidden, head}.logits(start, rows), temperature);
     return logSoftmaxOf(logits, logits.logsumexp({-1}, true));
   }
 };
 
-Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets, const Optional& otherHidden,
-                   const Optional& otherHead, double temperature, int64_t chunk, bool entropyGradient) {
-  TORCH_CHECK(hidden.dim() == 2 && head.dim() == 2 && hidden.size(1) == head.size(1), "hidden is [T, D] and head [V, D]");
-  TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong && targets.device() == hidden.device(), "targets are int64 [T]");
+Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
+                   const Optional& otherHidden, const Optional& otherHead, double temperature, int64_t chunk,
+                   bool entropyGradient) {
+  TORCH_CHECK(hidden.dim() == 2 && head.dim() == 2 && hidden.size(1) == head.size(1),
+              "hidden is [T, D] and head [V, D]");
+  TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong &&
+                  targets.device() == hidden.device(),
+              "targets are int64 [T]");
   TORCH_CHECK(given(otherHidden) == given(otherHead), "the other model has hidden states and a head, or neither");
-  TORCH_CHECK(!given(otherHidden) || (otherHidden->size(0) == hidden.size(0) && otherHead->size(0) == head.size(0)), "the other model's tokens and vocabulary are these");
-  TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0, "there are tokens, and chunk and temperature are above 0");
-  const auto scores = TokenScores::apply(hidden, head, targets.contiguous(), otherHidden, otherHead, temperature, chunk, entropyGradient);
+  TORCH_CHECK(!given(otherHidden) || (otherHidden->size(0) == hidden.size(0) && otherHead->size(0) == head.size(0)),
+              "the other model's tokens and vocabulary are these");
+  TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0,
+              "there are tokens, and chunk and temperature are above 0");
+  const auto scores = TokenScores::apply(hidden, head, targets.contiguous(), otherHidden, otherHead, temperature, chunk,
+                                         entropyGradient);
   return {scores[0], scores[1], scores[2]};
 }
 
 }  // namespace
 
 void registerTokenScores(torch::Library& library) {
-  library.def("token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1, int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor kl)");
+  library.def(
+      "token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, "
+      "float temperature=1, int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor "
+      "kl)");
   library.impl("token_scores", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(tokenScores)));
 }
 

@@ -1,7 +1,11 @@
-// The kernels of segment attention. Without a guard: included behind vector_math.h, once for each instruction set.
+// The kernels of segment attention, included by each_level.h.
 //
 // The queries of all heads that share a key head stand side by side, token by token, in tiles; a score matrix is
 // [keys, queries], so that a vector holds the scores of LANES queries with one key.
+
+#include "small_product.h"
+
+using namespace segment_attention;
 
 constexpr int64_t TILE = 32;
 constexpr int64_t KEY_BLOCK = 64;
@@ -21,22 +25,12 @@ struct Matrix {
 
 template <class T>
 INLINE void loadRow(float* to, const T* from, int64_t width, float factor = 1) {
-  int64_t i = 0;
-  for (; i + LANES <= width; i += LANES) store(to + i, load(from + i) * factor);
-  if (i == width) return;
-  T rest[LANES] = {};
-  for (int64_t j = i; j < width; ++j) rest[j - i] = from[j];
-  store(to + i, load(rest) * factor);
+  eachVector(width, [&](int64_t i, int64_t count) INLINED { store(to + i, loadFirst(from + i, count) * factor); });
 }
 
 template <class T>
 INLINE void storeRow(T* to, const float* from, int64_t width, float factor = 1) {
-  int64_t i = 0;
-  for (; i + LANES <= width; i += LANES) store(to + i, load(from + i) * factor);
-  if (i == width) return;
-  T rest[LANES];
-  store(rest, load(from + i) * factor);
-  for (int64_t j = i; j < width; ++j) to[j] = rest[j - i];
+  eachVector(width, [&](int64_t i, int64_t count) INLINED { storeFirst(to + i, load(from + i) * factor, count); });
 }
 
 INLINE void transposeTile(const Matrix& from, const Matrix& to, int64_t queries, int64_t width) {
@@ -63,7 +57,11 @@ struct Tile {
   int64_t count;
 
   Tile(const Segment& segment, int64_t before, int64_t ratio, int64_t first)
-      : segment(segment), before(before), ratio(ratio), first(first), count(std::min(TILE, segment.length * ratio - first)) {}
+      : segment(segment),
+        before(before),
+        ratio(ratio),
+        first(first),
+        count(std::min(TILE, segment.length * ratio - first)) {}
 
   int64_t vectors() const { return (count + LANES - 1) / LANES; }
   // Keys that some query of the tile sees.
@@ -115,13 +113,17 @@ void forward(const Forward<T>& call, const Family& family, int64_t keyHead) {
     for (int64_t first = 0; first < segment.length * call.ratio; first += TILE) {
       const Tile tile(segment, before, call.ratio, first);
       const int64_t seen = tile.keys();
-      tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) { loadRow(queries.row(i), call.query.at(token, head), call.width, call.scale); });
+      tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
+        loadRow(queries.row(i), call.query.at(token, head), call.width, call.scale);
+      });
       transposeTile(queries, turned, tile.count, width);
-      multiply<false>(seen, tile.vectors(), call.width, keys.data, keys.stride, turned.data, turned.stride, scores.data, scores.stride, false);
+      multiply<false>(seen, tile.vectors(), call.width, keys.data, keys.stride, turned.data, turned.stride, scores.data,
+                      scores.stride, false);
       for (int64_t key = before + first / call.ratio + 1; key < seen; ++key)
         std::fill_n(scores.row(key), tile.blindTo(key), -std::numeric_limits<float>::infinity());
       exponentials(scores, seen, tile.vectors(), sums, normalizers);
-      multiply<true>(tile.count, width / LANES, seen, scores.data, scores.stride, values.data, values.stride, out.data, out.stride, false);
+      multiply<true>(tile.count, width / LANES, seen, scores.data, scores.stride, values.data, values.stride, out.data,
+                     out.stride, false);
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
         storeRow(call.out.at(token, head), out.row(i), call.width, 1 / sums[i]);
         *call.normalizers.at(token, head) = normalizers[i];
@@ -150,8 +152,10 @@ template <class T>
 void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
   const Plan plan(family);
   const int64_t width = up(call.width, LANES), columns = width / LANES;
-  const Matrix keys(plan.keys, width), values(plan.keys, width), keyGradients(plan.keys, width), valueGradients(plan.keys, width);
-  const Matrix queries(TILE, width), turned(width, TILE), outs(TILE, width), gradients(TILE, width), gradientsTurned(width, TILE), queryGradients(TILE, width);
+  const Matrix keys(plan.keys, width), values(plan.keys, width), keyGradients(plan.keys, width),
+      valueGradients(plan.keys, width);
+  const Matrix queries(TILE, width), turned(width, TILE), outs(TILE, width), gradients(TILE, width),
+      gradientsTurned(width, TILE), queryGradients(TILE, width);
   const Matrix p(KEY_BLOCK, TILE), ds(KEY_BLOCK, TILE);
   alignas(64) float normalizers[TILE] = {}, deltas[TILE];
   const auto storeKeys = [&](const Segment& segment, int64_t before) {
@@ -182,8 +186,10 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
       dots(outs, gradients, tile.count, width, deltas);
       for (int64_t from = 0; from < seen; from += KEY_BLOCK) {
         const int64_t count = std::min(KEY_BLOCK, seen - from);
-        multiply<false>(count, vectors, call.width, keys.row(from), keys.stride, turned.data, turned.stride, p.data, p.stride, false);
-        multiply<false>(count, vectors, call.width, values.row(from), values.stride, gradientsTurned.data, gradientsTurned.stride, ds.data, ds.stride, false);
+        multiply<false>(count, vectors, call.width, keys.row(from), keys.stride, turned.data, turned.stride, p.data,
+                        p.stride, false);
+        multiply<false>(count, vectors, call.width, values.row(from), values.stride, gradientsTurned.data,
+                        gradientsTurned.stride, ds.data, ds.stride, false);
         // Of keys that nobody sees yet, those of the last block of rows as well: their gradients are added to.
         for (int64_t i = 0; i < up(count, BLOCK_ROWS); ++i) {
           std::fill_n(p.row(i), tile.blindTo(from + i), -std::numeric_limits<float>::infinity());
@@ -193,16 +199,18 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
             store(ds.row(i) + j, probability * (load(ds.row(i) + j) - load(deltas + j)));
           }
         }
-        multiply<false>(count, columns, tile.count, p.data, p.stride, gradients.data, gradients.stride, valueGradients.row(from), valueGradients.stride, true);
-        multiply<false>(count, columns, tile.count, ds.data, ds.stride, queries.data, queries.stride, keyGradients.row(from), keyGradients.stride, true);
-        multiply<true>(tile.count, columns, count, ds.data, ds.stride, keys.row(from), keys.stride, queryGradients.data, queryGradients.stride, from > 0);
+        multiply<false>(count, columns, tile.count, p.data, p.stride, gradients.data, gradients.stride,
+                        valueGradients.row(from), valueGradients.stride, true);
+        multiply<false>(count, columns, tile.count, ds.data, ds.stride, queries.data, queries.stride,
+                        keyGradients.row(from), keyGradients.stride, true);
+        multiply<true>(tile.count, columns, count, ds.data, ds.stride, keys.row(from), keys.stride, queryGradients.data,
+                       queryGradients.stride, from > 0);
       }
-      tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) { storeRow(call.queryGradient.at(token, head), queryGradients.row(i), call.width, call.scale); });
+      tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
+        storeRow(call.queryGradient.at(token, head), queryGradients.row(i), call.width, call.scale);
+      });
     }
     if (before > 0) storeKeys(segment, before);
   }
   storeKeys(family[0], 0);
 }
-
-template <class T>
-constexpr Kernels<T> table{forward<T>, backward<T>};

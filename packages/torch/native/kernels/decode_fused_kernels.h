@@ -1,0 +1,59 @@
+// What lies between the products of a decode step, included by each_level.h.
+
+template <typename T>
+INLINE void normRow(const Norm& norm, int64_t row) {
+  const int64_t width = norm.width;
+  const T* x = static_cast<const T*>(norm.x) + row * norm.xStride;
+  const T* delta = norm.delta ? static_cast<const T*>(norm.delta) + row * norm.deltaStride : nullptr;
+  const T *weight = static_cast<const T*>(norm.weight), *bias = static_cast<const T*>(norm.bias);
+  T *sum = static_cast<T*>(norm.sum) + row * width, *normed = static_cast<T*>(norm.normed) + row * width;
+  Vector total{}, squares{};
+  eachVector(width, [&](int64_t i, int64_t count) INLINED {
+    Vector value = loadFirst(x + i, count);
+    if (delta) value += loadFirst(delta + i, count);
+    storeFirst(sum + i, value, count);
+    // What the sum is once it is stored is what is normed.
+    value = loadFirst(sum + i, count);
+    total += value;
+    squares += value * value;
+  });
+  const float mean = bias ? sumOf(total) / width : 0;
+  if (bias) {
+    squares = Vector{};
+    eachVector(width, [&](int64_t i, int64_t count) INLINED {
+      const Vector off = filled(loadFirst(sum + i, count) - mean, count, 0);
+      squares += off * off;
+    });
+  }
+  const float scale = 1 / std::sqrt(sumOf(squares) / width + norm.eps);
+  eachVector(width, [&](int64_t i, int64_t count) INLINED {
+    Vector value = (loadFirst(sum + i, count) - mean) * scale * loadFirst(weight + i, count);
+    if (bias) value += loadFirst(bias + i, count);
+    storeFirst(normed + i, value, count);
+  });
+}
+
+template <class T>
+void normRows(const Norm& norm, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) normRow<T>(norm, row);
+}
+
+template <typename T>
+INLINE void activateRow(const Activation& job, int64_t row) {
+  const T* gate = static_cast<const T*>(job.gate) + row * job.gateStride;
+  const T* up = job.up ? static_cast<const T*>(job.up) + row * job.upStride : nullptr;
+  T* out = static_cast<T*>(job.out) + row * job.width;
+  eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
+    const Vector x = loadFirst(gate + i, count);
+    // x × sigmoid(x); and tanh's GELU is x × sigmoid(2 √(2/π) (x + 0.044715 x³)).
+    const Vector inner = job.gelu ? 1.5957691216f * (x + 0.044715f * x * x * x) : x;
+    Vector y = x / (1.f + exponential(-inner));
+    if (up) y *= loadFirst(up + i, count);
+    storeFirst(out + i, y, count);
+  });
+}
+
+template <class T>
+void activateRows(const Activation& job, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) activateRow<T>(job, row);
+}

@@ -1,0 +1,167 @@
+// A vector of LANES floats in plain C++, and what kernels are made of. Without a guard: each_level.h includes it once
+// for each level.
+
+typedef float Vector __attribute__((vector_size(LANES * 4)));
+typedef int32_t Integers __attribute__((vector_size(LANES * 4)));
+typedef uint32_t Bits __attribute__((vector_size(LANES * 4)));
+typedef uint16_t Halves __attribute__((vector_size(LANES * 2)));
+typedef float HalfVector __attribute__((vector_size(LANES * 2)));
+// As many numbers as half a vector has.
+typedef double Doubles __attribute__((vector_size(LANES * 4)));
+
+#define INLINE inline __attribute__((always_inline))
+// Behind the parameters of a lambda.
+#define INLINED __attribute__((always_inline))
+// Before a loop of a few turns whose vectors are to stay in registers.
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+template <class To, class From>
+INLINE To bitsOf(From from) {
+  To to;
+  static_assert(sizeof to == sizeof from);
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <class T>
+INLINE T read(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+INLINE Vector load(const float* from) { return read<Vector>(from); }
+INLINE Vector load(const c10::BFloat16* from) {
+  return bitsOf<Vector>(__builtin_convertvector(read<Halves>(from), Bits) << 16);
+}
+
+INLINE void store(float* to, Vector x) { std::memcpy(to, &x, sizeof x); }
+
+// To the nearest bfloat16, of two to the even one; a NaN stays one.
+INLINE void store(c10::BFloat16* to, Vector x) {
+  const Bits bits = bitsOf<Bits>(x);
+  const Bits rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const Halves halves = __builtin_convertvector(x == x ? rounded : Bits{} + 0x7fc0, Halves);
+  std::memcpy(to, &halves, sizeof halves);
+}
+
+// The first `count` of a vector, zeros behind.
+template <class T>
+INLINE Vector loadFirst(const T* from, int64_t count) {
+  if (count == LANES) return load(from);
+  T all[LANES] = {};
+  for (int64_t i = 0; i < count; ++i) all[i] = from[i];
+  return load(all);
+}
+
+template <class T>
+INLINE void storeFirst(T* to, Vector x, int64_t count) {
+  if (count == LANES) return store(to, x);
+  T all[LANES];
+  store(all, x);
+  for (int64_t i = 0; i < count; ++i) to[i] = all[i];
+}
+
+// body(i, count) for each LANES of n elements, and for what is left.
+template <class Body>
+INLINE void eachVector(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) body(i, LANES);
+  if (i < n) body(i, n - i);
+}
+
+INLINE Vector broadcast(float x) { return Vector{} + x; }
+INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
+
+// x with `other` from element `count` on.
+INLINE Vector filled(Vector x, int64_t count, float other) {
+  if (count == LANES) return x;
+  float all[LANES];
+  store(all, x);
+  for (int64_t i = count; i < LANES; ++i) all[i] = other;
+  return load(all);
+}
+
+// In a fixed order, so that a sum is the same each time.
+INLINE float sumOf(Vector x) {
+  float all[LANES];
+  store(all, x);
+  for (int64_t width = LANES / 2; width > 0; width /= 2)
+    for (int64_t i = 0; i < width; ++i) all[i] += all[i + width];
+  return all[0];
+}
+
+INLINE double sumOf(Doubles x) {
+  double all[LANES / 2];
+  std::memcpy(all, &x, sizeof x);
+  for (int64_t width = LANES / 4; width > 0; width /= 2)
+    for (int64_t i = 0; i < width; ++i) all[i] += all[i + width];
+  return all[0];
+}
+
+INLINE float maximumOf(Vector x) {
+  float most = x[0];
+  for (int64_t i = 1; i < LANES; ++i) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+template <int FROM, int... I>
+INLINE HalfVector halfOf(Vector x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, x, (FROM + I)...);
+}
+
+// Sums of many floats are kept in float64.
+INLINE void addTo(Doubles& sum, Vector x) {
+  using Half = std::make_integer_sequence<int, LANES / 2>;
+  sum += __builtin_convertvector(halfOf<0>(x, Half()), Doubles) +
+         __builtin_convertvector(halfOf<LANES / 2>(x, Half()), Doubles);
+}
+
+// e^x to about one unit in the last place; 0 where it would be less than the smallest normal number, and infinity where
+// it would be near the largest. NaN stays NaN.
+INLINE Vector exponential(Vector x) {
+  // Adding 1.5 × 2^23 leaves the nearest whole number in the lowest bits.
+  const float shift = 0x1.8p23f;
+  const Vector shifted = x * 1.44269504f + shift;
+  const Vector n = shifted - shift;
+  // ln 2 in two parts, of which n × the first is exact.
+  const Vector r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r + 1.f;
+  const Vector y = p * bitsOf<Vector>((bitsOf<Bits>(shifted) << 23) + 0x3f800000);
+  return x < -87.3f ? Vector{} : x > 88.3f ? broadcast(__builtin_inff()) : y;
+}
+
+// Elements FROM, FROM + 1, … of a and b in turn.
+template <int FROM, int... I>
+INLINE Vector zip(Vector a, Vector b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (FROM + I / 2 + I % 2 * LANES)...);
+}
+
+// LANES rows become columns: zipping the first half of the rows with the second, log2 LANES times, does it.
+INLINE void transpose(const float* from, int64_t ldFrom, float* to, int64_t ldTo) {
+  using All = std::make_integer_sequence<int, LANES>;
+  Vector x[LANES], y[LANES];
+  UNROLL
+  for (int i = 0; i < LANES; ++i) x[i] = load(from + i * ldFrom);
+  UNROLL
+  for (int step = 1; step < LANES; step *= 2) {
+    UNROLL
+    for (int i = 0; i < LANES / 2; ++i) {
+      y[2 * i] = zip<0>(x[i], x[i + LANES / 2], All());
+      y[2 * i + 1] = zip<LANES / 2>(x[i], x[i + LANES / 2], All());
+    }
+    UNROLL
+    for (int i = 0; i < LANES; ++i) x[i] = y[i];
+  }
+  UNROLL
+  for (int i = 0; i < LANES; ++i) store(to + i * ldTo, x[i]);
+}
