@@ -3,11 +3,33 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
 
 namespace grpo {
 namespace {
 
-std::atomic<Level> cap{Level::avx512_bf16};
+std::atomic<Level> cap{Level::amx};
+
+#if defined(__x86_64__)
+// A process has to ask the system for the tiles' registers.
+bool mayUseTiles() {
+#if defined(__linux__)
+  constexpr unsigned BFLOAT16 = 1u << 22, TILES = 1u << 24;
+  constexpr int ASK = 0x1023, TILE_DATA = 18;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & BFLOAT16) && (d & TILES);
+  return known && syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
+#else
+  return false;
+#endif
+}
+#endif
 
 Level detect() {
 #if defined(__x86_64__)
@@ -16,7 +38,8 @@ Level detect() {
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (!wide) return Level::avx2;
-  return __builtin_cpu_supports("avx512bf16") ? Level::avx512_bf16 : Level::avx512;
+  if (!__builtin_cpu_supports("avx512bf16")) return Level::avx512;
+  return mayUseTiles() ? Level::amx : Level::avx512_bf16;
 #else
   return Level::base;
 #endif
@@ -32,7 +55,7 @@ Level highestLevel() {
 Level level() { return std::min(highestLevel(), cap.load(std::memory_order_relaxed)); }
 
 const std::vector<std::string>& levelNames() {
-  static const std::vector<std::string> names{"base", "avx2", "avx512", "avx512_bf16"};
+  static const std::vector<std::string> names{"base", "avx2", "avx512", "avx512_bf16", "amx"};
   return names;
 }
 

@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "linear.h"
-#include "narrow_linear.h"
+#include "packed_linear.h"
 
 namespace grpo {
 namespace {
@@ -24,17 +24,9 @@ bool isIntel() {
 #endif
 }
 
-using Handle = c10::optional<c10::OperatorHandle>;
-
-// Neither is in every libtorch.
-const Handle& pointwise() {
-  static const Handle handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
-  return handle;
-}
-
-const Handle& packing() {
-  static const Handle handle =
-      pointwise() ? c10::Dispatcher::singleton().findSchema({"mkldnn::_reorder_linear_weight", ""}) : Handle();
+// Not in every libtorch.
+const c10::optional<c10::OperatorHandle>& pointwise() {
+  static const auto handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
   return handle;
 }
 
@@ -103,38 +95,15 @@ at::Tensor differentiable(const at::Tensor& x, const at::Tensor& weight, const c
   return fits(x, weight, bias) ? Linear::apply(x, weight, bias) : at::linear(x, weight, bias);
 }
 
-// Whether oneDNN multiplies bfloat16 on this processor: with AVX2 alone it does not, and refuses such a weight.
-bool oneDnnHalf() {
-  static const Handle handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
-  static const bool serves = [] {
-    torch::jit::Stack stack;
-    if (handle) handle->callBoxed(stack);
-    return handle && stack[0].toBool();
-  }();
-  return serves && at::globalContext().userEnabledMkldnn();
-}
-
 }  // namespace
 
-// A weight in the layout that products of about so many rows read fastest; the weight itself where there is none. For
-// float32, oneDNN has one where it is the faster; half precision is its own wherever it can.
-at::Tensor packLinear(const at::Tensor& weight, int64_t rows) {
-  const bool half = weight.scalar_type() == at::kBFloat16;
-  if (narrowServes(weight, rows) && (oneDnnLinear() || (half && !oneDnnHalf()))) return packPanels(weight);
-  const bool packs = half ? oneDnnHalf() : weight.scalar_type() == at::kFloat && oneDnnLinear();
-  if (!packs || !packing() || !weight.device().is_cpu() || weight.dim() != 2 || weight.numel() == 0)
-    return weight.alias();
-  torch::jit::Stack stack;
-  stack.emplace_back(weight);
-  stack.emplace_back(rows);
-  packing()->callBoxed(stack);
-  return std::move(stack[0]).toTensor();
-}
+// A weight in the layout that packed_linear reads fastest, whatever the number of rows; the weight itself where there is
+// none.
+at::Tensor packLinear(const at::Tensor& weight) { return panelsServe(weight) ? packPanels(weight) : weight.alias(); }
 
 at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,
                         const c10::optional<at::Tensor>& bias) {
-  if (packed.dim() == 4) return narrowLinear(x, packed, outputs, bias);
-  return packed.is_mkldnn() ? product(x, packed, bias) : grpo::linear(x, packed, bias);
+  return packed.dim() == 4 ? multiplyPanels(x, packed, outputs, bias) : grpo::linear(x, packed, bias);
 }
 
 void registerLinear(torch::Library& library) {
@@ -142,7 +111,7 @@ void registerLinear(torch::Library& library) {
   library.impl("linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(at::linear)));
   library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(grpo::linear)));
   library.impl("linear", torch::dispatch(c10::DispatchKey::AutogradCPU, TORCH_FN(differentiable)));
-  library.def("pack_linear(Tensor(a) weight, int rows) -> Tensor(a)");
+  library.def("pack_linear(Tensor(a) weight) -> Tensor(a)");
   library.impl("pack_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packLinear)));
   library.def("packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor");
   library.impl("packed_linear", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(packedLinear)));

@@ -112,7 +112,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
 
   packLinear: [
     'grpo::pack_linear',
-    'A weight laid out for products of about so many rows; to be used by packedLinear alone.',
+    'A weight laid out for many products without a gradient; to be used by packedLinear alone.',
   ],
   packedLinear: [
     'grpo::packed_linear',

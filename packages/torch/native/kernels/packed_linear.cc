@@ -1,0 +1,162 @@
+// Products with a weight that many products share: those of decoding. MKL and oneDNN read a weight of few rows' products
+// and multiply by it in turns; here sixteen outputs lie side by side, input after input, in the order in which they are
+// multiplied, so that the memory is read ahead.
+#include "packed_linear.h"
+
+#include <ATen/Parallel.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace grpo {
+namespace {
+
+// Outputs of a panel, and rows of an input that lie side by side.
+constexpr int64_t PANEL = 16;
+// Panels that lie side by side, by blocks of so many steps. Two or three are multiplied at once.
+constexpr int64_t GROUP = 6;
+constexpr int64_t STEPS = 128;
+// Sums of a row: those of a group.
+constexpr int64_t SUMS = GROUP * PANEL;
+// Rows of an input that are multiplied before a group's weights are read again: their sums stay in the nearer caches.
+constexpr int64_t MOST_ROWS = 256;
+
+// Rows of numbers of two or four bytes, as they lie in a tensor.
+struct Rows {
+  const void* data;
+  int64_t count, inputs, stride, bytes;
+};
+
+// A step of a panel is sixteen floats or sixteen pairs of bfloat16, 64 bytes in either case.
+struct Panels {
+  float* data;
+  int64_t count, steps;
+  int64_t blockSteps(int64_t from) const { return std::min(STEPS, steps - from); }
+  float* at(int64_t panel, int64_t from) const {
+    const int64_t group = panel / GROUP * GROUP, size = std::min(GROUP, count - group);
+    return data + (group * steps + size * from + (panel - group) * blockSteps(from)) * PANEL;
+  }
+};
+
+struct Product {
+  const void* x;
+  Panels panels;
+  const void* bias;
+  void* out;
+  int64_t rows, outputs;
+};
+
+// Floats that begin a cache line.
+struct Scratch {
+  float* data;
+  explicit Scratch(int64_t count) : data(new (std::align_val_t(64)) float[count]) {}
+  Scratch(const Scratch&) = delete;
+  ~Scratch() { ::operator delete[](data, std::align_val_t(64)); }
+};
+
+}  // namespace
+}  // namespace grpo
+
+#define KERNELS_MULTIPLY_BFLOAT16
+#define KERNELS "packed_linear_kernels.h"
+#include "each_level.h"
+
+namespace grpo {
+namespace {
+
+Rows rowsOf(const at::Tensor& tensor) {
+  return {tensor.data_ptr(), tensor.size(0), tensor.size(1), tensor.stride(0), int64_t(tensor.element_size())};
+}
+
+Panels panelsOf(const at::Tensor& packed) {
+  return {static_cast<float*>(packed.data_ptr()), packed.size(0), packed.size(1)};
+}
+
+int64_t widthOf(at::ScalarType type) { return type == at::kBFloat16 ? 2 : 1; }
+
+int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Weights are read in order, page after page: large pages spare the look-ups.
+void adviseLargePages(const at::Tensor& tensor) {
+#if defined(__linux__)
+  constexpr uintptr_t PAGE = uintptr_t(2) << 20;
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.data_ptr()), end = begin + tensor.nbytes();
+  const uintptr_t first = (begin + PAGE - 1) / PAGE * PAGE, last = end / PAGE * PAGE;
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
+// Multiplications that are worth a thread's waking.
+constexpr int64_t WORK = 1 << 18;
+
+template <class T>
+void multiplyAll(const at::Tensor& x, const Panels& panels, const at::Tensor& bias, at::Tensor& out) {
+  const int64_t count = x.size(0), outputs = out.size(1), blocks = (count + PANEL - 1) / PANEL;
+  const int64_t row = panels.steps * AT_LEVEL(numbersOf<T>)();
+  const Scratch arranged(blocks * PANEL * row);
+  at::parallel_for(0, blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)), [&](int64_t begin, int64_t end) {
+    AT_LEVEL(arrange<T>)(rowsOf(x), panels.steps, arranged.data, begin, end);
+  });
+  const int64_t grain = std::max<int64_t>(1, WORK / (count * panels.steps * PANEL));
+  at::parallel_for(0, panels.count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t first = 0; first < count; first += MOST_ROWS) {
+      const Product job{arranged.data + first * row,
+                        panels,
+                        bias.defined() ? bias.data_ptr() : nullptr,
+                        out.data_ptr<T>() + first * outputs,
+                        std::min(MOST_ROWS, count - first),
+                        outputs};
+      AT_LEVEL(multiply<T>)(job, begin, end);
+    }
+  });
+}
+
+}  // namespace
+
+bool panelsServe(const at::Tensor& weight) {
+  const bool known = weight.scalar_type() == at::kFloat || weight.scalar_type() == at::kBFloat16;
+  return known && weight.device().is_cpu() && weight.layout() == at::kStrided && weight.dim() == 2 && weight.numel() > 0;
+}
+
+at::Tensor packPanels(const at::Tensor& weight) {
+  const int64_t width = widthOf(weight.scalar_type());
+  // A tile takes sixteen pairs at a time.
+  const int64_t steps = width == 2 ? roundUp((weight.size(1) + 1) / 2, PANEL) : weight.size(1);
+  const auto rows = weight.stride(1) == 1 ? weight : weight.contiguous();
+  auto packed = at::empty({(weight.size(0) + PANEL - 1) / PANEL, steps, PANEL, width}, weight.options());
+  adviseLargePages(packed);
+  const Panels panels = panelsOf(packed);
+  at::parallel_for(0, panels.count, std::max<int64_t>(1, WORK / 8 / (steps * PANEL)), [&](int64_t begin, int64_t end) {
+    AT_LEVEL(pack)(rowsOf(rows), panels, begin, end);
+  });
+  return packed;
+}
+
+at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,
+                          const c10::optional<at::Tensor>& bias) {
+  const auto type = packed.scalar_type();
+  const int64_t width = widthOf(type);
+  TORCH_CHECK((type == at::kFloat || type == at::kBFloat16) && packed.device().is_cpu() && packed.is_contiguous() &&
+                  packed.dim() == 4 && packed.size(2) == PANEL && packed.size(3) == width &&
+                  (width == 1 || packed.size(1) % PANEL == 0),
+              "the weight must be packed by pack_linear, found ", type, " ", packed.sizes());
+  const int64_t inputs = packed.size(1) * width;
+  TORCH_CHECK(x.dim() == 2 && x.scalar_type() == type && x.device().is_cpu() && x.layout() == at::kStrided &&
+                  x.size(1) <= inputs && x.size(1) > (width == 1 ? inputs - 1 : inputs - width * PANEL),
+              "input must be ", type, " [N, ", inputs, "] on the CPU, found ", x.scalar_type(), " ", x.sizes());
+  TORCH_CHECK(outputs > PANEL * (packed.size(0) - 1) && outputs <= PANEL * packed.size(0), "the packed weight has not ",
+              outputs, " outputs");
+  const auto shift = bias ? *bias : at::Tensor();
+  TORCH_CHECK(!shift.defined() || (shift.scalar_type() == type && shift.device().is_cpu() && shift.dim() == 1 &&
+                                   shift.size(0) == outputs && shift.is_contiguous()),
+              "bias must be ", type, " [", outputs, "]");
+  const auto rows = x.stride(1) == 1 ? x : x.contiguous();
+  auto out = at::empty({x.size(0), outputs}, x.options());
+  if (x.size(0) == 0) return out;
+  width == 2 ? multiplyAll<at::BFloat16>(rows, panelsOf(packed), shift, out)
+             : multiplyAll<float>(rows, panelsOf(packed), shift, out);
+  return out;
+}
+
+}  // namespace grpo

@@ -1,0 +1,225 @@
+// Products with a weight in panels, included by each_level.h.
+
+// Vectors of a panel's outputs.
+constexpr int PIECES = PANEL / LANES;
+// Rows whose sums stay in registers, beside the weights of a step and an input.
+constexpr int TILE_ROWS = LANES == 16 ? 8 : REGISTERS >= 32 || LANES == 8 ? 4 : 2;
+
+#ifdef MULTIPLIES_BFLOAT16
+constexpr bool PAIRED = true;
+#else
+constexpr bool PAIRED = false;
+#endif
+
+// Numbers of four bytes that a row of the input has a step: a pair of bfloat16 is one where an instruction multiplies it.
+template <class T>
+constexpr int64_t NUMBERS = sizeof(T) == 2 && !PAIRED ? 2 : 1;
+
+template <class T>
+int64_t numbersOf() {
+  return NUMBERS<T>;
+}
+
+// Numbers from `first` on of a row, zeros behind its end. Of bfloat16, a number is a pair or, widened, one.
+template <bool WIDENED>
+INLINE void readNumbers(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
+  const int64_t inputs = row < rows.count ? rows.inputs : 0;
+  const char* from = static_cast<const char*>(rows.data) + row * rows.stride * rows.bytes;
+  if constexpr (WIDENED) {
+    const int64_t there = std::clamp<int64_t>(inputs - first, 0, count);
+    const auto* halves = reinterpret_cast<const c10::BFloat16*>(from) + first;
+    eachVector(there, [&](int64_t i, int64_t some) INLINED { store(to + i, loadFirst(halves + i, some)); });
+    std::fill(to + there, to + count, 0.f);
+  } else {
+    const int64_t there = std::clamp<int64_t>(inputs * rows.bytes - first * 4, 0, count * 4);
+    std::memcpy(to, from + first * 4, there);
+    std::memset(reinterpret_cast<char*>(to) + there, 0, count * 4 - there);
+  }
+}
+
+// Sixteen rows side by side: [count, 16] numbers, from `first` on.
+template <bool WIDENED>
+INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
+  constexpr int64_t SOME = 64;
+  alignas(64) float some[PANEL][SOME], turned[SOME][PANEL];
+  for (int64_t from = 0; from < count; from += SOME) {
+    const int64_t many = std::min(SOME, count - from);
+    for (int64_t r = 0; r < PANEL; ++r) readNumbers<WIDENED>(rows, row + r, first + from, SOME, some[r]);
+    for (int64_t r = 0; r < PANEL; r += LANES)
+      for (int64_t i = 0; i < SOME; i += LANES) transpose(some[r] + i, SOME, turned[i] + r, PANEL);
+    std::memcpy(to + from * PANEL, turned, many * PANEL * sizeof(float));
+  }
+}
+
+void pack(const Rows& weight, const Panels& panels, int64_t begin, int64_t end) {
+  for (int64_t panel = begin; panel < end; ++panel)
+    for (int64_t from = 0; from < panels.steps; from += STEPS)
+      sideBySide<false>(weight, panel * PANEL, from, panels.blockSteps(from), panels.at(panel, from));
+}
+
+// Blocks of sixteen rows of an input as they are multiplied: [numbers, 16], or rows for the tiles.
+template <class T>
+void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end) {
+  const int64_t numbers = steps * NUMBERS<T>;
+  for (int64_t block = begin; block < end; ++block) {
+    float* out = to + block * numbers * PANEL;
+#ifdef MULTIPLIES_TILES
+    if constexpr (sizeof(T) == 2) {
+      for (int64_t r = 0; r < PANEL; ++r) readNumbers<false>(x, block * PANEL + r, 0, numbers, out + r * numbers);
+      continue;
+    }
+#endif
+    sideBySide<(NUMBERS<T> > 1)>(x, block * PANEL, 0, numbers, out);
+  }
+}
+
+// Adds the products of a step's input `x` of a row with its weights.
+template <class T>
+INLINE Vector plusProduct(Vector sum, const float* weights, const float* x) {
+  if constexpr (sizeof(T) == 4) return sum + load(weights) * x[0];
+#ifdef MULTIPLIES_BFLOAT16
+  else
+    return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_loadu_si512(weights), (__m512bh)_mm512_set1_ps(x[0]));
+#else
+  else {
+    // Of a pair the first is the lower half.
+    const Bits pairs = read<Bits>(weights);
+    return sum + bitsOf<Vector>(pairs << 16) * x[0] + bitsOf<Vector>(pairs & 0xffff0000) * x[PANEL];
+  }
+#endif
+}
+
+// Adds the products of TILE_ROWS rows with a block of P panels to their sums. Each sum goes through the inputs in their
+// order, whatever other rows and panels there are. What the next tiles will read is fetched along.
+template <class T, int P, bool FETCHES>
+void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, int64_t ahead, float* to) {
+  Vector sums[TILE_ROWS][P * PIECES];
+  UNROLL
+  for (int r = 0; r < TILE_ROWS; ++r) {
+    UNROLL
+    for (int p = 0; p < P * PIECES; ++p) sums[r][p] = begins ? Vector{} : load(to + r * SUMS + p * LANES);
+  }
+  for (int64_t i = 0; i < steps; ++i) {
+    if constexpr (FETCHES) __builtin_prefetch(weights + ahead + i * PANEL, 0, 2);
+    UNROLL
+    for (int r = 0; r < TILE_ROWS; ++r) {
+      UNROLL
+      for (int p = 0; p < P * PIECES; ++p)
+        sums[r][p] = plusProduct<T>(sums[r][p], weights + p / PIECES * size + i * PANEL + p % PIECES * LANES,
+                                    x + i * NUMBERS<T> * PANEL + r);
+    }
+  }
+  UNROLL
+  for (int r = 0; r < TILE_ROWS; ++r) {
+    UNROLL
+    for (int p = 0; p < P * PIECES; ++p) store(to + r * SUMS + p * LANES, sums[r][p]);
+  }
+}
+
+// A block of P panels with all rows. While the first tiles are multiplied, the next panels come nearer.
+template <class T, int P>
+void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
+  const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
+  const float* weights = job.panels.at(panel, from);
+  for (int64_t row = 0; row < job.rows; row += TILE_ROWS) {
+    const auto* x = static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
+    const int64_t tile = row / TILE_ROWS;
+    const auto add = tile < P ? addTile<T, P, true> : addTile<T, P, false>;
+    add(x, weights, size, steps, from == 0, (P + tile) * size, sums + row * SUMS);
+  }
+}
+
+// Rows from `row` on of the results of panels first … last, from their sums [rows, stride].
+template <class T>
+INLINE void finish(const Product& job, const float* sums, int64_t stride, int64_t row, int64_t rows, int64_t first,
+                   int64_t last) {
+  const int64_t from = first * PANEL, count = std::min(last * PANEL, job.outputs) - from;
+  for (int64_t r = 0; r < rows; ++r) {
+    T* out = static_cast<T*>(job.out) + (row + r) * job.outputs + from;
+    eachVector(count, [&](int64_t i, int64_t some) INLINED {
+      Vector sum = load(sums + r * stride + i);
+      if (job.bias) sum += loadFirst(static_cast<const T*>(job.bias) + from + i, some);
+      storeFirst(out + i, sum, some);
+    });
+  }
+}
+
+#ifdef MULTIPLIES_TILES
+// Registers of sixteen rows of 64 bytes: sums 0 to 2, inputs 3, weights of each panel 4 to 6.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, start = 0, reserved[14] = {};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16};
+};
+
+template <int P>
+void multiplyTile(const Product& job, int64_t panel, int64_t row, float* sums) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  const int64_t steps = job.panels.steps;
+  const auto* x = static_cast<const float*>(job.x) + row * steps;
+  for (int64_t from = 0; from < steps; from += STEPS) {
+    const int64_t some = job.panels.blockSteps(from), size = some * PANEL;
+    const float* weights = job.panels.at(panel, from);
+    for (int64_t i = 0; i < some; i += PANEL) {
+      _tile_loadd(3, x + from + i, steps * 4);
+      _tile_loadd(4, weights + i * PANEL, 64);
+      _tile_dpbf16ps(0, 3, 4);
+      if constexpr (P > 1) {
+        _tile_loadd(5, weights + size + i * PANEL, 64);
+        _tile_dpbf16ps(1, 3, 5);
+      }
+      if constexpr (P > 2) {
+        _tile_loadd(6, weights + 2 * size + i * PANEL, 64);
+        _tile_dpbf16ps(2, 3, 6);
+      }
+    }
+  }
+  _tile_stored(0, sums, P * 64);
+  if constexpr (P > 1) _tile_stored(1, sums + PANEL, P * 64);
+  if constexpr (P > 2) _tile_stored(2, sums + 2 * PANEL, P * 64);
+}
+
+void multiplyTiles(const Product& job, int64_t begin, int64_t end) {
+  const TileShapes shapes;
+  _tile_loadconfig(&shapes);
+  const Scratch sums(3 * PANEL * PANEL);
+  for (int64_t panel = begin; panel < end;) {
+    const int64_t last = std::min({end, panel / GROUP * GROUP + GROUP, panel + 3});
+    const int64_t panels = last - panel;
+    const auto go = panels == 1 ? multiplyTile<1> : panels == 2 ? multiplyTile<2> : multiplyTile<3>;
+    for (int64_t row = 0; row < job.rows; row += PANEL) {
+      go(job, panel, row, sums.data);
+      finish<c10::BFloat16>(job, sums.data, panels * PANEL, row, std::min(PANEL, job.rows - row), panel, last);
+    }
+    panel = last;
+  }
+  _tile_release();
+}
+#endif
+
+// Panels begin … end of the results of at most MOST_ROWS rows.
+template <class T>
+void multiply(const Product& job, int64_t begin, int64_t end) {
+#ifdef MULTIPLIES_TILES
+  if constexpr (sizeof(T) == 2) return multiplyTiles(job, begin, end);
+#endif
+  // Few rows wait for the weights; more wait for the arithmetic, and wide tiles read the inputs fewer times.
+  const int64_t atOnce = LANES < 16 ? 1 : job.rows <= PANEL ? 2 : 3;
+  const Scratch sums((job.rows + PANEL) * SUMS);
+  for (int64_t panel = begin; panel < end;) {
+    const int64_t last = std::min(end, panel / GROUP * GROUP + GROUP);
+    for (int64_t from = 0; from < job.panels.steps; from += STEPS)
+      for (int64_t p = panel; p < last; p += atOnce) {
+        auto go = addPanels<T, 1>;
+        if constexpr (LANES == 16) {
+          const int64_t panels = std::min(atOnce, last - p);
+          go = panels == 1 ? go : panels == 2 ? addPanels<T, 2> : addPanels<T, 3>;
+        }
+        go(job, p, from, sums.data + (p - panel) * PANEL);
+      }
+    finish<T>(job, sums.data, SUMS, 0, job.rows, panel, last);
+    panel = last;
+  }
+}
