@@ -15,6 +15,13 @@ export function noGrad<T>(body: () => T): T {
   }
 }
 
+/** Whether operations are recorded for the backward pass. */
+export function isGradEnabled(): boolean {
+  const enabled = native.setGradMode(true);
+  native.setGradMode(enabled);
+  return enabled;
+}
+
 /** Like `noGrad`, and cheaper: what is made inside can never take part in a backward pass. */
 export function inferenceMode<T>(body: () => T): T {
   native.enterInference();
@@ -23,6 +30,19 @@ export function inferenceMode<T>(body: () => T): T {
   } finally {
     native.leaveInference();
   }
+}
+
+/**
+ * One backward pass from several tensors, each with its gradient: accumulates gradients into the leaves that they depend
+ * on, the tensors themselves where they are leaves.
+ */
+export function backward(tensors: readonly Tensor[], gradients: readonly Tensor[]): void {
+  const handles = liveHandles(tensors, 'tensors');
+  const weights = liveHandles(gradients, 'gradients');
+  if (handles.length === 0) throw new RangeError('backward() needs tensors');
+  if (weights.length !== handles.length)
+    throw new RangeError(`backward() got ${handles.length} tensors and ${weights.length} gradients`);
+  native.backward(handles, weights, false);
 }
 
 /**

@@ -5,7 +5,7 @@
 import './composites.js';
 
 export { AdamW, type AdamWOptions, type AdamWState, type GradientNorms } from './adamw.js';
-export { grad, inferenceMode, noGrad } from './autograd.js';
+export { backward, grad, inferenceMode, isGradEnabled, noGrad } from './autograd.js';
 export { fromBytes, tensor } from './create.js';
 export { CudaGraph, canCapture } from './cuda-graph.js';
 export { OperatorError, unsafe } from './dispatch.js';

@@ -38,7 +38,7 @@ export type TrainSettings = Common &
 export type SftSettings = Common &
   Pick<ConfigInput, 'sft' | 'lora' | 'checkpoint'> & {
     optimizer?: Omit<Section<'optimizer'>, 'learningRate'>;
-    train?: Pick<Section<'train'>, 'microBatchTokens'>;
+    train?: Pick<Section<'train'>, 'microBatchTokens' | 'recompute'>;
   };
 
 /** Settings of `evaluate`. `npx grpo eval --help` tells what they do. */

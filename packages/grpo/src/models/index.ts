@@ -8,6 +8,7 @@ export { mergeLora } from './lora.js';
 export type { LoadedModel, Model } from './model.js';
 export { type Packed, pack, type Segment } from './packed.js';
 export { parameterSpecs } from './parameters.js';
+export { openPass } from './recompute.js';
 export { saveModel } from './save.js';
 export { loadSequenceClassifier, type SequenceClassifier } from './sequence-classifier.js';
 export type { Attend, PackedTokens } from './transformer.js';

@@ -1,4 +1,5 @@
 import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
+import { seedOf } from '../config/random.js';
 import type { DecoderConfig } from './config.js';
 import type { Decoder } from './decoder.js';
 import { parameterSpecs } from './parameters.js';
@@ -30,7 +31,7 @@ export interface Adapter {
  */
 export class Lora {
   readonly #adapters: ReadonlyMap<string, Adapter>;
-  #dropout: { share: number; generator: Generator } | undefined;
+  #dropout: { share: number; seed: number; drawn: number } | undefined;
 
   /** @param parameters - `NAME.lora_A.weight` `[rank, in]` and `NAME.lora_B.weight` `[out, rank]`; owned from now on */
   constructor(
@@ -51,12 +52,30 @@ export class Lora {
    * forward passes of an update, and for nothing that is compared with what was sampled.
    */
   dropping(share: number, seed: number): Disposable {
-    this.#dropout = share === 0 ? undefined : { share, generator: new Generator(seed) };
+    this.#dropout = share === 0 ? undefined : { share, seed, drawn: 0 };
     return {
       [Symbol.dispose]: () => {
         this.#dropout = undefined;
       },
     };
+  }
+
+  /** How many masks of dropout were drawn: what `redrawing` goes back to. */
+  get drawn(): number {
+    return this.#dropout?.drawn ?? 0;
+  }
+
+  /** Runs `body` with the masks of dropout that were drawn from `drawn` on. */
+  redrawing<T>(drawn: number, body: () => T): T {
+    const dropout = this.#dropout;
+    if (!dropout) return body();
+    const end = dropout.drawn;
+    dropout.drawn = drawn;
+    try {
+      return body();
+    } finally {
+      dropout.drawn = end;
+    }
   }
 
   /** A copy with matrices of its own and no gradients. */
@@ -83,7 +102,8 @@ export class Lora {
 
   #drop(x: Tensor): Tensor {
     if (!this.#dropout) return x;
-    const { share, generator } = this.#dropout;
+    const { share, seed } = this.#dropout;
+    const generator = new Generator(seedOf(seed, this.#dropout.drawn++));
     const kept = noGrad(() =>
       zeros(x.shape)
         .uniform_(0, 1, { generator })

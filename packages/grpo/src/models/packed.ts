@@ -56,11 +56,15 @@ function attentionOf(spans: readonly Span[], config: DecoderConfig, device: stri
     parent?.start ?? 0,
     parent?.length ?? 0,
   ]);
-  const table = tensor(rows, [spans.length, 4], { dtype: 'int64' });
+  const makeTable = () => tensor(rows, [spans.length, 4], { dtype: 'int64' });
+  const table = makeTable();
   // On the CPU hardly ever used, and then made on the spot.
   const blocks = device === 'cpu' ? undefined : planBlocks(spans, device);
+  // A recomputed layer may attend after the end of the scope that this was packed in: what it freed is made again.
+  const liveBlocks = () =>
+    blocks && !blocks.some(({ mask }) => mask?.disposed) ? blocks : planBlocks(spans, device);
   return (_layer, q, k, v) =>
     device === 'cpu' && (q.dtype === 'float32' || q.dtype === 'bfloat16')
-      ? segmentAttention(q, k, v, table)
-      : attendBlocks(blocks ?? planBlocks(spans, device), [q, k, v], config);
+      ? segmentAttention(q, k, v, table.disposed ? makeTable() : table)
+      : attendBlocks(liveBlocks(), [q, k, v], config);
 }

@@ -1,5 +1,6 @@
 import { type Tensor, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
+import { openPass } from '../models/index.js';
 import type { Share, UpdateSize } from '../objective/index.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
 import { KindGradients } from './kind-gradients.js';
@@ -128,8 +129,9 @@ function backward(
   const isSampled = of(rollout.completions_B).every(({ ids }, i) => ids.length === lengths[i]);
   const samplers_T = isSampled ? tokensOf(rollout.completions_B.map(({ logprobs }) => logprobs)) : null;
 
+  using pass = openPass(model.decoder, config.train.recompute === 'layers');
   const scores = clock.time('logprob', () =>
-    stages.logprob(model.decoder, groups, sampling.temperature, {
+    stages.logprob(pass.decoder, groups, sampling.temperature, {
       entropyGradient: control.entropyCoefficient !== 0,
       fullKlTo: kl.estimator === 'full' ? reference : undefined,
     }),
@@ -151,7 +153,7 @@ function backward(
     entropyCoefficient: control.entropyCoefficient,
     settings: lossSettings(config),
   });
-  clock.time('backward', () => optimizer.accumulate(() => loss.backward()));
+  clock.time('backward', () => optimizer.accumulate(() => pass.backward(loss)));
   const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);
   tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
   if (samplers_T && compareSampler && own_T) {

@@ -156,7 +156,10 @@ function watched(asked: unknown[]): Partial<Stages> {
       return stages.score(task, problems, groups, onError);
     },
     logprob: (decoder, groups, ...rest) => {
-      asked.push({ scoredAtOnce: groups.map(({ completions }) => completions.length) });
+      asked.push({
+        scoredAtOnce: groups.map(({ completions }) => completions.length),
+        by: decoder.constructor.name,
+      });
       return stages.logprob(decoder, groups, ...rest);
     },
   };

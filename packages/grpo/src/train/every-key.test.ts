@@ -162,6 +162,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('optimizer.warmupSteps', '2'),
   set('train.steps', '1'),
   set('train.microBatchTokens', '12'),
+  set('train.recompute', 'layers'),
   ['train.canaries', { from: ['train.canaries=0'], to: ['train.canaries=1'], with: SHORT }],
   set('train.kindGradients', '1', { with: ['kl.kindKey=kind'] }),
   set('eval.every', '1'),

@@ -87,13 +87,14 @@ async function imitate(
 ): Promise<SftResult[]> {
   const { maxGradNorm } = config.optimizer;
   const { microBatchTokens } = config.train;
+  const recompute = config.train.recompute === 'layers';
   const updates: SftResult[] = [];
   for (let epoch = 0; epoch < config.expert.epochs; epoch++) {
     const order = permutation(examples.length, config.seed, iteration, epoch);
     for (let start = 0; start < order.length; start += config.sft.batchSize) {
       const batch = order.slice(start, start + config.sft.batchSize).map((i) => examples[i]!);
       const dropout = { share: config.lora.dropout, seed: seedOf(config.seed, iteration, epoch, start) };
-      const options = { learningRate, maxGradNorm, microBatchTokens, dropout };
+      const options = { learningRate, maxGradNorm, microBatchTokens, recompute, dropout };
       updates.push(await sftStep(model, optimizer, batch, options));
     }
   }

@@ -17,6 +17,7 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       learningRate: rate,
       maxGradNorm: config.optimizer.maxGradNorm,
       microBatchTokens: config.train.microBatchTokens,
+      recompute: config.train.recompute === 'layers',
       dropout: { share: config.lora.dropout, seed: seedOf(config.seed, step) },
     });
     const stepTokens = batch.reduce(

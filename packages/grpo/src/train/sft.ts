@@ -1,6 +1,6 @@
 import { type AdamW, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
-import type { Model } from '../models/index.js';
+import { type Model, openPass } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
@@ -55,6 +55,8 @@ export interface SftStepOptions {
   learningRate: number;
   maxGradNorm: number;
   microBatchTokens: number;
+  /** Whether the backward pass computes activations again. */
+  recompute?: boolean;
   /** What the adapters' inputs lose in this step, and the seed of the draw. */
   dropout?: { share: number; seed: number };
 }
@@ -78,9 +80,10 @@ export async function sftStep(
     const all = [...examples.keys()];
     const add = (micro: MicroBatch) =>
       tidy(() => {
-        const { logprobs_T, entropies_T } = scoreTokens(model.decoder, micro.groups, 1);
+        using pass = openPass(model.decoder, options.recompute ?? false);
+        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1);
         const share = logprobs_T.sum().div(-tokens);
-        optimizer.accumulate(() => share.backward());
+        optimizer.accumulate(() => pass.backward(share));
         sum.loss += share.item();
         sum.entropy += entropies_T.sum().item() / tokens;
       });

@@ -142,6 +142,7 @@ const written: Record<string, (world: World) => [args: unknown[], run: Loose]> =
   },
   backward: (w) => [[aTensor(w), w.random.chance(0.3) ? aTensor(w) : undefined], (t, weight) =>
     (t as Tensor).backward(weight as Tensor, { retainGraph: w.random.chance(0.3) })], // biome-ignore format: one body
+  'backward of several': (w) => [[someTensors(w), someTensors(w)], loose(torch.backward)],
   'backward of a sum': (w) => [[w.random.pick(w.tensors), w.random.pick(w.tensors)], (a, b) =>
     (a as Tensor).mul(b as Tensor).sum().backward()], // biome-ignore format: one body
   'backward of our own': (w) => [[], () => ownBackward(w)],

@@ -44,6 +44,12 @@ export const trainSection = z.strictObject({
     .describe(
       'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
     ),
+  recompute: z
+    .enum(['none', 'layers', 'auto'])
+    .default('auto')
+    .describe(
+      "Activations that the backward pass computes again: none; layers, all but each layer's input, which takes the memory of one layer in place of all and a third more time; or auto, where they do not fit. Same gradient",
+    ),
   canaries: count
     .default(100)
     .describe(
