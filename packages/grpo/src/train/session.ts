@@ -14,7 +14,7 @@ import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
 import type { LoadedModel, Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
-import { takeJudgeReports } from '../rewards/index.js';
+import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
@@ -233,7 +233,8 @@ export async function runSteps(
   step: (index: number) => Promise<StepReport>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = session;
-  const saver = new Saver(session);
+  using saver = new Saver(session);
+  using guard = new UserCodeGuard((text) => watcher.note?.(text));
   let before: EvalResult | undefined;
   let after: EvalResult | undefined;
   let stopped: Finding | undefined;
@@ -270,6 +271,7 @@ export async function runSteps(
       progress.step++;
       saver.stepIsDone();
       watcher.step?.(row, timings);
+      await guard.check();
     }
     if (stopped) saver.saveAfterError();
     else saver.save();
