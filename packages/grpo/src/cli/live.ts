@@ -1,4 +1,5 @@
 import { createColors } from 'picocolors';
+import { claimStdout } from './claim-stdout.js';
 import { formatDuration } from './duration.js';
 
 /** What is shown of one training step. */
@@ -63,16 +64,16 @@ const CLEAR_LINE = '\r\x1b[2K';
 /** A live line on a terminal, one plain line a step elsewhere, or one JSON object a step. */
 export function createReporter(options: ReporterOptions = {}): Reporter {
   const { json = false, stream = process.stdout, chatter = process.stderr } = options;
-  if (json) return jsonReporter(stream, chatter);
+  if (json) return jsonReporter(stream === process.stdout ? claimStdout() : stream, chatter);
   return stream.isTTY && process.env.TERM !== 'dumb' ? liveReporter(stream) : plainReporter(stream);
 }
 
-function jsonReporter(stream: Output, chatter: Output): Reporter {
+function jsonReporter(stream: Output & Partial<Disposable>, chatter: Output): Reporter {
   return {
     step: (row) => stream.write(`${JSON.stringify(row)}\n`),
     note: (text) => chatter.write(`${text}\n`),
     done: ({ data }) => stream.write(`${JSON.stringify(data)}\n`),
-    close: () => {},
+    close: () => stream[Symbol.dispose]?.(),
   };
 }
 

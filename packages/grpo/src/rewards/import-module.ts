@@ -3,6 +3,7 @@ import { createJiti, type JitiOptions } from 'jiti';
 import { UserError } from '../config/errors.js';
 import { fileError } from '../formats/file-error.js';
 import { describeError } from './describe-error.js';
+import { answerOf, UserCodeGuard } from './user-code.js';
 
 /**
  * Imports a user's TypeScript or JavaScript module as it is, without a build.
@@ -25,8 +26,10 @@ export async function importModule(
   }
   // The user's folder stays as it was, and an edited file is never taken from a cache.
   const jiti = createJiti(import.meta.url, { fsCache: false, interopDefault: false, ...given });
+  using guard = new UserCodeGuard();
   try {
-    return await jiti.import<Record<string, unknown>>(path);
+    const load = () => jiti.import<Record<string, unknown>>(path);
+    return await guard.during(() => answerOf(`${what} ${path}`, load()));
   } catch (cause) {
     throw new UserError(`${what} ${path} cannot be loaded: ${describeLoadError(cause)}`, { cause });
   }

@@ -37,3 +37,4 @@ export type {
 export { type RewardFacts, type RewardTable, type ScoreOptions, scoreCompletions, totals } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';
 export { questionHash, type TierPenalty, type Tiers } from './tier.js';
+export { UserCodeGuard } from './user-code.js';

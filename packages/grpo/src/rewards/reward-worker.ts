@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { UserError } from '../config/errors.js';
+import { coreWait } from './core-wait.js';
 import { Reason } from './describe-error.js';
 import { markPerCompletion, PartialFailure } from './each.js';
 import type { RewardBatch, RewardFunction, RewardValue } from './reward.js';
@@ -10,6 +11,7 @@ const LOAD_SECONDS = 60;
 
 /**
  * A user's reward function in a worker thread with a time limit a batch, which holds for infinite loops too.
+ * Time in which a busy machine has no core for the thread does not count.
  * The thread is ended when the limit is passed, and started again for the next batch. It keeps the process alive
  * only while a batch is being scored.
  */
@@ -73,7 +75,10 @@ async function load(path: string): Promise<{ thread: Thread; perCompletion: bool
   let reply: WorkerReply;
   try {
     reply = await thread.reply(LOAD_SECONDS);
-    if (reply.kind === 'ready') return { thread, perCompletion: reply.perCompletion };
+    if (reply.kind === 'ready') {
+      thread.number = reply.thread;
+      return { thread, perCompletion: reply.perCompletion };
+    }
   } catch (error) {
     await thread.end();
     throw new UserError(`reward module ${path} cannot be loaded: it ${(error as Error).message}`);
@@ -86,6 +91,8 @@ async function load(path: string): Promise<{ thread: Thread; perCompletion: bool
 
 /** One worker thread, asked one thing at a time. */
 class Thread {
+  /** As the system numbers it, once that is known. */
+  number: string | undefined;
   readonly #worker: Worker;
   /** Why the thread is no more. */
   #death: string | undefined;
@@ -113,20 +120,33 @@ class Thread {
   /** The thread's next message; rejects with a {@link Reason} after the time limit, or when the thread is dead. */
   reply(seconds: number): Promise<WorkerReply> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#settle?.(new Reason(`took longer than ${seconds} s`)),
-        seconds * 1000,
-      );
+      const own = this.#ownTime();
+      let timer: NodeJS.Timeout;
+      const check = () => {
+        const left = 1000 * seconds - own();
+        // A reply that has come in the meantime is heard first.
+        if (left <= 0)
+          setImmediate(() => this.#settle === settle && settle(new Reason(`took longer than ${seconds} s`)));
+        else timer = setTimeout(check, left);
+      };
+      timer = setTimeout(check, 1000 * seconds);
       this.#worker.ref();
-      this.#settle = (outcome) => {
+      const settle = (outcome: WorkerReply | Reason) => {
         this.#settle = undefined;
         clearTimeout(timer);
         this.#worker.unref();
         if (outcome instanceof Reason) reject(outcome);
         else resolve(outcome);
       };
+      this.#settle = settle;
       if (this.#death !== undefined) this.#settle(new Reason(`${this.#death} after an earlier batch`, false));
     });
+  }
+
+  /** Counts milliseconds from now on, but for those in which the thread waits for a core that others have. */
+  #ownTime(): () => number {
+    const begin = performance.now() - coreWait(this.number);
+    return () => performance.now() - coreWait(this.number) - begin;
   }
 
   async end(): Promise<void> {

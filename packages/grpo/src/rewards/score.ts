@@ -10,6 +10,7 @@ import { type Grounds, judgedBy } from './grounds.js';
 import { readValue, show } from './read-value.js';
 import type { Reward, RewardBatch } from './reward.js';
 import { scoreSingly } from './score-singly.js';
+import { answerOf, UserCodeGuard } from './user-code.js';
 
 /** The rewards of B completions. */
 export interface RewardTable {
@@ -53,7 +54,8 @@ interface Column {
  * at a time to find the one to blame. Its values from a part of the batch are used only when it was made by
  * `each`; otherwise the whole batch has no value from it.
  *
- * @throws RewardError with every failure, if there is one and `onError` is `stop`
+ * @throws RewardError with every failure, if there is one and `onError` is `stop`; UserError when an error comes up that
+ * nobody waits for, whatever `onError` is: it belongs to no completion
  */
 export async function scoreCompletions<Row>(
   rewards: readonly Reward<Row>[],
@@ -68,7 +70,8 @@ export async function scoreCompletions<Row>(
   }
   const ids = batch.completionIds?.length ?? count;
   if (ids !== count) throw new RangeError(`got the ids of ${ids} completions, and ${count} completions`);
-  const columns = await Promise.all(rewards.map((reward) => scoreColumn(reward, batch)));
+  using guard = new UserCodeGuard();
+  const columns = await guard.during(() => Promise.all(rewards.map((reward) => scoreColumn(reward, batch))));
   const failures = columns.flatMap((column) => column.failures);
   if (onError === 'stop' && failures.length > 0) throw new RewardError(failures);
   const dropped = new Uint8Array(count);
@@ -119,12 +122,13 @@ async function scoreColumn<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): P
 async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<unknown[]> {
   const { prompts, completions, completionIds, rows } = batch;
   // Copies, so that a function which sorts or empties its input cannot disturb the others.
-  const values: unknown = await reward.score({
+  const answer = reward.score({
     prompts: [...prompts],
     completions: [...completions],
     ...(completionIds && { completionIds: [...completionIds] }),
     rows: [...rows],
   });
+  const values: unknown = await answerOf(`reward ${reward.name}`, answer);
   if (!Array.isArray(values)) throw new Reason(`returned ${show(values)}, not an array of numbers`);
   if (values.length !== completions.length) {
     throw new Reason(`returned ${values.length} values for ${completions.length} completions`);

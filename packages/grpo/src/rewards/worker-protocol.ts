@@ -12,7 +12,12 @@ export type WorkerRequest = RewardBatch;
 
 /** From the worker: first `ready` or `refused`, then one of the others for each batch. */
 export type WorkerReply =
-  | { kind: 'ready'; perCompletion: boolean }
+  | {
+      kind: 'ready';
+      perCompletion: boolean;
+      /** The worker's thread, where the system numbers threads. */
+      thread: string | undefined;
+    }
   | { kind: 'refused'; message: string; hint: string | undefined }
   | { kind: 'values'; values: unknown }
   | { kind: 'partial'; values: unknown[]; failures: CompletionFailure[] }

@@ -1,6 +1,7 @@
 /** The thread in which a user's reward with a time-out runs; `reward-worker.ts` is the other side. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../config/errors.js';
+import { threadNumber } from './core-wait.js';
 import { describeError } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { loadRewardFunction } from './load.js';
@@ -27,7 +28,7 @@ async function answer(score: RewardFunction, batch: WorkerRequest): Promise<void
 try {
   const score = await loadRewardFunction(path);
   port.on('message', (batch: WorkerRequest) => void answer(score, batch));
-  reply({ kind: 'ready', perCompletion: isPerCompletion(score) });
+  reply({ kind: 'ready', perCompletion: isPerCompletion(score), thread: threadNumber() });
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
   reply({ kind: 'refused', message: error.message, hint: error.hint });

@@ -44,13 +44,9 @@ export function renderPrompt(
     const { text, ids } = withBos(tokenizer, prompt);
     return { text, ids, spans: [{ kind: 'prompt', start: 0, end: ids.length }] };
   }
-  if (template === undefined) {
-    throw new UserError('the prompt is a conversation, but the model has no chat template', {
-      hint: 'give prompts as plain text, or put a chat_template.jinja into the model folder',
-    });
-  }
+  const known = requireTemplate(template);
   const render = (messages: readonly Message[], addGenerationPrompt: boolean) =>
-    template.render(messages, { ...options, addGenerationPrompt, namedTokens: tokenizer.namedTokens });
+    known.render(messages, { ...options, addGenerationPrompt, namedTokens: tokenizer.namedTokens });
   const body = render(prompt, true);
   const closed = render(prompt, false);
   const { text, ids } = withBos(tokenizer, body);
@@ -69,6 +65,18 @@ export function renderPrompt(
     }
   }
   return { text, ids, spans, generationPrompt: body !== closed };
+}
+
+/**
+ * A bound on the tokens of a prompt as {@link renderPrompt} renders it, found without making them: a token stands for a
+ * byte at least.
+ *
+ * @throws UserError for a conversation without a template
+ */
+export function mostTokens(tokenizer: Tokenizer, template: ChatTemplate | undefined, prompt: Prompt): number {
+  const named = { addGenerationPrompt: true, namedTokens: tokenizer.namedTokens };
+  const text = typeof prompt === 'string' ? prompt : requireTemplate(template).render(prompt, named);
+  return 1 + tokenizer.mostTokens(text);
 }
 
 /**
@@ -93,6 +101,13 @@ export function renderExample(
     ids,
     spans: [...rendered.spans, { kind: 'completion', role: 'assistant', start, end: ids.length }],
   };
+}
+
+function requireTemplate(template: ChatTemplate | undefined): ChatTemplate {
+  if (template !== undefined) return template;
+  throw new UserError('the prompt is a conversation, but the model has no chat template', {
+    hint: 'give prompts as plain text, or put a chat_template.jinja into the model folder',
+  });
 }
 
 /**

@@ -29,6 +29,14 @@ describe.each(FAMILIES)('the %s tokenizer against the Rust library', (family) =>
     expect(ours).toEqual(cases.strings.map(({ text, ids }) => ({ text, ids })));
   });
 
+  it('never makes more tokens than it says at most', () => {
+    // NFC decomposes the last two: 3 bytes become 6, and 4 become 12.
+    const texts = [...cases.strings.map(({ text }) => text), '\u0958'.repeat(5), '\u{1d160}'.repeat(5)];
+    for (const text of texts) {
+      expect(tokenizer.encode(text).length, text).toBeLessThanOrEqual(tokenizer.mostTokens(text));
+    }
+  });
+
   it('adds the same special tokens when asked', () => {
     const ours = cases.strings.map(({ text }) => tokenizer.encode(text, { specialTokens: true }));
     expect(ours).toEqual(cases.strings.map(({ ids, withSpecials }) => withSpecials ?? ids));

@@ -77,6 +77,12 @@ export class Tokenizer {
     return this.#engine.encode(text, { add_special_tokens: options.specialTokens ?? false }).ids;
   }
 
+  /** At least as many tokens as `text` has: one for each byte, and for a space that the tokenizer puts in front. */
+  mostTokens(text: string): number {
+    // A tokenizer may compose characters; of NFC no other form is supported.
+    return 1 + Math.max(Buffer.byteLength(text), Buffer.byteLength(text.normalize('NFC')));
+  }
+
   /**
    * The text of `ids`, exactly: no space is cleaned up. An id that has no token (a model may have more rows than
    * its tokenizer has tokens) has no text.

@@ -11,15 +11,23 @@ interface WholeState {
   version: number;
 }
 
-/** Saves a run after a whole step, never in the middle of one, and says when that is due. */
-export class Saver {
+/** Saves a run after a whole step, never in the middle of one, and says when that is due. Until it is disposed, it also
+ * saves where the process ends by itself.
+ */
+export class Saver implements Disposable {
   #whole: WholeState;
   #savedStep: number;
   #savedAt = performance.now();
+  readonly #onExit = () => this.saveAfterError();
 
   constructor(private readonly session: Session) {
     this.#whole = wholeState(session);
     this.#savedStep = session.progress.step;
+    process.on('exit', this.#onExit);
+  }
+
+  [Symbol.dispose](): void {
+    process.off('exit', this.#onExit);
   }
 
   /** Takes note of a whole step; its rows are written. */

@@ -14,7 +14,7 @@ import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
 import type { LoadedModel, Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
-import { takeJudgeReports } from '../rewards/index.js';
+import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
@@ -30,6 +30,7 @@ import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js'
 import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
 import type { ReplayStore } from './replay.js';
+import { requireRowsFit } from './rows-fit.js';
 import { RunFolder } from './run-folder.js';
 import { Saver } from './saver.js';
 import { type TimingsRow, timingsOf } from './timings.js';
@@ -117,6 +118,8 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const loss = module === undefined ? undefined : await loadLoss(module);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : own(openTrained(config));
+    const note = (text: string) => options.watcher?.note?.(text);
+    if (configured) requireRowsFit(configured, task, resolved, note);
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
@@ -132,6 +135,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? own(openTrained(config, checkpoint?.dir));
+    if (!configured) requireRowsFit(model, task, resolved, note);
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
     if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
@@ -233,7 +237,8 @@ export async function runSteps(
   step: (index: number) => Promise<StepReport>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = session;
-  const saver = new Saver(session);
+  using saver = new Saver(session);
+  using guard = new UserCodeGuard((text) => watcher.note?.(text));
   let before: EvalResult | undefined;
   let after: EvalResult | undefined;
   let stopped: Finding | undefined;
@@ -270,6 +275,7 @@ export async function runSteps(
       progress.step++;
       saver.stepIsDone();
       watcher.step?.(row, timings);
+      await guard.check();
     }
     if (stopped) saver.saveAfterError();
     else saver.save();

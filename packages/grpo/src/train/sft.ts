@@ -28,16 +28,6 @@ export function examplesOf(model: Model, task: Task): Example[] {
       hint: 'SFT needs an answer to imitate in each row (task.answerKey): with task.grading=numeric a worked solution that ends in #### and the number, with task.grading=none any text. GRPO needs none.',
     });
   }
-  const { maxPositions } = model.decoder.config;
-  const tooLong = examples.findIndex(
-    ({ prompt, completion }) => prompt.length + completion.length > maxPositions,
-  );
-  if (tooLong >= 0) {
-    throw new UserError(
-      `demonstration ${tooLong + 1} has more tokens with its prompt than the model's ${maxPositions} positions`,
-      { hint: 'shorten or leave it out' },
-    );
-  }
   return examples;
 }
 

@@ -13,6 +13,7 @@ import {
   openTask,
   samplingOf,
 } from '../../train/index.js';
+import { claimStdout } from '../claim-stdout.js';
 import type { CommandArguments } from '../command.js';
 import { evaluationTable, exampleLabel, fewProblems, formatDifference } from '../evaluation.js';
 import { wrongRules } from '../wrong-rules.js';
@@ -25,6 +26,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     settings,
   });
   if (config.threads !== undefined) setThreads(config.threads);
+  using claimed = flags.json ? claimStdout() : undefined;
   using task = await openTask(config);
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
   const result = await evaluateModel(config, task);
@@ -37,7 +39,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
 
   const warning = fewProblems(result);
   if (warning !== undefined) process.stderr.write(`${warning}\n`);
-  process.stdout.write(
+  (claimed ?? process.stdout).write(
     flags.json ? `${JSON.stringify(summary(result, compared))}\n` : report(result, config, compared),
   );
   // Last, so that a path that cannot be written costs no numbers.

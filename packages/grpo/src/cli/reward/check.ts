@@ -5,6 +5,7 @@ import { readModelFolder } from '../../models/folder.js';
 import { isJudge, scoreCompletions, takeJudgeReports } from '../../rewards/index.js';
 import { CANARY_ROWS, type CanaryGroup, canaryGroups, gradeCanaries } from '../../tasks/canaries/index.js';
 import { type LoadedTask, loadTask } from '../../tasks/index.js';
+import { claimStdout } from '../claim-stdout.js';
 import type { CommandArguments } from '../command.js';
 import { EXIT } from '../command.js';
 import { readable } from '../readable.js';
@@ -27,9 +28,12 @@ export async function run({ flags, settings, operands: [word, ...more] }: Comman
     settings: [...(word === undefined || isFile ? [] : [`task.name=${word}`]), ...settings],
   });
   const rows = rowsOf(flags.rows as string | undefined);
+  using claimed = flags.json ? claimStdout() : undefined;
   const report = await readable(() => check(config, rows));
   const clean = isClean(report);
-  process.stdout.write(flags.json ? `${JSON.stringify({ clean, ...report })}\n` : rewardPage(report));
+  (claimed ?? process.stdout).write(
+    flags.json ? `${JSON.stringify({ clean, ...report })}\n` : rewardPage(report),
+  );
   return clean ? 0 : EXIT.error;
 }
 

@@ -1,0 +1,105 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grpo } from './grpo.test.helper.js';
+
+let dir = '';
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'grpo-misbehaving-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Runs four steps whose reward does something else when it is asked for the third time. */
+async function trainWith(name: string, deed: string, more = '') {
+  const source = `
+    const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    const later = (act) => setTimeout(act, 0);
+    let asked = 0;
+    export default async ({ completions }) => {
+      const values = completions.map((_, i) => i);
+      if (++asked === 3) { ${deed} }
+      return values;
+    };`;
+  writeFileSync(join(dir, `${name}.js`), source);
+  const settings = [
+    ...['task.name=arithmetic', 'rollout.prompts=2', 'rollout.group=2', 'rollout.maxNewTokens=4'],
+    ...['train.steps=4', 'train.canaries=0', 'eval.before=false', 'eval.limit=1', 'threads=1'],
+    ...['doctor.onFinding=off', `rewards=[{module: ${name}.js${more}}]`, `output=${name}`],
+  ];
+  const run = await grpo(dir, 'train', ...settings, '--json');
+  return { ...run, saved: readdirSync(join(dir, name, 'checkpoints')) };
+}
+
+describe('a run whose reward', () => {
+  it.each<[does: string, name: string, deed: string, message: RegExp, more?: string]>([
+    [
+      'calls process.exit',
+      'exits',
+      'process.exit(0)',
+      /reward exits.*: threw Error: called process\.exit\(0\).*exits\.js:7/,
+    ],
+    [
+      'calls process.exit later',
+      'exits-later',
+      'later(() => process.exit(0)); await sleep(1000)',
+      /thrown where nobody catches it, while an answer of reward exits-later was awaited: threw Error: called process\.exit\(0\).*exits-later\.js:7/,
+    ],
+    [
+      'never answers',
+      'silent',
+      'await new Promise(() => {})',
+      /reward silent.*: returned a promise that nothing can settle any more/,
+    ],
+    [
+      'leaves a rejection to nobody',
+      'strays',
+      'Promise.reject(new Error("lost")); await sleep(1000)',
+      /a promise that nobody awaits was rejected, while an answer of reward strays was awaited: threw Error: lost .*strays\.js:7/,
+    ],
+    [
+      'exits in its worker',
+      'worker-exits',
+      'process.exit(0)',
+      /reward worker-exits.*: ended its thread with exit code 0/,
+      ', timeoutSeconds: 60',
+    ],
+    [
+      'leaves a rejection in its worker',
+      'worker-strays',
+      'Promise.reject(new Error("lost")); await sleep(1000)',
+      /reward worker-strays.*: stopped its thread: Error: lost/,
+      ', timeoutSeconds: 60',
+    ],
+  ])('%s ends with its name, and is saved', async (_, name, deed, message, more) => {
+    const { code, err, saved } = await trainWith(name, deed, more);
+    expect(code).toBe(1);
+    expect(err).toMatch(message);
+    expect(err).toContain(`To go on: npx grpo train --resume ${name}`);
+    expect(saved).toEqual(['step-2-error']);
+  });
+
+  it('leaves an error behind after its answer ends after that step, which is saved', async () => {
+    const { code, err, saved } = await trainWith('leaves', 'later(() => { throw new Error("too late") })');
+    expect([code, saved]).toEqual([1, ['step-3-error']]);
+    expect(err).toMatch(
+      /an error was thrown where nobody catches it.*: threw Error: too late .*leaves\.js:7/,
+    );
+  });
+
+  it.each(['', ', timeoutSeconds: 60'])('prints leaves --json clean%s', async (more) => {
+    const name = `prints${more.length}`;
+    const deed = 'console.log("hello"); process.stdout.write("hello\\n"); await sleep(20)';
+    const { code, out, err } = await trainWith(name, deed, more);
+    expect(code, err).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { step?: number }).step)).toEqual([
+      1,
+      2,
+      3,
+      4,
+      undefined,
+    ]);
+    expect(err).toContain('hello\nhello\n');
+  });
+});
