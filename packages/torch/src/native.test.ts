@@ -66,7 +66,7 @@ describe('GRPO_CPU_LEVEL', () => {
 
   it('refuses a level that there is not', () => {
     expect(levels('AVX2')).toBe(
-      "GRPO_CPU_LEVEL must be one of base, avx2, avx512, avx512_bf16, found 'AVX2'\n",
+      "GRPO_CPU_LEVEL must be one of base, avx2, avx512, avx512_bf16, amx, found 'AVX2'\n",
     );
   });
 });

@@ -63,32 +63,59 @@ describe('linear', () => {
     });
   });
 
-  it.each([
-    ['float32', 16, 48, 80],
-    ['float32', 5, 47, 83],
-    ['float32', 37, 48, 16],
-    ['float32', 64, 48, 83],
-    ['bfloat16', 16, 48, 80],
-    ['bfloat16', 5, 47, 83],
-    ['bfloat16', 37, 48, 16],
-  ] as const)('by a packed weight is the same: %s, %d rows, %d to %d', (dtype, rows, inputs, outputs) => {
+  // Rows that fill tiles and do not, inputs of several blocks, outputs of whole groups of panels and not.
+  const sizes = [
+    [16, 48, 80],
+    [5, 47, 83],
+    [37, 300, 16],
+    [300, 61, 131],
+    [3, 33, 97],
+  ] as const;
+  const cases = (['float32', 'bfloat16'] as const).flatMap((dtype) =>
+    sizes.map((size) => [dtype, ...size] as const),
+  );
+  it.each(cases)('by a packed weight is the same: %s, %d rows, %d to %d', (dtype, rows, inputs, outputs) => {
     noGrad(() =>
       tidy(() => {
         const shapes = [random(rows, inputs), random(outputs, inputs), random(outputs)];
         const [x, weight, bias] = shapes.map((t) => t.to(dtype)) as [Tensor, Tensor, Tensor];
-        // One that was laid out for other numbers of rows serves as well.
-        for (const expected of [rows, 16, 64]) {
-          const packed = packedLinear(x, packLinear(weight, expected), outputs, bias).to('float32');
-          const plain = libtorchLinear(x, weight, bias).to('float32');
-          expect(distance(packed, plain)).toBeLessThan(dtype === 'float32' ? 1e-5 : 0.01);
-          const unbiased = packedLinear(x, packLinear(weight, expected), outputs).to('float32');
-          expect(distance(unbiased, libtorchLinear(x, weight, null).to('float32'))).toBeLessThan(
-            dtype === 'float32' ? 1e-5 : 0.01,
-          );
-        }
+        const packed = packLinear(weight);
+        const wide = [x, weight, bias].map((t) => t.to('float64')) as [Tensor, Tensor, Tensor];
+        const most = dtype === 'float32' ? 1e-5 : 0.01;
+        const ours = packedLinear(x, packed, outputs, bias).to('float64');
+        expect(distance(ours, libtorchLinear(...wide))).toBeLessThan(most);
+        const unbiased = packedLinear(x, packed, outputs).to('float64');
+        expect(distance(unbiased, libtorchLinear(wide[0], wide[1], null))).toBeLessThan(most);
       }),
     );
   });
+
+  it.each(cases)(
+    'by a packed weight has rows that do not depend on others: %s, %d, %d to %d',
+    (dtype, rows, inputs, outputs) => {
+      noGrad(() =>
+        tidy(() => {
+          const [x, weight] = [random(rows, inputs), random(outputs, inputs)].map((t) => t.to(dtype)) as [
+            Tensor,
+            Tensor,
+          ];
+          const packed = packLinear(weight);
+          const all = packedLinear(x, packed, outputs);
+          for (const [from, count] of [
+            [0, 1],
+            [rows - 1, 1],
+            [1, 2],
+            [rows >> 1, rows - (rows >> 1)],
+          ] as const) {
+            const some = packedLinear(x.narrow(0, from, count).contiguous(), packed, outputs);
+            expect(some.toBytes(), `${count} rows from ${from}`).toEqual(
+              all.narrow(0, from, count).contiguous().toBytes(),
+            );
+          }
+        }),
+      );
+    },
+  );
 });
 
 describe('token scores', () => {

@@ -6,8 +6,8 @@ import { type Layer, type PackedTokens, Transformer } from './transformer.js';
 import type { LayerWeights, Linear } from './weights.js';
 
 /**
- * A decoder for many passes over a few new tokens, without gradients: projections of one input are one, and weights are
- * laid out for such products. It owns that layout, and shows the weights and adapters as they were when it was made: it
+ * A decoder for many passes over new tokens, without gradients: projections of one input are one, and weights are laid
+ * out for many products. It owns that layout, and shows the weights and adapters as they were when it was made: it
  * is to be disposed before they change.
  */
 export class DecodingDecoder extends Transformer implements Disposable {
@@ -15,14 +15,13 @@ export class DecodingDecoder extends Transformer implements Disposable {
   readonly #layout: Tensor[] = [];
   readonly #head: (x: Tensor) => Tensor;
 
-  /** @param rows - about how many tokens a pass has */
-  constructor(decoder: Decoder, rows: number) {
+  constructor(decoder: Decoder) {
     super(decoder.weights);
     const { weights, lora } = decoder;
     [this.layers, this.#head] = noGrad(() =>
       tidy(() => {
-        const layers = weights.layers.map((layer) => this.#layerOf(layer, rows, lora));
-        const head = this.#layOut({ weight: weights.head, bias: null }, rows);
+        const layers = weights.layers.map((layer) => this.#layerOf(layer, lora));
+        const head = this.#layOut({ weight: weights.head, bias: null });
         // At last, so that nothing stays when memory runs out halfway.
         for (const tensor of this.#layout) keep(tensor);
         return [layers, head];
@@ -47,12 +46,12 @@ export class DecodingDecoder extends Transformer implements Disposable {
     return this.#head(hidden_MD);
   }
 
-  #layerOf(weights: LayerWeights, rows: number, lora: Lora | undefined): Layer {
+  #layerOf(weights: LayerWeights, lora: Lora | undefined): Layer {
     const { heads, kvHeads, headDim, intermediateSize } = this.config;
     const { qkv, gate, up } = weights;
-    const projection = (linear: Linear) => this.#adapted(linear, rows, lora);
+    const projection = (linear: Linear) => this.#adapted(linear, lora);
     const joined = (parts: readonly Linear[], widths: number[]) => {
-      const whole = parts.length === 1 ? projection(parts[0]!) : this.#layOut(this.#join(parts), rows);
+      const whole = parts.length === 1 ? projection(parts[0]!) : this.#layOut(this.#join(parts));
       return (x: Tensor) => whole(x).splitWithSizes(widths, -1);
     };
     const apart = (parts: readonly Linear[]) => {
@@ -77,15 +76,15 @@ export class DecodingDecoder extends Transformer implements Disposable {
   }
 
   /** A projection with its adapter. */
-  #adapted(linear: Linear, rows: number, lora: Lora | undefined): (x: Tensor) => Tensor {
-    const plain = this.#layOut(linear, rows);
+  #adapted(linear: Linear, lora: Lora | undefined): (x: Tensor) => Tensor {
+    const plain = this.#layOut(linear);
     const adapter = lora?.of(linear.name);
     return adapter ? (x) => adapter.addTo(plain(x), x) : plain;
   }
 
-  /** A projection whose weight is laid out for so many rows. */
-  #layOut({ weight, bias }: Omit<Linear, 'name'>, rows: number): (x: Tensor) => Tensor {
-    const layout = this.#own(packLinear(weight, rows));
+  /** A projection whose weight is laid out for many products. */
+  #layOut({ weight, bias }: Omit<Linear, 'name'>): (x: Tensor) => Tensor {
+    const layout = this.#own(packLinear(weight));
     const outputs = weight.size(0);
     return (x) => packedLinear(x, layout, outputs, bias);
   }

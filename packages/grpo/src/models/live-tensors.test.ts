@@ -68,7 +68,7 @@ it('a decode step holds two rows of each layer before', () => {
   const decoder = decoderOf(false);
   if (!decoder.fuses) return;
   const bytes: number[] = [];
-  using decoding = new DecodingDecoder(decoder, ids.length);
+  using decoding = new DecodingDecoder(decoder);
   noGrad(() =>
     tidy(() => {
       const packed = pack([{ ids }], config, DEVICE);

@@ -181,7 +181,7 @@ class Decoding {
   step(): void {
     noGrad(() =>
       tidy(() => {
-        this.#decoder ??= new DecodingDecoder(this.model.decoder, this.#rows.length);
+        this.#decoder ??= new DecodingDecoder(this.model.decoder);
         const decoder = this.#decoder;
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);

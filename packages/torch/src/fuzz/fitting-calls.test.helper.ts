@@ -71,14 +71,11 @@ const fit: Record<string, (world: World) => unknown[]> = {
   },
   packLinear: ({ random }) => {
     const { inputs, outputs, dtype } = layer(random);
-    return [fresh(random, [outputs, inputs], dtype), random.pick([0, 1, 4, 16, 64, -1, 2 ** 40])];
+    return [fresh(random, [outputs, inputs], dtype)];
   },
   packedLinear: ({ random }) => {
     const { inputs, outputs, dtype } = layer(random);
-    // Layouts of their own: panels up to 16 rows, oneDNN's above.
-    const packed = noGrad(() =>
-      packLinear(fresh(random, [outputs, inputs], dtype), random.pick([1, 16, 64])),
-    );
+    const packed = noGrad(() => packLinear(fresh(random, [outputs, inputs], dtype)));
     const bias = random.chance(0.5) ? fresh(random, [outputs], dtype) : null;
     const stated = random.chance(0.9) ? outputs : random.pick([0, -1, outputs + 1, 16, 2 ** 53 - 1]);
     return [fresh(random, [random.below(40), inputs], dtype), packed, stated, bias];

@@ -277,8 +277,8 @@ export const mm = bind('aten::mm', 'aten::mm(Tensor self, Tensor mat2) -> Tensor
 /** input × weightᵀ + bias, by the faster of MKL and oneDNN. `grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export const linear = bind('grpo::linear', 'grpo::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor') as (input: Tensor, weight: Tensor, bias?: Tensor | null) => Tensor;
 
-/** A weight laid out for products of about so many rows; to be used by packedLinear alone. `grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)` */
-export const packLinear = bind('grpo::pack_linear', 'grpo::pack_linear(Tensor(a) weight, int rows) -> Tensor(a)') as (weight: Tensor, rows: number) => Tensor;
+/** A weight laid out for many products without a gradient; to be used by packedLinear alone. `grpo::pack_linear(Tensor(a) weight) -> Tensor(a)` */
+export const packLinear = bind('grpo::pack_linear', 'grpo::pack_linear(Tensor(a) weight) -> Tensor(a)') as (weight: Tensor) => Tensor;
 
 /** input × weightᵀ + bias for a packed weight of so many outputs, without a gradient. `grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor` */
 export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor') as (input: Tensor, packed: Tensor, outputs: number, bias?: Tensor | null) => Tensor;
