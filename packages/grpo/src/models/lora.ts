@@ -93,8 +93,13 @@ export class Lora {
     const scale = this.settings.alpha / this.settings.rank;
     return {
       addTo: (y, x) => {
-        const inner = linear(this.#drop(x.to('float32')), a);
-        return y.to('float32').add_(linear(inner, b), { alpha: scale }).to(y.dtype);
+        const sum = tidy(() => {
+          const inner = linear(this.#drop(x.to('float32')), a);
+          return y.to('float32').add_(linear(inner, b), { alpha: scale }).to(y.dtype);
+        });
+        // In float32 the sum is in the memory of y.
+        y.dispose();
+        return sum;
       },
       product: () => b.mm(a).mul(scale),
     };

@@ -121,7 +121,7 @@ class RecomputingDecoder extends Decoder implements Disposable {
       if (!above) break;
       x.requiresGrad = this.#embeds || layer > this.#first;
       gradient = tidy(() => {
-        const again = () => this.layer(layer, x, rotation, attend);
+        const again = () => tidy(() => this.layer(layer, x, rotation, attend));
         const y = this.lora ? this.lora.redrawing(drawn, again) : again();
         if (y.requiresGrad) y.backward(above);
         return x.grad;
