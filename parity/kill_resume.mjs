@@ -24,11 +24,12 @@ const reward = place(
 );
 
 const STEPS = 8;
+const EVAL_EVERY = 3;
 const SHARED = [
   'threads=1',
   'rollout.maxNewTokens=12',
   'eval.limit=24',
-  'eval.every=3',
+  `eval.every=${EVAL_EVERY}`,
   'checkpoint.every=1',
   'optimizer.schedule=cosine',
 ];
@@ -193,7 +194,10 @@ function landing(folder, isReady) {
     return read(join(folder, 'eval.jsonl')) === '' ? 'in the first evaluation' : 'in the first step';
   }
   if (rows > saved) return 'after a step, before its checkpoint';
-  return saved === STEPS ? 'after the last checkpoint' : 'in a later step';
+  const evaluated = stepsOf(join(folder, 'eval.jsonl')).at(-1);
+  const isDue = saved === STEPS || saved % EVAL_EVERY === 0;
+  if (isDue && evaluated !== saved) return saved === STEPS ? 'in the final evaluation' : 'in an evaluation';
+  return saved === STEPS ? 'after the final evaluation' : 'in a later step';
 }
 
 /** Every file below a folder, by its path from there. */
@@ -228,11 +232,13 @@ function content(path) {
   return Buffer.from(JSON.stringify(record));
 }
 
-/** When to kill: first in the first evaluation and after the first row, then at random. */
+/** When to kill: first in the first evaluation, after the first row, and twice in the final evaluation; then at random. */
 function moment(count, stepTime, isReady) {
   const rows = (folder) => stepsOf(join(folder, 'metrics.jsonl')).length;
   if (count === 0) return { condition: isReady, delay: stepTime / 4 };
   if (count === 1) return { condition: (folder) => rows(folder) > 0, delay: 0 };
+  const last = (folder) => whole(folder).includes(`step-${STEPS}`) && !half(folder);
+  if (count === 2 || count === 3) return { condition: last, delay: random() * 20 };
   const nth = Math.floor(random() * STEPS);
   // One in three in a save: after the nth row, as soon as there is half a checkpoint, or a little later.
   if (count % 3 === 2) {
@@ -265,7 +271,10 @@ async function campaign(name) {
     const folder = join(root, `${name}-${trial}`);
     const go = () => {
       const made = existsSync(join(folder, 'config.json'));
-      return start(made ? [command, '--resume', folder] : [command, ...settings, `output=${folder}`]);
+      const more = whole(folder).length === 0 ? ['--restart'] : [];
+      return start(
+        made ? [command, '--resume', folder, ...more] : [command, ...settings, `output=${folder}`],
+      );
     };
     for (let again = 0; again < 2 && result.kills < kills; again++) {
       const run = go();

@@ -86,12 +86,20 @@ export function saveCheckpoint(
     discard(temporary);
     throw error instanceof FileError ? error.at(dir, bytes) : error;
   }
-  const others = checkpointsIn(root).filter((other) => other.dir !== dir);
-  const regular = others.filter((other) => !other.afterError);
-  const surplus = afterError ? [] : regular.slice(keep - 1);
+  const saved = { dir, step, afterError };
+  dropSurplus(root, saved, keep);
+  return saved;
+}
+
+/**
+ * Deletes what saving `newest` leaves behind, which a killed run may not have come to: all but the newest `keep`, itself
+ * included, and others that were saved after an error. Where it was itself, no other goes for it.
+ */
+export function dropSurplus(root: string, newest: CheckpointFolder, keep: number): void {
+  const others = checkpointsIn(root).filter(({ dir }) => dir !== newest.dir);
+  const surplus = newest.afterError ? [] : others.filter((other) => !other.afterError).slice(keep - 1);
   for (const old of [...others.filter((other) => other.afterError), ...surplus]) setAside(root, old.dir);
   sweepTemporary(root);
-  return { dir, step, afterError };
 }
 
 /** The newest checkpoint in `root`, or undefined when there is none. */

@@ -78,6 +78,15 @@ describe('a session', () => {
     await expect(resumed).rejects.toThrow(new RegExp(`state\\.json is not the state .*at ${key}$`, 's'));
   });
 
+  it('deletes the checkpoints that a killed run had no time to delete', async () => {
+    const settings = [`model=${await tinyModelFolder()}`, 'checkpoint.every=1', 'checkpoint.keep=3'];
+    const options = { output: join(tempFolder(), 'run'), settings };
+    await run(options);
+    const keepOne = resolvedRun({ ...options, settings: [...settings, 'checkpoint.keep=1'] });
+    await (await openSession(keepOne, { resume: true }))[Symbol.asyncDispose]();
+    expect(checkpointsIn(join(options.output, 'checkpoints')).map(({ step }) => step)).toEqual([8]);
+  });
+
   it('frees everything when it is disposed', async () => {
     const options = { output: join(tempFolder(), 'run'), settings: [`model=${await tinyModelFolder()}`] };
     const live = memory();

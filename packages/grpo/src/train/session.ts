@@ -18,7 +18,13 @@ import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
-import { type CheckpointFolder, latestCheckpoint, readTrainerState, restoreOptimizer } from './checkpoint.js';
+import {
+  type CheckpointFolder,
+  dropSurplus,
+  latestCheckpoint,
+  readTrainerState,
+  restoreOptimizer,
+} from './checkpoint.js';
 import { requireSpace } from './checkpoint-space.js';
 import { circumstances } from './circumstances.js';
 import { Control, controlSchema } from './control.js';
@@ -128,6 +134,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
     cleanups.push(() => folder.close());
+    if (checkpoint) dropSurplus(folder.checkpoints, checkpoint, config.checkpoint.keep);
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
     if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
     if (options.resume && !checkpoint) {
