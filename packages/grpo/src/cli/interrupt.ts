@@ -1,4 +1,4 @@
-/** Ends a run early, but whole: it finishes the step in progress and saves. */
+/** Ends a run early, but whole: see `runSteps`. */
 
 /** What ends a run early, and the exit code that tells: 128 and the signal's number, as shells count. */
 export const CAUSES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'closed output': 141 } as const;
@@ -20,11 +20,11 @@ let current: ((cause: Cause) => void) | undefined;
 
 /**
  * Answers Ctrl-C, SIGTERM (Slurm, `docker stop`), SIGHUP (a closed terminal) and an output that nobody reads any more:
- * the first of them aborts `signal`, after which a run ends with the step in progress. A second Ctrl-C ends the process
- * at once, also in the middle of an operator.
+ * the first of them aborts `signal`, after which a run stops and saves. A second Ctrl-C ends the process at once, also
+ * in the middle of an operator.
  *
  * @param note - told at once, unless nobody reads any more
- * @param ending - what happens then: `finishing this step and saving`
+ * @param ending - what happens then: `stopping and saving`
  */
 export function interruptible(note: (text: string) => void, ending: string): Interrupt {
   const controller = new AbortController();

@@ -55,7 +55,7 @@ export async function runTraining(
   },
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
-  using interrupt = interruptible(reporter.note, 'finishing this step and saving');
+  using interrupt = interruptible(reporter.note, 'stopping and saving');
   try {
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using session = await openSession(resolved, {
@@ -100,6 +100,7 @@ export function watcherOf(reporter: Reporter, steps: number): Watcher {
       if (warning !== undefined) reporter.note(warning);
       warned = true;
     },
+    progress: reporter.progress,
     note: (text) => reporter.note(text),
   };
 }

@@ -2,6 +2,7 @@ import { type Tensor, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import { openPass } from '../models/index.js';
 import type { Share, UpdateSize } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
 import { KindGradients } from './kind-gradients.js';
 import { lossSettings } from './loss-settings.js';
@@ -50,6 +51,7 @@ export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
   clock: Stopwatch,
+  watch?: Watch,
 ): Promise<Accumulated> {
   const { config, optimizer, model } = trainer;
   const { rollout, compareKinds, kinds_P } = batch;
@@ -74,7 +76,8 @@ export async function accumulateGradients(
   };
   try {
     const order = compareKinds ? byKind(batch) : batch.prompts;
-    const limits = { tokens: config.train.microBatchTokens, apart: compareKinds ? kindOf : undefined };
+    const apart = compareKinds ? kindOf : undefined;
+    const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart };
     const micros = await eachMicroBatch(model.decoder, rollout.trained, order, limits, add, restart);
     sum.trace.configured = micros;
   } catch (error) {

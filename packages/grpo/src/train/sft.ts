@@ -2,6 +2,7 @@ import { type AdamW, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { type Model, openPass } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
 import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
@@ -49,6 +50,8 @@ export interface SftStepOptions {
   recompute?: boolean;
   /** What the adapters' inputs lose in this step, and the seed of the draw. */
   dropout?: { share: number; seed: number };
+  /** May abandon the step before its update. */
+  watch?: Watch | undefined;
 }
 
 /** One SFT step: mean negative log-likelihood of the completions' tokens, then an update. */
@@ -81,7 +84,8 @@ export async function sftStep(
       optimizer.zeroGrad();
       sum = { loss: 0, entropy: 0 };
     };
-    await eachMicroBatch(model.decoder, groups, all, { tokens: options.microBatchTokens }, add, restart);
+    const limits = { tokens: options.microBatchTokens, stage: 'training', watch: options.watch };
+    await eachMicroBatch(model.decoder, groups, all, limits, add, restart);
   } catch (error) {
     // Or the next step would begin with half of this one's gradients.
     optimizer.zeroGrad();
