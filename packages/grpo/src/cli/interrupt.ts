@@ -5,6 +5,9 @@ export const CAUSES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'closed output':
 
 type Cause = keyof typeof CAUSES;
 
+/** The signals among them. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** `npx` passes the Ctrl-C on that the terminal has sent here too: two signals this close are one. */
 const ECHO_MS = 300;
 
@@ -37,8 +40,7 @@ export function interruptible(note: (text: string) => void, ending: string): Int
     else if (cause !== 'closed output') note(`${cause}: ${ending}.`);
     controller.abort();
   };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.on(name, interrupt);
+  for (const name of SIGNALS) process.on(name, interrupt);
   current = interrupt;
   return {
     signal: controller.signal,
@@ -46,7 +48,7 @@ export function interruptible(note: (text: string) => void, ending: string): Int
       return exitCode;
     },
     [Symbol.dispose]() {
-      for (const name of signals) process.off(name, interrupt);
+      for (const name of SIGNALS) process.off(name, interrupt);
       current = undefined;
     },
   };

@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors';
-import { claimStdout } from './claim-stdout.js';
 import type { StageProgress } from '../progress/watch.js';
+import { claimStdout } from './claim-stdout.js';
 
 import { formatDuration } from './duration.js';
 import { StageLine } from './stage-line.js';
@@ -34,14 +34,14 @@ export interface Summary {
 }
 
 /** Shows a run while it goes on. */
-export interface Reporter {
+export interface Reporter extends Disposable {
   step(row: StepRow): void;
   /** How far the stage in progress is; may be called as often as one likes. */
   progress(now: StageProgress): void;
   /** A message of its own, above the live line. */
   note(text: string): void;
   done(summary: Summary): void;
-  /** Takes the live line away and restores the cursor, for runs that end without `done`. Safe to call twice. */
+  /** Takes the live line away, for runs that end without `done`. Safe to call twice. */
   close(): void;
 }
 
@@ -62,8 +62,6 @@ export interface ReporterOptions {
   chatter?: Output;
 }
 
-const HIDE_CURSOR = '\x1b[?25l';
-const SHOW_CURSOR = '\x1b[?25h';
 const CLEAR_LINE = '\r\x1b[2K';
 
 /** Milliseconds between two drawings of the live line. */
@@ -111,6 +109,7 @@ export function createReporter(options: ReporterOptions = {}): Reporter {
       else stream.write(`${text}\n`);
     },
     close,
+    [Symbol.dispose]: close,
   };
 }
 
@@ -145,21 +144,15 @@ function liveLine(stream: Output, stage: StageLine): Shown {
   let row: StepRow | undefined;
   let drawn: number | undefined;
   const { dim } = createColors(process.env.NO_COLOR === undefined);
-  const clear = () => drawn !== undefined && stream.write(CLEAR_LINE);
-  const close = () => {
-    if (drawn !== undefined) stream.write(CLEAR_LINE + SHOW_CURSOR);
-    drawn = row = undefined;
-    process.off('exit', close);
+  const clear = () => {
+    if (drawn !== undefined) stream.write(CLEAR_LINE);
+    drawn = undefined;
   };
   const draw = () => {
     // One column stays free: a full line would wrap on some terminals and could not be redrawn. Some say 0 for unknown.
     const width = (stream.columns || 80) - 1;
     const isShown = (stage.seconds ?? 0) >= SHOWN_AFTER_SECONDS;
     if (!row && !isShown) return;
-    if (drawn === undefined) {
-      stream.write(HIDE_CURSOR);
-      process.on('exit', close);
-    }
     drawn = performance.now();
     stream.write(CLEAR_LINE + formatLine(isShown ? stage.text : '', row, width, dim));
   };
@@ -176,7 +169,10 @@ function liveLine(stream: Output, stage: StageLine): Shown {
       write();
       draw();
     },
-    close,
+    close() {
+      clear();
+      row = undefined;
+    },
   };
 }
 

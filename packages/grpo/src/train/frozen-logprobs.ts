@@ -69,12 +69,15 @@ async function scoreWith(
   const logprobs_B: Float32Array[] = [];
   const { trained } = rollout;
   const limits = { tokens: config.train.microBatchTokens, ...work };
-  await eachMicroBatch(model.decoder, trained, prompts, limits, ({ groups, members }) => {
+  await eachMicroBatch(model.decoder, trained, prompts, limits, ({ groups, members }, tell) => {
+    const onLayer = (layer: number) => tell(layer / decoder.config.layers);
     const values = clock.time(work.stage, () =>
       noGrad(() =>
         tidy(
           () =>
-            stages.logprob(decoder, groups, sampling.temperature).logprobs_T.toTypedArray() as Float32Array,
+            stages
+              .logprob(decoder, groups, sampling.temperature, { onLayer })
+              .logprobs_T.toTypedArray() as Float32Array,
         ),
       ),
     );

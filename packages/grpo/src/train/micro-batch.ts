@@ -2,6 +2,7 @@ import type { Decoder } from '../models/index.js';
 import type { ScoredGroup } from '../objective/index.js';
 import { Watch } from '../progress/watch.js';
 import { withinMemory } from '../rollout/index.js';
+import type { PassProgress } from './pass-progress.js';
 
 /** Anything that is tokens: a rendered prompt, a completion. */
 interface Tokens {
@@ -41,12 +42,18 @@ export async function eachMicroBatch(
   groups: Groups,
   chosen: readonly number[],
   limits: { tokens: number; stage: string; watch?: Watch; apart?: ((b: number) => string) | undefined },
-  work: (micro: MicroBatch) => void,
+  work: (micro: MicroBatch, tell: PassProgress) => void,
   restart?: () => void,
 ): Promise<number> {
   const members = membersOf(groups, chosen);
   const { tokens, apart, stage, watch = new Watch() } = limits;
   const progress = { stage, done: 0, total: members.length, unit: 'completions', tokens: 0 };
+  const tell = ({ count, size }: MicroBatch, share: number) =>
+    watch.report({
+      ...progress,
+      tokens: progress.tokens + share * size,
+      share: (progress.done + share * count) / members.length,
+    });
   const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
   let micros = 0;
   const again =
@@ -60,8 +67,8 @@ export async function eachMicroBatch(
   const take = (from: number, budget: number) =>
     microBatchAt(groups, members, from, budget, { slack: budget < tokens ? 1 : WHOLE, apart });
   const run = async (micro: MicroBatch) => {
-    watch.report({ ...progress });
-    work(micro);
+    tell(micro, 0);
+    work(micro, (share) => tell(micro, share));
     micros++;
     progress.done += micro.count;
     progress.tokens += micro.size;

@@ -12,7 +12,7 @@ import {
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
-import type { LoadedModel, Model } from '../models/index.js';
+import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import { Abandoned, type StageProgress, Watch } from '../progress/watch.js';
 import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
@@ -107,24 +107,26 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
   const resolved = withPinnedModels(given);
   const { config } = resolved;
   const { watcher = {}, signal } = options;
+  const watch = new Watch(watcher, signal);
   if (config.threads !== undefined) setThreads(config.threads);
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const cleanups: (() => void)[] = [];
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
-  const own = (model: LoadedModel) => {
+  const open = (checkpoint?: string) => {
+    const model = openTrained(config, { checkpoint, watch: watch.finishing() });
     cleanups.push(() => model.decoder.dispose());
     return model;
   };
   try {
-    const task = options.task ? asLoaded(options.task) : await openTask(config);
+    const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
-    const configured = checkpoint || config.model === undefined ? undefined : own(openTrained(config));
-    const note = (text: string) => options.watcher?.note?.(text);
+    const configured = checkpoint || config.model === undefined ? undefined : open();
+    const note = (text: string) => watcher.note?.(text);
     if (configured) requireRowsFit(configured, task, resolved, note);
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
@@ -140,7 +142,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
-    const model = configured ?? own(openTrained(config, checkpoint?.dir));
+    const model = configured ?? open(checkpoint?.dir);
     if (!configured) requireRowsFit(model, task, resolved, note);
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
@@ -160,7 +162,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       control: new Control(config, progress.control),
       watcher,
       signal,
-      watch: new Watch(watcher, signal),
+      watch,
       async [Symbol.asyncDispose]() {
         close();
       },

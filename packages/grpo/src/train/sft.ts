@@ -6,6 +6,7 @@ import type { Watch } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
 import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
+import { type PassProgress, trainingPasses } from './pass-progress.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -71,12 +72,13 @@ export async function sftStep(
   using _dropout = model.decoder.lora?.dropping(share, seed);
   try {
     const all = [...examples.keys()];
-    const add = (micro: MicroBatch) =>
+    const add = (micro: MicroBatch, tell: PassProgress) =>
       tidy(() => {
         using pass = openPass(model.decoder, options.recompute ?? false);
-        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1);
+        const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
+        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1, { onLayer });
         const share = logprobs_T.sum().div(-tokens);
-        optimizer.accumulate(() => pass.backward(share));
+        optimizer.accumulate(() => pass.backward(share, onMark));
         sum.loss += share.item();
         sum.entropy += entropies_T.sum().item() / tokens;
       });

@@ -106,7 +106,7 @@ export async function grpoStep(
         );
       kinds?.dispose();
       if (trainer.probeScoring && updates.length === 0)
-        probes = clock.time('probe', () => probesOf(trainer, rollout, trace));
+        probes = clock.time('probe', () => unlessAbandoned(trainer, () => probesOf(trainer, rollout, trace)));
       // An update cannot be taken back.
       if (updates.length === 0)
         watch = watch.finishing(`Step ${step + 1} has changed the weights already: it is finished first.`);
@@ -133,6 +133,16 @@ export async function grpoStep(
   trainer.replay?.take(rollout, frozen, objective.oldLogprobs === 'recompute', step);
   control.afterStep(step, kinds_P, done.metrics);
   return done;
+}
+
+/** What is abandoned before the update leaves no gradients to the next one. */
+function unlessAbandoned<T>({ optimizer }: Trainer, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    optimizer.zeroGrad();
+    throw error;
+  }
 }
 
 function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probes {
