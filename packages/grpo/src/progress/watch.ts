@@ -68,7 +68,7 @@ export class Watch {
     if (!signal) return work;
     let stop = () => {};
     const aborted = new Promise<void>((resolve) => {
-      stop = resolve;
+      stop = () => resolve();
       signal.addEventListener('abort', stop, { once: true });
     });
     try {
