@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 /** The floors of docs/architecture.md, lowest first. `index` is the library's face, `packages/grpo/src/index.ts`. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['config', 'formats', 'hub'],
+  ['config', 'formats', 'hub', 'progress'],
   ['trace'],
   ['doctor'],
   ['torch'],

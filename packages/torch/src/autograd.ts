@@ -42,7 +42,7 @@ export function backward(tensors: readonly Tensor[], gradients: readonly Tensor[
   if (handles.length === 0) throw new RangeError('backward() needs tensors');
   if (weights.length !== handles.length)
     throw new RangeError(`backward() got ${handles.length} tensors and ${weights.length} gradients`);
-  native.backward(handles, weights, false);
+  native.backward(handles, weights, false, null);
 }
 
 /**
@@ -71,6 +71,11 @@ export function grad(
       options.createGraph ?? false,
     )
     .map((handle) => handle && new Tensor(handle));
+}
+
+/** Marks a tensor that backward passes come by: see `Tensor.backward`. Nothing for one without a gradient. */
+export function mark(tensor: Tensor): void {
+  native.mark(liveHandle(tensor, 'the tensor'));
 }
 
 /**

@@ -5,7 +5,7 @@
 import './composites.js';
 
 export { AdamW, type AdamWOptions, type AdamWState, type GradientNorms } from './adamw.js';
-export { backward, grad, inferenceMode, isGradEnabled, noGrad } from './autograd.js';
+export { backward, grad, inferenceMode, isGradEnabled, mark, noGrad } from './autograd.js';
 export { fromBytes, tensor } from './create.js';
 export { CudaGraph, canCapture } from './cuda-graph.js';
 export { OperatorError, unsafe } from './dispatch.js';
@@ -14,4 +14,5 @@ export * from './generated/ops.js';
 export { Generator, getRngState, manualSeed, setRngState } from './generator.js';
 export * from './runtime.js';
 export { keep, tidy } from './scope.js';
+export { takeSignal, watchSignals } from './signals.js';
 export { type Scalar, Tensor, type TypedArray } from './tensor.js';

@@ -65,7 +65,13 @@ interface NativeAddon {
   memory(): { tensors: number; bytes: number };
   resolve(name: string, overload: string): ResolvedOperator | null;
   call(id: number, ...args: unknown[]): unknown;
-  backward(tensors: TensorHandle[], gradients: (TensorHandle | null)[], retainGraph: boolean): void;
+  mark(tensor: TensorHandle): void;
+  backward(
+    tensors: TensorHandle[],
+    gradients: (TensorHandle | null)[],
+    retainGraph: boolean,
+    listener: (() => void) | null,
+  ): void;
   grad(
     outputs: TensorHandle[],
     inputs: TensorHandle[],
@@ -81,6 +87,8 @@ interface NativeAddon {
   setGradMode(enabled: boolean): boolean;
   enterInference(): void;
   leaveInference(): void;
+  watchSignal(number: number): void;
+  takeSignal(): number;
   setThreads(count: number): void;
   getThreads(): number;
   manualSeed(seed: number): void;

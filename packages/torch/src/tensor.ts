@@ -97,10 +97,18 @@ export class Tensor {
     native.setGrad(this.#handle, handle);
   }
 
-  /** Accumulates gradients into the leaves that this tensor depends on; a tensor that is no scalar needs `gradient`. */
-  backward(gradient?: Tensor, options: { retainGraph?: boolean } = {}): void {
+  /**
+   * Accumulates gradients into the leaves that this tensor depends on; a tensor that is no scalar needs `gradient`.
+   *
+   * @param options.onMark - called each time when the pass comes by a tensor that `mark` was called with, on the CPU only;
+   *   what it throws ends the pass
+   */
+  backward(
+    gradient?: Tensor,
+    options: { retainGraph?: boolean; onMark?: (() => void) | undefined } = {},
+  ): void {
     const weight = gradient ? liveHandle(gradient, 'the gradient') : null;
-    native.backward([this.#handle], [weight], options.retainGraph ?? false);
+    native.backward([this.#handle], [weight], options.retainGraph ?? false, options.onMark ?? null);
   }
 
   /**

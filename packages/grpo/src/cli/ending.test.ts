@@ -28,6 +28,13 @@ beforeAll(() => {
     await new Promise((resolve) => setTimeout(resolve, 600_000));
   };`;
   writeFileSync(join(dir, 'slow.ts'), slow);
+  const passes = `import { composedLoss } from 'grpo';
+  let calls = 0;
+  export default (input) => {
+    if (++calls === 3) console.error('third pass');
+    return composedLoss(input);
+  };`;
+  writeFileSync(join(dir, 'passes.ts'), passes);
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -50,17 +57,18 @@ function expectSaved(output: string): number {
   return step;
 }
 
-/** What a run says on standard error, apart from the device that it begins with. */
-const said = ({ err }: Ended) => err.replace(/^Device: .*\n/, '');
+/** What a run says on standard error, apart from the device that it begins with, and the step that the signal came in. */
+const said = ({ err }: Ended) =>
+  err.replace(/^Device: .*\n/, '').replace(/^Step \d+ (is abandoned|has changed the weights).*\n/m, '');
 const lastObject = ({ out }: Ended) => JSON.parse(out.trimEnd().split('\n').at(-1)!);
 
 describe('a run', () => {
-  it('ends with Ctrl-C after its step, is saved and exits with 130', async () => {
+  it('ends with Ctrl-C, is saved and exits with 130', async () => {
     const { child, ended } = await training('once');
     child.kill('SIGINT');
     const run = await ended;
     expect(run, run.err).toMatchObject({ code: 130, signal: null });
-    expect(said(run)).toBe('Interrupted: finishing this step and saving. Ctrl-C again stops at once.\n');
+    expect(said(run)).toBe('Interrupted: stopping and saving. Ctrl-C again stops at once.\n');
     expect(lastObject(run)).toMatchObject({ interrupted: true, steps: expectSaved('once') });
   });
 
@@ -74,12 +82,24 @@ describe('a run', () => {
     expectSaved('echo');
   });
 
-  it('ends at once with a second Ctrl-C', async () => {
-    const argv = [...ENDLESS, 'rewards=[{module: slow.ts}]', 'output=twice'];
+  it('abandons a step whose rewards are being waited for', async () => {
+    const argv = [...ENDLESS, 'rewards=[{module: slow.ts}]', 'output=waiting'];
     const { child, ended, says } = start(dir, ['train', ...argv]);
     await says('scoring');
     child.kill('SIGINT');
-    await says('Interrupted: finishing this step');
+    const run = await ended;
+    expect(run, run.err).toMatchObject({ code: 130, signal: null });
+    expect(run.out).toContain('Step 1 is abandoned: a resumed run does it again.\n');
+    expect(existsSync(join(dir, 'waiting/checkpoints'))).toBe(false);
+  });
+
+  it('finishes a step that has changed the weights, and ends at once with a second Ctrl-C', async () => {
+    const endless = ['objective.iterations=1000000', 'objective.oldLogprobs=recompute'];
+    const argv = [...ENDLESS, ...endless, 'objective.module=passes.ts', 'output=twice'];
+    const { child, ended, says } = start(dir, ['train', ...argv]);
+    await says('third pass');
+    child.kill('SIGINT');
+    await says('Step 1 has changed the weights already: it is finished first.');
     await sleep(600);
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ code: null, signal: 'SIGINT' });
@@ -97,11 +117,11 @@ describe('a run', () => {
     child.kill(signal);
     const run = await ended;
     expect(run, run.err).toMatchObject(end);
-    expect(said(run)).toBe(`${signal}: finishing this step and saving.\n`);
+    expect(said(run)).toBe(`${signal}: stopping and saving.\n`);
     expect(lastObject(run)).toMatchObject({ interrupted: true, steps: expectSaved(signal) });
   });
 
-  it('ends after its step when nobody reads its output any more, and is saved', async () => {
+  it('ends when nobody reads its output any more, and is saved', async () => {
     const { child, ended } = await training('pipe');
     child.stdout?.destroy();
     const run = await ended;

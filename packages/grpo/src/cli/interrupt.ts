@@ -1,9 +1,12 @@
-/** Ends a run early, but whole: it finishes the step in progress and saves. */
+/** Ends a run early, but whole: see `runSteps`. */
 
 /** What ends a run early, and the exit code that tells: 128 and the signal's number, as shells count. */
 export const CAUSES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'closed output': 141 } as const;
 
 type Cause = keyof typeof CAUSES;
+
+/** The signals among them. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `npx` passes the Ctrl-C on that the terminal has sent here too: two signals this close are one. */
 const ECHO_MS = 300;
@@ -20,11 +23,11 @@ let current: ((cause: Cause) => void) | undefined;
 
 /**
  * Answers Ctrl-C, SIGTERM (Slurm, `docker stop`), SIGHUP (a closed terminal) and an output that nobody reads any more:
- * the first of them aborts `signal`, after which a run ends with the step in progress. A second Ctrl-C ends the process
- * at once, also in the middle of an operator.
+ * the first of them aborts `signal`, after which a run stops and saves. A second Ctrl-C ends the process at once, also
+ * in the middle of an operator.
  *
  * @param note - told at once, unless nobody reads any more
- * @param ending - what happens then: `finishing this step and saving`
+ * @param ending - what happens then: `stopping and saving`
  */
 export function interruptible(note: (text: string) => void, ending: string): Interrupt {
   const controller = new AbortController();
@@ -37,8 +40,7 @@ export function interruptible(note: (text: string) => void, ending: string): Int
     else if (cause !== 'closed output') note(`${cause}: ${ending}.`);
     controller.abort();
   };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.on(name, interrupt);
+  for (const name of SIGNALS) process.on(name, interrupt);
   current = interrupt;
   return {
     signal: controller.signal,
@@ -46,7 +48,7 @@ export function interruptible(note: (text: string) => void, ending: string): Int
       return exitCode;
     },
     [Symbol.dispose]() {
-      for (const name of signals) process.off(name, interrupt);
+      for (const name of SIGNALS) process.off(name, interrupt);
       current = undefined;
     },
   };

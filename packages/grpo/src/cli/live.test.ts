@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StageProgress } from '../progress/watch.js';
 import { formatDuration } from './duration.js';
 import { createReporter, formatStep, type Output, type StepRow } from './live.js';
 
@@ -27,12 +28,23 @@ function sink(tty?: { columns: number }): Output & { text: string } {
   };
 }
 
-/** What a terminal shows in the end: a cleared line is gone, and the cursor is on or off. */
-function screen(text: string): { lines: string[]; cursor: boolean } {
-  const cursor = text.lastIndexOf('\x1b[?25h') >= text.lastIndexOf('\x1b[?25l');
+/** What a terminal shows in the end: a cleared line is gone. */
+function screen(text: string): string[] {
   const lines = text.split('\n').map((line) => line.split('\r\x1b[2K').at(-1)!);
-  return { lines: lines.map((line) => stripVTControlCharacters(line)), cursor };
+  return lines.map((line) => stripVTControlCharacters(line));
 }
+
+const ROLLOUT: StageProgress = {
+  stage: 'rollout',
+  done: 0,
+  total: 32,
+  unit: 'completions',
+  tokens: 0,
+  share: 0,
+};
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 describe('on a terminal', () => {
   beforeAll(() => void vi.stubEnv('TERM', 'xterm'));
@@ -44,27 +56,70 @@ describe('on a terminal', () => {
     reporter.step(ROW);
     reporter.step({ ...ROW, step: 4 });
     expect(stream.text).not.toContain('\n');
-    expect(screen(stream.text)).toEqual({ lines: [formatStep({ ...ROW, step: 4 }, 59)], cursor: false });
+    expect(screen(stream.text)).toEqual([formatStep({ ...ROW, step: 4 }, 59)]);
     reporter.note('saved');
-    expect(screen(stream.text).lines).toEqual(['saved', formatStep({ ...ROW, step: 4 }, 59)]);
+    expect(screen(stream.text)).toEqual(['saved', formatStep({ ...ROW, step: 4 }, 59)]);
     reporter.done({ text: 'finished', data: {} });
-    expect(screen(stream.text)).toEqual({ lines: ['saved', 'finished', ''], cursor: true });
+    expect(screen(stream.text)).toEqual(['saved', 'finished', '']);
   });
 
-  it('restores the cursor when the run ends otherwise, once', () => {
+  it('takes the line away when the run ends otherwise, once', () => {
     const stream = sink({ columns: 60 });
-    const before = process.listenerCount('exit');
     const reporter = createReporter({ stream });
     reporter.close();
     expect(stream.text).toBe('');
     reporter.step(ROW);
-    expect(process.listenerCount('exit')).toBe(before + 1);
     reporter.close();
     const { length } = stream.text;
     reporter.close();
     expect(stream.text.length).toBe(length);
-    expect(screen(stream.text)).toEqual({ lines: [''], cursor: true });
-    expect(process.listenerCount('exit')).toBe(before);
+    expect(screen(stream.text)).toEqual(['']);
+  });
+
+  it('shows the stage in progress once it has taken a second, before the last step', () => {
+    const stream = sink({ columns: 100 });
+    const reporter = createReporter({ stream });
+    const lines = () => screen(stream.text);
+    reporter.progress(ROLLOUT);
+    vi.advanceTimersByTime(900);
+    expect(stream.text).toBe('');
+    vi.advanceTimersByTime(1100);
+    expect(lines()).toEqual(['rollout 0/32 completions  for 2s']);
+    vi.advanceTimersByTime(1900);
+    reporter.progress({ ...ROLLOUT, done: 3, tokens: 800, share: 0.25 });
+    vi.advanceTimersByTime(100);
+    expect(lines()).toEqual(['rollout 3/32 completions  200 tokens/s  left 12s']);
+    reporter.note('a note');
+    expect(lines()).toEqual(['a note', 'rollout 3/32 completions  200 tokens/s  left 12s']);
+    // Time goes on also where nothing is reported.
+    vi.advanceTimersByTime(4000);
+    expect(lines()[1]).toBe('rollout 3/32 completions  100 tokens/s  left 24s');
+    reporter.step(ROW);
+    expect(lines()[1]).toBe(formatStep(ROW, 99));
+    reporter.progress(ROLLOUT);
+    vi.advanceTimersByTime(1100);
+    expect(lines()[1]).toBe(
+      'rollout 0/32 completions  for 1s  |  step 3/100  reward 0.532 (sd 0.210)  length 83.2',
+    );
+    reporter.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('counts another stage, and one that begins again, from its beginning', () => {
+    const stream = sink({ columns: 100 });
+    const reporter = createReporter({ stream });
+    const loading = { stage: 'loading the model', total: 10e9, unit: 'bytes' };
+    reporter.progress({ ...loading, done: 0 });
+    vi.advanceTimersByTime(1900);
+    reporter.progress({ ...loading, done: 1e9 });
+    vi.advanceTimersByTime(100);
+    expect(screen(stream.text)).toEqual(['loading the model 1.0 GB/10 GB  500 MB/s  left 18s']);
+    reporter.progress({ ...loading, done: 0 });
+    vi.advanceTimersByTime(1000);
+    reporter.progress({ ...loading, done: 2e9 });
+    vi.advanceTimersByTime(100);
+    expect(screen(stream.text)).toEqual(['loading the model 2.0 GB/10 GB  1.8 GB/s  left 4s']);
+    reporter.close();
   });
 
   it('takes an unknown width for 80 columns', () => {
@@ -80,7 +135,10 @@ describe('on a terminal', () => {
       const stream = sink({ columns });
       const reporter = createReporter({ stream });
       reporter.step({ ...ROW, kl: 0.01 });
-      expect(screen(stream.text).lines[0]!.length).toBeLessThan(columns);
+      expect(screen(stream.text)[0]!.length).toBeLessThan(columns);
+      reporter.progress(ROLLOUT);
+      vi.advanceTimersByTime(1500);
+      expect(screen(stream.text)[0]!.length).toBeLessThan(columns);
       reporter.close();
     }
   });
@@ -106,9 +164,43 @@ describe('without a terminal', () => {
       'start\nstep 3/100  reward 0.532 (sd 0.210)  length 83.2  tokens/s 1234  left 2m 03s  cut 5%  kl 0.0123  grad 0.457  loss -0.00123\nfinished\n',
     );
   });
+
+  it('prints the stage in progress after 30 seconds of silence', () => {
+    const stream = sink();
+    const reporter = createReporter({ stream });
+    reporter.progress(ROLLOUT);
+    vi.advanceTimersByTime(20_000);
+    reporter.note('a note');
+    vi.advanceTimersByTime(29_000);
+    reporter.progress({ ...ROLLOUT, done: 8, tokens: 4900, share: 0.5 });
+    expect(stream.text).toBe('a note\n');
+    vi.advanceTimersByTime(61_000);
+    expect(stream.text.split('\n')).toEqual([
+      'a note',
+      'rollout 8/32 completions  98 tokens/s  left 50s',
+      'rollout 8/32 completions  61 tokens/s  left 1m 20s',
+      'rollout 8/32 completions  45 tokens/s  left 1m 50s',
+      '',
+    ]);
+    reporter.step(ROW);
+    vi.advanceTimersByTime(60_000);
+    expect(stream.text).toMatch(/\nstep 3.*\n$/);
+    reporter.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
 
 describe('for programs', () => {
+  it('says how far it is on the other stream', () => {
+    const stream = sink({ columns: 80 });
+    const chatter = sink();
+    const reporter = createReporter({ json: true, stream, chatter });
+    reporter.progress(ROLLOUT);
+    vi.advanceTimersByTime(31_000);
+    expect([stream.text, chatter.text]).toEqual(['', 'rollout 0/32 completions  for 30s\n']);
+    reporter.close();
+  });
+
   it('writes only JSON to the stream, notes elsewhere, even on a terminal', () => {
     const stream = sink({ columns: 80 });
     const chatter = sink();

@@ -1,6 +1,9 @@
 import { createColors } from 'picocolors';
+import type { StageProgress } from '../progress/watch.js';
 import { claimStdout } from './claim-stdout.js';
+
 import { formatDuration } from './duration.js';
+import { StageLine } from './stage-line.js';
 
 /** What is shown of one training step. */
 export interface StepRow {
@@ -31,12 +34,14 @@ export interface Summary {
 }
 
 /** Shows a run while it goes on. */
-export interface Reporter {
+export interface Reporter extends Disposable {
   step(row: StepRow): void;
+  /** How far the stage in progress is; may be called as often as one likes. */
+  progress(now: StageProgress): void;
   /** A message of its own, above the live line. */
   note(text: string): void;
   done(summary: Summary): void;
-  /** Takes the live line away and restores the cursor, for runs that end without `done`. Safe to call twice. */
+  /** Takes the live line away, for runs that end without `done`. Safe to call twice. */
   close(): void;
 }
 
@@ -49,7 +54,7 @@ export interface Output {
 
 /** How a run is shown. */
 export interface ReporterOptions {
-  /** JSON rows on `stream`, notes on `chatter`. */
+  /** JSON rows on `stream`, everything else on `chatter`. */
   json?: boolean;
   /** Standard output when not given. */
   stream?: Output;
@@ -57,65 +62,132 @@ export interface ReporterOptions {
   chatter?: Output;
 }
 
-const HIDE_CURSOR = '\x1b[?25l';
-const SHOW_CURSOR = '\x1b[?25h';
 const CLEAR_LINE = '\r\x1b[2K';
 
-/** A live line on a terminal, one plain line a step elsewhere, or one JSON object a step. */
+/** Milliseconds between two drawings of the live line. */
+const REDRAW_MS = 100;
+/** A stage shorter than this is not shown: it would only flicker. */
+const SHOWN_AFTER_SECONDS = 1;
+/** Longest silence without a terminal. */
+const SILENCE_MS = 30_000;
+
+/**
+ * Shows a run on its output. A terminal has one live line: the stage in progress, and the last step. Elsewhere each step
+ * is a line, and so is the stage in progress after 30 seconds without another line.
+ */
 export function createReporter(options: ReporterOptions = {}): Reporter {
   const { json = false, stream = process.stdout, chatter = process.stderr } = options;
-  if (json) return jsonReporter(stream === process.stdout ? claimStdout() : stream, chatter);
-  return stream.isTTY && process.env.TERM !== 'dumb' ? liveReporter(stream) : plainReporter(stream);
-}
-
-function jsonReporter(stream: Output & Partial<Disposable>, chatter: Output): Reporter {
+  const rows: Output & Partial<Disposable> = json && stream === process.stdout ? claimStdout() : stream;
+  const screen = json ? chatter : stream;
+  const isLive = screen.isTTY === true && process.env.TERM !== 'dumb';
+  const stage = new StageLine(() => performance.now());
+  const shown = isLive ? liveLine(screen, stage) : plainLines(screen, stage);
+  const write = (object: object) => shown.above(() => rows.write(`${JSON.stringify(object)}\n`));
+  let timer: NodeJS.Timeout | undefined;
+  const close = () => {
+    clearInterval(timer);
+    timer = undefined;
+    shown.close();
+    rows[Symbol.dispose]?.();
+  };
   return {
-    step: (row) => stream.write(`${JSON.stringify(row)}\n`),
-    note: (text) => chatter.write(`${text}\n`),
-    done: ({ data }) => stream.write(`${JSON.stringify(data)}\n`),
-    close: () => stream[Symbol.dispose]?.(),
+    step(row) {
+      stage.end();
+      if (json) write(row);
+      else shown.step(row);
+    },
+    progress(now) {
+      stage.report(now);
+      shown.tick();
+      // Of a wait nobody reports, but time goes on.
+      timer ??= setInterval(shown.tick, isLive ? REDRAW_MS : 1000).unref();
+    },
+    note: (text) => shown.above(() => screen.write(`${text}\n`)),
+    done({ text, data }) {
+      close();
+      if (json) write(data);
+      else stream.write(`${text}\n`);
+    },
+    close,
+    [Symbol.dispose]: close,
   };
 }
 
-function plainReporter(stream: Output): Reporter {
-  const print = (text: string) => stream.write(`${text}\n`);
+/** How steps and stages appear on one kind of output. */
+interface Shown {
+  step(row: StepRow): void;
+  /** Time has passed, or the stage has moved on. */
+  tick(): void;
+  /** Writes whole lines. */
+  above(write: () => void): void;
+  close(): void;
+}
+
+function plainLines(stream: Output, stage: StageLine): Shown {
+  let printed = performance.now();
+  const above = (write: () => void) => {
+    write();
+    printed = performance.now();
+  };
   return {
-    step: (row) => print(formatStep(row, Number.POSITIVE_INFINITY)),
-    note: print,
-    done: ({ text }) => print(text),
+    above,
+    step: (row) => above(() => stream.write(`${formatStep(row, Number.POSITIVE_INFINITY)}\n`)),
+    tick() {
+      if (performance.now() - printed >= SILENCE_MS && stage.text !== '')
+        above(() => stream.write(`${stage.text}\n`));
+    },
     close: () => {},
   };
 }
 
-function liveReporter(stream: Output): Reporter {
+function liveLine(stream: Output, stage: StageLine): Shown {
   let row: StepRow | undefined;
+  let drawn: number | undefined;
   const { dim } = createColors(process.env.NO_COLOR === undefined);
-  // One column stays free: a full line would wrap on some terminals and could not be redrawn. Some say 0 for unknown.
-  const draw = () => row && stream.write(CLEAR_LINE + formatStep(row, (stream.columns || 80) - 1, dim));
-  const restore = () => {
-    if (row) stream.write(CLEAR_LINE + SHOW_CURSOR);
-    row = undefined;
-    process.off('exit', restore);
+  const clear = () => {
+    if (drawn !== undefined) stream.write(CLEAR_LINE);
+    drawn = undefined;
+  };
+  const draw = () => {
+    // One column stays free: a full line would wrap on some terminals and could not be redrawn. Some say 0 for unknown.
+    const width = (stream.columns || 80) - 1;
+    const isShown = (stage.seconds ?? 0) >= SHOWN_AFTER_SECONDS;
+    if (!row && !isShown) return;
+    drawn = performance.now();
+    stream.write(CLEAR_LINE + formatLine(isShown ? stage.text : '', row, width, dim));
   };
   return {
     step(next) {
-      if (!row) {
-        stream.write(HIDE_CURSOR);
-        process.on('exit', restore);
-      }
       row = next;
       draw();
     },
-    note(text) {
-      stream.write(`${row ? CLEAR_LINE : ''}${text}\n`);
+    tick() {
+      if (drawn === undefined || performance.now() - drawn >= REDRAW_MS) draw();
+    },
+    above(write) {
+      clear();
+      write();
       draw();
     },
-    done({ text }) {
-      restore();
-      stream.write(`${text}\n`);
+    close() {
+      clear();
+      row = undefined;
     },
-    close: restore,
   };
+}
+
+/** The live line: the stage in progress, then what there is room for of the last step. */
+function formatLine(
+  stage: string,
+  row: StepRow | undefined,
+  width: number,
+  label: (text: string) => string,
+): string {
+  if (stage === '') return row ? formatStep(row, width, label) : '';
+  const gap = '  |  ';
+  const room = width - stage.length - gap.length;
+  const step = row && room > 0 ? formatStep(row, room, label) : '';
+  return step === '' ? stage.slice(0, width) : stage + gap + step;
 }
 
 /** One step in at most `width` columns: what matters most comes first, what does not fit is left out. */

@@ -1,3 +1,4 @@
+import { takeSignal, watchSignals } from '@grpo/torch';
 import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
 import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
@@ -5,7 +6,7 @@ import type { MetricsRow } from '../train/metrics.js';
 import type { TimingsRow } from '../train/timings.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { fewProblems, formatEvaluation } from './evaluation.js';
-import { interruptible } from './interrupt.js';
+import { interruptible, interruptRun, SIGNALS } from './interrupt.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
 
 /** A command that trains. */
@@ -55,7 +56,7 @@ export async function runTraining(
   },
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
-  using interrupt = interruptible(reporter.note, 'finishing this step and saving');
+  using interrupt = interruptible(reporter.note, 'stopping and saving');
   try {
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using session = await openSession(resolved, {
@@ -84,10 +85,14 @@ export async function runTraining(
   }
 }
 
-/** Turns what a run tells into what a reporter shows. */
+/**
+ * Turns what a run tells into what a reporter shows. A report of progress is also the moment in which a signal is heard
+ * that came while Node's event loop did not have its turn.
+ */
 export function watcherOf(reporter: Reporter, steps: number): Watcher {
   let first: { step: number; time: number } | undefined;
   let warned = false;
+  watchSignals(SIGNALS);
   return {
     step(row, timings) {
       first ??= { step: row.step - 1, time: performance.now() - 1000 * timings.step_time };
@@ -99,6 +104,11 @@ export function watcherOf(reporter: Reporter, steps: number): Watcher {
       const warning = warned ? undefined : fewProblems(result);
       if (warning !== undefined) reporter.note(warning);
       warned = true;
+    },
+    progress(now) {
+      const arrived = takeSignal();
+      if (arrived) interruptRun(arrived);
+      reporter.progress(now);
     },
     note: (text) => reporter.note(text),
   };

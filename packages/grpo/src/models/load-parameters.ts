@@ -1,7 +1,8 @@
-import { type DType, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
+import { type DType, dtypeSize, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { excerpt } from '../formats/format-error.js';
 import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../formats/safetensors.js';
+import { Watch } from '../progress/watch.js';
 import type { ParameterSpec } from './parameters.js';
 
 /** The kinds of numbers that weights may be stored as. */
@@ -28,17 +29,28 @@ const mismatch = { hint: 'config.json describes another model than the weights' 
 export function loadParameters(
   dir: string,
   specs: ReadonlyMap<string, ParameterSpec>,
-  { dtype, device = 'cpu' }: { dtype?: DType; device?: string },
+  {
+    dtype,
+    device = 'cpu',
+    watch = new Watch(),
+  }: { dtype?: DType; device?: string; watch?: Watch | undefined },
 ): Map<string, Tensor> {
   using checkpoint = openCheckpoint(dir);
   const sources = match(dir, checkpoint, specs);
-  const read = ({ source, spec, from }: Source) =>
+  const sizes = sources.map(({ source, from }) => dtypeSize(from) * numberOf(checkpoint.info(source).shape));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const progress = { stage: 'loading the model', done: 0, total, unit: 'bytes' };
+  const read = ({ source, spec, from }: Source, i: number) =>
     tidy(() => {
+      watch.report({ ...progress });
+      progress.done += sizes[i]!;
       const raw = fromBytes(checkpoint.read(source), checkpoint.info(source).shape, from);
       return keep((spec.transposed ? raw.t().contiguous() : raw).to(dtype ?? from).toDevice(device));
     });
-  return new Map(sources.map((source) => [source.name, read(source)]));
+  return new Map(sources.map((source, i) => [source.name, read(source, i)]));
 }
+
+const numberOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
 /** Where a parameter lies in the checkpoint, and as what. */
 interface Source {

@@ -5,6 +5,7 @@ import { UserError } from '../config/errors.js';
 import { readJsonObject } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { modelFolder } from '../hub/model-folder.js';
+import type { Watch } from '../progress/watch.js';
 import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
 import type { DecoderConfig } from './config.js';
 import { OwningDecoder } from './decoder.js';
@@ -40,6 +41,7 @@ export interface LoadOptions {
   device?: string;
   /** Adapters on the model; without it there are none, unless the folder is an adapter itself. */
   lora?: LoraSource;
+  watch?: Watch | undefined;
 }
 
 /**

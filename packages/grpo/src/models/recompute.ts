@@ -11,13 +11,20 @@ import type { Attend, PackedTokens } from './transformer.js';
 /** The decoder of a forward pass, and the backward pass through it. */
 export interface Pass extends Disposable {
   decoder: Decoder;
-  /** Accumulates the gradients of a loss of the decoder's hidden states and head. */
-  backward(loss: Tensor): void;
+  /**
+   * Accumulates the gradients of a loss of the decoder's hidden states and head.
+   *
+   * @param onMark - as that of `Tensor.backward`; a layer that is computed again calls `attend` again instead
+   */
+  backward(loss: Tensor, onMark?: () => void): void;
 }
 
 /** A pass through a decoder that keeps its activations, or that computes them again. */
 export function openPass(decoder: Decoder, recompute: boolean): Pass {
-  if (!recompute) return { decoder, backward: (loss) => loss.backward(), [Symbol.dispose]() {} };
+  if (!recompute) {
+    const plainly: Pass['backward'] = (loss, onMark) => loss.backward(undefined, { onMark });
+    return { decoder, backward: plainly, [Symbol.dispose]() {} };
+  }
   const recomputing = new RecomputingDecoder(decoder);
   return {
     decoder: recomputing,

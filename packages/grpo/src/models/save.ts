@@ -3,6 +3,7 @@ import { type DType, type Tensor, tidy } from '@grpo/torch';
 import { writeFileAtomic } from '../formats/atomic-file.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
+import type { Watch } from '../progress/watch.js';
 import { saveAdapter } from './adapter-folder.js';
 import type { Decoder } from './decoder.js';
 import type { Model } from './model.js';
@@ -21,13 +22,13 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
  *
  * @throws FileError: the system refuses to write.
  */
-export function saveModel(model: Model, dir: string): void {
+export function saveModel(model: Model, dir: string, watch?: Watch): void {
   const { decoder } = model;
   if (decoder.lora) saveAdapter(decoder.lora, decoder.config.family, dir);
-  else saveWhole(model, dir);
+  else saveWhole(model, dir, watch);
 }
 
-function saveWhole(model: Model, dir: string): void {
+function saveWhole(model: Model, dir: string, watch: Watch | undefined): void {
   const { decoder } = model;
   makeFolder(dir);
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
@@ -36,12 +37,12 @@ function saveWhole(model: Model, dir: string): void {
     join(dir, 'config.json'),
     `${JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2)}\n`,
   );
-  saveWeights(decoder, dir);
+  saveWeights(decoder, dir, watch);
 }
 
 /** Writes `model.safetensors`. */
-export function saveWeights(decoder: Decoder, dir: string): void {
-  writeSafetensors(join(dir, 'model.safetensors'), entries(decoder), { format: 'pt' });
+export function saveWeights(decoder: Decoder, dir: string, watch?: Watch): void {
+  writeSafetensors(join(dir, 'model.safetensors'), entries(decoder), { format: 'pt' }, { watch });
 }
 
 function* entries(decoder: Decoder): Iterable<TensorEntry> {

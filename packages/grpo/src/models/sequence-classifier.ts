@@ -6,6 +6,7 @@ import { type DType, keep, linear, noGrad, type Tensor, tensor, tidy } from '@gr
 import { UserError } from '../config/errors.js';
 import { openCheckpoint } from '../formats/safetensors.js';
 import { modelFolder } from '../hub/model-folder.js';
+import type { Watch } from '../progress/watch.js';
 import type { ChatTemplate } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { isAdapter } from './adapter-folder.js';
@@ -39,7 +40,7 @@ const HEAD = 'score.weight';
  */
 export function loadSequenceClassifier(
   model: string,
-  { dtype = 'float32', device = 'cpu' }: { dtype?: DType; device?: string } = {},
+  { dtype = 'float32', device = 'cpu', watch }: { dtype?: DType; device?: string; watch?: Watch } = {},
 ): SequenceClassifier {
   const dir = modelFolder(model);
   requireFolder(dir);
@@ -54,7 +55,7 @@ export function loadSequenceClassifier(
   const config = { ...described, tied: true };
   const specs = parameterSpecs(config);
   specs.set(HEAD, { shape: [1, config.hiddenSize], transposed: false, role: 'projection' });
-  const parameters = loadParameters(dir, specs, { dtype, device });
+  const parameters = loadParameters(dir, specs, { dtype, device, watch });
   const stored = parameters.get(HEAD)!;
   parameters.delete(HEAD);
   const head_1D = tidy(() => keep(stored.to('float32')));

@@ -1,5 +1,5 @@
-import { noGrad, tensor } from '@grpo/torch';
-import { type Decoder, pack, type Segment } from '../models/index.js';
+import { mark, noGrad, tensor } from '@grpo/torch';
+import { type Attend, type Decoder, pack, type Segment } from '../models/index.js';
 import { scoreHidden, type TokenScores } from './vocabulary.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
@@ -14,6 +14,11 @@ export interface ScoringOptions {
   entropyGradient?: boolean;
   /** The full KL to this decoder. */
   fullKlTo?: Decoder | undefined;
+  /**
+   * Called at each layer, counted from 0; what it throws ends the scoring. Each layer is marked as well, for
+   * `backward({ onMark })`.
+   */
+  onLayer?: ((layer: number) => void) | undefined;
 }
 
 /**
@@ -26,7 +31,7 @@ export function scoreTokens(
   decoder: Decoder,
   groups: readonly ScoredGroup[],
   temperature: number,
-  { entropyGradient = false, fullKlTo }: ScoringOptions = {},
+  { entropyGradient = false, fullKlTo, onLayer }: ScoringOptions = {},
 ): TokenScores {
   const { device } = decoder;
   const segments: Segment[] = [];
@@ -56,7 +61,12 @@ export function scoreTokens(
   const packed = pack(segments, decoder.config, device);
   const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
   const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
-  const hiddenOf = (model: Decoder) => model.hidden(packed, packed.attend).indexSelect(0, predictors_T);
+  const attend: Attend = (layer, q, k, v) => {
+    onLayer?.(layer);
+    if (onLayer) mark(q);
+    return packed.attend(layer, q, k, v);
+  };
+  const hiddenOf = (model: Decoder) => model.hidden(packed, attend).indexSelect(0, predictors_T);
   const hidden_TD = hiddenOf(decoder);
   const reference = fullKlTo && { decoder: fullKlTo, hidden_TD: noGrad(() => hiddenOf(fullKlTo)) };
   return scoreHidden({

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
 import { type Attend, DecodingDecoder, type Model, pack } from '../models/index.js';
+import { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
 import type { DecodingCache } from './decoding-cache.js';
 import { draw } from './distribution.js';
@@ -45,13 +45,15 @@ interface Row extends Wanted {
  * once. Each completion draws from a stream of its own, a function of seed, keys and its index in the group: given
  * equal logits it does not depend on what else is sampled.
  *
- * @throws UserError for an empty prompt, one that leaves no room in the model's context, and logits that are not finite.
+ * @throws UserError for an empty prompt, one that leaves no room in the model's context, and logits that are not finite;
+ * Abandoned
  */
 export async function sample(
   model: Model,
   requests: readonly GroupRequest[],
   options: SamplingOptions,
   seed: number,
+  watch = new Watch(),
 ): Promise<Completion[][]> {
   const groups: Completion[][] = requests.map(() => []);
   const wanted = wantedOf(model, requests, options);
@@ -60,21 +62,37 @@ export async function sample(
     const rows = wanted.slice(from, from + size);
     return { rows, count: rows.length, size: rows.length };
   };
-  await withinMemory(bound, wanted.length, take, async ({ rows }) => {
+  let done = 0;
+  let tokens = 0;
+  const total = wanted.length;
+  await withinMemory(bound, total, take, async ({ rows }) => {
     const decoding = new Decoding(model, rows, options, seed);
+    const report = () =>
+      watch.report({
+        stage: 'rollout',
+        done: done + decoding.finished.length,
+        total,
+        unit: 'completions',
+        tokens: tokens + decoding.tokens,
+        share: (done + decoding.share) / total,
+      });
     try {
-      decoding.prefill();
+      decoding.prefill(watch);
+      report();
       for (let yielded = Date.now(); decoding.active > 0; ) {
         decoding.step();
-        // Lets signals and timers through, about ten times a second.
+        report();
+        // About ten times per second.
         if (Date.now() - yielded > 100) {
-          await setImmediate();
+          await watch.breathe();
           yielded = Date.now();
         }
       }
     } finally {
       decoding.dispose();
     }
+    done += rows.length;
+    tokens += decoding.tokens;
     for (const { row, completion } of decoding.finished) groups[row.group]![row.index] = completion;
   });
   return groups;
@@ -119,6 +137,8 @@ function wantedOf(
 /** One lot of rows, from their prompts to their ends. */
 class Decoding {
   readonly finished: { row: Row; completion: Completion }[] = [];
+  /** Tokens drawn so far. */
+  tokens = 0;
   readonly #rows: Row[];
   readonly #cache: DecodingCache;
   /** End tokens, while a completion may not end yet: bool `[V]`. */
@@ -148,8 +168,13 @@ class Decoding {
     return this.#rows.length;
   }
 
+  /** How many rows' work is done at least: a row that ends before its limit takes less. */
+  get share(): number {
+    return this.#rows.reduce((sum, { ids, limit }) => sum + ids.length / limit, this.finished.length);
+  }
+
   /** Computes each distinct prompt once and draws every row's first token. */
-  prefill(): void {
+  prefill(watch: Watch): void {
     noGrad(() =>
       tidy(() => {
         const { decoder } = this.model;
@@ -159,11 +184,14 @@ class Decoding {
           decoder.config,
           decoder.device,
         );
+        const total = packed.ids_N.numel;
         const attend: Attend = (layer, q, k, v) => {
           for (const [i, { prompt }] of shared.entries()) {
             const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, prompt.length);
             this.#cache.storePrompt(layer, i, own(k), own(v));
           }
+          const done = (total * layer) / decoder.config.layers;
+          watch.report({ stage: 'rollout', done, total, unit: 'prompt tokens' });
           return packed.attend(layer, q, k, v);
         };
         const hidden = decoder.hidden(packed, attend);
@@ -221,6 +249,7 @@ class Decoding {
       options.temperature === 0
         ? []
         : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
+    this.tokens += this.#rows.length;
     const generated = this.#rows.map((row) => row.ids);
     const adjusted = hasPenalties(options) ? penalize(logits, generated, options) : logits;
     // Rows of a lot begin together, so all hold the same number of tokens.

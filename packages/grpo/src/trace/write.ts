@@ -22,7 +22,7 @@ export function writeStepRecord(folder: string, record: StepRecord): void {
   const json = withoutTensors(record, '', tensors);
   makeFolder(folder);
   // A step does not wait for the disk: what a power cut takes of its record is no loss.
-  writeSafetensors(join(folder, STEP_TENSORS), tensors, {}, false);
+  writeSafetensors(join(folder, STEP_TENSORS), tensors, {}, { flush: false });
   writeFileAtomic(join(folder, STEP_JSON), `${JSON.stringify(json, jsonValue)}\n`, false);
 }
 

@@ -2,10 +2,12 @@ import { type Tensor, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import { openPass } from '../models/index.js';
 import type { Share, UpdateSize } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
 import { KindGradients } from './kind-gradients.js';
 import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
+import { type PassProgress, trainingPasses } from './pass-progress.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import { MetricTally } from './tally.js';
@@ -50,6 +52,7 @@ export async function accumulateGradients(
   trainer: Trainer,
   batch: UpdateBatch,
   clock: Stopwatch,
+  watch?: Watch,
 ): Promise<Accumulated> {
   const { config, optimizer, model } = trainer;
   const { rollout, compareKinds, kinds_P } = batch;
@@ -63,9 +66,9 @@ export async function accumulateGradients(
   let sum = nothing();
   const group = rollout.completions_B.length / rollout.prompts.length;
   const kindOf = (b: number) => kinds_P[Math.floor(b / group)]!;
-  const add = (micro: MicroBatch) => {
+  const add = (micro: MicroBatch, tell: PassProgress) => {
     sum.kinds?.begin(kindOf(micro.members[0]!));
-    sum.loss += tidy(() => backward(trainer, batch, micro, update, sum, clock));
+    sum.loss += tidy(() => backward(trainer, batch, micro, update, sum, { clock, tell }));
   };
   const restart = () => {
     optimizer.zeroGrad();
@@ -74,7 +77,8 @@ export async function accumulateGradients(
   };
   try {
     const order = compareKinds ? byKind(batch) : batch.prompts;
-    const limits = { tokens: config.train.microBatchTokens, apart: compareKinds ? kindOf : undefined };
+    const apart = compareKinds ? kindOf : undefined;
+    const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart };
     const micros = await eachMicroBatch(model.decoder, rollout.trained, order, limits, add, restart);
     sum.trace.configured = micros;
   } catch (error) {
@@ -113,7 +117,7 @@ function backward(
   micro: MicroBatch,
   update: UpdateSize,
   { trace, tally }: Accumulated,
-  clock: Stopwatch,
+  { clock, tell }: { clock: Stopwatch; tell: PassProgress },
 ): number {
   const { stages, model, reference, config, optimizer, sampling, control } = trainer;
   const { kl } = config;
@@ -130,10 +134,12 @@ function backward(
   const samplers_T = isSampled ? tokensOf(rollout.completions_B.map(({ logprobs }) => logprobs)) : null;
 
   using pass = openPass(model.decoder, config.train.recompute === 'layers');
+  const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
   const scores = clock.time('logprob', () =>
     stages.logprob(pass.decoder, groups, sampling.temperature, {
       entropyGradient: control.entropyCoefficient !== 0,
       fullKlTo: kl.estimator === 'full' ? reference : undefined,
+      onLayer,
     }),
   );
   const { logprobs_T, entropies_T } = scores;
@@ -153,7 +159,7 @@ function backward(
     entropyCoefficient: control.entropyCoefficient,
     settings: lossSettings(config),
   });
-  clock.time('backward', () => optimizer.accumulate(() => pass.backward(loss)));
+  clock.time('backward', () => optimizer.accumulate(() => pass.backward(loss, onMark)));
   const own_T = ownTokens(members, lengths, (b) => !rollout.exchange?.replayed.has(promptOf(b)), device);
   tally.add({ ...metrics, means: { entropy: meanOf(entropies_T, mask), ...metrics?.means } });
   if (samplers_T && compareSampler && own_T) {

@@ -1,3 +1,4 @@
+import { Watch } from '../progress/watch.js';
 import { describeFailures, isJudge, type RewardTable } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import {
@@ -24,7 +25,7 @@ export interface CanaryProbe {
  * @returns nothing where it is not the step's turn, or no row has a right answer
  */
 export async function probeCanaries(trainer: Trainer, step: number): Promise<CanaryProbe | undefined> {
-  const { task, config, stages } = trainer;
+  const { task, config, stages, watch = new Watch() } = trainer;
   const every = config.train.canaries;
   if (every === 0 || step % every !== 0) return undefined;
   const rewards = task.rewards.filter((reward) => !isJudge(reward));
@@ -35,7 +36,10 @@ export async function probeCanaries(trainer: Trainer, step: number): Promise<Can
   const size = Math.max(...groups.map(({ canaries }) => canaries.length));
   const completions = groups.map((group) => completionsOf(trainer, group, size));
   const problems = groups.map(({ problem }) => problem);
-  const table = await stages.score({ ...task, rewards }, problems, completions, 'drop');
+  const scoring = { stage: 'canaries', done: 0, total: size * groups.length, unit: 'completions' };
+  const table = await watch.until(scoring, () =>
+    stages.score({ ...task, rewards }, problems, completions, 'drop'),
+  );
   const isPart = judges.some(({ weight }) => weight !== 0);
   const graded = gradeCanaries(task, groups, table, { size, isPart });
   return {

@@ -19,6 +19,7 @@ import { readJsonObject } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import { type Model, saveModel } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
 
 const OPTIMIZER = join('trainer', 'optimizer.safetensors');
 const REFERENCE = join('trainer', 'reference.safetensors');
@@ -61,6 +62,7 @@ export function saveCheckpoint(
     afterError?: boolean;
   },
   keep: number,
+  watch?: Watch,
 ): CheckpointFolder {
   const { step, model, optimizer, reference, replay, state, afterError = false } = content;
   const json = `${JSON.stringify(state, jsonNumber, 2)}\n`;
@@ -72,12 +74,12 @@ export function saveCheckpoint(
   const temporary = temporaryPath(root);
   try {
     makeFolder(join(temporary, 'trainer'));
-    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer.state()));
-    if (reference) writeSafetensors(join(temporary, REFERENCE), entries(reference));
+    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer.state()), {}, { watch });
+    if (reference) writeSafetensors(join(temporary, REFERENCE), entries(reference), {}, { watch });
     if (replay !== undefined) writeFileAtomic(join(temporary, REPLAY), replay);
     writeFileAtomic(join(temporary, STATE), json);
     // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.
-    saveModel(model, temporary);
+    saveModel(model, temporary, watch);
     if (existsSync(dir)) setAside(root, dir);
     onFile('write', dir, () => renameSync(temporary, dir));
     // The rename is on the disk before an older checkpoint goes.

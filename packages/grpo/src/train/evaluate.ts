@@ -1,6 +1,7 @@
 /** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
 import { UserError } from '../config/errors.js';
 import type { Model } from '../models/index.js';
+import { Watch } from '../progress/watch.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
 import { type Completion, type SamplingOptions, sample } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
@@ -46,13 +47,14 @@ const EXAMPLES = 3;
  * Evaluates on the first `limit` held-out problems: once greedily and, with `samples`, at `temperature`. With equal
  * seeds, models draw from the same streams, so that two evaluations of a run differ by the model alone.
  *
- * @throws UserError when the task has no held-out problems, or a prompt does not fit the model
+ * @throws UserError when the task has no held-out problems, or a prompt does not fit the model; Abandoned
  */
 export async function evaluate(
   model: Model,
   task: Task,
   { limit, samples, k = defaultKs(samples), temperature, sampling }: EvalOptions,
   seed: number,
+  watch = new Watch(),
 ): Promise<EvalResult> {
   const problems = task.eval.slice(0, limit);
   if (problems.length === 0) {
@@ -63,8 +65,8 @@ export async function evaluate(
   const prompts = problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt));
   const run = async (decoding: EvalCompletion['decoding'], count: number, options: SamplingOptions) => {
     const requests = prompts.map(({ ids }, problem) => ({ ids, count, keys: [EVAL_STREAM, problem] }));
-    const groups = await sample(model, requests, options, seed);
-    return grade(task, { problems, prompts, groups, decoding });
+    const groups = await sample(model, requests, options, seed, watch.named('evaluation'));
+    return grade(task, { problems, prompts, groups, decoding }, watch);
   };
   const greedy = await run('greedy', 1, { ...sampling, temperature: 0 });
   const sampled = samples > 0 ? await run('sampled', samples, { ...sampling, temperature }) : undefined;
@@ -97,20 +99,19 @@ async function grade(
     groups: readonly Completion[][];
     decoding: EvalCompletion['decoding'];
   },
+  watch: Watch,
 ): Promise<Graded> {
   const { problems, prompts, groups, decoding } = batch;
   const size = groups[0]!.length;
   const repeated = groups.flatMap((group, i) => group.map(() => problems[i]!));
-  const table = await scoreCompletions(
-    task.rewards,
-    {
-      prompts: repeated.map(({ prompt }) => prompt),
-      completions: groups.flat().map(({ text }) => text),
-      completionIds: groups.flat().map(({ ids }) => ids),
-      rows: repeated.map(({ row }) => row),
-    },
-    { onError: 'drop' },
-  );
+  const scored = {
+    prompts: repeated.map(({ prompt }) => prompt),
+    completions: groups.flat().map(({ text }) => text),
+    completionIds: groups.flat().map(({ ids }) => ids),
+    rows: repeated.map(({ row }) => row),
+  };
+  const scoring = { stage: 'scoring', done: 0, total: repeated.length, unit: 'completions' };
+  const table = await watch.until(scoring, () => scoreCompletions(task.rewards, scored, { onError: 'drop' }));
   const { names, columns, failures } = table;
   const rewards_B = totals(table);
   const graded = groups.map((group, problem) =>

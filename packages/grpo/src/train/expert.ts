@@ -80,7 +80,7 @@ function exampleOf({ prompts, completions_B }: Rollout, b: number): Example {
 
 /** SFT on the examples for `expert.epochs` epochs, each in a new order; the last batch of one may be smaller. */
 async function imitate(
-  { config, model, optimizer }: Session,
+  { config, model, optimizer, watch }: Session,
   examples: readonly Example[],
   iteration: number,
   learningRate: number,
@@ -94,7 +94,11 @@ async function imitate(
     for (let start = 0; start < order.length; start += config.sft.batchSize) {
       const batch = order.slice(start, start + config.sft.batchSize).map((i) => examples[i]!);
       const dropout = { share: config.lora.dropout, seed: seedOf(config.seed, iteration, epoch, start) };
-      const options = { learningRate, maxGradNorm, microBatchTokens, recompute, dropout };
+      const note = `Step ${iteration + 1} has changed the weights already: it is finished first.`;
+      const options = {
+        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, dropout },
+        watch: updates.length > 0 ? watch.finishing(note) : watch,
+      };
       updates.push(await sftStep(model, optimizer, batch, options));
     }
   }

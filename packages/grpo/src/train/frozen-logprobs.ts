@@ -1,5 +1,6 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
 import { eachMicroBatch } from './micro-batch.js';
 import type { Sampled } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
@@ -19,11 +20,12 @@ export async function frozenLogprobs(
   trainer: Trainer,
   rollout: Sampled,
   clock: Stopwatch,
+  watch?: Watch,
 ): Promise<FrozenLogprobs> {
   const { model, reference } = trainer;
   const all = [...rollout.prompts.keys()];
   const score = (decoder: Decoder, stage: string, prompts = all) =>
-    scoreWith(decoder, trainer, rollout, prompts, clock, stage);
+    scoreWith(decoder, trainer, rollout, prompts, { clock, stage, watch });
   const old = {
     detach: () => undefined,
     sampler: () => rollout.completions_B.map(({ logprobs }) => logprobs),
@@ -62,18 +64,20 @@ async function scoreWith(
   { stages, model, config, sampling }: Trainer,
   rollout: Sampled,
   prompts: readonly number[],
-  clock: Stopwatch,
-  stage: string,
+  { clock, ...work }: { clock: Stopwatch; stage: string; watch: Watch | undefined },
 ): Promise<Float32Array[]> {
   const logprobs_B: Float32Array[] = [];
   const { trained } = rollout;
-  const tokens = config.train.microBatchTokens;
-  await eachMicroBatch(model.decoder, trained, prompts, { tokens }, ({ groups, members }) => {
-    const values = clock.time(stage, () =>
+  const limits = { tokens: config.train.microBatchTokens, ...work };
+  await eachMicroBatch(model.decoder, trained, prompts, limits, ({ groups, members }, tell) => {
+    const onLayer = (layer: number) => tell(layer / decoder.config.layers);
+    const values = clock.time(work.stage, () =>
       noGrad(() =>
         tidy(
           () =>
-            stages.logprob(decoder, groups, sampling.temperature).logprobs_T.toTypedArray() as Float32Array,
+            stages
+              .logprob(decoder, groups, sampling.temperature, { onLayer })
+              .logprobs_T.toTypedArray() as Float32Array,
         ),
       ),
     );

@@ -125,7 +125,12 @@ function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserE
  *
  * @returns it, and what of it is to be disposed
  */
-function openReference({ config, model, progress }: Session): [Decoder, { dispose(): void } | undefined] {
+function openReference({
+  config,
+  model,
+  progress,
+  watch,
+}: Session): [Decoder, { dispose(): void } | undefined] {
   const { lora } = model.decoder;
   const { adapter } = config.lora;
   if (lora) {
@@ -138,7 +143,8 @@ function openReference({ config, model, progress }: Session): [Decoder, { dispos
     const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, base);
     return [model.decoder.withLora(first), first];
   }
-  const whole = progress.step === 0 ? model.decoder.clone() : openModel(config).decoder;
+  const whole =
+    progress.step === 0 ? model.decoder.clone() : openModel(config, { watch: watch.finishing() }).decoder;
   return [whole, whole];
 }
 

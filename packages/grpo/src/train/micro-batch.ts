@@ -1,7 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Decoder } from '../models/index.js';
 import type { ScoredGroup } from '../objective/index.js';
+import { Watch } from '../progress/watch.js';
 import { withinMemory } from '../rollout/index.js';
+import type { PassProgress } from './pass-progress.js';
 
 /** Anything that is tokens: a rendered prompt, a completion. */
 interface Tokens {
@@ -29,36 +30,49 @@ export interface MicroBatch {
  * Does `work` for all completions of the chosen prompts, in micro-batches of at most `train.microBatchTokens` tokens,
  * or of fewer where memory is short.
  *
- * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together
+ * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together;
+ *   `stage` is what `watch` calls the work
  * @param work - must leave nothing behind when it throws, unless `restart` clears that away
  * @param restart - begins again, after memory ran out
  * @returns the number of micro-batches
+ * @throws Abandoned
  */
 export async function eachMicroBatch(
   decoder: Decoder,
   groups: Groups,
   chosen: readonly number[],
-  limits: { tokens: number; apart?: ((b: number) => string) | undefined },
-  work: (micro: MicroBatch) => void,
+  limits: { tokens: number; stage: string; watch?: Watch; apart?: ((b: number) => string) | undefined },
+  work: (micro: MicroBatch, tell: PassProgress) => void,
   restart?: () => void,
 ): Promise<number> {
   const members = membersOf(groups, chosen);
-  const { tokens, apart } = limits;
+  const { tokens, apart, stage, watch = new Watch() } = limits;
+  const progress = { stage, done: 0, total: members.length, unit: 'completions', tokens: 0 };
+  const tell = ({ count, size }: MicroBatch, share: number) =>
+    watch.report({
+      ...progress,
+      tokens: progress.tokens + share * size,
+      share: (progress.done + share * count) / members.length,
+    });
   const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
   let micros = 0;
   const again =
     restart &&
     (() => {
       restart();
+      Object.assign(progress, { done: 0, tokens: 0 });
       micros = 0;
     });
   // Where memory is short nothing is larger than it is to be.
   const take = (from: number, budget: number) =>
     microBatchAt(groups, members, from, budget, { slack: budget < tokens ? 1 : WHOLE, apart });
   const run = async (micro: MicroBatch) => {
-    work(micro);
+    tell(micro, 0);
+    work(micro, (share) => tell(micro, share));
     micros++;
-    await setImmediate();
+    progress.done += micro.count;
+    progress.tokens += micro.size;
+    await watch.breathe();
   };
   await withinMemory(bound, members.length, take, run, again);
   return micros;

@@ -6,6 +6,7 @@ import { usesLora } from '../config/sections/lora.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
 import { type LoadedModel, loadModel, writeRandomWeights } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
 import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
 import { resolveDevice } from './device.js';
 
@@ -30,11 +31,18 @@ export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {
   };
 }
 
+/** How a configured model is opened. */
+interface OpenOptions {
+  /** What the run is resumed from. */
+  checkpoint?: string | undefined;
+  watch?: Watch | undefined;
+}
+
 /** Loads a model as it is configured: with its adapters, where it has some. */
-export function openModel(config: Config, checkpoint?: string): LoadedModel {
+export function openModel(config: Config, { checkpoint, watch }: OpenOptions = {}): LoadedModel {
   const { dtype, seed } = config;
   const { adapter, rank, alpha, targets } = config.lora;
-  const on = { dtype, device: resolveDevice(config.device) };
+  const on = { dtype, device: resolveDevice(config.device), watch };
   if (!usesLora(config)) return loadModel(checkpoint ?? initialModel(config), on);
   const stored = checkpoint ?? adapter;
   const lora = stored !== undefined ? { adapter: stored } : { rank, alpha: alpha!, targets, seed };
@@ -44,11 +52,10 @@ export function openModel(config: Config, checkpoint?: string): LoadedModel {
 /**
  * The model that a run trains, ready for its optimizer.
  *
- * @param checkpoint - what the run is resumed from
  * @throws UserError: the model is an adapter, and nothing says that adapters are trained
  */
-export function openTrained(config: Config, checkpoint?: string): LoadedModel {
-  const model = openModel(config, checkpoint);
+export function openTrained(config: Config, options: OpenOptions): LoadedModel {
+  const model = openModel(config, options);
   const { decoder } = model;
   if (decoder.lora && !usesLora(config)) {
     const { base } = decoder.lora.settings;

@@ -32,9 +32,13 @@ export function scoringProbes(
   const group = rollout.trained.completions_B.length / rollout.trained.prompts.length;
   const prompt = rollout.trained.prompts[Math.floor(chosen / group)]!.ids;
   const { ids } = rollout.trained.completions_B[chosen]!;
+  const total = model.decoder.config.layers;
+  const onLayer = (done: number) => trainer.watch?.report({ stage: 'probes', done, total, unit: 'layers' });
   const alone = () =>
     frozen(
-      () => stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature).logprobs_T,
+      () =>
+        stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature, { onLayer })
+          .logprobs_T,
     );
   const policy = policyOf(chosen);
   const sampler = rollout.completions_B[chosen]!.logprobs;

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DType } from '@grpo/torch';
 import { loadSequenceClassifier, type SequenceClassifier } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
 import { Reason } from '../rewards/describe-error.js';
 import { type CompletionFailure, PartialFailure, type RewardFunction } from '../rewards/index.js';
 import { withinMemory } from '../rollout/index.js';
@@ -12,6 +14,8 @@ export interface RewardModelOptions {
   device?: string;
   /** Most tokens that are scored in one pass: 8192 when left out. */
   microBatchTokens?: number;
+  /** Hears how far the loading is. */
+  watch?: Watch | undefined;
 }
 
 /** A reward function that holds a model, which disposing frees. */
@@ -101,6 +105,8 @@ async function inLots(
   };
   await withinMemory(bound, sequences.length, take, async ({ part }) => {
     scores.push(...classifier.scores(part));
+    // Lets signals and timers through.
+    await setImmediate();
   });
   return scores;
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.js';
 import type { Advantages, RewardColumns } from '../objective/index.js';
+import { Watch } from '../progress/watch.js';
 import { totals, withOverlong } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
@@ -51,7 +52,7 @@ export async function rollOut(
  * @param place - of the first among all groups of the step: no two draw alike
  */
 async function drawGroups(
-  { stages, model, task, config, sampling }: Trainer,
+  { stages, model, task, config, sampling, watch = new Watch() }: Trainer,
   problems: readonly Problem[],
   step: number,
   place: number,
@@ -60,9 +61,12 @@ async function drawGroups(
   const { rollout, groups: settings, onRewardError, seed } = config;
   const prompts = clock.time('render', () => stages.render(model, problems));
   const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, place + p] }));
-  const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed));
-  const scored = await clock.timeAsync('score', () => stages.score(task, problems, groups, onRewardError));
+  const groups = await clock.timeAsync('sample', () => stages.sample(model, requests, sampling, seed, watch));
   const completions_B = groups.flat();
+  const scoring = { stage: 'scoring', done: 0, total: completions_B.length, unit: 'completions' };
+  const scored = await clock.timeAsync('score', () =>
+    watch.until(scoring, () => stages.score(task, problems, groups, onRewardError)),
+  );
   const lengths = completions_B.map(({ ids }) => ids.length);
   const buffer = settings.overlongBuffer;
   const rewardTable =

@@ -28,11 +28,16 @@ export interface RunOptions {
   onStep?(step: number): void;
   note?(text: string): void;
   stages?: Partial<Stages>;
+  /** Aborts the run's signal at the n-th report of a stage. */
+  abortIn?: { stage: string; report: number };
 }
 
 export interface Ran {
   end: RunEnd;
   rows: MetricsRow[];
+  /** Reports of progress by stage. */
+  reports: Record<string, number>;
+  notes: string[];
 }
 
 const SMALL = {
@@ -56,6 +61,8 @@ export const halfOfTheTokens = rewarding(
 export async function run(options: RunOptions): Promise<Ran> {
   const interrupt = new AbortController();
   const rows: MetricsRow[] = [];
+  const reports: Record<string, number> = {};
+  const notes: string[] = [];
   await using session = await openSession(resolvedRun(options), {
     resume: options.resume ?? false,
     restart: options.restart,
@@ -67,7 +74,16 @@ export async function run(options: RunOptions): Promise<Ran> {
         if (row.step === options.stopAfter) interrupt.abort();
         if (row.step === options.crashAfter) throw new Error('the lights went out');
       },
-      note: (text) => options.note?.(text),
+      progress({ stage }) {
+        const report = (reports[stage] ?? 0) + 1;
+        reports[stage] = report;
+        const { abortIn } = options;
+        if (abortIn?.stage === stage && abortIn.report === report) interrupt.abort();
+      },
+      note(text) {
+        notes.push(text);
+        options.note?.(text);
+      },
     },
   });
   const { folder } = session;
@@ -84,7 +100,7 @@ export async function run(options: RunOptions): Promise<Ran> {
     expert: () => trainExpert(session, { score: halfOfTheTokens, ...options.stages }),
   };
   try {
-    return { end: await train[options.command ?? 'train'](), rows };
+    return { end: await train[options.command ?? 'train'](), rows, reports, notes };
   } catch (error) {
     // A process that dies saves nothing.
     const saved = join(options.output, 'checkpoints', `step-${options.crashAfter}-error`);

@@ -75,13 +75,13 @@ export class Saver implements Disposable {
   }
 
   #write(afterError: boolean): CheckpointFolder {
-    const { folder, model, optimizer, reference, task, config, watcher } = this.session;
+    const { folder, model, optimizer, reference, task, config, watcher, watch } = this.session;
     const { progress, replayed } = this.#whole;
     const replay = replayed && storeLines(replayed, task.train);
     const { step } = progress;
     folder.flush();
     const content = { step, model, optimizer, reference, replay, state: progress, afterError };
-    const checkpoint = saveCheckpoint(folder.checkpoints, content, config.checkpoint.keep);
+    const checkpoint = saveCheckpoint(folder.checkpoints, content, config.checkpoint.keep, watch.finishing());
     this.#savedStep = step;
     this.#savedAt = performance.now();
     watcher.saved?.(checkpoint);

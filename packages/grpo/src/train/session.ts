@@ -12,8 +12,9 @@ import {
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
-import type { LoadedModel, Model } from '../models/index.js';
+import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
+import { Abandoned, type StageProgress, Watch } from '../progress/watch.js';
 import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews, type SamplingOptions } from '../rollout/index.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
@@ -46,6 +47,8 @@ export interface Watcher {
   /** A step is done; the rows are those of `metrics.jsonl` and `timings.jsonl`. */
   step?(metrics: MetricsRow, timings: TimingsRow): void;
   evaluated?(result: EvalResult, step: number): void;
+  /** How far the stage in progress is: many times per second. */
+  progress?(now: StageProgress): void;
   note?(text: string): void;
   /** A checkpoint was written. */
   saved?(checkpoint: CheckpointFolder): void;
@@ -82,8 +85,10 @@ export interface Session extends AsyncDisposable {
   /** Groups that may be replayed: part of each checkpoint. */
   replay?: ReplayStore;
   watcher: Watcher;
-  /** Ends the run after the step in progress. */
+  /** Ends the run: see `runSteps`. */
   signal: AbortSignal | undefined;
+  /** Tells `watcher` how far the work is, and abandons it when the signal comes. */
+  watch: Watch;
 }
 
 /** How a session is opened. */
@@ -107,24 +112,27 @@ export interface SessionOptions {
 export async function openSession(given: ResolvedConfig, options: SessionOptions = {}): Promise<Session> {
   const resolved = withPinnedModels(given);
   const { config } = resolved;
+  const { watcher = {}, signal } = options;
+  const watch = new Watch(watcher, signal);
   if (config.threads !== undefined) setThreads(config.threads);
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const cleanups: (() => void)[] = [];
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
-  const own = (model: LoadedModel) => {
+  const open = (checkpoint?: string) => {
+    const model = openTrained(config, { checkpoint, watch: watch.finishing() });
     cleanups.push(() => model.decoder.dispose());
     return model;
   };
   try {
-    const task = options.task ? asLoaded(options.task) : await openTask(config);
+    const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
-    const configured = checkpoint || config.model === undefined ? undefined : own(openTrained(config));
-    const note = (text: string) => options.watcher?.note?.(text);
+    const configured = checkpoint || config.model === undefined ? undefined : open();
+    const note = (text: string) => watcher.note?.(text);
     if (configured) requireRowsFit(configured, task, resolved, note);
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
@@ -136,12 +144,12 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     cleanups.push(() => folder.close());
     if (checkpoint) dropSurplus(folder.checkpoints, checkpoint, config.checkpoint.keep);
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
-    if (changes.length > 0) options.watcher?.note?.(describeChanges(changes));
+    if (changes.length > 0) watcher.note?.(describeChanges(changes));
     if (options.resume && !checkpoint) {
-      options.watcher?.note?.(`${config.output} has no checkpoint: the run starts over.`);
+      watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
-    const model = configured ?? own(openTrained(config, checkpoint?.dir));
+    const model = configured ?? open(checkpoint?.dir);
     if (!configured) requireRowsFit(model, task, resolved, note);
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
@@ -159,8 +167,9 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       folder,
       progress,
       control: new Control(config, progress.control),
-      watcher: options.watcher ?? {},
-      signal: options.signal,
+      watcher,
+      signal,
+      watch,
       async [Symbol.asyncDispose]() {
         close();
       },
@@ -199,8 +208,9 @@ export async function evaluateSession({
   folder,
   progress,
   watcher,
+  watch,
 }: Session): Promise<EvalResult> {
-  const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed);
+  const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed, watch);
   // Of these requests no step tells.
   for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
   const { examples: _, completions, ...scores } = result;
@@ -236,7 +246,10 @@ export interface StepReport {
  * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
  * when the run is resumed. After an error the last whole state is saved.
  *
- * @param step - does one step, counted from 0
+ * When the session's signal comes, an evaluation, or a step before its first update, is abandoned: nothing of it is
+ * written, and a resumed run does it again. A step that has changed the weights is finished. Then the run is saved.
+ *
+ * @param step - does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed
  */
 export async function runSteps(
   session: Session,
@@ -261,13 +274,19 @@ export async function runSteps(
     for (;;) {
       if (!stopped && (isLast() || saver.isDue())) saver.save();
       if (awaitsEvaluation() && !isInterrupted()) {
-        const result = await evaluateSession(session);
+        const which = progress.step === 0 ? 'before the first step' : `after step ${progress.step}`;
+        const result = await unlessAbandoned(session, `The evaluation ${which}`, () =>
+          evaluateSession(session),
+        );
+        if (!result) break;
         if (progress.step === 0) before = result;
         else if (isLast()) after = result;
       }
       if (isLast() || isInterrupted()) break;
       const start = performance.now();
-      const { metrics, seconds, stop } = await step(progress.step);
+      const report = await unlessAbandoned(session, `Step ${progress.step + 1}`, () => step(progress.step));
+      if (!report) break;
+      const { metrics, seconds, stop } = report;
       stopped = stop;
       const took = (performance.now() - start) / 1000;
       const judges = takeJudgeReports(session.task.rewards);
@@ -290,6 +309,21 @@ export async function runSteps(
   } catch (error) {
     saver.saveAfterError();
     throw error;
+  }
+}
+
+/** Does what the signal may abandon. */
+async function unlessAbandoned<T>(
+  { watcher }: Session,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Abandoned)) throw error;
+    watcher.note?.(`${what} is abandoned: a resumed run does it again.`);
+    return undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import { examplesOf, sftStep } from './sft.js';
 
 /** Fine-tunes a session's model on its task's demonstrations for `sft.steps` steps. */
 export async function trainSft(session: Session): Promise<RunEnd> {
-  const { config, model, optimizer, task, progress } = session;
+  const { config, model, optimizer, task, progress, watch } = session;
   const { steps, batchSize, learningRate } = config.sft;
   const examples = examplesOf(model, task);
   const order = new DataOrder(examples.length, config.seed);
@@ -19,6 +19,7 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       microBatchTokens: config.train.microBatchTokens,
       recompute: config.train.recompute === 'layers',
       dropout: { share: config.lora.dropout, seed: seedOf(config.seed, step) },
+      watch,
     });
     const stepTokens = batch.reduce(
       (sum, { prompt, completion }) => sum + prompt.length + completion.length,

@@ -2,9 +2,11 @@ import { type AdamW, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { type Model, openPass } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
 import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
+import { type PassProgress, trainingPasses } from './pass-progress.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -49,6 +51,8 @@ export interface SftStepOptions {
   recompute?: boolean;
   /** What the adapters' inputs lose in this step, and the seed of the draw. */
   dropout?: { share: number; seed: number };
+  /** May abandon the step before its update. */
+  watch?: Watch | undefined;
 }
 
 /** One SFT step: mean negative log-likelihood of the completions' tokens, then an update. */
@@ -68,12 +72,13 @@ export async function sftStep(
   using _dropout = model.decoder.lora?.dropping(share, seed);
   try {
     const all = [...examples.keys()];
-    const add = (micro: MicroBatch) =>
+    const add = (micro: MicroBatch, tell: PassProgress) =>
       tidy(() => {
         using pass = openPass(model.decoder, options.recompute ?? false);
-        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1);
+        const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
+        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1, { onLayer });
         const share = logprobs_T.sum().div(-tokens);
-        optimizer.accumulate(() => pass.backward(share));
+        optimizer.accumulate(() => pass.backward(share, onMark));
         sum.loss += share.item();
         sum.entropy += entropies_T.sum().item() / tokens;
       });
@@ -81,7 +86,8 @@ export async function sftStep(
       optimizer.zeroGrad();
       sum = { loss: 0, entropy: 0 };
     };
-    await eachMicroBatch(model.decoder, groups, all, { tokens: options.microBatchTokens }, add, restart);
+    const limits = { tokens: options.microBatchTokens, stage: 'training', watch: options.watch };
+    await eachMicroBatch(model.decoder, groups, all, limits, add, restart);
   } catch (error) {
     // Or the next step would begin with half of this one's gradients.
     optimizer.zeroGrad();

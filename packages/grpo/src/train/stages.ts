@@ -12,6 +12,7 @@ import {
   scoreTokens,
   type TokenScores,
 } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
 import { type RewardTable, scoreCompletions } from '../rewards/index.js';
 import { type Completion, type GroupRequest, type SamplingOptions, sample } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
@@ -31,6 +32,7 @@ export interface Stages {
     requests: readonly GroupRequest[],
     options: SamplingOptions,
     seed: number,
+    watch?: Watch,
   ): Promise<Completion[][]>;
   /** Completions → one column of rewards a function; failures marked. */
   score(

@@ -1,4 +1,5 @@
 import { UserError } from '../config/errors.js';
+import { Watch } from '../progress/watch.js';
 import type { Problem } from '../tasks/task.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
@@ -54,7 +55,8 @@ export class NotFiniteError extends UserError {
  * by the log-probs of what was sampled.
  *
  * @param step - counted from 0; with the seed it fixes every random draw
- * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update
+ * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. Abandoned, before
+ * the first update only: the trainer is then as before the step, but for `supply`
  */
 export async function grpoStep(
   trainer: Trainer,
@@ -66,12 +68,12 @@ export async function grpoStep(
   const { objective, optimizer, kl, train } = trainer.config;
   const every = train.kindGradients;
   const clock = new Stopwatch();
+  let watch = trainer.watch ?? new Watch();
   const sampled = await rollOut(trainer, problems, step, clock);
-  const frozen = await frozenLogprobs(trainer, sampled, clock);
+  const frozen = await frozenLogprobs(trainer, sampled, clock, watch);
   const kinds_P = kindsOf(sampled.problems, kl.kindKey);
   const betas_P = kinds_P.map((kind) => control.beta(step, kind));
   const rollout = withAdvantages(trainer, sampled, klPenalties(trainer, sampled, frozen, betas_P));
-  trainer.replay?.take(rollout, frozen, objective.oldLogprobs === 'recompute', step);
 
   const tally = new MetricTally();
   const scored = new Map<number, ScoredIds>();
@@ -95,7 +97,7 @@ export async function grpoStep(
       const compareSampler = updates.length === 0;
       const compareKinds = compareSampler && every > 0 && step % every === 0;
       const batch = { rollout, frozen, prompts, betas_P, kinds_P, compareSampler, compareKinds, scored };
-      const { loss, trace, tally: own, kinds } = await accumulateGradients(trainer, batch, clock);
+      const { loss, trace, tally: own, kinds } = await accumulateGradients(trainer, batch, clock, watch);
       tally.merge(own);
       if (kinds)
         Object.assign(
@@ -104,7 +106,10 @@ export async function grpoStep(
         );
       kinds?.dispose();
       if (trainer.probeScoring && updates.length === 0)
-        probes = clock.time('probe', () => probesOf(trainer, rollout, trace));
+        probes = clock.time('probe', () => unlessAbandoned(trainer, () => probesOf(trainer, rollout, trace)));
+      // An update cannot be taken back.
+      if (updates.length === 0)
+        watch = watch.finishing(`Step ${step + 1} has changed the weights already: it is finished first.`);
       using weights = trainer.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
       const { gradNorm, gradNorms } = clock.time('update', () =>
         trainer.stages.update(trainer.optimizer, learningRate, optimizer.maxGradNorm),
@@ -125,8 +130,19 @@ export async function grpoStep(
     }
   }
   const done = result();
+  trainer.replay?.take(rollout, frozen, objective.oldLogprobs === 'recompute', step);
   control.afterStep(step, kinds_P, done.metrics);
   return done;
+}
+
+/** What is abandoned before the update leaves no gradients to the next one. */
+function unlessAbandoned<T>({ optimizer }: Trainer, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    optimizer.zeroGrad();
+    throw error;
+  }
 }
 
 function probesOf(trainer: Trainer, rollout: Rollout, trace: UpdateTrace): Probes {

@@ -1,6 +1,7 @@
 import type { AdamW } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import type { Decoder, Model } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import type { Task } from '../tasks/task.js';
 import type { Control } from './control.js';
@@ -27,6 +28,8 @@ export interface Trainer {
   /** Weights of the objective that change while training. */
   control: Control;
   stages: Stages;
+  /** Hears how far a step is, and may abandon it before its first update. */
+  watch?: Watch | undefined;
   /** Stages that a user put in place of ours. */
   ownStages?: readonly string[];
   /** Whether each update is to tell how many weights it changed. */

@@ -38,6 +38,7 @@ NAPI_MODULE_INIT() {
     grpo::registerDispatch(env, exports);
     grpo::registerAutograd(env, exports);
     grpo::registerRuntime(env, exports);
+    grpo::registerSignals(env, exports);
 #ifdef GRPO_CUDA_GRAPHS
     grpo::registerCudaGraph(env, exports);
 #endif

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "handle.h"
@@ -27,9 +28,48 @@ std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array) {
   return tensors;
 }
 
-// backward(tensors, gradients, retainGraph)
+// An exception in JavaScript that autograd passes on, as it does any std::exception.
+struct CallbackFailed : std::runtime_error {
+  CallbackFailed() : std::runtime_error("the callback of the backward pass failed") {}
+};
+
+// Whom the backward pass of this thread tells that it comes by a marked tensor. A pass on another device has threads of
+// its own, which must not call JavaScript.
+struct Listener {
+  napi_env env;
+  napi_value callback;
+};
+thread_local const Listener* listener = nullptr;
+
+void tellListener(const at::Tensor&) {
+  if (!listener) return;
+  const auto [env, callback] = *listener;
+  napi_value result;
+  if (napi_call_function(env, undefined(env), callback, 0, nullptr, &result) != napi_ok) throw CallbackFailed();
+}
+
+// mark(tensor): backward passes tell their listener when they have its gradient
+napi_value mark(napi_env env, const Arguments& args) {
+  const auto tensor = tensorOf(env, args[0]);
+  if (tensor.requires_grad()) tensor.register_hook(tellListener);
+  return undefined(env);
+}
+
+// backward(tensors, gradients, retainGraph, listener | null): what the listener throws ends the pass
 napi_value backward(napi_env env, const Arguments& args) {
-  torch::autograd::backward(tensorsOf(env, args[0]), tensorsOf(env, args[1]), boolOf(env, args[2]));
+  const Listener own{env, args[3]};
+  const Listener* const outer = listener;
+  listener = isNullish(env, args[3]) ? outer : &own;
+  try {
+    torch::autograd::backward(tensorsOf(env, args[0]), tensorsOf(env, args[1]), boolOf(env, args[2]));
+  } catch (...) {
+    listener = outer;
+    bool isPending = false;
+    check(env, napi_is_exception_pending(env, &isPending));
+    if (isPending) throw PendingException{};
+    throw;
+  }
+  listener = outer;
   return undefined(env);
 }
 
@@ -120,6 +160,7 @@ napi_value leaveInference(napi_env env, const Arguments&) {
 
 void registerAutograd(napi_env env, napi_value exports) {
   define<backward>(env, exports, "backward");
+  define<mark>(env, exports, "mark");
   define<grad>(env, exports, "grad");
   define<getGrad>(env, exports, "getGrad");
   define<setGrad>(env, exports, "setGrad");

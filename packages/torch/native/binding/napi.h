@@ -150,6 +150,7 @@ void registerStorage(napi_env env, napi_value exports);
 void registerDispatch(napi_env env, napi_value exports);
 void registerAutograd(napi_env env, napi_value exports);
 void registerRuntime(napi_env env, napi_value exports);
+void registerSignals(napi_env env, napi_value exports);
 // Only in an addon that was built with CUDA's headers.
 void registerCudaGraph(napi_env env, napi_value exports);
 

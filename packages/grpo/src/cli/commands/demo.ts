@@ -12,7 +12,7 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   const { config, provenance } = resolveConfig({ command: 'demo', settings });
   const { seed, device, threads, output } = config;
   const reporter = createReporter({ json: flags.json === true });
-  using interrupt = interruptible(reporter.note, 'the demo ends after this step');
+  using interrupt = interruptible(reporter.note, 'the demo ends');
 
   const rewards: number[] = [];
   const context = (watchRewards: boolean): ArmContext => ({

@@ -2,6 +2,7 @@ import { setThreads } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
 import type { Config } from '../../config/schema.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
+import { Watch } from '../../progress/watch.js';
 import type { Task } from '../../tasks/task.js';
 import {
   describeDevice,
@@ -16,6 +17,7 @@ import {
 import { claimStdout } from '../claim-stdout.js';
 import type { CommandArguments } from '../command.js';
 import { evaluationTable, exampleLabel, fewProblems, formatDifference } from '../evaluation.js';
+import { createReporter } from '../live.js';
 import { wrongRules } from '../wrong-rules.js';
 
 /** `grpo eval`: accuracy, pass@k, rewards and lengths on a task's held-out problems, of one model or against another. */
@@ -27,14 +29,17 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   });
   if (config.threads !== undefined) setThreads(config.threads);
   using claimed = flags.json ? claimStdout() : undefined;
-  using task = await openTask(config);
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
-  const result = await evaluateModel(config, task);
   const against = flags.against as string | undefined;
   // The adapter of the one is none of the other's.
   const lora = { ...config.lora, adapter: undefined };
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  using task = await openTask(config, watch);
+  const result = await evaluateModel(config, task, watch);
   const other =
-    against === undefined ? undefined : await evaluateModel({ ...config, model: against, lora }, task);
+    against === undefined ? undefined : await evaluateModel({ ...config, model: against, lora }, task, watch);
+  reporter.close();
   const compared = other && { model: against!, result: other, difference: compare(result, other) };
 
   const warning = fewProblems(result);
@@ -50,11 +55,11 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   return 0;
 }
 
-async function evaluateModel(config: Config, task: Task): Promise<EvalResult> {
-  const model = openModel(config);
+async function evaluateModel(config: Config, task: Task, watch: Watch): Promise<EvalResult> {
+  const model = openModel(config, { watch });
   try {
     const sampling = samplingOf(config, task.stop);
-    return await evaluate(model, task, { ...config.eval, sampling }, config.seed);
+    return await evaluate(model, task, { ...config.eval, sampling }, config.seed, watch);
   } finally {
     model.decoder.dispose();
   }

@@ -13,33 +13,30 @@ import {
 } from '../../hub/index.js';
 import type { CommandArguments } from '../command.js';
 import { fetchProgress } from '../fetch-progress.js';
+import { createReporter } from '../live.js';
 
 /** `grpo fetch`: brings a model or a dataset from a hub into the local Hugging Face cache. */
 export async function run(args: CommandArguments): Promise<number> {
   const request = requested(args);
   const json = args.flags.json === true;
-  const { watcher, note, close } = fetchProgress(request, json ? process.stderr : process.stdout);
+  using reporter = createReporter({ stream: json ? process.stderr : process.stdout });
   const connection: Connection = {
     endpoint: hubEndpoint(),
     token: hubToken(),
     stallSeconds: 30,
     attempts: 5,
     delaySeconds: 1,
-    note,
+    note: reporter.note,
   };
-  try {
-    const fetched = await fetchRepository(connection, hubCache(), request, watcher);
-    const { kind, name, revision } = request;
-    close();
-    process.stdout.write(
-      json
-        ? `${JSON.stringify({ kind, name, revision, ...fetched })}\n`
-        : `${fetchedText(request, fetched.folder, fetched.files)}\n`,
-    );
-    return 0;
-  } finally {
-    close();
-  }
+  const fetched = await fetchRepository(connection, hubCache(), request, fetchProgress(request, reporter));
+  const { kind, name, revision } = request;
+  reporter.close();
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ kind, name, revision, ...fetched })}\n`
+      : `${fetchedText(request, fetched.folder, fetched.files)}\n`,
+  );
+  return 0;
 }
 
 /** Reads the command line. */

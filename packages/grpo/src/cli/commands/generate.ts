@@ -1,10 +1,12 @@
 import { setThreads } from '@grpo/torch';
 import { resolveConfig, UsageError } from '../../config/index.js';
+import { Watch } from '../../progress/watch.js';
 import { sample } from '../../rollout/index.js';
 import { asPrompt } from '../../tasks/prompt.js';
 import { renderPrompt } from '../../text/render.js';
 import { describeDevice, openModel, samplingOf } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
+import { createReporter } from '../live.js';
 
 /**
  * `grpo generate`: completes prompts, by the same rendering and decoding as training: as plain text, or through the
@@ -20,12 +22,16 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   });
   if (config.threads !== undefined) setThreads(config.threads);
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
-  const model = openModel(config);
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  const model = openModel(config, { watch });
   const rendered = prompts.map((text) =>
     renderPrompt(model.tokenizer, model.template, asPrompt(text, config.task.system)),
   );
   const requests = rendered.map(({ ids }, p) => ({ ids, count: 1, keys: [0, p] }));
-  const groups = await sample(model, requests, samplingOf(config, config.task.stop ?? []), config.seed);
+  const sampling = samplingOf(config, config.task.stop ?? []);
+  const groups = await sample(model, requests, sampling, config.seed, watch.named('generation'));
+  reporter.close();
   for (const [p, [completion]] of groups.entries()) {
     const { text, finishReason, ids } = completion!;
     const json = { prompt: rendered[p]!.text, completion: text, finishReason, tokens: ids.length };

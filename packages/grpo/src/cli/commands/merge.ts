@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { UsageError, UserError } from '../../config/index.js';
 import { loadModel, mergeLora, saveModel } from '../../models/index.js';
+import { Watch } from '../../progress/watch.js';
 import type { CommandArguments } from '../command.js';
+import { createReporter } from '../live.js';
 
 const DTYPES = ['float32', 'bfloat16'] as const;
 
@@ -20,13 +22,17 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     throw new UserError(`${output} is not empty`, { hint: 'Give a folder that is, or that does not exist.' });
   }
   const base = flags.base as string | undefined;
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
   const model = loadModel(base ?? adapter, {
+    watch,
     ...(dtype && { dtype }),
     ...(base !== undefined && { lora: { adapter } }),
   });
   if (!model.decoder.lora) throw new UserError(`${adapter} is a model, not an adapter: nothing to merge`);
   const { decoder } = model;
-  saveModel({ ...model, decoder: mergeLora(decoder) }, output);
+  saveModel({ ...model, decoder: mergeLora(decoder) }, output, watch);
+  reporter.close();
   process.stdout.write(
     `Model: ${output} (${decoder.lora!.settings.base} with ${adapter}, ${decoder.dtype})\n`,
   );

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { Watch } from '../../progress/watch.js';
 import { type Write, writeAtomic } from '../atomic-file.js';
 import { excerpt, FormatError } from '../format-error.js';
 import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
@@ -21,7 +23,7 @@ export function writeSafetensors(
   path: string,
   entries: Iterable<TensorEntry>,
   metadata: Readonly<Record<string, string>> = {},
-  flush = true,
+  { flush = true, watch = new Watch() }: { flush?: boolean; watch?: Watch | undefined } = {},
 ): void {
   const tensors = [...entries];
   const sizes = tensors.map((tensor) => checkedSize(path, tensor));
@@ -29,13 +31,17 @@ export function writeSafetensors(
   const total = sizes.reduce((sum, size) => sum + size, header.length);
   const body = (write: Write): undefined => {
     write(header);
+    const progress = { stage: `writing ${basename(path)}`, done: header.length, total, unit: 'bytes' };
     for (const [index, { name, data }] of tensors.entries()) {
       const bytes = data();
       if (bytes.length !== sizes[index]) {
         fail(path, name, `its dtype and shape take ${sizes[index]} bytes, data() gave ${bytes.length}`);
       }
+      watch.report({ ...progress });
       write(bytes);
+      progress.done += bytes.length;
     }
+    watch.report({ ...progress });
   };
   writeAtomic(path, body, total, flush);
 }

@@ -1,0 +1,51 @@
+// Signals that arrive while an operator or a backward pass keeps Node's event loop from its turn.
+#include <csignal>
+
+#include "napi.h"
+
+namespace grpo {
+namespace {
+
+volatile std::sig_atomic_t arrived = 0;
+struct sigaction before[NSIG];
+
+// Remembers the signal, and lets whoever had it handle it: Node, which does so when its event loop has its turn.
+void remember(int number, siginfo_t* info, void* context) {
+  arrived = number;
+  const auto& next = before[number];
+  if (next.sa_flags & SA_SIGINFO) next.sa_sigaction(number, info, context);
+  else next.sa_handler(number);
+}
+
+// watchSignal(number): remembers it from now on, until Node stops handling it; only one that is handled
+napi_value watchSignal(napi_env env, const Arguments& args) {
+  const int64_t number = intOf(env, args[0]);
+  struct sigaction current = {};
+  if (number < 1 || number >= NSIG || sigaction(int(number), nullptr, &current) != 0)
+    throw std::invalid_argument("there is no signal " + std::to_string(number));
+  const bool isOurs = (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == remember;
+  const bool isHandled = (current.sa_flags & SA_SIGINFO) || (current.sa_handler != SIG_DFL && current.sa_handler != SIG_IGN);
+  if (isOurs || !isHandled) return undefined(env);
+  before[number] = current;
+  struct sigaction ours = current;
+  ours.sa_flags |= SA_SIGINFO;
+  ours.sa_sigaction = remember;
+  sigaction(int(number), &ours, nullptr);
+  return undefined(env);
+}
+
+// takeSignal() → number of the last signal since the last call; 0 without one
+napi_value takeSignal(napi_env env, const Arguments&) {
+  const int number = arrived;
+  arrived = 0;
+  return toJs(env, int64_t(number));
+}
+
+}  // namespace
+
+void registerSignals(napi_env env, napi_value exports) {
+  define<watchSignal>(env, exports, "watchSignal");
+  define<takeSignal>(env, exports, "takeSignal");
+}
+
+}  // namespace grpo
