@@ -33,25 +33,34 @@ async function place() {
 }
 
 describe('an error in a step', () => {
-  it.each<[string, string[]]>([
-    ['', []],
-    // These take problems and groups before they fail.
-    [' with groups that give way', ['groups.refills=1', 'groups.replay=2', 'objective.oldLogprobs=sampler']],
-  ])('saves the whole step before it%s, and the run goes on as if nothing was', async (_, settings) => {
-    const { root, at, saved, notes } = await place();
-    await run(at('whole', settings));
-    const failed = { ...at('failed', settings), stages: failing('score', settings.length > 0 ? 6 : 4) };
-    await expect(run(failed)).rejects.toThrow('a bug of mine');
-    const [name] = saved('failed');
-    expect(name).toMatch(/^step-[2-4]-error$/);
-    const step = Number(/\d+/.exec(name!));
-    const dir = join(root, 'failed/checkpoints', name!);
-    expect(notes.at(-1)).toBe(`Saved the state after step ${step}: ${dir}`);
-    const { rows } = await run({ ...at('failed', settings), resume: true });
-    expect(rows[0]?.step).toBe(step + 1);
-    expect(saved('failed')).toEqual(['step-8']);
-    expect(remainsOf(join(root, 'failed'))).toEqual(remainsOf(join(root, 'whole')));
-  });
+  it.each<[string, 'score' | 'update', string[]]>([
+    ['', 'score', []],
+    // These take problems, and store groups, before they fail.
+    [
+      ' with groups that give way',
+      'update',
+      ['groups.refills=1', 'groups.replay=2', 'objective.oldLogprobs=sampler'],
+    ],
+  ])(
+    'saves the whole step before it%s, and the run goes on as if nothing was',
+    async (_, stage, settings) => {
+      const { root, at, saved, notes } = await place();
+      // A stage of one's own is named in the records.
+      await run({ ...at('whole', settings), stages: failing(stage, 0) });
+      const failed = { ...at('failed', settings), stages: failing(stage, 4) };
+      await expect(run(failed)).rejects.toThrow('a bug of mine');
+      const [name] = saved('failed');
+      expect(name).toMatch(/^step-[2-4]-error$/);
+      const step = Number(/\d+/.exec(name!));
+      const dir = join(root, 'failed/checkpoints', name!);
+      expect(notes.at(-1)).toBe(`Saved the state after step ${step}: ${dir}`);
+      const goOn = { ...at('failed', settings), stages: failing(stage, 0), resume: true };
+      const { rows } = await run(goOn);
+      expect(rows[0]?.step).toBe(step + 1);
+      expect(saved('failed')).toEqual(['step-8']);
+      expect(remainsOf(join(root, 'failed'))).toEqual(remainsOf(join(root, 'whole')));
+    },
+  );
 
   it('of expert iteration does so too', async () => {
     const { at, saved } = await place();

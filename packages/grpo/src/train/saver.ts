@@ -1,17 +1,16 @@
 import { noGrad, type Tensor, tidy, unsafe } from '@grpo/torch';
 import { type CheckpointFolder, saveCheckpoint } from './checkpoint.js';
-import type { StoredGroup } from './replay.js';
 import { storeLines } from './replay-file.js';
 import type { Progress, Session } from './session.js';
 
-/** What a checkpoint holds beside weights and optimizer, and the version of these, after a whole step. */
+/** What a step changes before its first update, and the version of the weights, after a whole step. */
 interface WholeState {
   progress: Progress;
-  replayed: readonly StoredGroup[] | undefined;
   version: number;
 }
 
-/** Saves a run after a whole step, never in the middle of one, and says when that is due. Until it is disposed, it also
+/**
+ * Saves a run after a whole step, never in the middle of one, and says when that is due. Until it is disposed, it also
  * saves where the process ends by itself.
  */
 export class Saver implements Disposable {
@@ -76,8 +75,8 @@ export class Saver implements Disposable {
 
   #write(afterError: boolean): CheckpointFolder {
     const { folder, model, optimizer, reference, task, config, watcher, watch } = this.session;
-    const { progress, replayed } = this.#whole;
-    const replay = replayed && storeLines(replayed, task.train);
+    const { progress } = this.#whole;
+    const replay = this.session.replay && storeLines(this.session.replay.groups, task.train);
     const { step } = progress;
     folder.flush();
     const content = { step, model, optimizer, reference, replay, state: progress, afterError };
@@ -91,7 +90,6 @@ export class Saver implements Disposable {
 
 const wholeState = (session: Session): WholeState => ({
   progress: structuredClone(session.progress),
-  replayed: session.replay && [...session.replay.groups],
   version: weightsVersion(session),
 });
 
