@@ -36,6 +36,7 @@ export {
   type LossSettings,
   Rows,
 } from './objective/index.js';
+export { Abandoned, type Observer, type StageProgress, Watch } from './progress/watch.js';
 export {
   type CompletionScore,
   each,

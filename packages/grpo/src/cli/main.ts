@@ -7,6 +7,9 @@ import { commands } from './table.js';
 /** Whoever read the output has seen enough (`grpo train --help | head`), or the terminal is gone: that is no error. */
 const CLOSED = new Set<string | undefined>(['EPIPE', 'EIO']);
 
+/** A reward function that is waited for has another in its place. */
+const { exit } = process;
+
 let closed = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (closed) return;
@@ -28,4 +31,4 @@ process.exitCode = await dispatch(process.argv.slice(2), {
 // An ordinary exit would abort: Node sets the terminal back, and takes it for its own error that there is none.
 if (process.exitCode === CAUSES.SIGHUP) process.kill(process.pid, 'SIGHUP');
 // Of an abandoned step a reward function may still be at work.
-if (Object.values<unknown>(CAUSES).includes(process.exitCode)) process.exit();
+if (Object.values<unknown>(CAUSES).includes(process.exitCode)) exit.call(process);

@@ -2,6 +2,7 @@
 import { setThreads } from '@grpo/torch';
 import { UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
+import type { StageProgress } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
 import {
@@ -44,7 +45,9 @@ export interface RunOptions {
   onEvaluation?(result: EvalResult, step: number): void;
   /** Called with what a person should know, such as failed rewards; printed on standard error when left out. */
   onNote?(text: string): void;
-  /** Ends the run after the step in progress, and saves it. */
+  /** Called many times per second with how far the stage in progress is; it must return soon. */
+  onProgress?(now: StageProgress): void;
+  /** Ends the run, and saves it: at once, or after the step in progress where that has changed the weights. */
   signal?: AbortSignal;
 }
 
@@ -90,6 +93,7 @@ const RUN_OPTIONS = [
   'onStep',
   'onEvaluation',
   'onNote',
+  'onProgress',
   'signal',
 ] as const satisfies readonly (keyof TrainOptions)[];
 
@@ -196,7 +200,7 @@ export async function openRun(options: TrainOptions): Promise<Session> {
 }
 
 async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Session> {
-  const { task, resume, restart, signal, onStep, onEvaluation, onNote = console.warn } = options;
+  const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
   return openSession(resolveRun(verb, options), {
@@ -207,6 +211,7 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
     watcher: {
       step: (row) => onStep?.(row),
       evaluated: (result, step) => onEvaluation?.(result, step),
+      progress: (now) => onProgress?.(now),
       note: (text) => onNote(text),
     },
   });

@@ -6,6 +6,7 @@ import { makeFolder } from './disk.js';
 import { whyOtherLibtorch } from './fit.js';
 import type { Layout } from './layout.js';
 import { cacheDir, shortHash } from './paths.js';
+import { type Progress, withProgress } from './progress.js';
 import { addonPath } from './record.js';
 import { lastLine, run, SetupError } from './run.js';
 import type { Say } from './say.js';
@@ -57,11 +58,11 @@ export async function buildAddon(
     return addon;
   }
   const { version, root } = input.libtorch;
-  say(`Building the addon against libtorch ${version} (${root}); this takes a minute or two.`);
+  say(`Building the addon against libtorch ${version} (${root}); this takes minutes.`);
   const work = join(input.build, `making-${key}-${process.pid}`);
   makeFolder(work);
   try {
-    const made = await compile(input, work);
+    const made = await withProgress(say, (progress) => compile(input, work, progress));
     await checkLoads(made, input.libtorch);
     place(made, addon);
     share(addon, shared, say);
@@ -71,21 +72,31 @@ export async function buildAddon(
   }
 }
 
-async function compile({ native, libtorch, compiler }: BuildInput, work: string): Promise<string> {
+async function compile(
+  { native, libtorch, compiler }: BuildInput,
+  work: string,
+  progress: Progress,
+): Promise<string> {
   const queue = sources(native, libtorch, ['.cc']);
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
   const objectOf = (name: string) => join(work, `${name.replaceAll(sep, '-')}.o`);
   const objects = queue.map(objectOf);
   const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch, compiler)];
+  let done = 0;
+  const show = () => progress.show(`${done} of ${objects.length} files are compiled`);
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      show();
       await runCompiler(compiler, [...flags, '-c', join(native, name), '-o', objectOf(name)]);
+      done++;
+      show();
     }
   };
   // A container's limit, where there is one, is lower than the machine's memory.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   await Promise.all(Array.from({ length: compilations(availableParallelism(), memory) }, worker));
   const made = join(work, 'torch.node');
+  progress.show('linking');
   await runCompiler(compiler, ['-o', made, ...objects, ...linkFlags(libtorch)]);
   return made;
 }

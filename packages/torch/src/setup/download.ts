@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskError } from './disk.js';
 import type { Missing } from './layout.js';
-import { type Progress, startProgress } from './progress.js';
+import { describeBytes, type Progress, startProgress } from './progress.js';
 import type { Say } from './say.js';
 
 /** Options of {@link download}; the times are for tests. */
@@ -100,7 +100,7 @@ async function fetchRest(
         timer.refresh();
         await handle.writeFile(chunk);
         have += chunk.byteLength;
-        progress.show(have, total);
+        progress.show(describeBytes(have, total));
       }
     } finally {
       await handle.close();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { download, unreachable } from './download.js';
 import type { Missing } from './layout.js';
 import { cpuIndex, defaultIndex, indexVariable } from './pinned.js';
+import { withProgress } from './progress.js';
 import type { Say } from './say.js';
 import { chooseWheel, type IndexFile, readIndexPage } from './simple-index.js';
 import { unpackWheel } from './unpack.js';
@@ -36,7 +37,7 @@ export async function installWithNode(
     const failure = await download(wheel.url, file, { sha256: wheel.sha256, say });
     if (failure) return failure;
     say('Unpacking it.');
-    const broken = await unpackWheel(file, site);
+    const broken = await withProgress(say, (progress) => unpackWheel(file, site, progress));
     rmSync(file);
     return broken;
   } finally {

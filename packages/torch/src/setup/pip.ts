@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { installCommand } from './install-command.js';
 import type { Missing } from './layout.js';
 import { cpuIndex, indexVariable, pinnedTorch } from './pinned.js';
+import { withProgress } from './progress.js';
 import { run } from './run.js';
 import type { Say } from './say.js';
 
@@ -26,7 +27,14 @@ export async function installWithPip(site: string, aside: string, say: Say): Pro
   };
   for (const [i, wanted] of wheels().entries()) {
     if (i > 0) say("That brought no CPU build. Trying PyTorch's default, which may be several gigabytes.");
-    const { code } = await run(python!, [...args, ...wanted], { env, show: true });
+    const install = () => run(python!, [...args, ...wanted], { env, show: true });
+    // On a terminal pip shows how far it is.
+    const { code } = await (say.over
+      ? install()
+      : withProgress(say, (progress) => {
+          progress.show('pip is at work');
+          return install();
+        }));
     if (code === 0) return undefined;
     rmSync(site, { recursive: true, force: true });
   }

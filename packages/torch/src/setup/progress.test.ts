@@ -1,36 +1,37 @@
-import { expect, it } from 'vitest';
-import { startProgress } from './progress.js';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { describeBytes, startProgress, withProgress } from './progress.js';
 import { type Say, speaker } from './say.js';
 
-it('is a line for every tenth where there is no terminal', () => {
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('is a line after each 30 seconds where there is no terminal', () => {
   const said: string[] = [];
   const progress = startProgress((line) => said.push(line));
-  for (let have = 40e6; have <= 200e6; have += 5e6) progress.show(have, 200e6);
+  for (let done = 0; done < 7; done++) {
+    progress.show(`${done} of 9 files`);
+    vi.advanceTimersByTime(10_000);
+  }
   progress.end();
-  expect(said).toHaveLength(8);
-  expect(said[0]).toBe('   30 %  60 of 200 MB');
-  expect(said.at(-1)).toBe('  100 %  200 of 200 MB');
+  expect(said).toEqual(['  2 of 9 files  30 s', '  5 of 9 files  60 s']);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
-it('counts megabytes where the size is unknown', () => {
-  const said: string[] = [];
-  const progress = startProgress((line) => said.push(line));
-  for (let have = 0; have <= 120e6; have += 10e6) progress.show(have);
-  expect(said).toEqual(['  50 MB', '  100 MB']);
-});
-
-it('is one line on a terminal, redrawn now and then, and taken away', () => {
+it('is one line on a terminal, which moves with the time, and is taken away', async () => {
   const over: string[] = [];
   const say: Say = () => expect.unreachable();
   say.over = (line) => over.push(line);
-  let time = 1_000;
-  const progress = startProgress(say, () => time);
-  for (let have = 1e6; have <= 4e6; have += 1e6) {
-    progress.show(have, 4e6);
-    time += 150;
-  }
-  progress.end();
-  expect(over).toEqual(['   25 %  1 of 4 MB', '   75 %  3 of 4 MB', '  100 %  4 of 4 MB', '']);
+  await withProgress(say, async (progress) => {
+    vi.advanceTimersByTime(400);
+    progress.show('linking');
+    vi.advanceTimersByTime(1000);
+  });
+  expect(over).toEqual([...Array(5).fill('  linking  1 s'), '']);
+});
+
+it('tells bytes of all, or of what is not known', () => {
+  expect(describeBytes(60e6, 200e6)).toBe(' 30 %  60 of 200 MB');
+  expect(describeBytes(60e6)).toBe('60 MB');
 });
 
 it('leaves no rest of a line on the terminal', () => {

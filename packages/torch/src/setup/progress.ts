@@ -1,42 +1,51 @@
 import type { Say } from './say.js';
 
-/** Shows how much of a file is there, in bytes. */
+/** Shows how far long work is. */
 export interface Progress {
-  show(have: number, total?: number): void;
+  show(text: string): void;
   /** Takes the line away from a terminal. */
   end(): void;
 }
 
 const redrawMilliseconds = 200;
-const megabyte = 1e6;
+/** Longest silence where there is no terminal. */
+const silenceMilliseconds = 30_000;
 
-/**
- * One line that is rewritten on a terminal; elsewhere a line for every tenth of the file, or for every 50 MB where
- * its size is unknown.
- */
-export function startProgress(say: Say, now = Date.now): Progress {
-  let steps: number | undefined;
-  let drawn = 0;
+/** One line that is rewritten on a terminal, with the seconds so far; elsewhere a line every 30 seconds. */
+export function startProgress(say: Say): Progress {
+  const begun = performance.now();
+  let text = '';
+  const draw = () => {
+    if (text === '') return;
+    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+    (say.over ?? say)(`  ${text}  ${seconds} s`);
+  };
+  const timer = setInterval(draw, say.over ? redrawMilliseconds : silenceMilliseconds).unref();
   return {
-    show(have, total) {
-      const text = describe(have, total);
-      if (say.over) {
-        if (now() - drawn < redrawMilliseconds && have !== total) return;
-        drawn = now();
-        say.over(text);
-        return;
-      }
-      const reached = Math.floor(have / (total ? total / 10 : 50 * megabyte));
-      if (steps !== undefined && reached > steps) say(text);
-      steps = reached;
+    show(next) {
+      text = next;
     },
-    end: () => say.over?.(''),
+    end() {
+      clearInterval(timer);
+      say.over?.('');
+    },
   };
 }
 
-function describe(have: number, total?: number): string {
-  const megabytes = (have / megabyte).toFixed(0);
-  if (!total) return `  ${megabytes} MB`;
+/** Does work under a line of its progress. */
+export async function withProgress<T>(say: Say, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = startProgress(say);
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
+/** Bytes that are there, of all where that is known. */
+export function describeBytes(have: number, total?: number): string {
+  const megabytes = (have / 1e6).toFixed(0);
+  if (!total) return `${megabytes} MB`;
   const percent = Math.floor((100 * have) / total);
-  return `  ${String(percent).padStart(3)} %  ${megabytes} of ${(total / megabyte).toFixed(0)} MB`;
+  return `${String(percent).padStart(3)} %  ${megabytes} of ${(total / 1e6).toFixed(0)} MB`;
 }

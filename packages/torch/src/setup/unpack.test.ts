@@ -10,7 +10,7 @@ function unpack(files: ZipInput[], damage = (zip: Buffer) => zip) {
   const file = join(folder, 'wheel.zip');
   writeFileSync(file, damage(makeZip(files)));
   const site = join(folder, 'site');
-  return { folder, site, done: unpackWheel(file, site) };
+  return { folder, site, done: unpackWheel(file, site, { show: () => {}, end: () => {} }) };
 }
 
 it('unpacks the C++ half and nothing else', async () => {

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Entry, openPromise } from 'yauzl';
 import { isDiskError } from './disk.js';
 import type { Missing } from './layout.js';
+import type { Progress } from './progress.js';
 
 /** The C++ half of the wheel, the libraries that it brings along, and its licences. */
 const wanted =
@@ -14,10 +15,16 @@ const wanted =
  * Unpacks what is needed of PyTorch's wheel, a zip file, below a folder. A name that leads out of the folder is
  * refused by yauzl, and with it the wheel.
  */
-export async function unpackWheel(file: string, folder: string): Promise<Missing | undefined> {
+export async function unpackWheel(
+  file: string,
+  folder: string,
+  progress: Progress,
+): Promise<Missing | undefined> {
   try {
     const zip = await openPromise(file);
+    let done = 0;
     for await (const entry of zip.eachEntry()) {
+      progress.show(`${done++} of ${zip.entryCount} files are unpacked`);
       const { fileName } = entry;
       if (!wanted.test(fileName) || fileName.endsWith('/')) continue;
       const mode = modeOf(entry);
