@@ -8,6 +8,7 @@ import { KindGradients } from './kind-gradients.js';
 import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import { type PassProgress, trainingPasses } from './pass-progress.js';
+import { recomputes } from './recompute.js';
 import type { Rollout } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import { MetricTally } from './tally.js';
@@ -133,7 +134,10 @@ function backward(
   const isSampled = of(rollout.completions_B).every(({ ids }, i) => ids.length === lengths[i]);
   const samplers_T = isSampled ? tokensOf(rollout.completions_B.map(({ logprobs }) => logprobs)) : null;
 
-  using pass = openPass(model.decoder, config.train.recompute === 'layers');
+  using pass = openPass(
+    model.decoder,
+    recomputes(config.train.recompute, model.decoder, micro.size, trainer.activationRoom),
+  );
   const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
   const scores = clock.time('logprob', () =>
     stages.logprob(pass.decoder, groups, sampling.temperature, {

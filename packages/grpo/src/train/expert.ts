@@ -80,14 +80,13 @@ function exampleOf({ prompts, completions_B }: Rollout, b: number): Example {
 
 /** SFT on the examples for `expert.epochs` epochs, each in a new order; the last batch of one may be smaller. */
 async function imitate(
-  { config, model, optimizer, watch }: Session,
+  { config, model, optimizer, activationRoom, watch }: Session,
   examples: readonly Example[],
   iteration: number,
   learningRate: number,
 ): Promise<SftResult[]> {
   const { maxGradNorm } = config.optimizer;
-  const { microBatchTokens } = config.train;
-  const recompute = config.train.recompute === 'layers';
+  const { microBatchTokens, recompute } = config.train;
   const updates: SftResult[] = [];
   for (let epoch = 0; epoch < config.expert.epochs; epoch++) {
     const order = permutation(examples.length, config.seed, iteration, epoch);
@@ -96,7 +95,7 @@ async function imitate(
       const dropout = { share: config.lora.dropout, seed: seedOf(config.seed, iteration, epoch, start) };
       const note = `Step ${iteration + 1} has changed the weights already: it is finished first.`;
       const options = {
-        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, dropout },
+        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, activationRoom, dropout },
         watch: updates.length > 0 ? watch.finishing(note) : watch,
       };
       updates.push(await sftStep(model, optimizer, batch, options));

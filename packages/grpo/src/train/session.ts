@@ -70,6 +70,8 @@ export type Progress = z.infer<typeof progressSchema>;
 /** An open run: its model, task and optimizer, and the folder that it leaves. */
 export interface Session extends AsyncDisposable {
   config: Config;
+  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
+  activationRoom?: number;
   model: Model;
   task: LoadedTask;
   /** That of `objective.module`. */

@@ -17,7 +17,8 @@ export async function trainSft(session: Session): Promise<RunEnd> {
       learningRate: rate,
       maxGradNorm: config.optimizer.maxGradNorm,
       microBatchTokens: config.train.microBatchTokens,
-      recompute: config.train.recompute === 'layers',
+      recompute: config.train.recompute,
+      activationRoom: session.activationRoom,
       dropout: { share: config.lora.dropout, seed: seedOf(config.seed, step) },
       watch,
     });

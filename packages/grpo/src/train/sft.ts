@@ -1,5 +1,6 @@
 import { type AdamW, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
+import type { Config } from '../config/schema.js';
 import { type Model, openPass } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
@@ -7,6 +8,7 @@ import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
 import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
 import { type PassProgress, trainingPasses } from './pass-progress.js';
+import { recomputes } from './recompute.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -47,8 +49,10 @@ export interface SftStepOptions {
   learningRate: number;
   maxGradNorm: number;
   microBatchTokens: number;
-  /** Whether the backward pass computes activations again. */
-  recompute?: boolean;
+  /** Whether the backward pass computes the layers again; `none` when left out. */
+  recompute?: Config['train']['recompute'];
+  /** Bytes that activations may take before `auto` computes them again. */
+  activationRoom?: number | undefined;
   /** What the adapters' inputs lose in this step, and the seed of the draw. */
   dropout?: { share: number; seed: number };
   /** May abandon the step before its update. */
@@ -74,7 +78,11 @@ export async function sftStep(
     const all = [...examples.keys()];
     const add = (micro: MicroBatch, tell: PassProgress) =>
       tidy(() => {
-        using pass = openPass(model.decoder, options.recompute ?? false);
+        const { recompute = 'none', activationRoom } = options;
+        using pass = openPass(
+          model.decoder,
+          recomputes(recompute, model.decoder, micro.size, activationRoom),
+        );
         const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
         const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1, { onLayer });
         const share = logprobs_T.sum().div(-tokens);

@@ -24,6 +24,8 @@ export interface Trainer {
   replay?: ReplayStore | undefined;
   optimizer: AdamW;
   config: Config;
+  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
+  activationRoom?: number;
   sampling: SamplingOptions;
   /** Weights of the objective that change while training. */
   control: Control;

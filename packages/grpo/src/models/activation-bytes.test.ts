@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { activationBytes } from './activation-bytes.js';
+import { parseConfig } from './config.js';
+
+const TOKENS = 2048;
+
+const rotary = {
+  hidden_size: 256,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  num_hidden_layers: 4,
+  rms_norm_eps: 1e-6,
+};
+const shapes = {
+  qwen2: { ...rotary, model_type: 'qwen2', intermediate_size: 1024, tie_word_embeddings: true },
+  qwen3: { ...rotary, model_type: 'qwen3', intermediate_size: 768, head_dim: 96, tie_word_embeddings: true },
+  gpt2: { model_type: 'gpt2', n_embd: 256, n_head: 4, n_layer: 5, n_positions: 512 },
+};
+
+type Case = [
+  name: keyof typeof shapes,
+  dtype: 'float32' | 'bfloat16',
+  how: 'weights' | 'adapters',
+  recompute: boolean,
+];
+
+/** What a pass adds to the memory of a process that does nothing else, in bytes. */
+function measured(...[name, dtype, how, recompute]: Case): number {
+  const at = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
+  const code = `
+    import { readFileSync } from 'node:fs';
+    import { tidy } from '@grpo/torch';
+    import { parseConfig } from ${at('./config.js')};
+    import { initDecoder } from ${at('./init.js')};
+    import { initLora } from ${at('./init-lora.js')};
+    import { pack } from ${at('./packed.js')};
+    import { openPass } from ${at('./recompute.js')};
+    const config = parseConfig(${JSON.stringify({ vocab_size: 300, max_position_embeddings: 512, ...shapes[name] })}, '');
+    const base = initDecoder(config, { seed: 1, dtype: '${dtype}' });
+    const lora = () => initLora(config, { rank: 4, alpha: 8, base: '' }, { seed: 1, device: 'cpu' });
+    const decoder = ${how === 'adapters'} ? base.withLora(lora()) : base;
+    for (const parameter of decoder.trainable.values()) parameter.requiresGrad = true;
+    const peak = () => 1024 * Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
+    const pass = (tokens) => tidy(() => {
+      const ids = Array.from({ length: 256 }, (_, i) => i);
+      const segments = Array.from({ length: tokens / 256 }, () => ({ ids }));
+      const open = openPass(decoder, ${recompute});
+      const packed = pack(segments, config, 'cpu');
+      open.backward(open.decoder.hidden(packed, packed.attend).sum());
+      open[Symbol.dispose]();
+    });
+    pass(256);
+    const before = peak();
+    pass(${TOKENS});
+    console.log(peak() - before);`;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    encoding: 'utf8',
+    cwd: new URL('.', import.meta.url).pathname,
+  });
+  if (child.status !== 0) throw new Error(child.stderr);
+  return Number(child.stdout);
+}
+
+// Where the system tells of a process's largest memory.
+it.runIf(process.platform === 'linux').each<Case>([
+  ['qwen2', 'bfloat16', 'weights', false],
+  ['qwen2', 'bfloat16', 'weights', true],
+  ['qwen2', 'bfloat16', 'adapters', false],
+  ['qwen2', 'bfloat16', 'adapters', true],
+  ['qwen3', 'float32', 'weights', false],
+  ['qwen3', 'float32', 'weights', true],
+  ['gpt2', 'float32', 'adapters', false],
+  ['gpt2', 'float32', 'adapters', true],
+])('a pass of %s in %s, of its %s, recomputed %s, takes what is foretold', (name, dtype, how, recompute) => {
+  const config = parseConfig({ vocab_size: 300, max_position_embeddings: 512, ...shapes[name] }, '');
+  const [d, inner, queries] = [config.hiddenSize, config.intermediateSize, config.heads * config.headDim];
+  const inputs = name === 'gpt2' ? 2 * d + queries + inner : 5 * d + queries + inner;
+  const adapterInputs = how === 'adapters' ? config.layers * inputs : undefined;
+  const size = dtype === 'float32' ? 4 : 2;
+  const foretold = activationBytes(config, TOKENS, { size, adapterInputs, recompute });
+  const found = measured(name, dtype, how, recompute);
+  expect(Math.abs(found / foretold - 1), `${found} for ${foretold}`).toBeLessThan(0.2);
+});

@@ -1,0 +1,61 @@
+import type { DecoderConfig } from './config.js';
+
+/** What decides how much a forward and backward pass holds. */
+export interface PassKind {
+  /** Bytes of a weight: 4 in float32, 2 in half precision. */
+  size: 2 | 4;
+  /** Inputs of all adapted projections of the model, added up; all weights are trained where it is left out. */
+  adapterInputs?: number | undefined;
+  /** Layer after layer is computed again in the backward pass. */
+  recompute: boolean;
+}
+
+/**
+ * Bytes that a forward and backward pass through the layers takes at its peak, beside weights, gradients and logits.
+ * Proportional to the tokens, each prompt counted once; of attention nothing grows with their square.
+ */
+export function activationBytes(config: DecoderConfig, tokens: number, kind: PassKind): number {
+  const { layers, hiddenSize } = config;
+  // What the last layer gives, and the final norm.
+  const ends = 3 * hiddenSize * kind.size;
+  const layer = layerBytes(config, kind);
+  if (!kind.recompute) return tokens * (layers * layer + ends);
+  return tokens * (layers * hiddenSize * kind.size + layer + workBytes(config, kind) + ends);
+}
+
+/** Bytes that autograd holds of one layer for one token. */
+function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): number {
+  const { intermediateSize, heads, kvHeads, headDim, layers, family, qkNorm } = config;
+  const [queries, keys] = [heads * headDim, kvHeads * headDim];
+  const half = size < 4;
+  // What attention takes and gives; what the activation takes and gives, its factor and the product.
+  const blocks = size * (2 * queries + 2 * keys + (family === 'gpt2' ? 2 : 4) * intermediateSize);
+  // An adapter holds its input in float32.
+  const inputs = adapterInputs !== undefined && half ? (4 * adapterInputs) / layers : 0;
+  return (
+    blocks +
+    inputs +
+    normBytes(config, { size, adapterInputs }) +
+    (qkNorm ? (half ? 10 : 8) * (queries + keys) : 0)
+  );
+}
+
+/** Bytes that the two norms of a layer hold for one token: what they take and give; an RMS norm computes in float32. */
+function normBytes(
+  { hiddenSize, family }: DecoderConfig,
+  { size, adapterInputs }: Omit<PassKind, 'recompute'>,
+): number {
+  if (adapterInputs === undefined) return (4 * size + (family === 'gpt2' ? 0 : 16)) * hiddenSize;
+  if (size === 4) return 4 * size * hiddenSize;
+  return (family === 'gpt2' ? 2 * size : 8) * hiddenSize;
+}
+
+/** Bytes for one token that the backward pass of one layer has at hand, mostly gradients in its feed-forward block. */
+function workBytes(
+  { hiddenSize, intermediateSize, family }: DecoderConfig,
+  { size, adapterInputs }: PassKind,
+): number {
+  const inner = (family === 'gpt2' ? 3 : 5) * intermediateSize;
+  const adapted = adapterInputs !== undefined && size < 4 ? 2 * intermediateSize : 0;
+  return size * (inner + adapted + 2 * hiddenSize);
+}
