@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { getThreads, noGrad, setThreads, type Tensor, tensor, tidy } from '@grpo/torch';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
+import { Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
 import { Lora } from '../models/lora.js';
 import { plainSampling } from './completion.js';
 import { architectures, expectedOf, fixture, range } from './rollout.test.helper.js';
@@ -32,7 +32,9 @@ type Completions = Awaited<ReturnType<typeof rollout>>;
 function inFloat64({ config, parameters, lora }: Decoder): Decoder {
   const wide = (tensors: ReadonlyMap<string, Tensor>) =>
     new Map([...tensors].map(([name, tensor]) => [name, tensor.detach().to('float64')]));
-  return mergeLora(new OwningDecoder(config, wide(parameters), new Lora(lora!.settings, wide(lora!.parameters))));
+  return mergeLora(
+    new OwningDecoder(config, wide(parameters), new Lora(lora!.settings, wide(lora!.parameters))),
+  );
 }
 
 /** Mean distance of the completions' log-probs from those of a model that scores them whole. */
