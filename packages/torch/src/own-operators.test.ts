@@ -44,6 +44,27 @@ describe('linear', () => {
     });
   });
 
+  // Where oneDNN has no bfloat16, a weight of more than four million numbers is multiplied in parts.
+  it.each([
+    [5, 48, 33],
+    [2, 64, 70_000],
+  ])(
+    'of bfloat16, %d rows from %d to %d numbers, is that of float32, with its gradients',
+    (rows, from, to) => {
+      tidy(() => {
+        const narrow = [random(rows, from), random(to, from), random(to)].map((t) => t.to('bfloat16'));
+        const wide = narrow.map((t) => t.to('float32'));
+        for (const input of [...narrow, ...wide]) input.requiresGrad = true;
+        const [ours, exact] = [narrow, wide].map(([x, weight, bias]) => linear(x!, weight!, bias!));
+        expect(distance(ours!.detach().to('float32'), exact!.detach())).toBeLessThan(0.01);
+        const weights = random(rows, to).to('bfloat16');
+        const own = grad([ours!], narrow, [weights]);
+        for (const [i, gradient] of grad([exact!], wide, [weights.to('float32')]).entries())
+          expect(distance(own[i]!.to('float32'), gradient!)).toBeLessThan(0.01);
+      });
+    },
+  );
+
   it('has second derivatives', () => {
     tidy(() => {
       const [x, weight] = [random(4, 6), random(5, 6)];

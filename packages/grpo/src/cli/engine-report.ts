@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import {
+  cpuLevels,
   cudaDeviceCount,
   type DType,
   empty,
@@ -24,6 +25,7 @@ export function reportEngine(): EngineReport {
     mps: mpsAvailable(),
     blas,
     vector,
+    kernels: cpuLevels(),
     gflops: {
       device,
       float32: measureGflops('float32', device),

@@ -25,6 +25,7 @@ describe('renderEnvironment', () => {
         mps: true,
         blas: 'mkl',
         vector: 'AVX512',
+        kernels: { chosen: 'avx2', highest: 'avx512' },
         gflops: { device: 'cuda', float32: 190.4, bfloat16: 430 },
       },
     });
@@ -35,6 +36,7 @@ describe('renderEnvironment', () => {
       '/a',
       'cpu, cuda:0, mps',
       'mkl',
+      'avx2; this processor has avx512',
       '190 GFLOP/s',
       '430 GFLOP/s',
     ]) {

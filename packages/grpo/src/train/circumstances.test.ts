@@ -1,6 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { getThreads, setThreads, torchVersion } from '@grpo/torch';
+import { cpuLevels, getThreads, setThreads, torchVersion } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
@@ -56,7 +56,7 @@ describe('the circumstances of a run', () => {
     const record = await open(1, false);
     expect(record).toMatchObject({
       versions: { node: process.versions.node, libtorch: torchVersion() },
-      engine: { device: 'cpu', threads: 1, ...engineLibraries() },
+      engine: { device: 'cpu', threads: 1, ...engineLibraries(), kernels: cpuLevels().chosen },
     });
     const modelFiles = readdirSync(model).sort();
     expect(modelFiles).toContain('model.safetensors');

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { buildConfiguration, getThreads, torchVersion } from '@grpo/torch';
+import { buildConfiguration, cpuLevels, getThreads, torchVersion } from '@grpo/torch';
 import type { Circumstances } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { packageVersion } from '../config/version.js';
@@ -45,6 +45,7 @@ export function circumstances(config: Config, device: string, modelDir: string |
       threads: getThreads(),
       cpu: cpus()[0]?.model ?? '',
       ...engineLibraries(),
+      kernels: cpuLevels().chosen,
     },
     files: Object.fromEntries([
       ...files.map((path) => [path, fingerprint(path)]),

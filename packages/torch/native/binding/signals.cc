@@ -13,8 +13,10 @@ struct sigaction before[NSIG];
 void remember(int number, siginfo_t* info, void* context) {
   arrived = number;
   const auto& next = before[number];
-  if (next.sa_flags & SA_SIGINFO) next.sa_sigaction(number, info, context);
-  else next.sa_handler(number);
+  if (next.sa_flags & SA_SIGINFO)
+    next.sa_sigaction(number, info, context);
+  else
+    next.sa_handler(number);
 }
 
 // watchSignal(number): remembers it from now on, until Node stops handling it; only one that is handled
@@ -24,7 +26,8 @@ napi_value watchSignal(napi_env env, const Arguments& args) {
   if (number < 1 || number >= NSIG || sigaction(int(number), nullptr, &current) != 0)
     throw std::invalid_argument("there is no signal " + std::to_string(number));
   const bool isOurs = (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == remember;
-  const bool isHandled = (current.sa_flags & SA_SIGINFO) || (current.sa_handler != SIG_DFL && current.sa_handler != SIG_IGN);
+  const bool isHandled =
+      (current.sa_flags & SA_SIGINFO) || (current.sa_handler != SIG_DFL && current.sa_handler != SIG_IGN);
   if (isOurs || !isHandled) return undefined(env);
   before[number] = current;
   struct sigaction ours = current;

@@ -1,6 +1,7 @@
 // Includes KERNELS, the name of a header, once for each level, behind vector.h and in a namespace of the level's name:
 // one object file has all of them, since the addon may run on another machine than it was built on. AT_LEVEL(f) is the
-// kernel f for the level in force. Levels avx512_bf16 and amx have kernels of their own where KERNELS_MULTIPLY_BFLOAT16 is defined.
+// kernel f for the level in force. Levels avx512_bf16 and amx have kernels of their own where KERNELS_MULTIPLY_BFLOAT16
+// is defined.
 //
 // What kernels include has to be included before: standard functions would else be compiled for a level, and the linker
 // keeps one of several equal ones. The namespaces without a name keep kernels of equal name in two files apart.
@@ -98,7 +99,7 @@ namespace {
 }  // namespace grpo::avx512_bf16
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push( \
+#pragma clang attribute push(                                                                       \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16,fma"))), \
     apply_to = function)
 #else
@@ -148,8 +149,7 @@ Function* atLevel(Function* base, Function* avx2, Function* avx512, Function* av
 }
 }  // namespace grpo
 #define AT_LEVEL(...) \
-  ::grpo::atLevel(base::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512_bf16::__VA_ARGS__, \
-                  amx::__VA_ARGS__)
+  ::grpo::atLevel(base::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512_bf16::__VA_ARGS__, amx::__VA_ARGS__)
 
 #else
 #define AT_LEVEL(...) base::__VA_ARGS__

@@ -10,8 +10,7 @@
 namespace grpo {
 
 // Each has all that the ones before it have. `base` is what every processor of the architecture has: SSE2 on x86-64,
-// NEON on ARM. The others are x86: avx2 (with fma), avx512 (f, bw, dq, vl) avx512_bf16, and
-// amx (tile, bf16).
+// NEON on ARM. The others are x86: avx2 (with fma), avx512 (f, bw, dq, vl), avx512_bf16, and amx (tile, bf16).
 enum class Level { base, avx2, avx512, avx512_bf16, amx };
 
 // The level that kernels run at: the processor's highest, or the cap where that is lower.

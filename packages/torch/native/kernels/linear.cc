@@ -1,10 +1,12 @@
-// grpo::linear: like aten::linear, whose float32 products are MKL's. On processors that are not Intel's, MKL leaves
-// half of their speed unused, and oneDNN, which libtorch has as well, does not: there forward and backward are
-// oneDNN's.
+// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: on
+// processors that are not Intel's, MKL leaves half of their speed unused, and oneDNN, which libtorch has as well, does
+// not. Bfloat16: where oneDNN has none, libtorch multiplies without vectors, and float32 takes its place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
 
 #include "linear.h"
 #include "packed_linear.h"
@@ -32,19 +34,34 @@ const c10::optional<c10::OperatorHandle>& pointwise() {
 
 bool oneDnnLinear() { return pointwise() && !isIntel() && at::globalContext().userEnabledMkldnn(); }
 
+// Whether oneDNN has no bfloat16 on this processor, as with AVX2 alone. It then refuses such a weight, and libtorch
+// multiplies without vectors.
+bool lacksHalf() {
+  static const bool lacks = [] {
+    const auto handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
+    torch::jit::Stack stack;
+    if (handle) handle->callBoxed(stack);
+    return handle && !stack[0].toBool();
+  }();
+  return lacks;
+}
+
+bool isPlain(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.device().is_cpu() && tensor.layout() == at::kStrided && tensor.scalar_type() == type;
+}
+
 bool fits(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
-  const bool plain = x.device().is_cpu() && weight.device().is_cpu() && x.scalar_type() == at::kFloat &&
-                     weight.scalar_type() == at::kFloat;
+  const auto type = x.scalar_type();
+  const bool served = type == at::kFloat ? oneDnnLinear() : type == at::kBFloat16 && lacksHalf();
   const bool sized =
       x.dim() == 2 && weight.dim() == 2 && x.numel() > 0 && weight.numel() > 0 && x.size(1) == weight.size(1);
-  const bool biased = !bias || !bias->defined() ||
-                      (bias->device().is_cpu() && bias->scalar_type() == at::kFloat && bias->dim() == 1 &&
-                       bias->size(0) == weight.size(0));
-  return oneDnnLinear() && plain && sized && biased;
+  const bool biased =
+      !bias || !bias->defined() || (isPlain(*bias, type) && bias->dim() == 1 && bias->size(0) == weight.size(0));
+  return served && isPlain(x, type) && isPlain(weight, type) && sized && biased;
 }
 
 // x × weightᵀ + bias
-at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias = {}) {
+at::Tensor oneDnnProduct(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   torch::jit::Stack stack;
   stack.reserve(6);
   stack.emplace_back(x);
@@ -55,6 +72,27 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::opt
   stack.emplace_back("");
   pointwise()->callBoxed(stack);
   return std::move(stack[0]).toTensor();
+}
+
+// Numbers of a weight that are float32 at a time: 16 MiB.
+constexpr int64_t kWidened = 1 << 22;
+
+// x × weightᵀ + bias of bfloat16 by float32 products: rounded once, at the end.
+at::Tensor widenedProduct(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  const int64_t outputs = weight.size(0), part = std::max<int64_t>(1, kWidened / weight.size(1));
+  const auto wide = x.to(at::kFloat);
+  auto out = at::empty({x.size(0), outputs}, x.options());
+  for (int64_t first = 0; first < outputs; first += part) {
+    const int64_t count = std::min(part, outputs - first);
+    auto some = at::linear(wide, weight.narrow(0, first, count).to(at::kFloat));
+    if (bias && bias->defined()) some.add_(bias->narrow(0, first, count));
+    out.narrow(1, first, count).copy_(some);
+  }
+  return out;
+}
+
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias = {}) {
+  return x.scalar_type() == at::kFloat ? oneDnnProduct(x, weight, bias) : widenedProduct(x, weight, bias);
 }
 
 }  // namespace
@@ -97,8 +135,8 @@ at::Tensor differentiable(const at::Tensor& x, const at::Tensor& weight, const c
 
 }  // namespace
 
-// A weight in the layout that packed_linear reads fastest, whatever the number of rows; the weight itself where there is
-// none.
+// A weight in the layout that packed_linear reads fastest, whatever the number of rows; the weight itself where there
+// is none.
 at::Tensor packLinear(const at::Tensor& weight) { return panelsServe(weight) ? packPanels(weight) : weight.alias(); }
 
 at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,

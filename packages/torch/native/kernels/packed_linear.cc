@@ -1,6 +1,6 @@
-// Products with a weight that many products share: those of decoding. MKL and oneDNN read a weight of few rows' products
-// and multiply by it in turns; here sixteen outputs lie side by side, input after input, in the order in which they are
-// multiplied, so that the memory is read ahead.
+// Products with a weight that many products share: those of decoding. MKL and oneDNN read a weight of few rows'
+// products and multiply by it in turns; here sixteen outputs lie side by side, input after input, in the order in which
+// they are multiplied, so that the memory is read ahead.
 #include "packed_linear.h"
 
 #include <ATen/Parallel.h>
@@ -116,7 +116,8 @@ void multiplyAll(const at::Tensor& x, const Panels& panels, const at::Tensor& bi
 
 bool panelsServe(const at::Tensor& weight) {
   const bool known = weight.scalar_type() == at::kFloat || weight.scalar_type() == at::kBFloat16;
-  return known && weight.device().is_cpu() && weight.layout() == at::kStrided && weight.dim() == 2 && weight.numel() > 0;
+  return known && weight.device().is_cpu() && weight.layout() == at::kStrided && weight.dim() == 2 &&
+         weight.numel() > 0;
 }
 
 at::Tensor packPanels(const at::Tensor& weight) {

@@ -11,8 +11,8 @@ bool panelsServe(const at::Tensor& weight);
 // that of the one before.
 at::Tensor packPanels(const at::Tensor& weight);
 
-// x × weightᵀ + bias, float32 or bfloat16, without a gradient. A row of the result depends on its own row of x alone, to
-// the bit. Throws where shapes or types do not fit.
+// x × weightᵀ + bias, float32 or bfloat16, without a gradient. A row of the result depends on its own row of x alone,
+// to the bit. Throws where shapes or types do not fit.
 at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& panels, int64_t outputs,
                           const c10::optional<at::Tensor>& bias);
 

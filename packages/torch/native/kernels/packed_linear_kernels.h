@@ -11,7 +11,8 @@ constexpr bool PAIRED = true;
 constexpr bool PAIRED = false;
 #endif
 
-// Numbers of four bytes that a row of the input has a step: a pair of bfloat16 is one where an instruction multiplies it.
+// Numbers of four bytes that a row of the input has a step: a pair of bfloat16 is one where an instruction multiplies
+// it.
 template <class T>
 constexpr int64_t NUMBERS = sizeof(T) == 2 && !PAIRED ? 2 : 1;
 
@@ -122,7 +123,8 @@ void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
   const float* weights = job.panels.at(panel, from);
   for (int64_t row = 0; row < job.rows; row += TILE_ROWS) {
-    const auto* x = static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
+    const auto* x =
+        static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
     const int64_t tile = row / TILE_ROWS;
     const auto add = tile < P ? addTile<T, P, true> : addTile<T, P, false>;
     add(x, weights, size, steps, from == 0, (P + tile) * size, sums + row * SUMS);
