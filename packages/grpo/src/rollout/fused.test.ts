@@ -32,7 +32,9 @@ type Completions = Awaited<ReturnType<typeof rollout>>;
 function inFloat64({ config, parameters, lora }: Decoder): Decoder {
   const wide = (tensors: ReadonlyMap<string, Tensor>) =>
     new Map([...tensors].map(([name, tensor]) => [name, tensor.detach().to('float64')]));
-  return mergeLora(new OwningDecoder(config, wide(parameters), new Lora(lora!.settings, wide(lora!.parameters))));
+  return mergeLora(
+    new OwningDecoder(config, wide(parameters), new Lora(lora!.settings, wide(lora!.parameters))),
+  );
 }
 
 /** Mean distance of the completions' log-probs from those of a model that scores them whole. */
