@@ -1,4 +1,5 @@
-// Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2] [--steps 4] [--write]
+// Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2,seed-7] [--steps 4] [--write]
+// seed-N is work that the seed draws.
 // Each finished run is a line of a log, so that an interrupted comparison goes on; --fresh begins anew. --from FILE runs
 // nothing and only shows what a log says. --write makes docs/benchmarks.md of it.
 
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { page, tables } from './comparison/page.mjs';
 import { trlPython } from './comparison/python.mjs';
-import { flagsOf, workloads } from './comparison/workloads.mjs';
+import { flagsOf, workloadOf, workloads } from './comparison/workloads.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -34,11 +35,7 @@ const wholeNumber = (key) => {
   return value;
 };
 const [times, steps, threads] = ['times', 'steps', 'threads'].map(wholeNumber);
-const chosen = options.only.split(',').map((name) => {
-  const found = workloads.find((workload) => workload.name === name);
-  if (!found) throw new Error(`--only ${name}: known are ${workloads.map((w) => w.name).join(', ')}`);
-  return found;
-});
+const chosen = options.only.split(',').map(workloadOf);
 
 const readLog = (file) =>
   readFileSync(file, 'utf8')

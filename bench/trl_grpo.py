@@ -39,7 +39,9 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-VOCABULARY = {"tiny": 4096, "gpt2-124m": 50_257}
+VOCABULARY = {"tiny": 4096, "gpt2-124m": 50_257, "qwen2.5-0.5b": 151_936}
+# Hidden size, intermediate size, layers, heads, key heads.
+QWEN = {"tiny": (256, 1024, 6, 8, 2), "qwen2.5-0.5b": (896, 4864, 24, 14, 2)}
 PROMPTS = 256
 SHORTEST = 4
 
@@ -65,13 +67,14 @@ def arguments() -> argparse.Namespace:
 def random_model(name: str) -> transformers.PreTrainedModel:
     if name == "gpt2-124m":
         return GPT2LMHeadModel(GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+    hidden, intermediate, layers, heads, key_heads = QWEN[name]
     shape = Qwen2Config(
         vocab_size=VOCABULARY[name],
-        hidden_size=256,
-        intermediate_size=1024,
-        num_hidden_layers=6,
-        num_attention_heads=8,
-        num_key_value_heads=2,
+        hidden_size=hidden,
+        intermediate_size=intermediate,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=key_heads,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
     )

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { spread } from './statistics.mjs';
-import { workloads } from './workloads.mjs';
+import { workloadOf, workloads } from './workloads.mjs';
 
 /** Seconds up to the batch that is learnt from, as TRL's rollout counts them: with the reference's log-probs. */
 const rolloutOf = (side, result) =>
@@ -23,10 +24,12 @@ const measures = {
  * @param rows - `{ workload, side, result }`, as the log has them
  */
 export function summarize(rows) {
-  return workloads.map(({ name, title, goals }) => {
+  const drawn = rows.map(({ workload }) => workload).filter((name) => name.startsWith('seed-'));
+  const names = new Set([...workloads.map(({ name }) => name), ...drawn]);
+  return [...names].map(workloadOf).map(({ name, title, goals }) => {
     const of = (wanted) => rows.filter(({ workload, side }) => workload === name && side === wanted);
     const [trl, ours] = [of('trl'), of('ours')];
-    if (trl.length === 0 || ours.length === 0) return { title, goals, rounds: 0 };
+    if (trl.length === 0 || ours.length === 0) return { name, title, goals, rounds: 0 };
     const entries = Object.entries(measures).map(([key, measure]) => {
       const own = (runs) => spread(runs.map(({ side, result }) => measure(side, result)));
       const sides = { trl: own(trl), ours: own(ours) };
@@ -40,11 +43,18 @@ export function summarize(rows) {
       )
       .map(([key]) => key);
     return {
+      name,
       title,
       goals,
       rounds: Math.min(trl.length, ours.length),
       ...compared,
       missed,
+      floors: Object.fromEntries(
+        ['decode_over_floor', 'step_over_floor'].map((key) => [
+          key,
+          spread(ours.map(({ result }) => result[key])).median,
+        ]),
+      ),
       stages: stagesOf(ours),
     };
   });
@@ -61,6 +71,7 @@ function stagesOf(runs) {
     return {
       stage,
       seconds: middle('seconds'),
+      floor: middle('floor'),
       tokensPerSecond: middle('tokensPerSecond'),
       gflops: middle('gflops'),
       share: middle('gflops') === undefined ? undefined : spread(shares).median,
@@ -78,20 +89,30 @@ export function tables(rows) {
   const summary = summarize(rows);
   const measured = summary.filter(({ rounds }) => rounds > 0);
   const times = fixed(2);
+  const own = { processor: distinct(rows.map(({ machine }) => machine)), date: dateOf(rows) };
+  const others = earlier.filter(({ processor }) => processor !== own.processor);
+  const cell = (ratios) =>
+    ratios ? `${times(ratios.step)} · ${times(ratios.rollout)} · ${times(ratios.memory)}` : '–';
+  const ownCell = ({ rounds, missed, ...s }) =>
+    rounds === 0
+      ? 'not measured'
+      : `${cell(Object.fromEntries(['step', 'rollout', 'memory'].map((key) => [key, s[key].ratio])))}${missed.length > 0 ? `; missed: ${missed.join(', ')}` : ''}`;
   const ratios = tableOf(
-    ['workload', 'step', 'rollout', 'peak memory', 'goals', 'generation alone'],
-    summary.map(({ title, goals, rounds, ...s }) =>
-      rounds === 0
-        ? [title, '–', '–', '–', 'not measured', '–']
-        : [
-            title,
-            `${times(s.step.ratio)} × (≥ ${goals.step})`,
-            `${times(s.rollout.ratio)} × (≥ ${goals.rollout})`,
-            `${times(s.memory.ratio)} (≤ ${goals.memory})`,
-            s.missed.length === 0 ? 'reached' : `missed: ${s.missed.join(', ')}`,
-            `${times(s.generation.ratio)} ×`,
-          ],
-    ),
+    ['workload', 'goals', ...[own, ...others].map(({ processor, date }) => `${processor}, ${date}`)],
+    summary.map((entry) => [
+      entry.title,
+      entry.goals.step ? `≥ ${entry.goals.step} · ≥ ${entry.goals.rollout} · ≤ ${entry.goals.memory}` : '',
+      ownCell(entry),
+      ...others.map(({ ratios }) => cell(ratios[entry.name])),
+    ]),
+  );
+  const floors = tableOf(
+    ['workload', 'decoding ÷ floor (≤ 1.6)', 'step ÷ floor (≤ 1.5)'],
+    measured.map(({ title, floors }) => [
+      title,
+      times(floors.decode_over_floor),
+      times(floors.step_over_floor),
+    ]),
   );
   const sides = tableOf(
     ['workload', 'side', 'step, s', 'rollout, s', 'generation alone, s', 'peak memory, MB', 'runs'],
@@ -108,33 +129,41 @@ export function tables(rows) {
   const stages = measured.map(
     ({ title, stages }) =>
       `${title}\n\n${tableOf(
-        ['stage', 'seconds', 'tokens/s', 'GFLOP/s', 'of the matrix rate'],
-        stages.map(({ stage, seconds, tokensPerSecond, gflops, share }) => [
+        ['stage', 'seconds', 'floor', 'tokens/s', 'GFLOP/s', 'of the matrix rate'],
+        stages.map(({ stage, seconds, floor, tokensPerSecond, gflops, share }) => [
           stage,
           seconds.toFixed(3),
+          floor.toFixed(3),
           tokensPerSecond?.toFixed(0) ?? '',
           gflops?.toFixed(0) ?? '',
           share === undefined ? '' : `${(100 * share).toFixed(0)} %`,
         ]),
       )}`,
   );
-  return { ratios, sides, stages: stages.join('\n\n') };
+  return { ratios, floors, sides, stages: stages.join('\n\n') };
 }
+
+/** Results of other processors: what cannot be measured today. */
+const earlier = JSON.parse(readFileSync(new URL('earlier.json', import.meta.url), 'utf8'));
+
+const dateOf = (rows) => {
+  const days = rows.map(({ at }) => at.slice(0, 10)).sort();
+  return distinct([days[0], days.at(-1)]);
+};
 
 /** Each distinct value once. */
 const distinct = (values) => [...new Set(values)].join(', ');
 
 /** `docs/benchmarks.md`. */
 export function page(rows) {
-  const { ratios, sides, stages } = tables(rows);
+  const { ratios, floors, sides, stages } = tables(rows);
   const [trl, ours] = ['trl', 'ours'].map((side) =>
     rows.filter((row) => row.side === side).map(({ result }) => result),
   );
-  const days = rows.map(({ at }) => at.slice(0, 10)).sort();
   const loads = rows.map(({ load }) => load);
   return `# Benchmarks
 
-Made by \`npm run bench:trl -- --write\`, ${distinct([days[0], days.at(-1)])}.
+Made by \`npm run bench:trl -- --write\`, ${dateOf(rows)}.
 
 ${tableOf(
   ['', ''],
@@ -159,7 +188,7 @@ ${tableOf(
 
 ## Beside TRL
 
-Seconds are TRL ÷ ours, more is better; memory is ours ÷ TRL, less is better; goals stand in brackets.
+Step · rollout · peak memory. Seconds are TRL ÷ ours, more is better; memory is ours ÷ TRL, less is better.
 
 ${ratios}
 
@@ -181,6 +210,12 @@ Medians of the runs, with the least and the most:
 ${sides}
 
 ## Stages of ours
+
+A stage's floor is the longer of two times: of its arithmetic, at the best rate of products of those shapes whose weights
+lie in a cache, and of the bytes that it must read and write (weights, gradients, the optimizer's state, cached keys and
+values), at the bandwidth of \`a + s × b\` (\`lab/bench/floor.ts\`); both are measured in the process of the run.
+
+${floors}
 
 Medians of the runs. GFLOP/s count what must be computed when nothing is computed twice (\`lab/bench/flops.ts\`); the matrix
 rate is that of a square product in the same precision, measured in the same process. What the backward pass computes a

@@ -36,10 +36,15 @@ const ours = (workload, step, sampling, reference, memory) => ({
     rollout_s_median: sampling,
     peak_rss_mb: memory,
     matmul_gflops: 200,
+    triad_gb_s: 20,
+    decode_over_floor: 1.5,
+    step_over_floor: 1.25,
     stages: [
-      { stage: 'decode', seconds: sampling, tokensPerSecond: 100, gflops: 50 },
-      ...(reference ? [{ stage: 'reference', seconds: reference, tokensPerSecond: 300, gflops: 150 }] : []),
-      { stage: 'optimizer', seconds: 0.01 },
+      { stage: 'decode', seconds: sampling, tokensPerSecond: 100, gflops: 50, floor: 0.5 },
+      ...(reference
+        ? [{ stage: 'reference', seconds: reference, tokensPerSecond: 300, gflops: 150, floor: 0.4 }]
+        : []),
+      { stage: 'optimizer', seconds: 0.01, floor: 0.004 },
     ],
   },
 });
@@ -77,13 +82,27 @@ describe('the summary of a comparison', () => {
   });
 
   it('shows stages with their share of the matrix rate, where they have one', () => {
-    expect(tables(rows).stages).toContain('| reference | 0.500 | 300 | 150 | 75 % |');
-    expect(tables(rows).stages).toContain('| optimizer | 0.010 |  |  |  |');
+    expect(tables(rows).stages).toContain('| reference | 0.500 | 0.400 | 300 | 150 | 75 % |');
+    expect(tables(rows).stages).toContain('| optimizer | 0.010 | 0.004 |  |  |  |');
+  });
+
+  it('has a column of each processor: figures of another stay, those of the same one give way', () => {
+    const { ratios } = tables(rows);
+    expect(ratios).toContain('| a processor, 2 cores, 2031-05-01 | AMD EPYC, 2 cores, 2026-11-22 |');
+    expect(ratios).toContain('| 3.81 · 4.35 · 0.54 |');
+    const same = rows.map((row) => ({ ...row, machine: 'AMD EPYC, 2 cores' }));
+    expect(tables(same).ratios).not.toContain('2026-11-22');
+  });
+
+  it('shows how far decoding and the step are from their floors, of drawn work too', () => {
+    const drawn = [trl('seed-7', 5, 2, 2000), ours('seed-7', 2.5, 1, 0, 950)];
+    const { floors } = tables([...rows, ...drawn]);
+    expect(floors).toMatch(/\| seed 7: .* \| 1\.50 \| 1\.25 \|/);
   });
 
   it('makes a page without holes', () => {
     expect(page(rows)).not.toMatch(/undefined|NaN|Infinity|\[object/);
-    expect(page(rows)).toContain('| missed: step, rollout, memory |');
+    expect(page(rows)).toContain('; missed: step, rollout, memory |');
   });
 });
 
@@ -95,5 +114,5 @@ it('writes flags as both sides take them', () => {
     '0',
     '--bf16',
   ]);
-  expect(new Set(workloads.map(({ name }) => name)).size).toBe(5);
+  expect(new Set(workloads.map(({ name }) => name)).size).toBe(6);
 });

@@ -1,3 +1,5 @@
+import { drawnFlags } from '../../packages/grpo/dist/lab/bench/drawn-flags.js';
+
 /** What is compared with TRL, and what is to be reached: TRL ÷ ours in seconds, ours ÷ TRL in memory. */
 export const workloads = [
   {
@@ -46,7 +48,34 @@ export const workloads = [
     },
     goals: { step: 2.2, rollout: 4, memory: 0.6 },
   },
+  {
+    name: 'qwen-0.5b',
+    title: 'Qwen2.5-0.5B shapes, 2 × 8, 128 + 64, β 0, bf16',
+    flags: {
+      model: 'qwen2.5-0.5b',
+      prompts: 2,
+      group: 8,
+      'prompt-len': 128,
+      'completion-len': 64,
+      beta: 0,
+      bf16: true,
+    },
+    goals: {},
+  },
 ];
+
+/** One of the list, or `seed-N`: work that a seed draws, without a goal. */
+export function workloadOf(name) {
+  const listed = workloads.find((workload) => workload.name === name);
+  if (listed) return listed;
+  const seed = /^seed-(\d+)$/.exec(name)?.[1];
+  if (seed === undefined)
+    throw new Error(`unknown workload ${name}: known are ${workloads.map((w) => w.name).join(', ')}, seed-N`);
+  const flags = drawnFlags(Number(seed));
+  const length = `${flags['random-lengths'] ? 'random 4–' : ''}${flags['completion-len']}`;
+  const title = `seed ${seed}: ${flags.model}, ${flags.prompts} × ${flags.group}, ${flags['prompt-len']} + ${length}, β ${flags.beta}, ${flags.bf16 ? 'bf16' : 'fp32'}`;
+  return { name, title, flags, goals: {} };
+}
 
 /** `--key value`, and `--key` for true. */
 export const flagsOf = (flags) =>

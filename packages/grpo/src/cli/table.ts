@@ -122,6 +122,11 @@ export const commandInfos = [
       bf16: { type: 'boolean', help: 'Weights in bfloat16, with float32 masters' },
       'random-lengths': { type: 'boolean', help: 'Completions of 4 tokens and more, up to --completion-len' },
       device: { type: 'string', value: 'NAME', help: 'cpu or cuda; cpu when not given' },
+      seed: {
+        type: 'string',
+        value: 'N',
+        help: 'Draws the sizes, precision and β that no flag names: work that no one chose',
+      },
       json,
     },
   },

@@ -79,7 +79,9 @@ export class DecodingDecoder extends Transformer implements Disposable {
   #adapted(linear: Linear, lora: Lora | undefined): (x: Tensor) => Tensor {
     const plain = this.#layOut(linear);
     const adapter = lora?.of(linear.name);
-    return adapter ? (x) => adapter.addTo(plain(x), x) : plain;
+    if (!adapter) return plain;
+    const [down, up] = [adapter.a, adapter.b].map((weight) => this.#layOut({ weight, bias: null }));
+    return (x) => adapter.addTo(plain(x), x, down, up);
   }
 
   /** A projection whose weight is laid out for many products. */

@@ -19,8 +19,16 @@ export interface LoraSettings {
 
 /** The adapter of one layer: x ↦ scale · B (A x). */
 export interface Adapter {
-  /** `y + scale · B (A x)`: `x` `[N, in]`, `y` `[N, out]`, which is used up. */
-  addTo(y: Tensor, x: Tensor): Tensor;
+  /** A `[rank, in]`. */
+  a: Tensor;
+  /** B `[out, rank]`. */
+  b: Tensor;
+  /**
+   * `y + scale · B (A x)`: `x` `[N, in]`, `y` `[N, out]`, which is used up.
+   *
+   * @param down - products with A, and `up` with B, where they are laid out
+   */
+  addTo(y: Tensor, x: Tensor, down?: (x: Tensor) => Tensor, up?: (x: Tensor) => Tensor): Tensor;
   /** scale · B A: `[out, in]`, float32. */
   product(): Tensor;
 }
@@ -92,10 +100,12 @@ export class Lora {
     const b = this.parameters.get(`${name}.lora_B.weight`)!;
     const scale = this.settings.alpha / this.settings.rank;
     return {
-      addTo: (y, x) => {
+      a,
+      b,
+      addTo: (y, x, down = (x) => linear(x, a), up = (x) => linear(x, b)) => {
         const sum = tidy(() => {
-          const inner = linear(this.#drop(x.to('float32')), a);
-          return y.to('float32').add_(linear(inner, b), { alpha: scale }).to(y.dtype);
+          const inner = down(this.#drop(x.to('float32')));
+          return y.to('float32').add_(up(inner), { alpha: scale }).to(y.dtype);
         });
         // In float32 the sum is in the memory of y.
         y.dispose();

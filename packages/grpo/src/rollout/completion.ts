@@ -44,6 +44,8 @@ export interface SamplingOptions {
   stop: readonly string[];
   /** Completions decoded at once. */
   batchSize: number;
+  /** A completion's log-probs do not depend, to the bit, on what is sampled beside it. */
+  invariant: boolean;
 }
 
 /** Plain sampling: the model's own distribution. */
@@ -59,4 +61,5 @@ export const plainSampling: SamplingOptions = {
   frequencyPenalty: 0,
   stop: [],
   batchSize: 256,
+  invariant: false,
 };

@@ -55,6 +55,13 @@ export async function sample(
   seed: number,
   watch = new Watch(),
 ): Promise<Completion[][]> {
+  const { fuses, dtype, device } = model.decoder;
+  if (options.invariant && !fuses) {
+    throw new UserError(
+      `rollout.invariant needs float32 or bfloat16 on the CPU; the model is ${dtype} on ${device}`,
+      { hint: 'set rollout.invariant=false, or device=cpu with one of these dtypes' },
+    );
+  }
   const groups: Completion[][] = requests.map(() => []);
   const wanted = wantedOf(model, requests, options);
   const bound = { setting: 'rollout.batchSize', configured: options.batchSize, model: model.decoder };
@@ -143,7 +150,7 @@ class Decoding {
   readonly #cache: DecodingCache;
   /** End tokens, while a completion may not end yet: bool `[V]`. */
   #forbidden: Tensor | undefined;
-  /** The decoder laid out for decoding, from the first step on. */
+  /** The decoder laid out for decoding, from its first use on. */
   #decoder: DecodingDecoder | undefined;
   readonly #stop: StopStrings;
 
@@ -177,7 +184,7 @@ class Decoding {
   prefill(watch: Watch): void {
     noGrad(() =>
       tidy(() => {
-        const { decoder } = this.model;
+        const decoder = this.options.invariant ? this.#laidOut() : this.model.decoder;
         const shared = this.#prompts();
         const packed = pack(
           shared.map(({ prompt }) => ({ ids: prompt })),
@@ -209,8 +216,7 @@ class Decoding {
   step(): void {
     noGrad(() =>
       tidy(() => {
-        this.#decoder ??= new DecodingDecoder(this.model.decoder);
-        const decoder = this.#decoder;
+        const decoder = this.#laidOut();
         const on = { dtype: 'int64', device: decoder.device } as const;
         const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
         const tokens = {
@@ -230,6 +236,11 @@ class Decoding {
     this.#decoder?.[Symbol.dispose]();
     this.#forbidden?.dispose();
     this.#cache.dispose();
+  }
+
+  #laidOut(): DecodingDecoder {
+    this.#decoder ??= new DecodingDecoder(this.model.decoder);
+    return this.#decoder;
   }
 
   /** Neighbouring rows of one prompt, which share its computation. */

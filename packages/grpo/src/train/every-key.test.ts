@@ -80,6 +80,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('rollout.presencePenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.frequencyPenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.batchSize', '1'),
+  set('rollout.invariant', 'true'),
   set('groups.refills', '2', { with: ['rewards=[{module: coarse.mjs}]'] }),
   set('groups.replay', '2', {
     with: ['rewards=[{module: coarse.mjs}]', 'objective.oldLogprobs=sampler'],

@@ -1,6 +1,7 @@
 import { setThreads } from '@grpo/torch';
 import { z } from 'zod';
 import { UsageError } from '../../config/index.js';
+import { drawnFlags } from '../../lab/bench/drawn-flags.js';
 import { type BenchResult, measure } from '../../lab/bench/measure.js';
 import { BENCH_MODELS, type Workload } from '../../lab/bench/workload.js';
 import type { CommandArguments } from '../command.js';
@@ -10,6 +11,7 @@ import { aligned } from '../text-layout.js';
 const count = (least: number, fallback: number) => z.coerce.number().int().min(least).default(fallback);
 
 const flagsSchema = z.object({
+  seed: z.coerce.number().int().min(0).optional(),
   model: z.enum(BENCH_MODELS).default('tiny'),
   'prompt-len': count(1, 64),
   'completion-len': count(4, 64),
@@ -37,7 +39,8 @@ export async function run({ flags }: CommandArguments): Promise<number> {
 }
 
 function workloadOf({ json: _, ...flags }: CommandArguments['flags']): Workload {
-  const parsed = flagsSchema.safeParse(flags);
+  const seed = Number(flags.seed);
+  const parsed = flagsSchema.safeParse(Number.isInteger(seed) ? { ...drawnFlags(seed), ...flags } : flags);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new UsageError(`--${issue!.path.join('.')}: ${issue!.message}.`, {
@@ -45,7 +48,7 @@ function workloadOf({ json: _, ...flags }: CommandArguments['flags']): Workload 
     });
   }
   const { 'prompt-len': promptLength, 'completion-len': completionLength, ...rest } = parsed.data;
-  const { 'random-lengths': randomLengths, ...work } = rest;
+  const { 'random-lengths': randomLengths, seed: _seed, ...work } = rest;
   return { ...work, promptLength, completionLength, randomLengths };
 }
 
@@ -62,15 +65,20 @@ function report(result: BenchResult, rate: number): string {
     `sampler and trainer differ by ${result.sampler_gap_max.toExponential(1)} nats a token at most`,
     '',
     ...aligned([
-      ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`],
-      ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops }) => [
+      ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`, 'floor', '× floor'],
+      ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops, floor }) => [
         stage,
         seconds.toFixed(3),
         tokensPerSecond?.toFixed(0) ?? '',
         gflops?.toFixed(0) ?? '',
         gflops === undefined ? '' : `${((100 * gflops) / rate).toFixed(0)}%`,
+        floor.toFixed(3),
+        (seconds / floor).toFixed(2),
       ]),
     ]),
+    '',
+    `The step takes ${result.step_over_floor.toFixed(2)} × the sum of the floors, decoding ${result.decode_over_floor.toFixed(2)} × its own.`,
+    `A floor: arithmetic at the best rate of each product's shape, or bytes at ${result.triad_gb_s.toFixed(1)} GB/s, whichever is longer.`,
   ];
   return `${lines.join('\n')}\n`;
 }

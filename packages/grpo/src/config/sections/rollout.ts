@@ -51,4 +51,10 @@ export const rolloutSection = z.strictObject({
     .describe(
       'Completions decoded at once: more is faster until memory is full; does not change the results',
     ),
+  invariant: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Computes prompts too by products whose rows do not depend on one another: a completion has the same log-probs to the bit in any batch, on float32 and bfloat16 CPUs',
+    ),
 });

@@ -4,7 +4,9 @@ import { rollOut } from '../../train/roll-out.js';
 import { grpoStep } from '../../train/step.js';
 import { Stopwatch } from '../../train/stopwatch.js';
 import type { Trainer } from '../../train/trainer.js';
+import { stageFloors } from './floor.js';
 import { type StageFlops, stageFlops } from './flops.js';
+import { type Machine, measureMachine } from './machine.js';
 import { benchTrainer, problemsOf } from './trainer.js';
 import { benchModels, type Workload } from './workload.js';
 
@@ -15,6 +17,8 @@ export interface StageRow {
   /** Tokens that were computed. */
   tokensPerSecond?: number;
   gflops?: number;
+  /** Seconds that it takes at least on this machine: see `stageFloors`. */
+  floor: number;
 }
 
 /** The keys are those of `bench/trl_grpo.py`. */
@@ -33,6 +37,11 @@ export interface BenchResult {
   /** Largest difference between sampler and trainer, in nats a token. */
   sampler_gap_max: number;
   stages: StageRow[];
+  /** Measured bandwidth, 10⁹ bytes a second. */
+  triad_gb_s: number;
+  /** Seconds ÷ floor: of decoding, and of the step over all stages' floors. */
+  decode_over_floor: number;
+  step_over_floor: number;
 }
 
 /** Does the workload's steps; the first, which warms up, is not among the medians. */
@@ -61,6 +70,10 @@ export async function measure(work: Workload): Promise<BenchResult> {
   const rollout_s_median = median(counted.map(({ rollout }) => rollout));
   const lengths = counted[0]!.lengths;
   const mean_length = lengths.reduce((a, b) => a + b, 0) / lengths.length;
+  const prefill = await prefillSeconds(trainer, work);
+  const machine = measureMachine(trainer.model.decoder.dtype, work.device);
+  const stages = stageRows(work, prefill, counted, machine);
+  const { seconds, floor } = stages.find(({ stage }) => stage === 'decode')!;
   return {
     workload: work,
     torch: torchVersion(),
@@ -74,7 +87,10 @@ export async function measure(work: Workload): Promise<BenchResult> {
     loss,
     kl,
     sampler_gap_max: gap,
-    stages: stageRows(work, await prefillSeconds(trainer, work), counted),
+    stages,
+    triad_gb_s: machine.bytesPerSecond / 1e9,
+    decode_over_floor: seconds / floor,
+    step_over_floor: step_s_median / stages.reduce((sum, stage) => sum + stage.floor, 0),
   };
 }
 
@@ -109,8 +125,10 @@ function stageRows(
   work: Workload,
   prefill: number,
   steps: readonly { seconds: Record<string, number>; lengths: number[] }[],
+  machine: Machine,
 ): StageRow[] {
   const { lengths } = steps[0]!;
+  const floors = stageFloors(benchModels[work.model], work, lengths, machine);
   const flops = stageFlops(benchModels[work.model], work, lengths);
   const tokens = lengths.reduce((a, b) => a + b, 0);
   const promptTokens = work.prompts * work.promptLength;
@@ -120,6 +138,7 @@ function stageRows(
     seconds,
     tokensPerSecond: computed / seconds,
     gflops: flops[stage] / seconds / 1e9,
+    floor: floors[stage],
   });
   return [
     row('prefill', prefill, promptTokens),
@@ -127,7 +146,7 @@ function stageRows(
     row('logprob', of('logprob'), promptTokens + tokens),
     ...(work.beta > 0 ? [row('reference', of('reference'), promptTokens + tokens)] : []),
     row('backward', of('backward'), promptTokens + tokens),
-    { stage: 'optimizer', seconds: of('update') },
+    { stage: 'optimizer', seconds: of('update'), floor: floors.optimizer },
   ];
 }
 

@@ -1,0 +1,80 @@
+import { performance } from 'node:perf_hooks';
+import {
+  type DType,
+  empty,
+  linear,
+  noGrad,
+  packedLinear,
+  packLinear,
+  synchronize,
+  type Tensor,
+  tidy,
+} from '@grpo/torch';
+
+/** What this machine can do at most, measured in this process. */
+export interface Machine {
+  /** Of a + s × b → a on arrays that no cache holds: each number of both is read, each of one written. */
+  bytesPerSecond: number;
+  /** Best rate of a product of rows `[rows, inputs]` with a weight `[outputs, inputs]` that a cache holds. */
+  flopsPerSecond(rows: number, inputs: number, outputs: number): number;
+}
+
+const TRIAD_NUMBERS = 2 ** 26;
+/** Larger weights are cut: it is the arithmetic that is measured. */
+const WEIGHT_BYTES = 2 ** 22;
+const MILLISECONDS = 30;
+
+/** Rates are measured when they are first asked for. */
+export function measureMachine(dtype: DType, device: string): Machine {
+  const rates = new Map<string, number>();
+  return {
+    bytesPerSecond: triad(device),
+    flopsPerSecond(rows, inputs, outputs) {
+      const most = Math.max(16, Math.floor(WEIGHT_BYTES / (inputs * (dtype === 'bfloat16' ? 2 : 4))));
+      const shape = [rows, inputs, Math.min(outputs, most)] as const;
+      const key = shape.join(' ');
+      if (!rates.has(key)) rates.set(key, productRate(shape, dtype, device));
+      return rates.get(key)!;
+    },
+  };
+}
+
+function triad(device: string): number {
+  return tidy(() => {
+    const [a, b] = [1, 2].map((value) => empty([TRIAD_NUMBERS], { device }).fill_(value)) as [Tensor, Tensor];
+    return (3 * 4 * TRIAD_NUMBERS) / leastSeconds(() => a.add_(b, { alpha: 0.5 }));
+  });
+}
+
+function productRate(
+  [rows, inputs, outputs]: readonly [number, number, number],
+  dtype: DType,
+  device: string,
+) {
+  return noGrad(() =>
+    tidy(() => {
+      const random = (...shape: number[]) => empty(shape, { device }).uniform_().to(dtype);
+      const [x, weight] = [random(rows, inputs), random(outputs, inputs)];
+      const packed = packLinear(weight);
+      const seconds = Math.min(
+        leastSeconds(() => linear(x, weight).dispose()),
+        leastSeconds(() => packedLinear(x, packed, outputs).dispose()),
+      );
+      return (2 * rows * inputs * outputs) / seconds;
+    }),
+  );
+}
+
+/** Of runs during a short while, the shortest: others may use the machine too. */
+function leastSeconds(run: () => void): number {
+  run();
+  let least = Number.POSITIVE_INFINITY;
+  const end = performance.now() + MILLISECONDS;
+  do {
+    const start = performance.now();
+    run();
+    synchronize();
+    least = Math.min(least, performance.now() - start);
+  } while (performance.now() < end);
+  return least / 1000;
+}
