@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { cataloguePage } from './catalogue.js';
-import { faultList } from './fault-list.js';
 import { faultOf } from './finding.js';
-import { proofs } from './proofs.js';
-import { registry } from './registry.js';
+import { faults, registry } from './registry.js';
 
 const codes = registry.map(({ code }) => code);
 
@@ -18,40 +16,44 @@ describe('docs/doctor.md', () => {
   it('has every check once, and every fault', () => {
     const page = cataloguePage();
     for (const code of codes) expect(page.split(`\n### ${code}\n`).length, code).toBe(2);
-    for (const fault of Object.keys(faultList)) expect(page).toContain(`\n| ${fault} | `);
+    for (const { code } of faults) expect(page).toContain(`\n| ${code} | `);
   });
 });
 
-describe('the list of faults', () => {
-  it('is B01 to B60, in order', () => {
-    const expected = Array.from({ length: 60 }, (_, i) => `B${String(i + 1).padStart(2, '0')}`);
-    expect(Object.keys(faultList)).toEqual(expected);
-  });
+describe('the faults', () => {
+  const folder = new URL('./faults/', import.meta.url);
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .sort();
+  const entries = files.filter((name) => !name.endsWith('.test.js'));
 
-  it('has a check or a place for each', () => {
-    const served = new Set(codes.map(faultOf));
-    const neither = Object.entries(faultList).filter(
-      ([fault, { left }]) => !left && !served.has(fault as never),
+  it('are B01 to B60, in order, one a file that has their number and name', () => {
+    const numbers = Array.from({ length: 60 }, (_, i) => `B${String(i + 1).padStart(2, '0')}`);
+    expect(faults.map(({ code }) => code)).toEqual(numbers);
+    const named = faults.map(
+      ({ code, name }) => `${`${code} ${name}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.js`,
     );
-    expect(neither.map(([fault]) => fault)).toEqual([]);
-    for (const code of codes) expect(Object.keys(faultList)).toContain(faultOf(code));
+    expect(entries).toEqual(named);
   });
-});
 
-describe('proofs', () => {
-  it('are of checks that are there', () => {
-    expect(Object.keys(proofs).filter((code) => !codes.includes(code as never))).toEqual([]);
-    for (const of of Object.values(proofs)) expect(of.length).toBeGreaterThan(0);
+  it('import none of each other', () => {
+    const importing = entries.filter((name) =>
+      /from '\.\//.test(readFileSync(new URL(name, folder), 'utf8')),
+    );
+    expect(importing).toEqual([]);
   });
-});
 
-describe('tests', () => {
-  it('plant the fault of every check', () => {
-    const folder = new URL('./checks/', import.meta.url);
-    const texts = readdirSync(folder)
-      .filter((name) => name.endsWith('.test.js'))
-      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
-      .join('\n');
-    expect(codes.filter((code) => !texts.includes(`'${code}'`))).toEqual([]);
+  it('have a check or a place each, and no check of another', () => {
+    const neither = faults.filter(({ left, checks }) => !left && checks.length === 0);
+    expect(neither.map(({ code }) => code)).toEqual([]);
+    for (const { code, checks } of faults) for (const check of checks) expect(faultOf(check.code)).toBe(code);
+  });
+
+  it('are planted in the test beside them, for every check', () => {
+    const text = (name: string) => readFileSync(new URL(name, folder), 'utf8');
+    const unplanted = faults.flatMap(({ checks }, i) =>
+      checks.filter(({ code }) => !text(entries[i]!.replace(/js$/, 'test.js')).includes(`'${code}'`)),
+    );
+    expect(unplanted.map(({ code }) => code)).toEqual([]);
   });
 });

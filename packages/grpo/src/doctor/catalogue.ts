@@ -1,10 +1,7 @@
 /** The page that lists every check and every known fault: docs/doctor.md. */
-import type { Check, Fault } from './check.js';
-import { faultList } from './fault-list.js';
-import { faultOf } from './finding.js';
+import type { Check } from './check.js';
 import { inputs } from './inputs.js';
-import { proofs } from './proofs.js';
-import { registry } from './registry.js';
+import { faults, registry } from './registry.js';
 
 const LEVELS: Readonly<Record<number, string>> = {
   1: 'Template and settings',
@@ -47,7 +44,7 @@ export function cataloguePage(): string {
     const checks = registry.filter((check) => check.level === Number(level));
     return `## ${level}. ${title}\n\n${checks.map(entryOf).join('\n')}`;
   });
-  return `${INTRODUCTION}\n${sections.join('\n')}\n${faults()}`;
+  return `${INTRODUCTION}\n${sections.join('\n')}\n${faultTable()}`;
 }
 
 function entryOf(check: Check): string {
@@ -62,17 +59,15 @@ function entryOf(check: Check): string {
     ['remedy', check.remedy],
     ['run again', `${rerun}${checkpointsVoid ? '; checkpoints are void' : ''}`],
     ...(check.settles ? [['to be sure', check.settles]] : []),
-    ['proved with', (proofs[code] ?? ['not yet']).join(', ')],
+    ['proved with', check.proofs.join(', ') || 'not yet'],
   ];
   return `### ${code}\n\n**${title}.**\n\n${rows.map(([name, text]) => `- ${name}: ${text}`).join('\n')}\n`;
 }
 
 /** Every known fault, with the checks that serve it. */
-function faults(): string {
-  const rows = Object.entries(faultList).map(([fault, { title, left }]) => {
-    const codes = registry
-      .filter(({ code }) => faultOf(code) === (fault as Fault))
-      .map(({ code }) => `\`${code}\``);
+function faultTable(): string {
+  const rows = faults.map(({ code: fault, title, left, checks }) => {
+    const codes = checks.map(({ code }) => `\`${code}\``);
     const place = left && `place left: ${left}`;
     return `| ${fault} | ${title} | ${[codes.join(', '), place].filter(Boolean).join('; ')} |`;
   });

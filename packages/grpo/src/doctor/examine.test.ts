@@ -3,9 +3,8 @@ import type { StepRecord } from '../trace/index.js';
 import { examine, type Material } from './examine.js';
 import { change, cutScored, seriesOf, startOf, times } from './planted.test.helper.js';
 import { cleanRecord } from './record.test.helper.js';
-import { registry } from './registry.js';
+import { registry, sentenceOf } from './registry.js';
 import { type Rich, richRecord } from './rich-record.test.helper.js';
-import { sentenceOf } from './words/index.js';
 
 /** Findings of a right record with faults in it. */
 function found(plant: (record: StepRecord) => void, into?: Rich) {

@@ -1,6 +1,6 @@
 /** A diagnosis as one JSON object for programs; its keys do not change. */
 import type { Diagnosis } from '../../doctor/examine.js';
-import { sentenceOf } from '../../doctor/words/index.js';
+import { sentenceOf } from '../../doctor/registry.js';
 import { jsonValue } from '../../formats/json.js';
 import type { Examined } from './examined.js';
 

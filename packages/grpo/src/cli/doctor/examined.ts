@@ -3,7 +3,8 @@ import type { Check } from '../../doctor/check.js';
 import type { Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
-import { sentenceOf, written } from '../../doctor/words/index.js';
+import { sentenceOf } from '../../doctor/registry.js';
+import { written } from '../../doctor/sentence.js';
 import { printable } from '../../formats/format-error.js';
 import type { Broken } from '../../trace/readers/reading.js';
 

@@ -1,5 +1,5 @@
 import type { Measured } from '../../doctor/outcome.js';
-import { written } from '../../doctor/words/index.js';
+import { written } from '../../doctor/sentence.js';
 import { type CleanVerdict, type FaultVerdict, type SelftestSummary, selftest } from '../../lab/selftest.js';
 import { colors } from '../colors.js';
 import { EXIT } from '../command.js';
