@@ -2,6 +2,7 @@
 import type { Check } from './check.js';
 import { inputs } from './inputs.js';
 import { faults, registry } from './registry.js';
+import { addressOf, type Source } from './source.js';
 
 const LEVELS: Readonly<Record<number, string>> = {
   1: 'Template and settings',
@@ -32,6 +33,9 @@ checks themselves: \`npm run docs:doctor\`.
 Checks are asked in the order of the sections below. The report leads with the earliest failure, or with what is known
 to have brought it about; what is found later may be a consequence of it, and is marked so.
 
+**Source** is where the fault, or the definition that the test follows from, can be read: an issue, a file at a commit, a
+paper, or a measurement of this repository. A few faults were seen only where nobody else can look.
+
 **Proved with** tells on which data a check was seen to find its fault: \`native\`, a run of our own trainer with the
 fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`log only\`, a log in the form that the faulty trainer
 writes, with numbers made for the test; \`not yet\`. Every check is tested on right records, and on right records into
@@ -55,13 +59,20 @@ function entryOf(check: Check): string {
     ['kind', `${kind} · ${stage} · ${SCOPES[scope]}`],
     ['needs', needed.length > 0 ? needed.map((name) => `\`${name}\``).join(', ') : 'see the test'],
     ['test', check.threshold],
-    ['source', check.source],
+    ['source', check.sources.map(linkOf).join(', ') || 'none that can be opened'],
+    ...(check.why ? [['why', check.why]] : []),
     ['remedy', check.remedy],
     ['run again', `${rerun}${checkpointsVoid ? '; checkpoints are void' : ''}`],
     ...(check.settles ? [['to be sure', check.settles]] : []),
     ['proved with', check.proofs.join(', ') || 'not yet'],
   ];
   return `### ${code}\n\n**${title}.**\n\n${rows.map(([name, text]) => `- ${name}: ${text}`).join('\n')}\n`;
+}
+
+/** A source as a link; files of this repository are seen from docs/. */
+function linkOf(source: Source): string {
+  const address = addressOf(source)!;
+  return `[${source}](${address.startsWith('https:') ? address : `../${address}`})`;
 }
 
 /** Every known fault, with the checks that serve it. */

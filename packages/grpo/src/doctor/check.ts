@@ -4,6 +4,7 @@ import type { Declared, StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
 import type { LogView } from './log-view.js';
 import { type Measured, notApplicable, type Outcome } from './outcome.js';
+import type { Source } from './source.js';
 
 /** Stages of a step, and of a run, that something can be wrong in. */
 export type Stage =
@@ -59,8 +60,10 @@ interface CheckInfo {
   rank: number;
   /** The test with its threshold, in words and numbers. */
   threshold: string;
-  /** Where test and threshold come from. */
-  source: string;
+  /** Where the fault, or the definition that the test follows from, can be read. Empty where nothing can be opened. */
+  sources: readonly Source[];
+  /** What was seen there, or why the threshold lies where it lies; needed without sources. */
+  why?: string;
   /** What to do when it does not hold. */
   remedy: string;
   consequence: Consequence;

@@ -57,6 +57,10 @@ export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): str
   return `${rerun}${checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`;
 }
 
+/** Where a check's fault can be read; without a source, why it holds. */
+export const sourcesOf = ({ sources, why = '' }: Check): string =>
+  sources.length > 0 ? sources.join(', ') : `none that can be opened. ${why}`;
+
 /** The steps of a finding; of a log none, its evidence has them. */
 export function stepsOf({ steps, judged }: Finding): string | undefined {
   if (steps.length === 0 || judged < 2) return undefined;

@@ -6,7 +6,17 @@ import { printable } from '../../formats/format-error.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { arrange } from './arrange.js';
 import { curve } from './curve.js';
-import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
+import {
+  coverage,
+  type Examined,
+  notesOf,
+  place,
+  rerunOf,
+  says,
+  sourcesOf,
+  stepsOf,
+  summaryOf,
+} from './examined.js';
 import { escapeHtml as e } from './html.js';
 import { STYLE } from './style.js';
 
@@ -87,7 +97,7 @@ function inside(
     ...(rerun === undefined ? [] : [['run again', rerun]]),
     ['must hold', check.title],
     ['test', check.threshold],
-    ['source', check.source],
+    ['source', sourcesOf(check)],
   ] as [string, string][];
   const terms = rows.map(([name, text], i) => {
     const again = name === rows[i - 1]?.[0];

@@ -7,7 +7,17 @@ import { printable } from '../../formats/format-error.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 import { arrange } from './arrange.js';
-import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
+import {
+  coverage,
+  type Examined,
+  notesOf,
+  place,
+  rerunOf,
+  says,
+  sourcesOf,
+  stepsOf,
+  summaryOf,
+} from './examined.js';
 
 const MARGIN = 6;
 const NAMES = 12;
@@ -76,6 +86,7 @@ function whole(
     ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
     ...(rerun === undefined ? [] : [['run again', rerun] as [string, string]]),
     ['check', `${check.code}: ${check.title}`],
+    ['source', sourcesOf(check)],
   ];
   const [first = '', ...rest] = wrap(says(finding), width - MARGIN);
   return [

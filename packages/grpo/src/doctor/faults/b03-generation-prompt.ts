@@ -23,7 +23,7 @@ export const b03: Fault = {
       rank: 1,
       threshold:
         'the prompt’s text ends with what the template puts before an answer, with a beginning of it, or with no more than opening tags after it',
-      source: 'identity; mlx-examples#1233, prompts without the assistant’s header',
+      sources: ['ml-explore/mlx-examples#1233', 'parity/trl_faults.py'],
       remedy: 'Render with the generation prompt, or use a template that has one.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B16', 'B26', 'B28', 'B30'],
@@ -50,7 +50,7 @@ export const b03: Fault = {
       level: 2,
       rank: 3,
       threshold: `at most ${100 * BLANK} % of the completions blank, give or take two standard errors; after step 1 up to half only inform`,
-      source: 'mlx-examples#1233 and seed 000; proposal',
+      sources: ['ml-explore/mlx-examples#1233'],
       remedy: 'Look at the end of the rendered prompt and at the first tokens sampled.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B26', 'B28', 'B30'],

@@ -18,7 +18,8 @@ export const b07: Fault = {
       rank: 1,
       threshold:
         'every id of every completion equal; rows that are cut off or go on aside, which B37 and B14 judge, and completions that are not scored at all',
-      source: 'identity; re-tokenised text gives other ids (trl#5224, verl#3720)',
+      sources: ['huggingface/trl#5224', 'verl-project/verl#3720', 'sgl-project/sglang#26555'],
+      why: 'Decoding and encoding again gives other ids.',
       remedy: 'Keep the ids that the sampler returned and score those; do not decode and encode again.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B10', 'B11', 'B12', 'B14', 'B19', 'B35', 'B37', 'B38', 'B39', 'B49', 'B51', 'B55'],

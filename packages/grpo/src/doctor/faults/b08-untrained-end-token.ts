@@ -18,7 +18,7 @@ export const b08: Fault = {
       level: 2,
       rank: 2,
       threshold: 'scored, and mask 1, at the end token of every completion that is trained on',
-      source: 'identity; unsloth-zoo#832',
+      sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185', 'pytorch/torchtune#949'],
       remedy:
         'Build the mask from lengths that count the end token; keep the end token when decoding to ids.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -47,7 +47,7 @@ export const b08: Fault = {
       level: 8,
       rank: 6,
       threshold: 'share cut off not rising over 20 entries or more (Mann–Kendall z > 3) by more than 0.2',
-      source: 'unsloth-zoo#832; a public run went from 0.5 to 1.0 in 200 steps',
+      sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185'],
       remedy: 'Check that the end token is inside the loss mask; then whether the reward prefers length.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles:

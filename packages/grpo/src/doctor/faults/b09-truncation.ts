@@ -23,7 +23,7 @@ export const b09: Fault = {
       level: 1,
       rank: 1,
       threshold: `at most ${100 * AT_LIMIT} % of the prompts, and not more than one, as long as the limit`,
-      source: 'proposal; trl#3569, trl#4358',
+      sources: ['huggingface/trl#3569', 'huggingface/trl#3601', 'huggingface/trl#4358'],
       remedy:
         'Raise the limit, or leave out rows that do not fit: a cut prompt loses its question or its header.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -52,8 +52,8 @@ export const b09: Fault = {
       level: 8,
       rank: 7,
       threshold: `median share below ${100 * CUT} %, of 3 entries or more; nearly all of them is B16.log’s`,
-      source:
-        'seed 002: 16 to 33 % of one task’s answers at the limit of 96 tokens; systems disagree, so it only informs',
+      sources: ['huggingface/trl#5697'],
+      why: 'Systems disagree on how many cut completions are too many, so the check only informs.',
       remedy: 'Raise max_new_tokens, ask for shorter answers, or leave cut completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The rewards of cut and of finished completions, apart.',

@@ -20,7 +20,7 @@ export const b11: Fault = {
       rank: 1,
       threshold:
         'mask 1 at tokens of the model, 0 at tokens of tools and template; completions masked as a whole aside',
-      source: 'identity; seed 002, bug 5, which its authors call the most serious',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Make the mask where the tokens are put together, from lengths and sources.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B12', 'B37', 'B39', 'B45', 'B49'],

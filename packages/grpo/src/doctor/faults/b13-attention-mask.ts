@@ -18,7 +18,8 @@ export const b13: Fault = {
       rank: 5,
       threshold:
         'row alone against row in the batch: largest difference ≤ 1e-3 in float32, ≤ 0.5 in half precision',
-      source: 'identity; trl#6800: up to 34 nats without position ids under left padding',
+      sources: ['huggingface/trl#6800', 'OpenRLHF/OpenRLHF#217', 'huggingface/trl#469'],
+      why: 'Scores moved by up to 34 nats without position ids under left padding.',
       remedy: 'Pass attention mask and position ids in scoring as in sampling.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B38', 'B39', 'B49', 'B51'],

@@ -20,8 +20,8 @@ export const b15: Fault = {
       level: 2,
       rank: 3,
       threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the one drawn from is not lower`,
-      source:
-        'identity; seed 002, bug 2: penalties that see the prompt make its words, and relatively the end token, up to 3000 times likelier',
+      sources: ['huggingface/transformers#36642', 'parity/trl_faults.py'],
+      why: 'Penalties that see the prompt make its words less likely and, relatively, the end token up to 3000 times likelier.',
       remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B03', 'B08', 'B19', 'B39'],

@@ -23,7 +23,8 @@ export const b16: Fault = {
       rank: 2,
       threshold:
         'not: a declared least length of half the longest or more, with 95 % or more of the completions cut off',
-      source: 'seed 000: the end forbidden for the first tokens; proposal',
+      sources: [],
+      why: 'Tokens that are forbidden are not drawn from the policy; half of the longest length is a choice of ours.',
       remedy:
         'Lower the least length: forbidden tokens are not drawn from the policy, and the end is unlearnt.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -51,7 +52,8 @@ export const b16: Fault = {
       level: 2,
       rank: 2,
       threshold: 'no token of the model’s directly after one of tokenizer.endIds that is the model’s',
-      source: 'identity; trl#7039: only one of two end tokens known to the sampler',
+      sources: ['huggingface/trl#7039', 'huggingface/open-r1#489'],
+      why: 'The sampler knew only one of two end tokens.',
       remedy:
         'Give the sampler every end token: the tokenizer’s, those of generation_config.json, the template’s end of turn.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -82,7 +84,8 @@ export const b16: Fault = {
       rank: 1,
       threshold:
         'not 95 % or more of a step’s completions cut off; usual before a model has learnt to end, so it only informs',
-      source: 'seed 000; trl#5697: a limit of 256 tokens cut 97 %',
+      sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
+      why: 'A limit of 256 tokens cut 97 %.',
       remedy:
         'Look at the last tokens of a completion: an end token that the sampler does not know, or too little room.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -106,7 +109,8 @@ export const b16: Fault = {
       rank: 5,
       threshold:
         'not 95 % or more cut off in 3 entries in a row, from the first tenth of the run on; only informs where it is below a half in the end, or begins later: then B08.log tells whether it grew',
-      source: 'seed 000 (1.0 throughout), trl#5697: a limit of 256 tokens cut 97 %',
+      sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
+      why: 'A limit of 256 tokens cut 97 %.',
       remedy:
         'Look at the last tokens of a completion: an end token that the sampler does not know, or an answer that needs more room.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

@@ -24,7 +24,8 @@ export const b17: Fault = {
       level: 2,
       rank: 2,
       threshold: `no completion with Σ log p below ${ACCIDENT} drawn twice`,
-      source: 'identity; a completion of log-prob L is drawn again with probability e^L (ms-swift#4570)',
+      sources: ['modelscope/ms-swift#4570', 'huggingface/trl#2776'],
+      why: 'A completion of log-prob L is drawn again with probability e^L.',
       remedy: 'Give each completion a random stream of its own, and look for a cache of outputs.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B30'],
@@ -62,7 +63,7 @@ export const b17: Fault = {
       level: 2,
       rank: 2,
       threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat in health; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
-      source: 'seeds 001 and 003; proposal',
+      sources: ['modelscope/ms-swift#4570'],
       remedy: 'A higher temperature, or harder prompts; near the end of a successful run nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30'],
@@ -101,7 +102,7 @@ export const b17: Fault = {
       rank: 6,
       threshold:
         'groups of identical completions in less than half of the entries; only informs, since a learnt task has them in health',
-      source: 'seeds 001 and 003, which warn of them',
+      sources: ['modelscope/ms-swift#4570'],
       remedy:
         'A higher temperature, a random stream for each completion; near the end of a successful run nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

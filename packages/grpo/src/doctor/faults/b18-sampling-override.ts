@@ -21,7 +21,8 @@ export const b18: Fault = {
       level: 2,
       rank: 3,
       threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`,
-      source: 'identity; ART#140, verl#7270: generation_config.json overrides what was asked for',
+      sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
+      why: 'generation_config.json overrides the requested settings.',
       remedy:
         'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -59,7 +60,8 @@ export const b18: Fault = {
       rank: 3,
       threshold:
         'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
-      source: 'identity; ART#140, verl#7270: generation_config.json overrides what was asked for',
+      sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
+      why: 'generation_config.json overrides the requested settings.',
       remedy:
         'Read the sampling parameters back from the engine; pass the temperature on whatever its value.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },

@@ -24,7 +24,8 @@ export const b19: Fault = {
       level: 3,
       rank: 1,
       threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation or least length explains it`,
-      source: 'martingale property of sampling; trl#3029, trl#4159, trl#6789',
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
+      why: '−log p of a sampled token is its entropy on average.',
       remedy:
         'Score under the distribution that is sampled from: same temperature; no top-p, top-k or penalties, or correct for them.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -74,7 +75,8 @@ export const b19: Fault = {
       rank: 1,
       threshold:
         'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they do not agree at another one',
-      source: 'identity; trl#3029, trl#4159: log-probs at T 1 of tokens drawn at another',
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'parity/trl_faults.py'],
+      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
       remedy: 'Divide the logits by the same temperature in sampling and in scoring.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B38', 'B39', 'B55'],
@@ -108,7 +110,8 @@ export const b19: Fault = {
       rank: 1,
       threshold:
         'the log-probs before and after truncation and penalties differ by at most 0.1 nat a token on average',
-      source: 'trl#6789: top-p and top-k multiply every importance ratio by the probability that they kept',
+      sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
+      why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
       remedy: 'Train with top_p 1, top_k 0 and no penalties, or correct for the sampler.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B39'],
@@ -144,7 +147,8 @@ export const b19: Fault = {
       rank: 3,
       threshold:
         'where sampler and trainer disagree, the policy’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
-      source: 'identity; trl#3029, trl#4159: log-probs at temperature 1 of tokens drawn at another',
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
+      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
       remedy:
         'Divide the logits once by the sampling temperature before every log-softmax: policy, old and reference.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -28,7 +28,8 @@ export const b20: Fault = {
       rank: 1,
       threshold:
         'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
-      source: 'seed 000: a reward that gets message lists and falls back to 0.5',
+      sources: ['huggingface/trl#4202', 'parity/trl_faults.py'],
+      why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy:
         'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -66,7 +67,8 @@ export const b20: Fault = {
       rank: 3,
       threshold:
         'through the production path, not one total for three kinds of completions or more, a right answer among them; only informs where the task cannot tell that it is right',
-      source: 'faults.md B20: a known-good and a known-bad completion in the type of the run must differ',
+      sources: ['huggingface/trl#4202'],
+      why: 'A good and a bad completion, in the type of the run, must earn different rewards.',
       remedy:
         'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -94,7 +96,8 @@ export const b20: Fault = {
       level: 4,
       rank: 4,
       threshold: `not: reward_std 0 and one and the same reward in all entries, ${IN_A_ROW} or more; only informs where that is 1, as where all is learnt`,
-      source: 'seed 000: reward 0.5, reward_std 0 in every step',
+      sources: ['huggingface/trl#4202'],
+      why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy:
         'Call the reward by hand with a good and a bad completion, in the very type that training hands it: a list of messages, or text.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -25,7 +25,8 @@ export const b21: Fault = {
       level: 4,
       rank: 1,
       threshold: 'equal within 1e-6 of the largest part',
-      source: 'identity; trl#6533: one value broadcast to all completions',
+      sources: ['huggingface/trl#6533'],
+      why: 'One value was broadcast to all completions.',
       remedy: 'Check how many values a reward returns, and in which order completions are handed to it.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
@@ -61,7 +62,8 @@ export const b21: Fault = {
       rank: 1,
       threshold:
         'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
-      source: 'seed 001: rewards handed to [p1, p2, p1, p2] in place of [p1, p1, p2, p2]; proposal',
+      sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
+      why: 'Rewards in the order [p1, p2, p1, p2] were read as [p1, p1, p2, p2].',
       remedy:
         'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -98,7 +100,8 @@ export const b21: Fault = {
       rank: 2,
       threshold:
         'not: a reward’s values over and over in the same order, one for each prompt or for each place in a group, where values as frequent as these do so by chance in less than one step in a million',
-      source: 'trl#6533, seed 001: fewer values than completions, handed out in turn; proposal',
+      sources: ['huggingface/trl#6533'],
+      why: 'Fewer values than completions are handed out in turn.',
       remedy:
         'Return one value a completion, in the order of the completions; refuse any other number of values.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -132,7 +135,8 @@ export const b21: Fault = {
       level: 4,
       rank: 3,
       threshold: `through the production path, ${SHARE} above its declared most`,
-      source: 'faults.md B21, B26: rewards of a row’s own must differ where rows are exchanged',
+      sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
+      why: 'The rewards of two rows must differ when their answers are exchanged.',
       remedy:
         'Look at which row the reward is given: order of prompts and rows, names of its fields, its use of them at all.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -158,7 +162,8 @@ export const b21: Fault = {
       rank: 6,
       threshold:
         'Σ declared weight × mean within 1 % of the largest part, in half of 3 entries or more; completions that a function does not grade break it in health',
-      source: 'identity of TRL’s metrics where every function grades every completion; trl#5353, trl#6533',
+      sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
+      why: 'It holds where every function grades every completion.',
       remedy:
         'Compare names, order and number of weights with the reward functions; look at how many values each returns.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

@@ -16,7 +16,8 @@ export const b23: Fault = {
       level: 4,
       rank: 3,
       threshold: `through the production path, ${SHARE} below the declared least`,
-      source: 'verl#5635, trl#5281: a time-out off the main thread makes every grade 0',
+      sources: ['verl-project/verl#5635', 'huggingface/trl#5281', 'huggingface/Math-Verify#55'],
+      why: 'A time-out off the main thread makes every grade 0.',
       remedy:
         'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

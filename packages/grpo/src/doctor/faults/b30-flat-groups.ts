@@ -24,7 +24,7 @@ export const b30: Fault = {
       rank: 3,
       threshold:
         'at most half of the groups of equal rewards in a step, of groups of 2 or 3 nine tenths; near the end of a successful run more is health',
-      source: 'seeds 001 to 003; trl#5640',
+      sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       remedy: 'Prompts of middling difficulty, larger groups, a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
@@ -57,7 +57,7 @@ export const b30: Fault = {
       rank: 3,
       threshold:
         'not 5 entries in a row in which every group has equal rewards, while the reward itself moves; only informs where it is then the highest of the run: a task that is learnt',
-      source: 'axolotl and verl: a share of 1 every step is no signal; trl#5640',
+      sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       remedy:
         'Prompts of middling difficulty, larger groups, more diverse sampling, a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -89,8 +89,8 @@ export const b30: Fault = {
       rank: 3,
       threshold:
         'grad_norm at most 0.01 where all groups have equal rewards, none gave way to another, and β is 0; entries of one step only',
-      source:
-        'identity; TRL leaks up to 1e-4 of advantage into groups of equal rewards that are no binary fractions',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are no binary fractions.',
       remedy: 'Compare groups by max = min, and give such groups advantage 0.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
@@ -129,7 +129,8 @@ export const b30: Fault = {
       level: 5,
       rank: 4,
       threshold: `share of flat groups at most 1.5 times p^G + (1 − p)^G, and 10 points above it, over ${ENOUGH} entries or more; p is the share of rewards above 0.5. It only informs`,
-      source: 'seed 002: up to 1.2 times is normal, up to 1.5 times is to be watched',
+      sources: ['huggingface/trl#5640'],
+      why: 'G completions that are right with probability p are all right or all wrong with p^G + (1 − p)^G.',
       remedy:
         'Problems that are solved sometimes: drop those that are always or never solved, or sample with more variety.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

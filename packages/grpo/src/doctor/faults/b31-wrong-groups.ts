@@ -18,7 +18,12 @@ export const b31: Fault = {
       level: 5,
       rank: 1,
       threshold: 'not: advantages that only fit groups of every n-th completion',
-      source: 'identity; trl#3181, Search-R1#88',
+      sources: [
+        'huggingface/trl#3181',
+        'huggingface/trl#3098',
+        'dllm-reasoning/d1#19',
+        'PeterGriffinJin/Search-R1#88',
+      ],
       remedy: 'Keep [p1, p1, p2, p2] one order from sampling to the advantages.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33', 'B34', 'B32'],

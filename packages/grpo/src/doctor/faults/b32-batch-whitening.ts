@@ -18,7 +18,7 @@ export const b32: Fault = {
       rank: 1,
       threshold:
         'not: centred by group, then divided by the deviation of the batch; only informs where no scale is declared',
-      source: 'identity; seed 003',
+      sources: ['jingyaogong/minimind#563', 'yifan123/flow_grpo#46'],
       remedy: 'Scale by what is declared, once.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],

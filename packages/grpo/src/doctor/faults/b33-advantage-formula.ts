@@ -26,7 +26,8 @@ export const b33: Fault = {
       rank: 2,
       threshold:
         'within 2e-3, and what float32 rounds, of (r − baseline) / (std + ε) with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; of what is not declared any usual value; only informs where no scale is declared, or where they are clipped besides',
-      source: 'identity; DeepSeekMath, eq. 3; TRL 1.x: ddof 1, ε 1e-4 added to the deviation',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL has ddof 1 and adds ε = 1e-4 to the deviation.',
       remedy: 'Compare mean, deviation, ε and clipping with what is declared.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -60,8 +61,8 @@ export const b33: Fault = {
       level: 5,
       rank: 2,
       threshold: `|A| ≤ ${LEAK} in a group of equal rewards`,
-      source:
-        'seed 003: ε 1e-8 makes rounding of the mean an advantage of order 1; TRL’s 1e-4 leaves up to 0.005',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'An ε of 1e-8 makes an advantage of order 1 of the mean’s rounding; TRL’s 1e-4 leaves up to 0.005.',
       remedy:
         'Compare a group’s largest and smallest reward and give it 0 where they are equal; an ε of 1e-4.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

@@ -20,8 +20,8 @@ export const b34: Fault = {
       rank: 1,
       threshold:
         'not: advantages equal to the rewards of a group; only informs where no scale is declared, and all groups have them',
-      source:
-        'identity; seed 002, “Plan C”: the raw reward where the deviation is small pushes everything one way',
+      sources: ['arXiv:2402.03300'],
+      why: 'A baseline makes the advantages of a group sum to 0; raw rewards push all completions one way.',
       remedy: 'A group without differences has advantage 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],
@@ -54,7 +54,8 @@ export const b34: Fault = {
       rank: 1,
       threshold:
         '|Σ A| ≤ 1e-3 × group size × the largest |A|, and what float32 rounds; not without a baseline, nor where advantages are clipped or flat groups keep their rewards; only informs where no scale is declared',
-      source: 'identity: what is centred by the group’s mean sums to 0',
+      sources: ['arXiv:2402.03300'],
+      why: 'Deviations from the group’s mean sum to 0.',
       remedy: 'Centre by the mean of the completions that have a reward, and of no others.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],

@@ -25,7 +25,7 @@ export const b35: Fault = {
       rank: 3,
       threshold:
         'where sampler and trainer disagree, the policy’s log-probs of a completion do not fit the logits one place off within the tolerance of the precision',
-      source: 'identity; seed 001, phase 3',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B36', 'B38', 'B39', 'B51', 'B55'],
@@ -50,7 +50,7 @@ export const b35: Fault = {
       level: 3,
       rank: 4,
       threshold: `mean |policy − sampler| ≤ ${NOT_ROUNDING} nat, or no better against the token before or after`,
-      source: 'identity; seed 001, phase 3',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B36', 'B38', 'B39', 'B40', 'B49', 'B51', 'B19'],

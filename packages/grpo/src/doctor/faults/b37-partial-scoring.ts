@@ -20,8 +20,8 @@ export const b37: Fault = {
       rank: 1,
       threshold:
         'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
-      source:
-        'identity; seed 003: a model that returned its last position only, hidden by a cut to the shorter length',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'In another run a cut to the shorter length hid a model that returned only its last position.',
       remedy:
         'Ask the model for the logits of every completion token, and never cut to the shorter of two lengths.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -48,7 +48,8 @@ export const b37: Fault = {
       level: 3,
       rank: 3,
       threshold: `not: one log-prob for all tokens of every completion, in ${ENOUGH} tokens or more`,
-      source: 'identity; seed 003: logits of the last position only, broadcast to all',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Logits of the last position alone are broadcast to all tokens.',
       remedy:
         'Ask the model for the logits of every completion token, and check their shape before they are gathered.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

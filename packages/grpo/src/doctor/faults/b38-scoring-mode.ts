@@ -26,7 +26,7 @@ export const b38: Fault = {
       level: 3,
       rank: 4,
       threshold: 'largest difference ≤ 1e-4 in float32, ≤ 0.05 in half precision',
-      source: 'identity; seed 001: dropout in the policy’s scoring (trl#3500, trl#3234)',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234', 'parity/trl_faults.py'],
       remedy: 'Put the policy into evaluation mode for scoring, or set its dropout to 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
@@ -50,7 +50,7 @@ export const b38: Fault = {
       level: 3,
       rank: 4,
       threshold: 'no module with p > 0 in training mode',
-      source: 'trl#3500; faults.md B38',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234'],
       remedy: 'Set disable_dropout, or the model’s dropout probabilities to 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
@@ -74,7 +74,8 @@ export const b38: Fault = {
       rank: 5,
       threshold:
         'where the reference agrees with the sampler on step 1, the policy does too, within the tolerance of the precision',
-      source: 'identity; seed 001: log-probs of −440 against −45 with equal weights',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234'],
+      why: 'Another run had log-probs of −440 against −45 with equal weights.',
       remedy: 'Score the policy in evaluation mode, with the same mask and positions as the reference.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B39', 'B49', 'B51'],
@@ -103,8 +104,8 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold: `not: the policy’s totals below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may bend this a little`,
-      source:
-        'Gibbs’ inequality; seed 001: −440 against −45 at step 1 with equal weights, the policy scored with dropout',
+      sources: ['huggingface/trl#3500'],
+      why: 'Gibbs’ inequality. Another run had −440 against −45 at step 1 with equal weights.',
       remedy:
         'Put the policy into evaluation mode for scoring, or set its dropout to 0; then compare masks and token ids.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -140,8 +141,8 @@ export const b38: Fault = {
       rank: 6,
       threshold:
         'median of the entries at least −0.1 nat a token; single values of k1 may be negative, their mean over samples of the policy may not',
-      source:
-        'Gibbs’ inequality; seed 001: −4 to −6 nats a token throughout: the policy was scored with dropout',
+      sources: ['huggingface/trl#3500'],
+      why: 'Gibbs’ inequality. Another run had −4 to −6 nats per token in every step.',
       remedy:
         'Put the policy into evaluation mode for scoring; then compare masks and positions of the two passes.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -170,7 +171,8 @@ export const b38: Fault = {
       rank: 6,
       threshold:
         'not: a KL above 1 nat a token from the first entry on that changes by less than 10 % over 5 entries or more; where the log has the KL of step 1, B51.log judges instead',
-      source: 'seed 001: about 11 nats a token for 1000 steps',
+      sources: ['huggingface/trl#3500'],
+      why: 'Another run had about 11 nats per token for 1000 steps.',
       remedy: 'Score the first batch by policy and reference before any update: the KL must be 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],

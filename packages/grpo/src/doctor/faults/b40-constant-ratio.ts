@@ -25,7 +25,8 @@ export const b40: Fault = {
       rank: 2,
       threshold:
         'in the last of several updates some ratio is not exactly 1, where an earlier update is known to have changed the weights; a warning where completions are trained on twice and no old log-probs are kept, as declared',
-      source: 'identity; trl#3120, trl#2769: old log-probs taken again after the update',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#2769', 'jingyaogong/minimind#775'],
+      why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -71,7 +72,8 @@ export const b40: Fault = {
       rank: 6,
       threshold:
         'every ratio with mask 1 within 1e-3 in float32, 0.02 in half precision, of exp(policy − old), relatively',
-      source: 'identity; trl#3120, trl#2769: old log-probs taken again after the update',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#2769'],
+      why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update, and use them in every one.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
@@ -111,7 +113,8 @@ export const b40: Fault = {
       rank: 10,
       threshold:
         'not exactly 0 in all of 100 entries when several updates are made from a rollout; in 20 it informs, since small steps seldom reach the clip',
-      source: 'trl#3120, trl#3757; at one update a rollout 0 is normal',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#3757'],
+      why: 'With one update per rollout a clip share of 0 is normal.',
       remedy: 'Compute the old log-probs once, before the first update.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'Ratios of a second update: all exactly 1 prove it.',

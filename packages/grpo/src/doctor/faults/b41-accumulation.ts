@@ -22,7 +22,7 @@ export const b41: Fault = {
       rank: 4,
       threshold:
         'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; bnpo and the entropy mask are defined by the split',
-      source: 'identity; trl#6024, Liger#1082, ms-swift#10117',
+      sources: ['huggingface/trl#6024', 'linkedin/Liger-Kernel#1082', 'modelscope/ms-swift#10117'],
       remedy: 'Normalise by the size of the whole update, once.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
@@ -52,7 +52,8 @@ export const b41: Fault = {
       rank: 5,
       threshold:
         'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, that by its completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within 1e-3 of itself. A KL of one value a completion: 1 / (completions × own tokens)',
-      source: 'identity; trl#6024, ms-swift#10117: normalisers of the micro-batch, or applied twice',
+      sources: ['huggingface/trl#6024', 'huggingface/trl#5619', 'modelscope/ms-swift#10117'],
+      why: 'Normalisers of the micro-batch, or applied twice.',
       remedy: 'Normalise by the size of the whole update, whatever the split into micro-batches.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],

@@ -23,7 +23,12 @@ export const b42: Fault = {
       rank: 7,
       threshold:
         'coefficient × entropy ≤ 0 in the loss; a tiny step along the bonus alone does not lower the entropy',
-      source: 'identity; seed 002: the sign was wrong, and raising the coefficient hastened the collapse',
+      sources: [
+        'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
+        'PKU-Alignment/omnisafe#133',
+        'nebuly-ai/optimate#250',
+      ],
+      why: 'The bonus is subtracted from the loss.',
       remedy: 'loss = … − coefficient × entropy, with the gradient of the entropy itself.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
@@ -56,7 +61,8 @@ export const b42: Fault = {
       rank: 10,
       threshold:
         'not: the coefficient raised three times in a row or more, fivefold in all, and the entropy lower after each rise and halved in the end; a controller that raises it in small steps may lag behind',
-      source: 'seed 002: the coefficient went from 0.2 to 6 while the policy collapsed',
+      sources: ['PKU-Alignment/omnisafe#133', 'verl-project/verl#5953'],
+      why: 'In another run the coefficient went from 0.2 to 6 while the policy collapsed.',
       remedy: 'Check the sign of the gradient, not of the logged value: loss = … − coefficient × entropy.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B17', 'B30', 'B54'],

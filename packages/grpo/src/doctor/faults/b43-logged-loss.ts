@@ -27,7 +27,7 @@ export const b43: Fault = {
       level: 6,
       rank: 3,
       threshold: `|Σ coefficient × value − loss| within ${WITHIN}, of the largest part`,
-      source: 'identity; seeds 002 and 003',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Log the loss that is optimised, and its parts with the signs with which they enter it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
@@ -52,7 +52,7 @@ export const b43: Fault = {
       level: 6,
       rank: 3,
       threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 where the KL is in the reward, the entropy the mean over the tokens that the policy term is kept for`,
-      source: 'identity',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -97,7 +97,8 @@ export const b43: Fault = {
       rank: 9,
       threshold:
         'loss = mean of the micro-steps’ losses, within 1 % or 1e-3; it only informs: the log is wrong, not the training',
-      source: 'identity; seed 003: the last micro-step’s loss × their number is logged as the step’s',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Another log had the last micro-step’s loss × their number.',
       remedy: 'Log the sum of what was back-propagated.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
@@ -142,7 +143,8 @@ export const b43: Fault = {
       rank: 11,
       threshold:
         'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update a rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
-      source: 'identity up to lengths; trl#2703. Seeds 002 and 003 logged another loss than they optimised',
+      sources: ['huggingface/trl#2703'],
+      why: 'It holds up to the lengths of the completions.',
       remedy:
         'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

@@ -20,7 +20,8 @@ export const b44: Fault = {
       level: 6,
       rank: 3,
       threshold: 'executed = configured, or weights that sum to 1 over what was executed',
-      source: 'identity; seed 003: a `continue` that dropped work and kept the divisor',
+      sources: [],
+      why: 'Seen in a loop whose `continue` dropped work and kept the divisor.',
       remedy: 'Divide by what was executed, and skip no step on which ranks exchange gradients.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
@@ -46,7 +47,8 @@ export const b44: Fault = {
       rank: 8,
       threshold:
         'micro-steps that came to a loss = what the loss is divided by (read off its parts; the configured number where these do not tell)',
-      source: 'identity; seed 003: `continue` leaves a micro-step out, and the divisor stays',
+      sources: [],
+      why: 'Seen in a loop whose `continue` dropped work and kept the divisor.',
       remedy:
         'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, the last one must not be left out: it is the one that sums the gradients.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

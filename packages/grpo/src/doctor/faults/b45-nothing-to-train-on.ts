@@ -20,7 +20,8 @@ export const b45: Fault = {
       level: 2,
       rank: 4,
       threshold: 'masked positions above 0 in some micro-step of every entry',
-      source: 'identity; seed 003: a data configuration that masked nothing, so that every loss was 0',
+      sources: ['huggingface/trl#3248'],
+      why: 'In another run a data configuration masked nothing, so that every loss was 0.',
       remedy:
         'Look at a batch as it comes from the data: it must hold the mask token. Then at the settings of the masking.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -50,7 +51,8 @@ export const b45: Fault = {
       rank: 1,
       threshold:
         'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
-      source: 'identity; seed 003, trl#3248: everything masked gives 0/0 or a loss of 0',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
+      why: 'A mask without tokens gives 0/0 or a loss of 0.',
       remedy:
         'Look at why every completion was masked: truncation with masking, or data without positions to train.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -83,7 +85,8 @@ export const b45: Fault = {
       level: 6,
       rank: 2,
       threshold: 'finite; in float16 a gradient that overflows is skipped, and only informs',
-      source: 'identity; trl#3248: 0/0 from an empty mask',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
+      why: 'A mask without tokens gives 0/0.',
       remedy: 'Look at the first log-prob, reward or ratio that is not finite.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43', 'B49', 'B52', 'B53', 'B54'],
@@ -111,7 +114,7 @@ export const b45: Fault = {
       rank: 12,
       threshold:
         'finite in every entry that has them; in float16 a gradient that overflows is skipped, and does not count',
-      source: 'identity; trl#3248',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       remedy:
         'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is no number.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -143,7 +146,8 @@ export const b45: Fault = {
       rank: 12,
       threshold:
         'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient it cannot be told',
-      source: 'trl#2703, trl#3452, open-r1#239: misreadings of a loss of 0',
+      sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
+      why: 'Three reports that took a loss of 0 for a fault.',
       remedy: 'Read grad_norm and reward in place of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'grad_norm: above 0 the run learns.',

@@ -21,7 +21,8 @@ export const b46: Fault = {
       rank: 4,
       threshold:
         'not: every token weighs 1 / (completions × the longest completion), of completions of unequal length, unless these are the weights that are declared',
-      source: 'identity; trl#3256, trl#6439: a denominator that ignores the mask',
+      sources: ['huggingface/trl#3256', 'huggingface/trl#6369', 'huggingface/trl#6439'],
+      why: 'The denominator ignored the mask.',
       remedy: 'Divide by the tokens with mask 1, or by the constant that is declared.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B41', 'B43'],

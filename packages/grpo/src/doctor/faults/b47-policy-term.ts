@@ -26,7 +26,11 @@ export const b47: Fault = {
       rank: 5,
       threshold:
         'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask aside',
-      source: 'identity; Schulman et al., 2017; trl#3144',
+      sources: [
+        'arXiv:2402.03300',
+        'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
+        'huggingface/trl#3144',
+      ],
       remedy: 'min, not max; both clips; the advantage’s sign; old log-probs without gradient.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43', 'B26'],
@@ -51,7 +55,8 @@ export const b47: Fault = {
       level: 6,
       rank: 6,
       threshold: 'change not below 0',
-      source: 'identity: the policy term is minus that sum to first order; trl#224',
+      sources: ['arXiv:2402.03300', 'huggingface/trl#224'],
+      why: 'The policy term is minus that sum to first order.',
       remedy: 'The advantage’s sign; min, not max; log-probs with gradient, old ones without.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B26'],

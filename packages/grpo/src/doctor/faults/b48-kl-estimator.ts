@@ -23,7 +23,7 @@ export const b48: Fault = {
       rank: 3,
       threshold:
         'not k1 with β > 0 in the loss, unless it is multiplied by the ratio: on-policy its expected gradient is 0',
-      source: 'OpenRLHF#1309, trl#4967; seeds 001 and 003',
+      sources: ['OpenRLHF/OpenRLHF#1309', 'huggingface/trl#4967', 'allenai/open-instruct#534'],
       remedy:
         'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs into the reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -46,7 +46,7 @@ export const b48: Fault = {
       rank: 7,
       threshold:
         'every token with mask 1 within 1e-3 of the KL and 1e-5 in float32, 0.02 of max(1, |KL|) in half precision, of the declared estimate at the declared level, clipped and multiplied by the ratio as declared; any of k1, k2, k3, abs where none is declared',
-      source: 'identity; Schulman, 2020: k1, k2, k3',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Compare formula and sign: d = log π − log π_ref; k3 = e^−d + d − 1.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B43'],

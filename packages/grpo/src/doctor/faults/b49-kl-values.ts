@@ -23,7 +23,8 @@ export const b49: Fault = {
       rank: 7,
       threshold:
         'k2, k3, abs and the full KL: every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
-      source: 'identity: d² / 2, e^−d + d − 1 and |d| ≥ 0',
+      sources: ['arXiv:2402.03300'],
+      why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
       remedy: 'Look at sign and mask: padding has no KL.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -57,7 +58,7 @@ export const b49: Fault = {
       level: 6,
       rank: 7,
       threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat a token',
-      source: 'verl#2953, slime#1004; proposal',
+      sources: ['verl-project/verl#2953', 'THUDM/slime#1004'],
       remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate tames them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The tokens themselves, and whether they belong to the completion.',
@@ -99,7 +100,8 @@ export const b49: Fault = {
       rank: 9,
       threshold:
         'kl ≥ −1e-6 in every entry, where the estimate is k2, k3, abs or full; ≥ −1e-3 unless the run is in float32',
-      source: 'identity: d² / 2, e^−d + d − 1 and |d| ≥ 0',
+      sources: ['arXiv:2402.03300'],
+      why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
       remedy: 'Look at sign and mask; k1 may be negative, the others cannot.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -126,7 +128,8 @@ export const b49: Fault = {
       rank: 9,
       threshold:
         'no entry above 10 nats a token, and none above 100 × the median of a KL above 0.01 to a reference that stays; not of sums over completions',
-      source: 'verl#2953, open-r1#257; seed 001: single tokens of 80,000',
+      sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
+      why: 'In another run single tokens reached 80,000.',
       remedy: 'A smaller learning rate or a larger β; look at the tokens with the largest ratio.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B54'],

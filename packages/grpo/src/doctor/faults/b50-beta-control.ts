@@ -21,8 +21,8 @@ export const b50: Fault = {
       rank: 10,
       threshold:
         'β not constant over 50 entries after its warm-up in which the KL is on one side of its declared target, by a quarter or more, and no bound stops it; of each kind its own',
-      source:
-        'seed 001: a controller that compared β × KL with the target, and one that wrote where nobody read',
+      sources: [],
+      why: 'Seen in a controller that compared β × KL with the target, and in one whose β nothing read.',
       remedy:
         'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -52,7 +52,8 @@ export const b50: Fault = {
       rank: 10,
       threshold:
         'each β within 1e-6 of itself of what the declared control makes of the one before and of the KL itself, without β, after the warm-up; entries of one step only, of each kind its own',
-      source: 'identity; seed 001: a controller that compared β × KL with the target',
+      sources: [],
+      why: 'Seen in a controller that compared β × KL with the target.',
       remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never comes to rest.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       proofs: ['native'],

@@ -20,7 +20,8 @@ export const b51: Fault = {
       rank: 2,
       threshold:
         'one checksum of its weights over the run, unless the policy is declared to be mixed into it',
-      source: 'identity; NeMo-RL#3722, unsloth-zoo#832: made anew from the current weights on resuming',
+      sources: ['NVIDIA-NeMo/RL#3722', 'unslothai/unsloth-zoo#832'],
+      why: 'The reference was made anew from the current weights on resuming.',
       remedy: 'Load the reference from where the run began, and never from the last checkpoint.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
@@ -54,7 +55,8 @@ export const b51: Fault = {
       rank: 5,
       threshold:
         'mean |policy − reference| within the tolerance of the precision (1e-4 nat in float32, 0.03 in half precision)',
-      source: 'identity; seed 002: the base model as reference of an SFT policy gave a KL of 1.007 at step 1',
+      sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
+      why: 'In another run the base model as reference of an SFT policy gave a KL of 1.007 at step 1.',
       remedy: 'Load the reference from the weights that training starts with.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
@@ -85,8 +87,8 @@ export const b51: Fault = {
       rank: 6,
       threshold:
         'KL of step 1 at most 0.01 nat a token in absolute value, 0.03 of |d| unless the run is in float32; not of sums over completions; entries of one step only, with one update a rollout',
-      source:
-        'identity: before any update the reference is the policy; seed 002 began with 1.007 and 0.46, seed 001 with −4 to −6',
+      sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
+      why: 'Before any update the reference is the policy. In other runs the base model as reference of an SFT policy gave 1.007 and 0.46, and dropout −4 to −6.',
       remedy:
         'Score one batch by policy and reference before any update. Other weights: load the reference from the model that training starts with (after SFT: the SFT model). Equal weights: compare mode, mask and token ids.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -27,7 +27,7 @@ export const b52: Fault = {
       rank: 2,
       threshold:
         'some element of the master weights changes, where there is a gradient and the learning rate is at least 1e-8',
-      source: 'identity',
+      sources: ['inclusionAI/AReaL#1634'],
       remedy: 'Check that the optimizer holds the parameters that are trained, and its learning rate.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
@@ -48,8 +48,8 @@ export const b52: Fault = {
       level: 7,
       rank: 2,
       threshold: `at least ${100 * LEAST_CHANGED.half} % of the elements of half-precision weights without float32 masters change, ${100 * LEAST_CHANGED.full} % of all others; of those with a gradient half, where that is known; read from the masters where there are any`,
-      source:
-        'bfloat16 keeps 8 bits: a change below 1/256 of a weight is rounded away (seed 001, AReaL#1634); measured on TRL runs with Adam: 0.6 % at a learning rate of 1e-6, 5 % at 1e-5, 36 % at 1e-4, and 83 % in float32 at each of them',
+      sources: ['inclusionAI/AReaL#1634', 'huggingface/blog#3386', 'parity/trl_faults.py'],
+      why: 'bfloat16 keeps 8 bits: a change below 1/256 of a weight is rounded away. In TRL runs with Adam 0.6 % of the weights changed at a learning rate of 1e-6, 5 % at 1e-5, 36 % at 1e-4, and 83 % in float32 at each of them.',
       remedy: 'Keep float32 master weights, or train in float32, or raise the learning rate.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B58'],
@@ -84,7 +84,8 @@ export const b52: Fault = {
       rank: 3,
       threshold:
         'not: 20 training rewards in a row equal to the last bit with deviation above 0; not: 5 evaluations in a row or more, over 20 steps or more, equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
-      source: 'seed 001: 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16',
+      sources: ['inclusionAI/AReaL#1634', 'workofart/ml-by-hand#85'],
+      why: 'In another run an evaluation stayed at 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16.',
       remedy:
         'Keep float32 master weights, or raise the learning rate: bfloat16 rounds a change below 1/256 of a weight away.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -19,7 +19,8 @@ export const b53: Fault = {
       rank: 1,
       threshold:
         'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0, and a policy term where these are known; groups replayed from earlier steps may be clipped, and aside',
-      source: 'identity; trl#3089, trl#2671. A loss of 0 alone is normal at ratio 1 (trl#2703, trl#3452)',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'A loss of 0 alone is normal at ratio 1 (trl#2703, trl#3452).',
       remedy:
         'Check that log-probs carry gradients: checkpointing with frozen inputs, detached outputs, frozen parameters.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -55,7 +56,8 @@ export const b53: Fault = {
       rank: 2,
       threshold:
         'at most 5 % of them without a gradient, when there is one at all; on step 1 up to half only inform: adapters begin so',
-      source: 'trl#3089, trl#2671: checkpointing with frozen inputs',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'Gradient checkpointing with frozen inputs.',
       remedy: 'Look at which tensors have none: frozen, detached, or not on the way to the loss.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'The names of the tensors without a gradient.',
@@ -80,7 +82,8 @@ export const b53: Fault = {
       rank: 2,
       threshold:
         'grad_norm above 1e-6 wherever some group has different rewards; entries of one step only. A failure where none of them has a gradient, a warning where some have: completions that are masked, or rounding',
-      source: 'identity; trl#3089, trl#2671. An entry that averages steps shows the last one’s gradient',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'An entry that averages steps shows the gradient of the last one.',
       remedy:
         'Check that log-probs carry gradients (checkpointing with frozen inputs, detached outputs), and the mask.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

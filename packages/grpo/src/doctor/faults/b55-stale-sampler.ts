@@ -22,7 +22,8 @@ export const b55: Fault = {
       rank: 1,
       threshold:
         'not: on step 1 sampler and trainer agree within the tolerance of the precision, and later they are ten times as far apart and beyond it',
-      source: 'verl#7495, ms-swift#6343, trl#6007: weights, adapter or cache that do not arrive',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'Weights, adapter or cache do not arrive.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B35', 'B38', 'B39', 'B40'],
@@ -61,7 +62,8 @@ export const b55: Fault = {
       rank: 6,
       threshold:
         'the gap does not rise over 20 entries or more (Mann–Kendall z > 3) to the double, above 0.01 nat a token',
-      source: 'verl#7495, trl#6007: weights, adapter or cache that do not arrive; proposal',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'Weights, adapter or cache do not arrive.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B39', 'B40', 'B54'],

@@ -19,7 +19,12 @@ export const b57: Fault = {
       level: 8,
       rank: 4,
       threshold: 'num_tokens never falls from entry to entry',
-      source: 'trl#3148, OpenRLHF#1069; proposal',
+      sources: [
+        'huggingface/trl#3148',
+        'huggingface/trl#3247',
+        'NVIDIA-NeMo/RL#3599',
+        'OpenRLHF/OpenRLHF#1069',
+      ],
       remedy:
         'Compare prompts, learning rate and loss of the first step after the seam with those of a run without a stop.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

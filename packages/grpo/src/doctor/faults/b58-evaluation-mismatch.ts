@@ -18,7 +18,8 @@ export const b58: Fault = {
       rank: 3,
       threshold:
         'not: training reward rising (t > 2) and evaluation falling over 5 evaluations or more (t < −2, below 10 of them t < −3)',
-      source: 'seed 001: training +0.2025 while evaluation lost 1.6 %',
+      sources: [],
+      why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
       remedy: 'Compare the two paths: prompt, decoding, parser; then suspect over-fitting.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
       settles: 'One problem through both paths: ids, completion and grade must be equal.',

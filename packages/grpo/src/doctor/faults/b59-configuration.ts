@@ -22,7 +22,7 @@ export const b59: Fault = {
       level: 6,
       rank: 11,
       threshold: 'min ≤ mean ≤ max length; all cut off ⇔ mean terminated length 0; within 1e-3',
-      source: 'identity; seed 002: two monitors at 16.7 % and 50 % in one step',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Trust neither until one is explained.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
@@ -61,8 +61,8 @@ export const b59: Fault = {
       level: 6,
       rank: 12,
       threshold: `within ${APART} where both are shares of the same groups`,
-      source:
-        'identity; seed 002: 16.7 % and 50 % of flat groups in one step, the one counted over completions’ tasks',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Another run logged 16.7 % and 50 % of flat groups for one step: one monitor counted over completions.',
       remedy:
         'Count one step by hand: groups whose rewards are all equal, over groups. Trust neither monitor until then.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
