@@ -71,7 +71,7 @@ interface CheckInfo {
   induces?: readonly FaultCode[];
   /** For a heuristic: what would settle it. */
   settles?: string;
-  /** How it was shown to find its fault; empty where it was not yet. */
+  /** How it was shown to find its fault. Empty where it was not yet: then it warns at most. */
   proofs: readonly Proof[];
   /** What a finding says, one or two sentences. */
   says(measured: Measured): string;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../trace/index.js';
+import type { StepCheck } from './check.js';
 import { examine, type Material } from './examine.js';
+import { fail } from './outcome.js';
 import { change, cutScored, seriesOf, startOf, times } from './planted.test.helper.js';
 import { cleanRecord } from './record.test.helper.js';
 import { registry, sentenceOf } from './registry.js';
@@ -33,6 +35,29 @@ describe('the registry', () => {
       if (check.kind === 'heuristic') expect(check.settles, check.code).toBeTruthy();
       else expect(check.settles, check.code).toBeUndefined();
     }
+  });
+});
+
+describe('a check that nothing proves', () => {
+  const failing = (proofs: StepCheck['proofs']): StepCheck => ({
+    ...registry.find((check): check is StepCheck => check.scope === 'step' && check.kind === 'identity')!,
+    proofs,
+    test: () => fail({}),
+  });
+  const severityOf = (proofs: StepCheck['proofs']) =>
+    examine({ records: [cleanRecord()] }, [failing(proofs)]).findings[0]?.severity;
+
+  it('warns where a proved one fails', () => {
+    expect(severityOf([])).toBe('warn');
+    expect(severityOf(['log only'])).toBe('fail');
+  });
+
+  it('does so in the registry too', () => {
+    const { findings } = examine(
+      { series: seriesOf({ metrics: { reward: [0.1, Number.NaN, 0.3] } }) },
+      registry,
+    );
+    expect(findings).toMatchObject([{ code: 'B29.log', severity: 'warn' }]);
   });
 });
 
@@ -90,7 +115,7 @@ describe('the order of findings', () => {
       record.completions!.texts!.fill('', 8, 18);
       record.updates![0]!.loss = 5;
     });
-    expect(codes(findings).slice(0, 1)).toEqual(['B43.components']);
+    expect(codes(findings).slice(0, 1)).toEqual(['B43.terms']);
     expect(codes(findings)).toContain('B03.blank');
   });
 

@@ -135,8 +135,12 @@ export const registry: readonly Check[] = faults
 const faultByCode = new Map<FaultCode, Fault>(faults.map((fault) => [fault.code, fault]));
 const checkByCode = new Map<Check['code'], Check>(registry.map((check) => [check.code, check]));
 
-/** The entry that a check belongs to. */
-export const entryOf = (code: Check['code']): Fault => faultByCode.get(faultOf(code))!;
+export const faultBy = (code: FaultCode): Fault => faultByCode.get(code)!;
+
+/** The fault that a check belongs to. */
+export const entryOf = (code: Check['code']): Fault => faultBy(faultOf(code));
+
+export const checkOf = (code: Check['code']): Check => checkByCode.get(code)!;
 
 /** What a finding says, one or two sentences. */
-export const sentenceOf = ({ code, measured }: Finding): string => checkByCode.get(code)!.says(measured);
+export const sentenceOf = ({ code, measured }: Finding): string => checkOf(code).says(measured);

@@ -22,7 +22,7 @@ export async function runSelftest(json: boolean): Promise<number> {
   const summary = await selftest({
     onFault(verdict) {
       if (json) return jsonLine(verdict);
-      if (verdict.code !== last) say(`${colors.bold(verdict.code)}  ${verdict.title}`);
+      if (verdict.code !== last) say(`${colors.bold(verdict.code)}  ${verdict.name}`);
       last = verdict.code;
       say(faultLine(verdict));
     },

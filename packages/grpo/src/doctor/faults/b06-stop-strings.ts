@@ -36,7 +36,7 @@ export const b06: Fault = {
       induces: ['B20', 'B26', 'B27', 'B28', 'B30'],
       settles:
         'One completion with its last tokens as the engine returned them, and the engine’s list of stop strings.',
-      proofs: [],
+      proofs: ['log only'],
       needs: ['texts'],
       test({ texts }, { completions }) {
         const finish = completions?.finish;

@@ -52,7 +52,7 @@ export const b44: Fault = {
       remedy:
         'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, the last one must not be left out: it is the one that sums the gradients.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      proofs: [],
+      proofs: ['log only'],
       needs: ['micro_steps', 'micro_steps/executed'],
       test(log) {
         const [configured, executed, divisor] = [

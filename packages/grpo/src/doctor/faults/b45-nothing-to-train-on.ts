@@ -26,7 +26,7 @@ export const b45: Fault = {
         'Look at a batch as it comes from the data: it must hold the mask token. Then at the settings of the masking.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B17', 'B20', 'B30', 'B43', 'B44', 'B45', 'B52', 'B53'],
-      proofs: [],
+      proofs: ['log only'],
       needs: ['masked_positions'],
       test(log) {
         const masked = log.column('masked_positions');

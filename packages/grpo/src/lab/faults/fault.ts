@@ -4,7 +4,6 @@ import type { LabRun } from '../run.js';
 /** A bug of the catalogue, re-created: a run of the trainer in which it is at work. */
 export interface Fault {
   code: Code;
-  title: string;
   /** Forms in which it comes. */
   variants: readonly Variant[];
 }
