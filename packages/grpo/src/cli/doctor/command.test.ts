@@ -64,7 +64,7 @@ describe('grpo doctor', () => {
   });
 
   it.each([
-    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats a token/],
+    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats per token/],
     ['003', 'out.log', nanoGptLog({ masks: () => 0 }), /^FAIL {2}No position was masked in 4 of 4 entries/],
     [
       '004',
@@ -237,7 +237,7 @@ describe('grpo doctor --explain', () => {
 
   it('says where a fault shows that no check finds', async () => {
     expect((await explain('B56')).out).toBe(
-      'B56, data leaks: Data leak, repeat, or are not what was configured.\nSome forms of it show only in the configuration, before the run.\n',
+      'B56, data leaks: Data leaks, repeats, or is not what was configured.\nSome forms of it show only in the configuration, before the run.\n',
     );
   });
 

@@ -34,7 +34,7 @@ export const b02: Fault = {
         return different.length > 0 ? fail(measured, different) : pass(measured);
       },
       says: (m) =>
-        say`${m.different} of ${m.prompts} prompts were scored with other token ids than the sampler was given.`,
+        say`${m.different} of ${m.prompts} prompts were scored with token ids that differ from those the sampler got.`,
     }),
   ],
 };

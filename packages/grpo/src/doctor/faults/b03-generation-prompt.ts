@@ -40,7 +40,7 @@ export const b03: Fault = {
         return without.length > 0 ? fail(measured, without) : pass(measured);
       },
       says: (m) =>
-        say`${m.without} of ${m.prompts} prompts do not open the assistant's turn: the template puts ${quoted(m.header)} before an answer, and the prompt does not end with it. The model goes on with the user's turn, or ends at once.`,
+        say`${m.without} of ${m.prompts} prompts do not end with the assistant header ${quoted(m.header)}. The model continues the user's turn, or ends at once.`,
     }),
     stepCheck({
       code: 'B03.blank',

@@ -30,7 +30,7 @@ export const b04: Fault = {
         const measured = { expected: expectedBos, prompts: promptIds.length, wrong: wrong.length };
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
-      says: (m) => say`${m.wrong} of ${m.prompts} prompts do not begin with ${m.expected} BOS.`,
+      says: (m) => say`${m.wrong} of ${m.prompts} prompts do not begin with ${m.expected} BOS tokens.`,
     }),
   ],
 };

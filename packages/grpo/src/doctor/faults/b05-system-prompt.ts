@@ -9,7 +9,7 @@ const CURRENT_DATE = /(Today Date|Current date|Today's date|Current time): *[^\n
 export const b05: Fault = {
   code: 'B05',
   name: 'system prompt',
-  title: 'The system prompt is lost, or a date injected',
+  title: 'The system prompt is lost, or a date is injected',
   left: 'pre-flight',
   checks: [
     stepCheck({
@@ -37,7 +37,7 @@ export const b05: Fault = {
         return lost.length > 0 ? fail(measured, lost) : pass(measured);
       },
       says: (m) =>
-        say`${m.lost} of ${m.prompts} prompts lack a message of their conversation: the template left it out.`,
+        say`${m.lost} of ${m.prompts} rendered prompts lack a message of their conversation: the template dropped it.`,
     }),
     stepCheck({
       code: 'B05.date',
@@ -65,7 +65,7 @@ export const b05: Fault = {
         return dated.length > 0 ? inform(measured, dated) : pass(measured);
       },
       says: (m) =>
-        say`The template puts a date into ${m.dated} of ${m.prompts} prompts (${quoted(m.line)}): the ids change from day to day.`,
+        say`The template writes a date into ${m.dated} of ${m.prompts} prompts (${quoted(m.line)}): the token ids change from day to day.`,
     }),
   ],
 };

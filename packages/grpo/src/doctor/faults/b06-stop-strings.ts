@@ -59,7 +59,7 @@ export const b06: Fault = {
         );
       },
       says: (m) =>
-        say`${m.open} of ${m.completions} completions open ${m.tag} and not one closes it${m.finish ? ', though none of them ran into the limit of length: the engine stops at' : '. Either the engine stops at'} ${m.end} and drops it${m.finish ? '' : ', or they are cut off before it; the finish reasons would tell'}. A reward that looks for ${m.end} pays nothing.`,
+        say`${m.open} of ${m.completions} completions open ${m.tag} and none closes it${m.finish ? ', though none reached the length limit: the engine stops at' : '. Either the engine stops at'} ${m.end} and drops it${m.finish ? '' : ', or the completions are truncated before it; the finish reasons would show which'}. A reward that looks for ${m.end} pays nothing.`,
     }),
     stepCheck({
       code: 'B06.stop',
@@ -92,7 +92,7 @@ export const b06: Fault = {
         return without.length > 0 ? warn(measured, without) : pass(measured);
       },
       says: (m) =>
-        say`${m.without} of the ${m.stopped} completions that a stop string ended do not contain it: the rewards see text without it.`,
+        say`${m.without} of the ${m.stopped} completions that a stop string ended do not contain it: the rewards never see it.`,
     }),
     logCheck({
       code: 'B06.log',
@@ -141,7 +141,7 @@ export const b06: Fault = {
         return dead.length > 0 ? warn(measured, dead) : pass(measured);
       },
       says: (m) =>
-        say`${m.name} is 0 in all ${m.entries} entries, though completions end by themselves: either no completion has the format, or the reward never sees it whole (a stop string that the engine drops, an opening tag that is already in the prompt).`,
+        say`${m.name} is 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
     }),
   ],
 };

@@ -7,7 +7,7 @@ import { say } from '../sentence.js';
 export const b07: Fault = {
   code: 'B07',
   name: 'retokenised completion',
-  title: 'The ids that are scored are not those that were sampled',
+  title: 'The scored ids are not the sampled ids',
   checks: [
     stepCheck({
       code: 'B07.ids',
@@ -33,7 +33,7 @@ export const b07: Fault = {
         return different.length > 0 ? fail(measured, different) : pass(measured);
       },
       says: (m) =>
-        say`${m.different} of ${m.completions} completions were scored with other token ids than were sampled.`,
+        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.`,
     }),
   ],
 };

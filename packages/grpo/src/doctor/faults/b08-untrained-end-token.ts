@@ -37,7 +37,7 @@ export const b08: Fault = {
         );
       },
       says: (m) =>
-        say`In ${m.left} of the ${m.ended} completions that ended, the end token is not trained on: the model unlearns to stop.`,
+        say`${m.left} of the ${m.ended} completions that ended are trained without their end token: the model unlearns to stop.`,
     }),
     logCheck({
       code: 'B08.log',
@@ -63,8 +63,7 @@ export const b08: Fault = {
         const measured = { entries: cut.length, z, rise };
         return z > 3 && rise > 0.2 ? warn(measured) : pass(measured);
       },
-      says: (m) =>
-        say`The share of completions that are cut off rose by ${m.rise}: the model unlearns to stop.`,
+      says: (m) => say`The share of truncated completions rose by ${m.rise}: the model unlearns to stop.`,
     }),
   ],
 };

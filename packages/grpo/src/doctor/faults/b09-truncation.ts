@@ -13,7 +13,7 @@ const AT_LIMIT = 0.01;
 export const b09: Fault = {
   code: 'B09',
   name: 'truncation',
-  title: 'Prompts or completions are cut off silently',
+  title: 'Prompts or completions are truncated silently',
   checks: [
     stepCheck({
       code: 'B09.prompt',
@@ -42,7 +42,7 @@ export const b09: Fault = {
         return many ? warn(measured, atLimit) : pass(measured);
       },
       says: (m) =>
-        say`${m.atLimit} of ${m.prompts} prompts have exactly the ${m.limit} tokens that are allowed: they were probably cut.`,
+        say`${m.atLimit} of ${m.prompts} prompts have exactly the ${m.limit} allowed tokens: they were probably truncated.`,
     }),
     logCheck({
       code: 'B09.log',
@@ -65,7 +65,7 @@ export const b09: Fault = {
         const measured = { entries: cut.length, share: median(cut) };
         return measured.share >= CUT && measured.share < NEARLY_ALL ? inform(measured) : pass(measured);
       },
-      says: (m) => `${percent(m.share)} of the completions are cut off at the limit of length.`,
+      says: (m) => `${percent(m.share)} of the completions are truncated at the length limit.`,
     }),
   ],
 };

@@ -67,7 +67,7 @@ export const b10: Fault = {
         return long.length > 0 ? fail(measured, long) : pass(measured);
       },
       says: (m) =>
-        say`${m.long} completions have more than the ${m.limit} tokens allowed (the longest ${m.longest}).`,
+        say`${m.long} completions are longer than the ${m.limit} allowed tokens (the longest has ${m.longest}).`,
     }),
   ],
 };

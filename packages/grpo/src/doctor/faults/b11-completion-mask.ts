@@ -45,7 +45,7 @@ export const b11: Fault = {
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
       says: (m) =>
-        say`The loss mask of ${m.wrong} of ${m.completions} completions is wrong: tokens of the model left out, or others let in.`,
+        say`The loss mask of ${m.wrong} of ${m.completions} completions is wrong: it leaves out tokens of the model, or covers other tokens.`,
     }),
   ],
 };

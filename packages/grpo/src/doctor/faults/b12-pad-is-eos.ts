@@ -7,7 +7,7 @@ import { say } from '../sentence.js';
 export const b12: Fault = {
   code: 'B12',
   name: 'pad is EOS',
-  title: 'Padding is the end token, and the mask loses it',
+  title: 'The padding token is the end token, and the mask drops it',
   checks: [
     stepCheck({
       code: 'B12.padding',
@@ -43,7 +43,7 @@ export const b12: Fault = {
         );
       },
       says: (m) =>
-        say`Padding and end are one token (${m.pad}), and in ${m.left} of the ${m.ended} completions that ended the mask has lost the end token: the model unlearns to stop.`,
+        say`The padding token is the end token (${m.pad}), and the mask of ${m.left} of the ${m.ended} completions that ended leaves it out: the model unlearns to stop.`,
     }),
   ],
 };

@@ -32,7 +32,8 @@ export const b13: Fault = {
         const measured = { mean, max, tokens, bound };
         return max <= bound ? pass(measured) : fail(measured);
       },
-      says: (m) => say`A completion scored alone and in the batch differs by up to ${m.max} nats a token.`,
+      says: (m) =>
+        say`A completion scored alone and scored in the batch differ by up to ${m.max} nats per token.`,
     }),
   ],
 };

@@ -82,7 +82,7 @@ export const b14: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`Up to ${m.equal} different completions of a prompt have one total log-prob (${m.total} nats on average), and all totals lie within ${m.spread} of their mean: the sum runs on over the padding behind the completion.`,
+        say`Up to ${m.equal} different completions of a prompt have the same total log-prob (${m.total} nats on average), and all totals lie within ${m.spread} of their mean: the sum includes the padding after the completion.`,
     }),
   ],
 };

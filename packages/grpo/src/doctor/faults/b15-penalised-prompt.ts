@@ -44,7 +44,7 @@ export const b15: Fault = {
         return moved.length > 0 ? fail(measured, moved) : pass(measured);
       },
       says: (m) =>
-        say`The first token of ${m.moved} of ${m.completions} completions was drawn from another distribution than the model's, though nothing had been generated that could be penalised: the penalties see the prompt.`,
+        say`The first token of ${m.moved} of ${m.completions} completions was not sampled from the model's distribution, though nothing had been generated that a penalty could apply to: the penalties see the prompt.`,
     }),
   ],
 };

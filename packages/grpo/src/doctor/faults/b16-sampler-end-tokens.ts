@@ -42,7 +42,7 @@ export const b16: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`A least length of ${m.least} of ${m.most} tokens forbids the end: ${m.cut} of ${m.completions} completions were cut off.`,
+        say`A minimum length of ${m.least} of ${m.most} tokens forbids the end token: ${m.cut} of ${m.completions} completions were truncated.`,
     }),
     stepCheck({
       code: 'B16.after-end',
@@ -73,7 +73,7 @@ export const b16: Fault = {
         const measured = { completions: ids.length, rambling: rambling.length };
         return rambling.length > 0 ? fail(measured, rambling) : pass(measured);
       },
-      says: (m) => say`${m.rambling} of ${m.completions} completions go on after an end token.`,
+      says: (m) => say`${m.rambling} of ${m.completions} completions continue after an end token.`,
     }),
     stepCheck({
       code: 'B16.cut',
@@ -98,7 +98,7 @@ export const b16: Fault = {
         const measured = { completions: finish.length, cut, share: cut / finish.length };
         return measured.share >= 0.95 ? inform(measured) : pass(measured);
       },
-      says: (m) => say`${m.cut} of ${m.completions} completions were cut off at the limit of length.`,
+      says: (m) => say`${m.cut} of ${m.completions} completions were truncated at the length limit.`,
     }),
     logCheck({
       code: 'B16.log',
@@ -129,7 +129,7 @@ export const b16: Fault = {
         return fromStart && !recovered ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`Nearly all completions are cut off in ${m.inARow} entries in a row${m.fromStart ? ', from the start' : ''}${m.recovered ? ', and no more in the end' : ''}: they do not end by themselves.`,
+        say`Nearly all completions are truncated in ${m.inARow} entries in a row${m.fromStart ? ', from the start' : ''}${m.recovered ? ', but not at the end of the run' : ''}: they do not end by themselves.`,
     }),
   ],
 };

@@ -53,7 +53,7 @@ export const b17: Fault = {
         return twins.length > 0 ? fail(measured, twins) : pass(measured);
       },
       says: (m) =>
-        say`${m.twins} completions are equal to another of their prompt, although each is far too unlikely to be drawn twice.`,
+        say`${m.twins} completions equal another completion of their prompt, though each is far too unlikely to be sampled twice.`,
     }),
     stepCheck({
       code: 'B17.unique',
@@ -91,7 +91,7 @@ export const b17: Fault = {
         return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${typeof m.entropy === 'number' && m.entropy > 20 ? say` The repeated ones have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.entropy === undefined ? ' Cannot tell: a policy that has learnt its task, or a broken sampler. The entropy would tell.' : say` With an entropy of ${m.entropy} nats for a whole completion that is to be expected.`}`,
+        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.entropy === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.entropy} nats per completion makes that likely.`}`,
     }),
     logCheck({
       code: 'B17.log',
@@ -121,7 +121,7 @@ export const b17: Fault = {
         return alike >= measured.entries / 2 ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.alike} of ${m.entries} entries all completions of a prompt are identical. Cannot tell: a broken sampler, or a task that is learnt. Entropy and reward would tell.`,
+        say`In ${m.alike} of ${m.entries} entries all completions of a prompt are identical. Either the sampler is broken, or the task is learnt; entropy and reward would show which.`,
     }),
   ],
 };

@@ -11,7 +11,7 @@ const ROUNDING = { full: 1e-4, half: 0.01 };
 export const b18: Fault = {
   code: 'B18',
   name: 'sampling override',
-  title: 'generation_config.json overrides the sampling that was asked for',
+  title: 'generation_config.json overrides the requested sampling',
   checks: [
     stepCheck({
       code: 'B18.override',
@@ -49,7 +49,7 @@ export const b18: Fault = {
         return moved.length > 0 ? fail(measured, moved) : pass(measured);
       },
       says: (m) =>
-        say`${m.moved} of ${m.completions} completions were drawn from another distribution than declared: neither truncation nor penalties are, and the log-probs before and after them differ. The engine takes settings from elsewhere, generation_config.json for instance.`,
+        say`${m.moved} of ${m.completions} completions were not sampled as declared: no truncation or penalty is declared, yet the log-probs before and after them differ. The engine takes settings from elsewhere, such as generation_config.json.`,
     }),
     stepCheck({
       code: 'B18.temperature',
@@ -70,7 +70,7 @@ export const b18: Fault = {
       needs: ['probes', 'declared'],
       test: ({ probes, declared }, record) => temperatureOf('sampler', probes, declared.temperature, record),
       says: (m) =>
-        say`Completions were drawn at temperature ${m.fits} (${m.gapThere} nat a token off), declared is ${m.declared} (${m.gap}): the engine has settings of its own.`,
+        say`Completions were sampled at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}): the engine has settings of its own.`,
     }),
   ],
 };

@@ -64,7 +64,7 @@ export const b19: Fault = {
         return explained ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat a token (${m.standardErrors} standard errors): they were drawn from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'Cannot tell: a higher temperature or penalties in sampling (B19, B15), or tokens scored by the wrong logits (B35) or with dropout (B38). The sampler’s own log-probs would tell.' : 'A lower temperature, top-p or top-k in sampling would do that.'}`,
+        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`,
     }),
     stepCheck({
       code: 'B19.temperature',
@@ -99,7 +99,7 @@ export const b19: Fault = {
           : notApplicable('a temperature at which the two agree');
       },
       says: (m) =>
-        say`Tokens are scored at temperature ${m.declared} and were drawn at ${m.fits}: there policy and sampler agree within ${m.gapThere} nat a token, at the declared one they differ by ${m.meanGap}.`,
+        say`Tokens are scored at the declared temperature ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
     }),
     stepCheck({
       code: 'B19.truncation',
@@ -109,7 +109,7 @@ export const b19: Fault = {
       level: 3,
       rank: 1,
       threshold:
-        'the log-probs before and after truncation and penalties differ by at most 0.1 nat a token on average',
+        'the log-probs before and after truncation and penalties differ by at most 0.1 nat per token on average',
       sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
       why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
       remedy: 'Train with top_p 1, top_k 0 and no penalties, or correct for the sampler.',
@@ -136,7 +136,7 @@ export const b19: Fault = {
         return Math.abs(meanGap) > 0.1 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`Tokens are drawn from another distribution than the one that is trained: ${m.meanGap} nat a token apart on average.`,
+        say`Tokens are not sampled from the distribution that is trained: the two differ by ${m.meanGap} nat per token on average.`,
     }),
     stepCheck({
       code: 'B19.scoring',
@@ -157,7 +157,7 @@ export const b19: Fault = {
       needs: ['probes', 'declared'],
       test: ({ probes, declared }, record) => temperatureOf('policy', probes, declared.temperature, record),
       says: (m) =>
-        say`The trainer scores at temperature ${m.fits} (${m.gapThere} nat a token off), declared is ${m.declared} (${m.gap}).`,
+        say`The trainer scores at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}).`,
     }),
   ],
 };

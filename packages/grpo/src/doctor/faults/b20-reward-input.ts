@@ -56,7 +56,7 @@ export const b20: Fault = {
         return natural ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`All ${m.completions} completions, ${m.distinct} of them different, earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward is given lists of messages, not text.' : ''}${m.natural ? ' Cannot tell: a broken reward, or a task that is too hard or too easy. A good and a bad completion through the reward would tell.' : ' A reward function that falls back to a constant does that.'}`,
+        say`All ${m.completions} completions, ${m.distinct} of them different, earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward function gets lists of messages, not text.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
     }),
     stepCheck({
       code: 'B20.canary',
@@ -86,7 +86,7 @@ export const b20: Fault = {
         if (!isFlat(known.map(({ value }) => value!))) return pass(measured);
         return gold.some(({ least }) => least !== undefined) ? warn(measured) : inform(measured);
       },
-      says: (m) => say`All ${m.probes} canaries earned exactly ${m.value}: right answers as much as blanks.`,
+      says: (m) => say`All ${m.probes} canaries earned exactly ${m.value}: right answers and blanks alike.`,
     }),
     logCheck({
       code: 'B20.log',
@@ -124,20 +124,20 @@ export const b20: Fault = {
         return rewards[0] === 1 ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
-        say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so there is no advantage and no gradient.${constantCause(m)}`,
+        say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so advantages and gradient are 0.${constantCause(m)}`,
     }),
   ],
 };
 
-/** What gives every completion one reward: a fallback, where the value is no natural one; else it cannot be told. */
+/** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
 function constantCause({ reward, cut = 0 }: { reward: number; cut?: number }): string {
   const natural = reward === 0 || reward === 1 || reward === -1;
   const isCut = cut >= 0.95;
   if (!natural) {
-    const also = isCut ? ' All completions are cut off besides.' : '';
-    return ` A reward function that falls back to ${written(reward)} does that, for instance when it is handed lists of messages in place of text.${also}`;
+    const also = isCut ? ' All completions are truncated as well.' : '';
+    return ` A reward function that falls back to ${written(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
   }
   return isCut
-    ? ' Cannot tell: a broken reward, or answers that never come because all completions are cut off. A finished, right answer through the reward would tell.'
-    : ' Cannot tell: a broken reward, or a task that is too hard or too easy. A good and a bad completion through the reward would tell.';
+    ? ' Either the reward is broken, or no answer is complete because all completions are truncated; a complete right answer through the reward would show which.'
+    : ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.';
 }

@@ -89,7 +89,7 @@ export const b21: Fault = {
         return unequal.length > pairs.length / 2 ? warn(measured, unequal) : pass(measured);
       },
       says: (m) =>
-        say`${m.unequal} of ${m.pairs} completions earned another reward than an equal completion of the same prompt: rewards may belong to other completions.`,
+        say`${m.unequal} of ${m.pairs} completions earned another reward than an equal completion of the same prompt: the rewards may be in the wrong order.`,
     }),
     stepCheck({
       code: 'B21.cycled',
@@ -103,7 +103,7 @@ export const b21: Fault = {
       sources: ['huggingface/trl#6533'],
       why: 'Fewer values than completions are handed out in turn.',
       remedy:
-        'Return one value a completion, in the order of the completions; refuse any other number of values.',
+        'Return one value per completion, in the order of the completions; refuse any other number of values.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
       settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
@@ -125,7 +125,7 @@ export const b21: Fault = {
         return cycled.length > 0 ? warn(measured, cycled) : pass(measured);
       },
       says: (m) =>
-        say`The values of ${m.cycled} of ${m.rewards} rewards repeat in turn, every ${m.period}: fewer were computed than there are completions.`,
+        say`The values of ${m.cycled} of ${m.rewards} rewards repeat with period ${m.period}: fewer values were computed than there are completions.`,
     }),
     stepCheck({
       code: 'B21.canary',
@@ -151,7 +151,7 @@ export const b21: Fault = {
           ({ value, most }) => value! <= most!,
         ),
       says: (m) =>
-        say`The right answer of another row earned as much as the row’s own, or more, on ${m.wrong} of ${m.probes} rows${by(m.rule)}: the reward does not see the row, or sees another.`,
+        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${by(m.rule)}: the reward does not see the row, or sees another.`,
     }),
     logCheck({
       code: 'B21.log',

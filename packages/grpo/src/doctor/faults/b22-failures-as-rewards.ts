@@ -81,7 +81,8 @@ export const b22: Fault = {
           ? inform(measured, dead)
           : warn(measured, dead);
       },
-      says: (m) => say`${m.dead} of ${m.rewards} rewards mostly have the value that stands for a failure.`,
+      says: (m) =>
+        say`${m.dead} of ${m.rewards} rewards mostly have the value that is configured for failures.`,
     }),
     stepCheck({
       code: 'B22.canary',
@@ -105,7 +106,7 @@ export const b22: Fault = {
           ({ least }) => least !== undefined,
           ({ value }) => value !== null,
         ),
-      says: (m) => say`On ${m.wrong} of ${m.probes} rows a reward failed on the right answer.`,
+      says: (m) => say`On ${m.wrong} of ${m.probes} rows a reward function failed on the right answer.`,
     }),
     logCheck({
       code: 'B22.log',

@@ -31,8 +31,7 @@ export const b23: Fault = {
           ({ least, value }) => least !== undefined && value !== null,
           ({ value, least }) => value! >= least!,
         ),
-      says: (m) =>
-        say`${m.wrong} of ${m.probes} answers that are known to be right were not graded as right.`,
+      says: (m) => say`${m.wrong} of ${m.probes} known right answers were not graded as right.`,
     }),
   ],
 };

@@ -20,7 +20,7 @@ export const b24: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 1,
-      threshold: 'one provider a group; several may be one model',
+      threshold: 'one provider per group; several may be one model',
       sources: [],
       why: 'Seen in a run in which the provider of a row decided the sign of its advantage.',
       remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
@@ -39,7 +39,7 @@ export const b24: Fault = {
         return mixed.length > 0 ? warn(measured, mixed) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.mixed} groups more than one judge graded: which one decides the sign of the advantage.`,
+        say`In ${m.mixed} groups several judges graded: the choice of judge decides the sign of the advantage.`,
     }),
     logCheck({
       code: 'B24.signal',
@@ -70,7 +70,7 @@ export const b24: Fault = {
         return strong.signal > 3 * weak.signal ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`The problems of kind ${m.strong} pull with a mean |advantage| of ${m.most}, those of ${m.weak} with ${m.least}: the run learns the one and hardly the other.`,
+        say`Problems of kind ${m.strong} have a mean |advantage| of ${m.most}, those of ${m.weak} ${m.least}: the run learns the first kind and hardly the second.`,
     }),
   ],
 };

@@ -34,7 +34,7 @@ export const b26: Fault = {
           ({ value, most }) => value! <= most!,
         ),
       says: (m) =>
-        say`${m.wrong} of ${m.probes} answers that are known to be worthless earned as much as a right one, or more: ${quoted(m.kinds)}${by(m.rule)}.`,
+        say`${m.wrong} of ${m.probes} known worthless answers earned at least as much as a right one: ${quoted(m.kinds)}${by(m.rule)}.`,
     }),
     logCheck({
       code: 'B26.log',
@@ -65,7 +65,7 @@ export const b26: Fault = {
         return total.t > 2 && falling.length > 0 ? warn(measured, falling) : pass(measured);
       },
       says: () =>
-        'The total reward rises while the reward for the answer falls: the policy is paid for something else.',
+        'The total reward rises while the reward for the answer falls: the policy earns it with something else.',
     }),
   ],
 };

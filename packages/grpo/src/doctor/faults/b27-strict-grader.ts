@@ -51,8 +51,7 @@ export const b27: Fault = {
           ? warn(measured, missed)
           : pass(measured);
       },
-      says: (m) =>
-        say`${m.missed} of ${m.unrewarded} completions without reward end in the reference answer.`,
+      says: (m) => say`${m.missed} of ${m.unrewarded} unrewarded completions end in the reference answer.`,
     }),
   ],
 };

@@ -6,11 +6,11 @@ import { say } from '../sentence.js';
 export const b29: Fault = {
   code: 'B29',
   name: 'NaN rewards',
-  title: 'Rewards that are no numbers',
+  title: 'Rewards are NaN or infinite',
   checks: [
     logCheck({
       code: 'B29.log',
-      title: 'The reward is a number',
+      title: 'The reward is finite',
       stage: 'reward',
       kind: 'identity',
       level: 4,
@@ -39,11 +39,11 @@ export const b29: Fault = {
         }));
         return broken.length > 0 ? fail(measured, evidence) : pass(measured);
       },
-      says: (m) => say`The reward is no number in ${m.broken} of ${m.entries} entries.`,
+      says: (m) => say`The reward is NaN or infinite in ${m.broken} of ${m.entries} entries.`,
     }),
     stepCheck({
       code: 'B29.advantage',
-      title: 'Every advantage is a number, and 0 where there is no reward',
+      title: 'Every advantage is finite, and 0 where the reward is missing',
       stage: 'advantage',
       kind: 'identity',
       level: 5,
@@ -69,7 +69,7 @@ export const b29: Fault = {
         };
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
-      says: (m) => say`${m.wrong} advantages are no number, or not 0 where there is no reward.`,
+      says: (m) => say`${m.wrong} advantages are NaN, infinite, or not 0 where the reward is missing.`,
     }),
   ],
 };

@@ -13,7 +13,7 @@ const ENOUGH = 5;
 export const b30: Fault = {
   code: 'B30',
   name: 'flat groups',
-  title: 'Groups without differences dominate',
+  title: 'Groups of equal rewards dominate',
   checks: [
     stepCheck({
       code: 'B30.flat',
@@ -46,7 +46,7 @@ export const b30: Fault = {
         return measured.share > usual ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.flat} of ${m.groups} groups all completions earned the same: they teach nothing.`,
+        say`In ${m.flat} of ${m.groups} groups all completions earned the same reward: these groups give no gradient.`,
     }),
     logCheck({
       code: 'B30.log',
@@ -78,7 +78,7 @@ export const b30: Fault = {
         return learnt ? inform({ ...measured, learnt }, evidence) : warn(measured, evidence);
       },
       says: (m) =>
-        say`In ${m.inARow} entries in a row every group has equal rewards: nothing to learn from${m.learnt ? ', at the highest reward of the run: the task is learnt' : ''}.`,
+        say`In ${m.inARow} entries in a row every group has equal rewards: the run learns nothing from them${m.learnt ? ', at the highest reward of the run: the task is learnt' : ''}.`,
     }),
     logCheck({
       code: 'B30.gradient',
@@ -118,8 +118,7 @@ export const b30: Fault = {
             )
           : pass(measured);
       },
-      says: (m) =>
-        say`${m.moved} of ${m.entries} entries without any difference in reward have a gradient all the same.`,
+      says: (m) => say`${m.moved} of ${m.entries} entries without any difference in reward have a gradient.`,
     }),
     logCheck({
       code: 'B30.expected',
@@ -146,7 +145,7 @@ export const b30: Fault = {
         return isMore ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        `${percent(m.actual)} of the groups have equal rewards, and ${percent(m.expected)} would if all problems were equally hard: most are always or never solved.`,
+        `${percent(m.actual)} of the groups have equal rewards; ${percent(m.expected)} would if all problems were equally hard. Most problems are always or never solved.`,
     }),
   ],
 };

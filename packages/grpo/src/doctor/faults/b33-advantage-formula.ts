@@ -83,7 +83,7 @@ export const b33: Fault = {
         return leaking.length > 0 ? warn(measured, leaking) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.leaking} of ${m.flat} groups of equal rewards advantages are not 0: rounding is blown up by a small ε.`,
+        say`In ${m.leaking} of ${m.flat} groups of equal rewards the advantages are not 0: a small ε amplifies rounding errors.`,
     }),
   ],
 };

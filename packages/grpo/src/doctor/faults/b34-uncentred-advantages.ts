@@ -43,7 +43,7 @@ export const b34: Fault = {
           : fail(measured, evidence);
       },
       says: (m) =>
-        say`${m.completions} completions have their raw reward as advantage: with one sign for the whole group.`,
+        say`${m.completions} completions have their raw reward as advantage: the whole group has one sign.`,
     }),
     stepCheck({
       code: 'B34.sum',

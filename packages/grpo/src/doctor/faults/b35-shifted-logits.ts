@@ -8,7 +8,7 @@ import { compare } from '../tolerance.js';
 
 /** How much better a shifted comparison must fit to be named. */
 const CLEARLY = 0.5;
-/** Nats a token by which scoring may miss the sampler’s log-prob before something other than rounding must be the cause. */
+/** Nats per token by which scoring may miss the sampler’s log-prob before something other than rounding must be the cause. */
 const NOT_ROUNDING = 0.5;
 
 export const b35: Fault = {
@@ -40,7 +40,7 @@ export const b35: Fault = {
         return judge(straight.policy.mean, best.policy.mean, measured, record);
       },
       says: (m) =>
-        say`A token is scored by the logits ${m.shift} place away: ${m.gapThere} nat a token off there, ${m.gap} at its own.`,
+        say`Tokens are scored by the logits ${m.shift} place away: the log-probs are ${m.gapThere} nat per token off there, and ${m.gap} at their own place.`,
     }),
     stepCheck({
       code: 'B35.shift',
@@ -72,7 +72,7 @@ export const b35: Fault = {
         return measured.shifted < CLEARLY * straight.mean ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        say`Log-probs are ${m.meanGap} nats off the sampler's, and only ${m.shifted} when shifted by ${m.by} token: each token is scored by the wrong logits.`,
+        say`Log-probs differ from the sampler's by ${m.meanGap} nats, and by only ${m.shifted} when shifted by ${m.by} token: each token is scored by the wrong logits.`,
     }),
   ],
 };

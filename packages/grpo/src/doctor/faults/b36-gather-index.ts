@@ -50,7 +50,7 @@ export const b36: Fault = {
         return fail({ pairs });
       },
       says: (m) =>
-        say`A token has the same log-prob wherever it stands (all of ${m.pairs} pairs): all are read from one row of logits.`,
+        say`A token has the same log-prob at every position (all of ${m.pairs} pairs): all log-probs are read from one row of logits.`,
     }),
   ],
 };

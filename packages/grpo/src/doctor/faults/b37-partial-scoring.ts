@@ -38,7 +38,7 @@ export const b37: Fault = {
         const measured = { completions: lengths.length, short: short.length };
         return short.length > 0 ? fail(measured, short) : pass(measured);
       },
-      says: (m) => say`${m.short} of ${m.completions} completions have fewer tokens scored than sampled.`,
+      says: (m) => say`${m.short} of ${m.completions} completions have fewer scored than sampled tokens.`,
     }),
     stepCheck({
       code: 'B37.broadcast',
@@ -66,7 +66,7 @@ export const b37: Fault = {
         return alike === long.length ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        say`In all of ${m.completions} completions every token has one and the same log-prob: that of one position, broadcast.`,
+        say`In all ${m.completions} completions every token has the same log-prob: that of one position, broadcast.`,
     }),
   ],
 };

@@ -40,7 +40,7 @@ export const b38: Fault = {
         return max <= bound ? pass(measured) : fail(measured);
       },
       says: (m) =>
-        say`Scored twice with the same weights, log-probs differ by up to ${m.max} (mean ${m.mean}): dropout, or another source of chance.`,
+        say`Two scorings with the same weights differ by up to ${m.max} (mean ${m.mean}): dropout, or another source of randomness, is active.`,
     }),
     stepCheck({
       code: 'B38.dropout',
@@ -63,7 +63,7 @@ export const b38: Fault = {
         return activeDropout.length > 0 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.modules} modules with dropout were in training mode while the policy was scored, the first ${quoted(m.first)}.`,
+        say`${m.modules} dropout modules were in training mode while the policy was scored; the first is ${quoted(m.first)}.`,
     }),
     stepCheck({
       code: 'B38.policy',
@@ -94,7 +94,7 @@ export const b38: Fault = {
           : fail(measured, [placeOf(record, policy.worst)]);
       },
       says: (m) =>
-        say`The reference agrees with the sampler (${m.referenceGap} nat a token), the policy with the same weights does not (${m.policyGap}): the policy is scored differently. Dropout in training mode does that.`,
+        say`The reference agrees with the sampler (${m.referenceGap} nat per token); the policy with the same weights does not (${m.policyGap}). The policy is scored differently; dropout in training mode has that effect.`,
     }),
     logCheck({
       code: 'B38.likelihood',
@@ -130,7 +130,7 @@ export const b38: Fault = {
         return warn(measured, [valuesAt(log, first, ['sequence_logprob', 'sequence_logprob_reference'])]);
       },
       says: (m) =>
-        say`At step ${m.step} the policy gives its own completions ${m.policy} nats, the reference ${m.reference}. No model is likelier than the one that sampled: the policy is scored in another way than it samples. Dropout in training mode does that.`,
+        say`At step ${m.step} the policy gives its own completions ${m.policy} nats, the reference ${m.reference}. On average no model gives samples a higher log-prob than the model that sampled them: the policy is not scored as it samples. Dropout in training mode has that effect.`,
     }),
     logCheck({
       code: 'B38.log',
@@ -140,7 +140,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'median of the entries at least −0.1 nat a token; single values of k1 may be negative, their mean over samples of the policy may not',
+        'median of the entries at least −0.1 nat per token; single values of k1 may be negative, their mean over samples of the policy may not',
       sources: ['huggingface/trl#3500'],
       why: 'Gibbs’ inequality. Another run had −4 to −6 nats per token in every step.',
       remedy:
@@ -154,13 +154,13 @@ export const b38: Fault = {
       test(log) {
         if (isNonnegative(log.declared.kl))
           return notApplicable('an estimate that may be negative: of others B49.log judges');
-        if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL a token');
+        if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL per token');
         const kl = known(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
         return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
       },
       says: (m) =>
-        say`The KL is negative throughout (median ${m.median} nats a token), which no mean over samples of the policy can be: the policy is scored in another way than it samples. Dropout in training mode does that.`,
+        say`The KL is negative throughout (median ${m.median} nats per token), which a mean over samples of the policy cannot be: the policy is not scored as it samples. Dropout in training mode has that effect.`,
     }),
     logCheck({
       code: 'B38.constant',
@@ -170,7 +170,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'not: a KL above 1 nat a token from the first entry on that changes by less than 10 % over 5 entries or more; where the log has the KL of step 1, B51.log judges instead',
+        'not: a KL above 1 nat per token from the first entry on that changes by less than 10 % over 5 entries or more; where the log has the KL of step 1, B51.log judges instead',
       sources: ['huggingface/trl#3500'],
       why: 'Another run had about 11 nats per token for 1000 steps.',
       remedy: 'Score the first batch by policy and reference before any update: the KL must be 0.',
@@ -192,7 +192,7 @@ export const b38: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`The KL is ${m.first} nats a token from the first entry on and ${m.last} at the end: this is no drift. Cannot tell: policy and reference are scored differently (B38), or the reference is another model (B51).`,
+        say`The KL is ${m.first} nats per token from the first entry on and ${m.last} at the end: this is no drift. Either policy and reference are scored differently (B38), or the reference is another model (B51).`,
     }),
   ],
 };

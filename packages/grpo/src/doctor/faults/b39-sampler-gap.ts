@@ -42,7 +42,7 @@ export const b39: Fault = {
           ? pass(measured)
           : warn(measured, [placeOf(record, gap.worst)]);
       },
-      says: (m) => say`Sampler and trainer differ by ${m.mean} nat a token on average, ${m.max} at most.`,
+      says: (m) => say`Sampler and trainer differ by ${m.mean} nat per token on average, ${m.max} at most.`,
     }),
     logCheck({
       code: 'B39.log',
@@ -51,7 +51,7 @@ export const b39: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 7,
-      threshold: 'mean gap at most 0.1 nat a token in the median',
+      threshold: 'mean gap at most 0.1 nat per token in the median',
       sources: ['huggingface/trl#3867', 'huggingface/trl#4772', 'inclusionAI/AReaL#1290'],
       why: 'Two engines usually differ by 0.01 to 0.1.',
       remedy:
@@ -66,7 +66,7 @@ export const b39: Fault = {
         const measured = { entries: gaps.length, median: median(gaps) };
         return measured.median > 0.1 ? warn(measured) : pass(measured);
       },
-      says: (m) => say`Sampler and trainer differ by ${m.median} nat a token.`,
+      says: (m) => say`Sampler and trainer differ by ${m.median} nat per token.`,
     }),
   ],
 };

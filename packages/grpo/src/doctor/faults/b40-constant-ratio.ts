@@ -60,8 +60,8 @@ export const b40: Fault = {
       },
       says: (m) =>
         m.detached
-          ? say`Completions are trained on in ${m.updates} updates without old log-probs: the ratio is 1 by construction, and nothing is ever clipped.`
-          : say`After ${m.updates} updates from one rollout every ratio is still exactly 1: the old log-probs were taken again.`,
+          ? say`Completions are trained on in ${m.updates} updates without old log-probs: the ratio is 1 by construction, and clipping never acts.`
+          : say`After ${m.updates} updates from one rollout every ratio is still exactly 1: the old log-probs were computed again.`,
     }),
     stepCheck({
       code: 'B40.old',
@@ -102,7 +102,7 @@ export const b40: Fault = {
         });
       },
       says: (m) =>
-        say`The ratio of a token is ${m.ratio}; from the log-probs of policy and old policy it should be ${m.expected}: the loss takes other old log-probs.`,
+        say`The ratio of a token is ${m.ratio}; the log-probs of policy and old policy give ${m.expected}: the loss uses other old log-probs.`,
     }),
     logCheck({
       code: 'B40.log',
@@ -131,7 +131,7 @@ export const b40: Fault = {
         return clipped.length < 100 ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`Nothing was clipped in ${m.entries} entries, although ${m.updates} updates are made from each rollout: the ratio seems to stay 1.`,
+        say`Nothing was clipped in ${m.entries} entries, although each rollout gives ${m.updates} updates: the ratio seems to stay 1.`,
     }),
   ],
 };

@@ -41,7 +41,7 @@ export const b41: Fault = {
         return cosine >= least && Math.abs(normRatio - 1) <= most ? pass(measured) : fail(measured);
       },
       says: (m) =>
-        say`The gradient of the update differs by its split into micro-batches: cosine ${m.cosine}, norms ${m.normRatio} to 1.`,
+        say`The gradient of the update depends on its split into micro-batches: cosine ${m.cosine}, ratio of norms ${m.normRatio}.`,
     }),
     stepCheck({
       code: 'B41.weights',
@@ -51,7 +51,7 @@ export const b41: Fault = {
       level: 6,
       rank: 5,
       threshold:
-        'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, that by its completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within 1e-3 of itself. A KL of one value a completion: 1 / (completions × own tokens)',
+        'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, that by its completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within 1e-3 of itself. A KL of one value per completion: 1 / (completions × own tokens)',
       sources: ['huggingface/trl#6024', 'huggingface/trl#5619', 'modelscope/ms-swift#10117'],
       why: 'Normalisers of the micro-batch, or applied twice.',
       remedy: 'Normalise by the size of the whole update, whatever the split into micro-batches.',
@@ -65,7 +65,8 @@ export const b41: Fault = {
           ? notApplicable(form)
           : overUpdates(updates, (update) => weightMiss(form, record, update, masks));
       },
-      says: (m) => say`Tokens are not weighted as declared: one has ${m.weight}, it should be ${m.expected}.`,
+      says: (m) =>
+        say`Tokens are not weighted as declared: one token weighs ${m.weight} in place of ${m.expected}.`,
     }),
   ],
 };

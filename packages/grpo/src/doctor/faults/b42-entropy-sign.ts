@@ -49,7 +49,7 @@ export const b42: Fault = {
       },
       says: (m) =>
         m.entropyChange === undefined
-          ? 'The entropy bonus raises the loss: its sign is wrong, and the policy is driven to certainty.'
+          ? 'The entropy bonus raises the loss: its sign is wrong, and the entropy will collapse.'
           : 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.',
     }),
     logCheck({
@@ -94,7 +94,7 @@ export const b42: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`The entropy coefficient was raised ${m.inARow} times in a row, from ${m.from} to ${m.to}, and the entropy fell each time, from ${m.before} to ${m.after} nats a token: the bonus probably has the wrong sign.`,
+        say`The entropy coefficient was raised ${m.inARow} times in a row, from ${m.from} to ${m.to}, and the entropy fell each time, from ${m.before} to ${m.after} nats per token: the bonus probably has the wrong sign.`,
     }),
   ],
 };

@@ -17,7 +17,7 @@ const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`
 export const b43: Fault = {
   code: 'B43',
   name: 'logged loss',
-  title: 'The logged loss is not the optimised one',
+  title: 'The logged loss is not the optimised loss',
   checks: [
     stepCheck({
       code: 'B43.components',
@@ -42,7 +42,7 @@ export const b43: Fault = {
             ? undefined
             : { values: { sum: sum(parts), loss: loss! } };
         }),
-      says: (m) => say`The parts of the loss sum to ${m.sum}, the loss is ${m.loss}.`,
+      says: (m) => say`The components of the loss sum to ${m.sum}; the loss is ${m.loss}.`,
     }),
     stepCheck({
       code: 'B43.terms',
@@ -86,7 +86,7 @@ export const b43: Fault = {
             ? undefined
             : { values: { sum: total, loss: loss! } };
         }),
-      says: (m) => say`The weighted terms of the tokens sum to ${m.sum}, the loss is ${m.loss}.`,
+      says: (m) => say`The weighted terms of the tokens sum to ${m.sum}; the loss is ${m.loss}.`,
     }),
     logCheck({
       code: 'B43.log',
@@ -132,7 +132,7 @@ export const b43: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`In ${m.off} of ${m.entries} entries the logged loss is not the mean of the micro-steps' (${m.loss} against ${m.mean}): it is one micro-step's, and tells nothing.`,
+        say`In ${m.off} of ${m.entries} entries the logged loss is not the mean over the micro-steps (${m.loss} against ${m.mean}): it is the loss of one micro-step.`,
     }),
     logCheck({
       code: 'B43.loss-log',
@@ -142,7 +142,7 @@ export const b43: Fault = {
       level: 6,
       rank: 11,
       threshold:
-        'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update a rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
+        'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update per rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
       sources: ['huggingface/trl#2703'],
       why: 'It holds up to the lengths of the completions.',
       remedy:
@@ -170,7 +170,7 @@ export const b43: Fault = {
         return off.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.off} of ${m.entries} entries the loss is far from β × KL, which it must be near to at ratio 1: another loss is logged than the declared one.`,
+        say`In ${m.off} of ${m.entries} entries the loss is far from β × KL, its value at ratio 1: the logged loss is not the declared one.`,
     }),
   ],
 };

@@ -36,7 +36,7 @@ export const b44: Fault = {
             : { values: { executed: microBatches.executed, configured: microBatches.configured } };
         }),
       says: (m) =>
-        say`${m.executed} of ${m.configured} micro-batches of an update were executed, with the divisor of all.`,
+        say`${m.executed} of ${m.configured} micro-batches of an update were executed, and the loss was divided by the number of all.`,
     }),
     logCheck({
       code: 'B44.log',
@@ -79,7 +79,7 @@ export const b44: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`${m.executed} micro-steps were executed and the loss was divided by ${m.divisor} (in ${m.short} of ${m.entries} entries): the gradient is too small by what was left out.`,
+        say`${m.executed} micro-steps were executed and the loss was divided by ${m.divisor} (in ${m.short} of ${m.entries} entries): the gradient is too small by the skipped share.`,
     }),
   ],
 };

@@ -10,7 +10,7 @@ import { known } from '../trend.js';
 export const b45: Fault = {
   code: 'B45',
   name: 'nothing to train on',
-  title: 'Nothing is left to train on, or losses are no numbers',
+  title: 'Nothing is left to train on, or the loss is NaN',
   checks: [
     logCheck({
       code: 'B45.masks',
@@ -40,7 +40,7 @@ export const b45: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`No position was masked in ${m.none} of ${m.entries} entries: nothing was sampled and nothing is trained, so the loss is 0.`,
+        say`No position was masked in ${m.none} of ${m.entries} entries: nothing is trained, so the loss is 0.`,
     }),
     stepCheck({
       code: 'B45.empty',
@@ -74,12 +74,12 @@ export const b45: Fault = {
       },
       says: (m) =>
         m.truncated
-          ? say`All ${m.completions} completions were cut off, and are masked for it: nothing is left to train on.`
+          ? say`All ${m.completions} completions were truncated and are masked for it: nothing is left to train on.`
           : say`None of the ${m.completions} completions has a token to train on.`,
     }),
     stepCheck({
       code: 'B45.finite',
-      title: 'Loss and gradient are numbers',
+      title: 'Loss and gradient are finite',
       stage: 'loss',
       kind: 'identity',
       level: 6,
@@ -103,11 +103,12 @@ export const b45: Fault = {
           updates.every(({ loss }) => loss === undefined || Number.isFinite(loss));
         return outcome.verdict === 'fail' && overflow ? inform(outcome.measured, outcome.evidence) : outcome;
       },
-      says: (m) => `Loss or gradient is no number${m.loss === undefined ? '' : say` (loss ${m.loss})`}.`,
+      says: (m) =>
+        `The loss or the gradient is NaN or infinite${m.loss === undefined ? '' : say` (loss ${m.loss})`}.`,
     }),
     logCheck({
       code: 'B45.log',
-      title: 'Loss and gradient are numbers',
+      title: 'Loss and gradient are finite',
       stage: 'loss',
       kind: 'identity',
       level: 6,
@@ -115,8 +116,7 @@ export const b45: Fault = {
       threshold:
         'finite in every entry that has them; in float16 a gradient that overflows is skipped, and does not count',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
-      remedy:
-        'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is no number.',
+      remedy: 'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B52', 'B54'],
       proofs: ['native'],
@@ -135,7 +135,7 @@ export const b45: Fault = {
         const measured = { entries: log.series.entries.length, broken: broken.length };
         return broken.length > 0 ? fail(measured, broken) : pass(measured);
       },
-      says: (m) => say`${m.broken} values of loss or gradient are no numbers.`,
+      says: (m) => say`${m.broken} logged values of the loss or the gradient norm are NaN or infinite.`,
     }),
     logCheck({
       code: 'B45.zero-log',
@@ -170,7 +170,7 @@ export const b45: Fault = {
       },
       says: (m) =>
         m.gradient === undefined
-          ? say`The loss is exactly 0 in ${m.zero} of ${m.entries} entries. Cannot tell: that is normal at ratio 1, or there was nothing to train on (equal rewards, an empty mask). The gradient norm would tell.`
+          ? say`The loss is exactly 0 in ${m.zero} of ${m.entries} entries. Either the ratio is 1, where that is normal, or there was nothing to train on (equal rewards, an empty mask); the gradient norm would show which.`
           : m.gradient
             ? 'The loss is 0 throughout, and there is a gradient: normal at ratio 1, the run can learn.'
             : 'Loss and gradient are 0 throughout: nothing is trained.',

@@ -49,7 +49,7 @@ export const b46: Fault = {
             : { values: { weight: 1 / padded, tokens, padded } };
         }),
       says: (m) =>
-        say`Every token weighs ${m.weight}: the loss is divided by ${m.padded} places, padding included, and not by its ${m.tokens} tokens.`,
+        say`Every token weighs ${m.weight}: the loss is divided by ${m.padded} positions, padding included, in place of its ${m.tokens} tokens.`,
     }),
   ],
 };

@@ -45,7 +45,7 @@ export const b47: Fault = {
           : notApplicable(missing);
       },
       says: (m) =>
-        say`The policy term of a token is ${m.term}; from ratio ${m.ratio} and advantage ${m.advantage} it should be ${m.expected}.`,
+        say`The policy term of a token is ${m.term}; ratio ${m.ratio} and advantage ${m.advantage} give ${m.expected}.`,
     }),
     stepCheck({
       code: 'B47.step',

@@ -35,7 +35,7 @@ export const b48: Fault = {
         return kl === 'k1' && !klBiasCorrected ? warn({ estimate: kl, beta }) : pass({ estimate: kl });
       },
       says: (m) =>
-        say`The KL in the loss is ${quoted(m.estimate)}: on-policy its expected gradient is 0, whatever β (${m.beta}).`,
+        say`The KL in the loss is ${quoted(m.estimate)}: on-policy its expected gradient is 0 for every β (here ${m.beta}).`,
     }),
     stepCheck({
       code: 'B48.estimator',

@@ -48,7 +48,7 @@ export const b49: Fault = {
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
       says: (m) =>
-        say`${m.wrong} of ${m.completions} completions have a token with a KL that k3 cannot have: negative, or no number.`,
+        say`${m.wrong} of ${m.completions} completions have a token with a KL that k3 cannot have: negative, NaN or infinite.`,
     }),
     stepCheck({
       code: 'B49.share',
@@ -57,7 +57,7 @@ export const b49: Fault = {
       kind: 'heuristic',
       level: 6,
       rank: 7,
-      threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat a token',
+      threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat per token',
       sources: ['verl-project/verl#2953', 'THUDM/slime#1004'],
       remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate tames them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -89,7 +89,7 @@ export const b49: Fault = {
         return measured.topShare > 0.5 ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`The top 1 % of tokens hold ${percent(m.topShare)} of the KL (largest ${m.largest} nats).`,
+        say`The top 1 % of the tokens make up ${percent(m.topShare)} of the KL (largest ${m.largest} nats).`,
     }),
     logCheck({
       code: 'B49.log',
@@ -127,7 +127,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'no entry above 10 nats a token, and none above 100 × the median of a KL above 0.01 to a reference that stays; not of sums over completions',
+        'no entry above 10 nats per token, and none above 100 × the median of a KL above 0.01 to a reference that stays; not of sums over completions',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'In another run single tokens reached 80,000.',
       remedy: 'A smaller learning rate or a larger β; look at the tokens with the largest ratio.',
@@ -138,7 +138,7 @@ export const b49: Fault = {
       needs: ['kl'],
       test(log) {
         const { klLevel, referenceEvery = 0 } = log.declared;
-        if (klLevel === 'sequence_sum') return notApplicable('a KL a token');
+        if (klLevel === 'sequence_sum') return notApplicable('a KL per token');
         const column = log.column('kl');
         const middle = median(column);
         const wild = [...column.keys()].filter(
@@ -151,7 +151,7 @@ export const b49: Fault = {
         );
         return wild.length > 0 ? warn(measured, evidence) : pass(measured);
       },
-      says: (m) => say`The KL explodes in ${m.wild} entries (median ${m.median} nats a token).`,
+      says: (m) => say`The KL explodes in ${m.wild} entries (median ${m.median} nats per token).`,
     }),
   ],
 };

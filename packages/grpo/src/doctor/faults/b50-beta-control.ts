@@ -41,7 +41,7 @@ export const b50: Fault = {
         return stuck >= 50 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`β did not move in ${m.stuck} entries in a row, while the KL stood off its target of ${m.target} (median ${m.median}).`,
+        say`β did not change in ${m.stuck} entries in a row, while the KL missed its target of ${m.target} (median ${m.median}).`,
     }),
     logCheck({
       code: 'B50.control',
@@ -73,7 +73,7 @@ export const b50: Fault = {
         const evidence = off.map(({ step, ...values }): Evidence => ({ step, values }));
         return off.length > 0 ? fail(measured, evidence) : pass(measured);
       },
-      says: (m) => say`β is ${m.beta} after a KL of ${m.kl}; the declared control makes ${m.expected} of it.`,
+      says: (m) => say`β is ${m.beta} after a KL of ${m.kl}; the declared control gives ${m.expected}.`,
     }),
   ],
 };

@@ -9,7 +9,7 @@ import { isFull, toleranceOf } from '../tolerance.js';
 export const b51: Fault = {
   code: 'B51',
   name: 'reference model',
-  title: 'The reference is not the intended anchor',
+  title: 'The reference is not the intended model',
   checks: [
     runCheck({
       code: 'B51.anchor',
@@ -44,7 +44,7 @@ export const b51: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`The reference’s weights changed ${m.changes} times over ${m.records} records: it is no anchor.`,
+        say`The weights of the reference changed ${m.changes} times over ${m.records} records: the KL has no fixed anchor.`,
     }),
     stepCheck({
       code: 'B51.start',
@@ -76,7 +76,7 @@ export const b51: Fault = {
         return gap.mean <= tolerance.mean ? pass(measured) : fail(measured, [placeOf(record, gap.worst)]);
       },
       says: (m) =>
-        say`On the first step policy and reference differ by ${m.mean} nat a token. ${m.sampler ? 'Unless another finding says that the policy is scored wrongly, the reference is not the model that training began with.' : 'Cannot tell which is wrong: another reference model (B51), or a policy scored in training mode (B38). The policy scored twice would tell: different numbers are dropout.'}`,
+        say`On the first step policy and reference differ by ${m.mean} nat per token. ${m.sampler ? 'Unless another finding says that the policy is scored wrongly, the reference is not the model that training started from.' : 'Either the reference is another model (B51), or the policy is scored in training mode (B38); two scorings of the policy would show which: dropout makes them differ.'}`,
     }),
     logCheck({
       code: 'B51.log',
@@ -86,7 +86,7 @@ export const b51: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'KL of step 1 at most 0.01 nat a token in absolute value, 0.03 of |d| unless the run is in float32; not of sums over completions; entries of one step only, with one update a rollout',
+        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 of |d| unless the run is in float32; not of sums over completions; entries of one step only, with one update per rollout',
       sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
       why: 'Before any update the reference is the policy. In other runs the base model as reference of an SFT policy gave 1.007 and 0.46, and dropout −4 to −6.',
       remedy:
@@ -99,7 +99,7 @@ export const b51: Fault = {
         const first = klOfStepOne(log);
         if (!first) return notApplicable('the KL of step 1 in an entry of its own');
         const { kl, klLevel } = log.declared;
-        if (klLevel === 'sequence_sum') return notApplicable('a KL a token');
+        if (klLevel === 'sequence_sum') return notApplicable('a KL per token');
         const measured = { kl: first.values.kl! };
         // What has no sign does not average out.
         return Math.abs(measured.kl) <= (kl === 'abs' && !isFull(log) ? 0.03 : 0.01)
@@ -107,7 +107,7 @@ export const b51: Fault = {
           : fail(measured, [{ step: first.step, values: measured }]);
       },
       says: (m) =>
-        say`The KL of step 1 is ${m.kl} nats a token, before any update. Cannot tell: the reference is another model than training began with (B51), or policy and reference are scored differently (B38). The policy scored twice would tell: different numbers are dropout.`,
+        say`The KL of step 1 is ${m.kl} nats per token, before any update. Either the reference is not the model that training started from (B51), or policy and reference are scored differently (B38); two scorings of the policy would show which: dropout makes them differ.`,
     }),
   ],
 };

@@ -73,7 +73,7 @@ export const b52: Fault = {
         return share < least || (lostShare ?? 0) > MOST_LOST ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`Only ${percent(m.share)} of the weights changed in an update (learning rate ${m.learningRate}, ${m.dtype})${m.lostShare === undefined ? '' : `; ${percent(m.lostShare)} of those with a gradient did not`}: the rest was rounded away.`,
+        say`Only ${percent(m.share)} of the weights changed in an update (learning rate ${m.learningRate}, ${m.dtype})${m.lostShare === undefined ? '' : `; ${percent(m.lostShare)} of those with a gradient did not`}: rounding removed the rest.`,
     }),
     logCheck({
       code: 'B52.log',
@@ -131,9 +131,9 @@ export const b52: Fault = {
       },
       says: (m) => {
         const rate = m.rate === undefined ? '' : say` at learning rate ${m.rate}`;
-        return typeof m.evaluationsAlike === 'number' && m.evaluationsAlike >= 5
-          ? say`${m.evaluationsAlike} evaluations in a row, over ${m.steps} steps, are ${String(m.value)} to the last bit${rate}: the weights do not move. bfloat16 weights without a float32 copy round such updates away.`
-          : say`${m.rewardsAlike} rewards in a row are equal to the last bit${rate}: the weights do not seem to move.`;
+        return m.evaluationsAlike >= 5
+          ? say`${m.evaluationsAlike} evaluations in a row, over ${m.steps} steps, are ${String(m.value)} to the last bit${rate}: the weights do not change. bfloat16 weights without a float32 copy round such updates away.`
+          : say`${m.rewardsAlike} rewards in a row are equal to the last bit${rate}: the weights do not seem to change.`;
       },
     }),
   ],

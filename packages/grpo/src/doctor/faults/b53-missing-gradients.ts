@@ -45,7 +45,7 @@ export const b53: Fault = {
         return gradNorm === 0 ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        `Advantages differ from 0, yet the gradient is exactly 0.${m.masked ? ' The mask has tokens with such an advantage: gradients do not reach the parameters.' : ' Cannot tell: no token has mask 1 (B45), or gradients do not reach the parameters (B53). The loss mask would tell.'}`,
+        `Advantages differ from 0, yet the gradient is exactly 0.${m.masked ? ' The mask covers tokens with such an advantage: gradients do not reach the parameters.' : ' Either no token has mask 1 (B45), or gradients do not reach the parameters (B53); the loss mask would show which.'}`,
     }),
     stepCheck({
       code: 'B53.zero',
@@ -106,7 +106,7 @@ export const b53: Fault = {
         return sure ? fail(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
-        say`In ${m.dead} of ${m.entries} entries rewards differ within groups and the gradient is 0 all the same.`,
+        say`In ${m.dead} of ${m.entries} entries rewards differ within groups, yet the gradient is 0.`,
     }),
   ],
 };

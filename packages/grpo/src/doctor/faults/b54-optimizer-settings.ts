@@ -66,7 +66,7 @@ export const b54: Fault = {
         );
       },
       says: (m) =>
-        say`The gradients of two kinds of problems point against each other in ${m.inARow} measurements in a row (cosine down to ${m.least}): what one learns the other unlearns.`,
+        say`The gradients of two kinds of problems oppose each other in ${m.inARow} measurements in a row (cosine down to ${m.least}): what one learns the other unlearns.`,
     }),
     logCheck({
       code: 'B54.entropy',
@@ -91,7 +91,7 @@ export const b54: Fault = {
         const measured = { entries: entropy.length, first, last };
         return last < 0.02 * first ? inform(measured) : pass(measured);
       },
-      says: (m) => say`The entropy fell from ${m.first} to ${m.last} nats a token.`,
+      says: (m) => say`The entropy fell from ${m.first} to ${m.last} nats per token.`,
     }),
     logCheck({
       code: 'B54.gradient',
@@ -123,7 +123,7 @@ export const b54: Fault = {
         const measured = { entries: norms.length, usual, worst };
         return worst > 5 * usual ? warn(measured) : pass(measured);
       },
-      says: (m) => say`The gradient norm grows to ${m.worst}, from a usual ${m.usual}.`,
+      says: (m) => say`The gradient norm grows to ${m.worst}; its median before was ${m.usual}.`,
     }),
     logCheck({
       code: 'B54.clipped',
@@ -149,7 +149,7 @@ export const b54: Fault = {
         return share >= 0.95 ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`The gradient is clipped in ${percent(m.share)} of the steps (at ${m.clip}): the step size is set by the clip.`,
+        say`The gradient is clipped in ${percent(m.share)} of the steps (at ${m.clip}): the clip sets the step size.`,
     }),
   ],
 };

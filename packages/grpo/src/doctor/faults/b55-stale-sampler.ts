@@ -51,7 +51,7 @@ export const b55: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`Sampler and trainer agreed on step 1 (${m.first} nat a token) and later are ${m.later} apart: the sampler has other weights than are trained.`,
+        say`Sampler and trainer agreed on step 1 (${m.first} nat per token) and later differ by ${m.later}: the sampler does not have the trained weights.`,
     }),
     logCheck({
       code: 'B55.log',
@@ -61,7 +61,7 @@ export const b55: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'the gap does not rise over 20 entries or more (Mann–Kendall z > 3) to the double, above 0.01 nat a token',
+        'the gap does not rise over 20 entries or more (Mann–Kendall z > 3) to the double, above 0.01 nat per token',
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
       why: 'Weights, adapter or cache do not arrive.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
@@ -80,7 +80,7 @@ export const b55: Fault = {
         return z > 3 && last > 2 * first && last > 0.01 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`The gap between sampler and trainer grows from ${m.first} to ${m.last} nat a token: weights do not arrive.`,
+        say`The gap between sampler and trainer grows from ${m.first} to ${m.last} nat per token: the trained weights do not reach the sampler.`,
     }),
   ],
 };

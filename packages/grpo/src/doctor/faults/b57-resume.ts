@@ -39,7 +39,7 @@ export const b57: Fault = {
         return seams.length > 0 ? warn(measured, evidence) : pass(measured);
       },
       says: (m) =>
-        say`The count of tokens falls ${m.seams} times: a resumed run began to count, and perhaps its data, anew.`,
+        say`num_tokens falls ${m.seams} times: a resumed run restarted its count, and perhaps its data.`,
     }),
   ],
 };

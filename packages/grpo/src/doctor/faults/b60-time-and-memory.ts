@@ -18,7 +18,7 @@ export const b60: Fault = {
       level: 8,
       rank: 1,
       threshold:
-        'the largest stage rises by at most 1 % of its mean a step (t > 4), over 5 records and 20 steps or more',
+        'the largest stage rises by at most 1 % of its mean per step (t > 4), over 5 records and 20 steps or more',
       sources: [],
       why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
       remedy:
@@ -48,7 +48,7 @@ export const b60: Fault = {
         return measured.aStep > 0.01 && t > 4 ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`Memory grows by ${percent(m.aStep)} a step: from ${m.first} to ${m.last} bytes over ${m.records} records.`,
+        say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.records} records.`,
     }),
     stepCheck({
       code: 'B60.stage',
