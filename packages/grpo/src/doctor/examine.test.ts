@@ -115,7 +115,7 @@ describe('the order of findings', () => {
       record.completions!.texts!.fill('', 8, 18);
       record.updates![0]!.loss = 5;
     });
-    expect(codes(findings).slice(0, 1)).toEqual(['B43.terms']);
+    expect(codes(findings).slice(0, 1)).toEqual(['B43.components']);
     expect(codes(findings)).toContain('B03.blank');
   });
 

@@ -30,7 +30,7 @@ export const b43: Fault = {
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Log the loss that is optimised, and its parts with the signs with which they enter it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      proofs: [],
+      proofs: ['native'],
       needs: ['updates'],
       test: ({ updates }, record) =>
         overUpdates(updates, ({ components, loss }) => {

@@ -25,7 +25,7 @@ export const b53: Fault = {
         'Check that log-probs carry gradients: checkpointing with frozen inputs, detached outputs, frozen parameters.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B52'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['firstUpdate', 'advantages'],
       test({ firstUpdate, advantages }, record) {
         const { gradNorm, loss } = firstUpdate;
@@ -88,7 +88,7 @@ export const b53: Fault = {
         'Check that log-probs carry gradients (checkpointing with frozen inputs, detached outputs), and the mask.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B52', 'B58'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['grad_norm'],
       test(log) {
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
