@@ -167,12 +167,17 @@ export const commandInfos = [
   {
     name: 'doctor',
     summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
-    usage: 'doctor PATH [--html FILE] [--json] | doctor --selftest [--json]',
+    usage: 'doctor (PATH [--html FILE] | --explain CODE | --selftest) [--json]',
     flags: {
       html: {
         type: 'string',
         value: 'FILE',
         help: 'Also write one HTML page, with the curves that findings cite',
+      },
+      explain: {
+        type: 'string',
+        value: 'CODE',
+        help: 'Print all that is known of a fault and its checks: B38 or B38.repeat',
       },
       selftest: {
         type: 'boolean',

@@ -135,7 +135,7 @@ function recipes(declared: Declared): Recipe[] {
 const oneOf = <T extends string>(value: string | undefined, list: readonly [T, ...T[]]): T =>
   list.find((one) => one === value) ?? list[0];
 
-/** Centred by group (the whole batch may be one), then centred and scaled over the batch, as in seed 003. */
+/** Centred by group (the whole batch may be one), then centred and scaled over the batch. */
 const whitened = (rewards: Rewards, groups: Groups): Float64Array =>
   recompute(rewards, groups, { ...PLAIN, scale: 'none', whiten: true });
 

@@ -1,10 +1,29 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { cataloguePage } from './catalogue.js';
-import { faultList } from './fault-list.js';
 import { faultOf } from './finding.js';
-import { proofs } from './proofs.js';
-import { registry } from './registry.js';
+import { faults, registry } from './registry.js';
+import { addressOf } from './source.js';
+
+/** Faults that were seen where nobody else can look. One more needs a reason. */
+const WITHOUT_SOURCE = [
+  'B05.date',
+  'B05.system',
+  'B16.suppressed',
+  'B24.provider',
+  'B24.signal',
+  'B27.gold',
+  'B44.log',
+  'B44.micro-steps',
+  'B50.control',
+  'B50.log',
+  'B54.clipped',
+  'B54.conflict',
+  'B54.rate',
+  'B58.log',
+  'B60.memory',
+  'B60.stage',
+];
 
 const codes = registry.map(({ code }) => code);
 
@@ -18,40 +37,73 @@ describe('docs/doctor.md', () => {
   it('has every check once, and every fault', () => {
     const page = cataloguePage();
     for (const code of codes) expect(page.split(`\n### ${code}\n`).length, code).toBe(2);
-    for (const fault of Object.keys(faultList)) expect(page).toContain(`\n| ${fault} | `);
+    for (const { code } of faults) expect(page).toContain(`\n| ${code} | `);
   });
 });
 
-describe('the list of faults', () => {
-  it('is B01 to B60, in order', () => {
-    const expected = Array.from({ length: 60 }, (_, i) => `B${String(i + 1).padStart(2, '0')}`);
-    expect(Object.keys(faultList)).toEqual(expected);
-  });
+describe('the faults', () => {
+  const folder = new URL('./faults/', import.meta.url);
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .sort();
+  const entries = files.filter((name) => !name.endsWith('.test.js'));
 
-  it('has a check or a place for each', () => {
-    const served = new Set(codes.map(faultOf));
-    const neither = Object.entries(faultList).filter(
-      ([fault, { left }]) => !left && !served.has(fault as never),
+  it('are B01 to B60, in order, one a file that has their number and name', () => {
+    const numbers = Array.from({ length: 60 }, (_, i) => `B${String(i + 1).padStart(2, '0')}`);
+    expect(faults.map(({ code }) => code)).toEqual(numbers);
+    const named = faults.map(
+      ({ code, name }) => `${`${code} ${name}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.js`,
     );
-    expect(neither.map(([fault]) => fault)).toEqual([]);
-    for (const code of codes) expect(Object.keys(faultList)).toContain(faultOf(code));
+    expect(entries).toEqual(named);
+  });
+
+  it('import none of each other', () => {
+    const importing = entries.filter((name) =>
+      /from '\.\//.test(readFileSync(new URL(name, folder), 'utf8')),
+    );
+    expect(importing).toEqual([]);
+  });
+
+  it('have a check or a place each, and no check of another', () => {
+    const neither = faults.filter(({ left, checks }) => !left && checks.length === 0);
+    expect(neither.map(({ code }) => code)).toEqual([]);
+    for (const { code, checks } of faults) for (const check of checks) expect(faultOf(check.code)).toBe(code);
+  });
+
+  it('are planted in the test beside them, for every check', () => {
+    const text = (name: string) => readFileSync(new URL(name, folder), 'utf8');
+    const unplanted = faults.flatMap(({ checks }, i) =>
+      checks.filter(({ code }) => !text(entries[i]!.replace(/js$/, 'test.js')).includes(`'${code}'`)),
+    );
+    expect(unplanted.map(({ code }) => code)).toEqual([]);
   });
 });
 
-describe('proofs', () => {
-  it('are of checks that are there', () => {
-    expect(Object.keys(proofs).filter((code) => !codes.includes(code as never))).toEqual([]);
-    for (const of of Object.values(proofs)) expect(of.length).toBeGreaterThan(0);
-  });
-});
+describe('sources', () => {
+  const root = new URL('../../../../', import.meta.url);
 
-describe('tests', () => {
-  it('plant the fault of every check', () => {
-    const folder = new URL('./checks/', import.meta.url);
-    const texts = readdirSync(folder)
-      .filter((name) => name.endsWith('.test.js'))
-      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
-      .join('\n');
-    expect(codes.filter((code) => !texts.includes(`'${code}'`))).toEqual([]);
+  it('can be opened by a stranger', () => {
+    const all = registry.flatMap(({ sources }) => sources);
+    expect(all.filter((source) => addressOf(source) === undefined)).toEqual([]);
+    const ours = all.map((source) => addressOf(source)!).filter((address) => !address.startsWith('https:'));
+    expect(ours.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+  });
+
+  it.each([
+    ['huggingface/trl#3500', 'https://github.com/huggingface/trl/issues/3500'],
+    ['huggingface/trl@f2cd577:trl/a.py', 'https://github.com/huggingface/trl/blob/f2cd577/trl/a.py'],
+    ['arXiv:2402.03300', 'https://arxiv.org/abs/2402.03300'],
+    ['bench/gap.mjs', 'bench/gap.mjs'],
+  ])('%s is one', (source, address) => expect(addressOf(source)).toBe(address));
+
+  it.each(['seed 001', 'faults.md B38', 'identity', 'proposal', 'trl#3500', 'huggingface/trl', 'bench', ''])(
+    '“%s” is none',
+    (source) => expect(addressOf(source)).toBeUndefined(),
+  );
+
+  it('are missing of a few checks, which say why they hold', () => {
+    const without = registry.filter(({ sources }) => sources.length === 0);
+    expect(without.map(({ code }) => code).sort()).toEqual(WITHOUT_SOURCE);
+    expect(without.filter(({ why }) => !why).map(({ code }) => code)).toEqual([]);
   });
 });

@@ -1,10 +1,9 @@
 /** The page that lists every check and every known fault: docs/doctor.md. */
-import type { Check, Fault } from './check.js';
-import { faultList } from './fault-list.js';
+import type { Check } from './check.js';
+import { factsOf } from './facts.js';
 import { faultOf } from './finding.js';
-import { inputs } from './inputs.js';
-import { proofs } from './proofs.js';
-import { registry } from './registry.js';
+import { faultBy, faults, registry } from './registry.js';
+import { addressOf, type Source } from './source.js';
 
 const LEVELS: Readonly<Record<number, string>> = {
   1: 'Template and settings',
@@ -15,12 +14,6 @@ const LEVELS: Readonly<Record<number, string>> = {
   6: 'Loss and KL',
   7: 'The update',
   8: 'Trends, time and memory',
-};
-
-const SCOPES: Readonly<Record<Check['scope'], string>> = {
-  step: 'one step record',
-  run: 'several step records',
-  log: 'a log of metrics',
 };
 
 const INTRODUCTION = `# What the doctor checks
@@ -35,53 +28,49 @@ checks themselves: \`npm run docs:doctor\`.
 Checks are asked in the order of the sections below. The report leads with the earliest failure, or with what is known
 to have brought it about; what is found later may be a consequence of it, and is marked so.
 
+**Source** is where the fault, or the definition that the test follows from, can be read: an issue, a file at a commit, a
+paper, or a measurement of this repository. A few faults were seen only where nobody else can look.
+
 **Proved with** tells on which data a check was seen to find its fault: \`native\`, a run of our own trainer with the
 fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`log only\`, a log in the form that the faulty trainer
-writes, with numbers made for the test; \`not yet\`. Every check is tested on right records, and on right records into
-which the fault was written.
+writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on right
+records, and on right records into which the fault was written.
 `;
 
 /** The whole page, ending in a newline. */
 export function cataloguePage(): string {
   const sections = Object.entries(LEVELS).map(([level, title]) => {
     const checks = registry.filter((check) => check.level === Number(level));
-    return `## ${level}. ${title}\n\n${checks.map(entryOf).join('\n')}`;
+    return `## ${level}. ${title}\n\n${checks.map(entry).join('\n')}`;
   });
-  return `${INTRODUCTION}\n${sections.join('\n')}\n${faults()}`;
+  return `${INTRODUCTION}\n${sections.join('\n')}\n${faultTable()}`;
 }
 
-function entryOf(check: Check): string {
-  const { code, title, kind, stage, scope, consequence } = check;
-  const { rerun, checkpointsVoid } = consequence;
-  const needed = check.scope === 'log' ? check.needs : check.needs.map((name) => inputs[name].path);
-  const rows = [
-    ['kind', `${kind} · ${stage} · ${SCOPES[scope]}`],
-    ['needs', needed.length > 0 ? needed.map((name) => `\`${name}\``).join(', ') : 'see the test'],
-    ['test', check.threshold],
-    ['source', check.source],
-    ['remedy', check.remedy],
-    ['run again', `${rerun}${checkpointsVoid ? '; checkpoints are void' : ''}`],
-    ...(check.settles ? [['to be sure', check.settles]] : []),
-    ['proved with', (proofs[code] ?? ['not yet']).join(', ')],
-  ];
-  return `### ${code}\n\n**${title}.**\n\n${rows.map(([name, text]) => `- ${name}: ${text}`).join('\n')}\n`;
+function entry(check: Check): string {
+  const rows = factsOf(check, { input: (name) => `\`${name}\``, source: linkOf });
+  const { name } = faultBy(faultOf(check.code));
+  return `### ${check.code}\n\n**${check.title}.** (${name})\n\n${rows.map(([label, text]) => `- ${label}: ${text}`).join('\n')}\n`;
+}
+
+/** A source as a link; files of this repository are seen from docs/. */
+function linkOf(source: Source): string {
+  const address = addressOf(source)!;
+  return `[${source}](${address.startsWith('https:') ? address : `../${address}`})`;
 }
 
 /** Every known fault, with the checks that serve it. */
-function faults(): string {
-  const rows = Object.entries(faultList).map(([fault, { title, left }]) => {
-    const codes = registry
-      .filter(({ code }) => faultOf(code) === (fault as Fault))
-      .map(({ code }) => `\`${code}\``);
+function faultTable(): string {
+  const rows = faults.map(({ code: fault, name, title, left, checks }) => {
+    const codes = checks.map(({ code }) => `\`${code}\``);
     const place = left && `place left: ${left}`;
-    return `| ${fault} | ${title} | ${[codes.join(', '), place].filter(Boolean).join('; ')} |`;
+    return `| ${fault} | ${name} | ${title} | ${[codes.join(', '), place].filter(Boolean).join('; ')} |`;
   });
   return `## Known faults
 
 What only a look at the configuration before the run, or at the living model, can tell has its place there.
 
-| fault | what is wrong | checks |
-| --- | --- | --- |
+| fault | name | what is wrong | checks |
+| --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
 }

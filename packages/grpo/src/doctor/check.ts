@@ -3,7 +3,8 @@
 import type { Declared, StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
 import type { LogView } from './log-view.js';
-import { type Evidence, type Measured, notApplicable, type Outcome } from './outcome.js';
+import { type Measured, notApplicable, type Outcome } from './outcome.js';
+import type { Source } from './source.js';
 
 /** Stages of a step, and of a run, that something can be wrong in. */
 export type Stage =
@@ -30,8 +31,15 @@ export type Stage =
  */
 export type Kind = 'identity' | 'heuristic';
 
-/** A fault of the catalogue, `B01` to `B60`. */
-export type Fault = `B${number}`;
+/** The number of a fault of the catalogue, `B01` to `B60`. */
+export type FaultCode = `B${number}`;
+
+/**
+ * Data on which a check was seen to find its fault. `native`: a run of our own trainer with the fault in it. `TRL run`: a
+ * real run of TRL with the fault in it, recorded. `log only`: a log in the form of the trainer that had the fault, its
+ * numbers made for the test.
+ */
+export type Proof = 'native' | 'TRL run' | 'log only';
 
 /** What a finding makes worthless. */
 export interface Consequence {
@@ -41,24 +49,32 @@ export interface Consequence {
 
 interface CheckInfo {
   /** Unique: the fault, a dot, and what is looked at: `B07.ids`. */
-  code: `${Fault}.${string}`;
+  code: `${FaultCode}.${string}`;
   /** What must hold, as a statement. */
   title: string;
   stage: Stage;
   kind: Kind;
   /** Order of diagnosis, 1 to 8: what is wrong earlier may bring about what is seen later. */
   level: number;
+  /** Turn within the level, from 1: of findings that weigh the same the first leads. Of one turn the numbers decide. */
+  rank: number;
   /** The test with its threshold, in words and numbers. */
   threshold: string;
-  /** Where test and threshold come from. */
-  source: string;
+  /** Where the fault, or the definition that the test follows from, can be read. Empty where nothing can be opened. */
+  sources: readonly Source[];
+  /** What was seen there, or why the threshold lies where it lies; needed without sources. */
+  why?: string;
   /** What to do when it does not hold. */
   remedy: string;
   consequence: Consequence;
   /** Faults that this one brings about: their findings are its consequences. */
-  induces?: readonly Fault[];
+  induces?: readonly FaultCode[];
   /** For a heuristic: what would settle it. */
   settles?: string;
+  /** How it was shown to find its fault. Empty where it was not yet: then it warns at most. */
+  proofs: readonly Proof[];
+  /** What a finding says, one or two sentences. */
+  says(measured: Measured): string;
 }
 
 /** A check of one step record. */
@@ -114,11 +130,15 @@ function replacedBy({ stage, kind }: Pick<Check, 'stage' | 'kind'>, declared?: D
     : undefined;
 }
 
-/** Makes a check of a step; its test gets the inputs that it names, all of them present. */
-export function stepCheck<const N extends InputName>(
-  check: Omit<StepCheck, 'scope' | 'needs' | 'test'> & {
+/**
+ * Makes a check of a step; its test gets the inputs that it names, all of them present, and its sentence what the test
+ * measured.
+ */
+export function stepCheck<const N extends InputName, M extends Measured>(
+  check: Omit<StepCheck, 'scope' | 'needs' | 'test' | 'says'> & {
     needs: readonly N[];
-    test(given: Pick<Inputs, N>, record: StepRecord): Outcome;
+    test(given: Pick<Inputs, N>, record: StepRecord): Outcome<M>;
+    says(measured: M): string;
   },
 ): StepCheck {
   const { needs, test, ...info } = check;
@@ -136,11 +156,12 @@ export function stepCheck<const N extends InputName>(
 }
 
 /** Makes a check of several steps; `see` gets the inputs that it names and returns what to keep, or what is missing. */
-export function runCheck<const N extends InputName, T extends object>(
-  check: Omit<RunCheck, 'scope' | 'needs' | 'see' | 'test'> & {
+export function runCheck<const N extends InputName, T extends object, M extends Measured>(
+  check: Omit<RunCheck, 'scope' | 'needs' | 'see' | 'test' | 'says'> & {
     needs: readonly N[];
     see(given: Pick<Inputs, N>, record: StepRecord): T | string;
-    test(seen: readonly Seen<T>[]): Outcome;
+    test(seen: readonly Seen<T>[]): Outcome<M>;
+    says(measured: M): string;
   },
 ): RunCheck {
   const { needs, see, test, ...info } = check;
@@ -181,7 +202,12 @@ function isMissing(value: unknown): boolean {
 const lengthOf = (list: unknown) => (list as ArrayLike<unknown>).length;
 
 /** Makes a check of a log; its test is asked only where every needed metric is there. */
-export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
+export function logCheck<M extends Measured>(
+  check: Omit<LogCheck, 'scope' | 'test' | 'says'> & {
+    test(log: LogView): Outcome<M>;
+    says(measured: M): string;
+  },
+): LogCheck {
   return {
     ...check,
     scope: 'log',
@@ -193,5 +219,3 @@ export function logCheck(check: Omit<LogCheck, 'scope'>): LogCheck {
     },
   };
 }
-
-export type { Evidence, Measured, Outcome };

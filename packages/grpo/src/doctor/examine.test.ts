@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../trace/index.js';
+import type { StepCheck } from './check.js';
 import { examine, type Material } from './examine.js';
+import { fail } from './outcome.js';
 import { change, cutScored, seriesOf, startOf, times } from './planted.test.helper.js';
 import { cleanRecord } from './record.test.helper.js';
-import { registry } from './registry.js';
+import { registry, sentenceOf } from './registry.js';
 import { type Rich, richRecord } from './rich-record.test.helper.js';
-import { sentenceOf } from './words/index.js';
 
 /** Findings of a right record with faults in it. */
 function found(plant: (record: StepRecord) => void, into?: Rich) {
@@ -34,6 +35,29 @@ describe('the registry', () => {
       if (check.kind === 'heuristic') expect(check.settles, check.code).toBeTruthy();
       else expect(check.settles, check.code).toBeUndefined();
     }
+  });
+});
+
+describe('a check that nothing proves', () => {
+  const failing = (proofs: StepCheck['proofs']): StepCheck => ({
+    ...registry.find((check): check is StepCheck => check.scope === 'step' && check.kind === 'identity')!,
+    proofs,
+    test: () => fail({}),
+  });
+  const severityOf = (proofs: StepCheck['proofs']) =>
+    examine({ records: [cleanRecord()] }, [failing(proofs)]).findings[0]?.severity;
+
+  it('warns where a proved one fails', () => {
+    expect(severityOf([])).toBe('warn');
+    expect(severityOf(['log only'])).toBe('fail');
+  });
+
+  it('does so in the registry too', () => {
+    const { findings } = examine(
+      { series: seriesOf({ metrics: { reward: [0.1, Number.NaN, 0.3] } }) },
+      registry,
+    );
+    expect(findings).toMatchObject([{ code: 'B29.log', severity: 'warn' }]);
   });
 });
 
@@ -263,6 +287,6 @@ describe('what cannot be told', () => {
       said(ofLog({ loss: times(5, 0) }), 'B45.zero-log'),
       said(ofLog({ reward: times(5, 0), reward_std: times(5, 0) }), 'B20.log'),
     ];
-    for (const sentence of sentences) expect(sentence).toMatch(/Cannot tell: .+ would tell/s);
+    for (const sentence of sentences) expect(sentence).toMatch(/\b[Ee]ither .+ or .+ would show which/s);
   });
 });

@@ -1,9 +1,9 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
-import type { Check, Fault, LogCheck, RunCheck, Seen, StepCheck } from './check.js';
+import type { Check, FaultCode, LogCheck, RunCheck, Seen, StepCheck } from './check.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
-import { type Measured, notApplicable, type Outcome } from './outcome.js';
+import { type Found, type Measured, notApplicable, type Outcome } from './outcome.js';
 
 /** What is examined. */
 export interface Material {
@@ -85,7 +85,7 @@ class Tally {
   #judged = 0;
   readonly #missing = new Set<string>();
   #passed: Measured = {};
-  readonly #found: { outcome: Extract<Outcome, { evidence: unknown }>; step: number | undefined }[] = [];
+  readonly #found: { outcome: Found; step: number | undefined }[] = [];
 
   constructor(private readonly check: Check) {}
 
@@ -96,7 +96,14 @@ class Tally {
     }
     this.#judged++;
     if (outcome.verdict === 'pass') this.#passed = outcome.measured;
-    else this.#found.push({ outcome, step });
+    else this.#found.push({ outcome: this.#asProved(outcome), step });
+  }
+
+  /** What nothing has shown to find its fault does not call a run broken. */
+  #asProved(outcome: Found): Found {
+    return outcome.verdict === 'fail' && this.check.proofs.length === 0
+      ? { ...outcome, verdict: 'warn' }
+      : outcome;
   }
 
   /** The worst that was found, with all steps on which anything was. */
@@ -158,7 +165,11 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
 }
 
 /** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
-function causeOf(finding: Finding, all: readonly Finding[], induced: Map<string, readonly Fault[]>): Finding {
+function causeOf(
+  finding: Finding,
+  all: readonly Finding[],
+  induced: Map<string, readonly FaultCode[]>,
+): Finding {
   const earlier = all
     .filter(({ severity, level }) => severity !== 'inform' && level <= finding.level)
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))

@@ -1,4 +1,4 @@
-import type { Check, Fault } from './check.js';
+import type { Check, FaultCode } from './check.js';
 import type { Evidence, Measured } from './outcome.js';
 
 export type Severity = 'fail' | 'warn' | 'inform';
@@ -6,7 +6,7 @@ export type Severity = 'fail' | 'warn' | 'inform';
 /** Something that does not hold, as data. */
 export interface Finding {
   code: Check['code'];
-  fault: Fault;
+  fault: FaultCode;
   severity: Severity;
   /** Order of diagnosis, 1 to 8. */
   level: number;
@@ -19,4 +19,4 @@ export interface Finding {
   inducedBy?: { code: Check['code']; sure: boolean };
 }
 
-export const faultOf = (code: Check['code']): Fault => code.slice(0, code.indexOf('.')) as Fault;
+export const faultOf = (code: Check['code']): FaultCode => code.slice(0, code.indexOf('.')) as FaultCode;

@@ -17,3 +17,6 @@ export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array =
     return Math.round(grade * 1e9) / 1e9;
   });
 });
+
+/** −1, 0 and 1 are what rewards are that are wholly missed or wholly earned. */
+export const isNatural = (value: number): boolean => value === 0 || Math.abs(value) === 1;

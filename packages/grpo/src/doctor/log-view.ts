@@ -1,4 +1,4 @@
-import type { Declared, MetricSeries } from '../trace/index.js';
+import type { Declared, MetricSeries, MetricsEntry } from '../trace/index.js';
 import type { Evidence } from './outcome.js';
 
 /** Scalar metrics as a check sees them. */
@@ -55,3 +55,22 @@ export const at = (log: LogView, index: number, text: string, value: number): Ev
 /** Names of the reward functions in a log. */
 export const rewardNames = (log: LogView): string[] =>
   log.names(/^rewards\/.+\/mean$/).map((name) => name.slice('rewards/'.length, -'/mean'.length));
+
+/** Several metrics at an entry, as evidence. */
+export const valuesAt = (log: LogView, index: number, names: readonly string[]): Evidence => ({
+  step: log.steps[index]!,
+  values: Object.fromEntries(names.map((name) => [name, log.column(name)[index]!])),
+});
+
+/**
+ * The entry that has the KL of the first step alone; one of an evaluation may come before it. Of several updates from a
+ * rollout, the later ones have a KL of their own.
+ */
+export function klOfStepOne({
+  series: { entries, stepsPerEntry },
+  declared,
+}: LogView): MetricsEntry | undefined {
+  if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
+  const first = entries.find(({ values }) => Number.isFinite(values.kl));
+  return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
+}

@@ -1,4 +1,4 @@
-/** What a test says: data only. Words are made of it in `words/`. */
+/** What a test says: data only. The check puts it into words. */
 
 /** Numbers and short texts by name. */
 export type Measured = Readonly<Record<string, number | string | boolean>>;
@@ -16,36 +16,51 @@ export interface Evidence {
   values?: Measured;
 }
 
-export type Outcome =
-  | { verdict: 'pass'; measured: Measured }
-  | { verdict: 'not applicable'; missing: readonly string[] }
-  | { verdict: 'fail' | 'warn' | 'inform'; measured: Measured; evidence: readonly Evidence[] };
+/** Evidence that has values of these names. */
+export type EvidenceOf<V extends Measured> = Evidence & { values: V };
+
+export interface Passed {
+  verdict: 'pass';
+  measured: Measured;
+}
+
+export interface NotApplicable {
+  verdict: 'not applicable';
+  missing: readonly string[];
+}
+
+/** Something does not hold. */
+export interface Found<M extends Measured = Measured> {
+  verdict: 'fail' | 'warn' | 'inform';
+  measured: M;
+  evidence: readonly Evidence[];
+}
+
+/** `M`: what a finding has measured, and its sentence is made of. */
+export type Outcome<M extends Measured = Measured> = Passed | NotApplicable | Found<M>;
 
 /** As much evidence of one finding as is kept. */
 const MOST_EVIDENCE = 5;
 
-export const pass = (measured: Measured = {}): Outcome => ({ verdict: 'pass', measured });
+export const pass = (measured: Measured = {}): Passed => ({ verdict: 'pass', measured });
 
 /** There is nothing to judge here, and why: not a pass. */
-export const notApplicable = (...missing: string[]): Outcome => ({ verdict: 'not applicable', missing });
-
-export const fail = (measured: Measured, evidence: readonly Evidence[] = []): Outcome => ({
-  verdict: 'fail',
-  measured,
-  evidence: evidence.slice(0, MOST_EVIDENCE),
+export const notApplicable = (...missing: string[]): NotApplicable => ({
+  verdict: 'not applicable',
+  missing,
 });
 
-export const warn = (measured: Measured, evidence: readonly Evidence[] = []): Outcome => ({
-  verdict: 'warn',
-  measured,
-  evidence: evidence.slice(0, MOST_EVIDENCE),
-});
+const found =
+  (verdict: Found['verdict']) =>
+  <M extends Measured>(measured: M, evidence: readonly Evidence[] = []): Found<M> => ({
+    verdict,
+    measured,
+    evidence: evidence.slice(0, MOST_EVIDENCE),
+  });
 
-export const inform = (measured: Measured, evidence: readonly Evidence[] = []): Outcome => ({
-  verdict: 'inform',
-  measured,
-  evidence: evidence.slice(0, MOST_EVIDENCE),
-});
+export const fail = found('fail');
+export const warn = found('warn');
+export const inform = found('inform');
 
 /** At most 60 characters of a text, for evidence. */
 export function shorten(text: string): string {

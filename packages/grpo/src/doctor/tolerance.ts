@@ -2,7 +2,7 @@
 import type { StepRecord } from '../trace/index.js';
 
 export interface Tolerance {
-  /** Nats a token, on average. */
+  /** Nats per token, on average. */
   mean: number;
   /** Nats, of the worst token. */
   max: number;
@@ -24,7 +24,7 @@ export const repeatBound = (record: Pick<StepRecord, 'declared'>): number => (is
 
 /** How far log-probs lie apart. */
 export interface Gap {
-  /** Mean and largest absolute difference; NaN when there is nothing to compare, or a log-prob is no number. */
+  /** Mean and largest absolute difference; NaN when there is nothing to compare, or a log-prob is NaN. */
   mean: number;
   max: number;
   /** Mean difference with its sign. */

@@ -1,7 +1,7 @@
 /** Whether the doctor finds what it should, and is silent where nothing is wrong. */
 import { type Diagnosis, examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
-import { registry } from '../doctor/registry.js';
+import { faultBy, registry } from '../doctor/registry.js';
 import { shapeProblem } from '../trace/shapes.js';
 import { type CleanRun, cleanRuns } from './clean.js';
 import { type Fault, faults, type Variant } from './faults/index.js';
@@ -11,7 +11,8 @@ import { atSeed, type LabResult, labRun } from './run.js';
 /** What the doctor said of one form of a fault. */
 export interface FaultVerdict {
   code: Fault['code'];
-  title: string;
+  /** The fault's name in the catalogue. */
+  name: string;
   variant: string;
   /** Findings that warn or fail, the cause first. */
   found: Pick<Finding, 'code' | 'severity'>[];
@@ -84,16 +85,16 @@ export async function selftest(options: SelftestOptions = {}): Promise<SelftestS
 
 /** Runs one form of a fault and examines it. */
 export async function tryFault(
-  { code, title }: Fault,
-  { name, run, orAs = [] }: Variant,
+  { code }: Fault,
+  { name: variant, run, orAs = [] }: Variant,
   seed = 0,
 ): Promise<FaultVerdict> {
   const sick = sickOf(diagnose(await labRun(atSeed(run(), seed))));
   const cause = sick[0]?.fault;
   return {
     code,
-    title,
-    variant: name,
+    name: faultBy(code).name,
+    variant,
     found: sick.map(({ code: own, severity }) => ({ code: own, severity })),
     detected: sick.length > 0,
     named: cause !== undefined && [code, ...orAs].includes(cause),

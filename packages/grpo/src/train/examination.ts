@@ -1,8 +1,7 @@
 import type { Config } from '../config/schema.js';
 import { examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
-import { registry } from '../doctor/registry.js';
-import { sentenceOf } from '../doctor/words/index.js';
+import { registry, sentenceOf } from '../doctor/registry.js';
 import { type StepRecord, writeStepRecord } from '../trace/index.js';
 import type { RunFolder } from './run-folder.js';
 import type { Trainer } from './trainer.js';

@@ -7,12 +7,13 @@ import { isEvaluation, type Reading, readRun } from '../../trace/readers/index.j
 import { type CommandArguments, EXIT } from '../command.js';
 import { jsonReport } from '../doctor/data.js';
 import type { Examined } from '../doctor/examined.js';
+import { explanation, faultFor } from '../doctor/explanation.js';
 import { htmlReport } from '../doctor/page.js';
 import { terminalReport } from '../doctor/report.js';
 import { pageWidth } from '../text-layout.js';
 
 /**
- * `grpo doctor`: reads what a run left and names what is wrong with it. Exit code 0 without findings, 1 with some, 2
+ * `grpo doctor`: reads what a run left and names what is wrong with it, or explains a fault. Exit code 0 without findings, 1 with some, 2
  * when nothing could be read or judged.
  */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
@@ -21,6 +22,13 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     // The only part that trains: reading a run needs no tensor engine.
     const { runSelftest } = await import('../doctor/selftest.js');
     return runSelftest(flags.json === true);
+  }
+  if (flags.explain !== undefined) {
+    if (operands.length > 0 || flags.html !== undefined)
+      throw new UsageError('--explain prints a page of the catalogue: it takes no path and no --html');
+    const fault = faultFor(flags.explain as string);
+    process.stdout.write(flags.json ? `${JSON.stringify(fault)}\n` : explanation(fault, pageWidth()));
+    return 0;
   }
   const [path, ...more] = operands;
   if (path === undefined || more.length > 0) {

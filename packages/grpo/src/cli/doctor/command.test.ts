@@ -48,8 +48,23 @@ describe('grpo doctor', () => {
     expect(out).not.toContain('This is wrong besides');
   });
 
+  it('names faults beside their codes, sources, and checks that nothing proves', async () => {
+    const { out } = await doctor(constant, '.').ended;
+    expect(out).toContain('check       B20.log, reward input: The reward is not one constant\n');
+    expect(out).toContain('source      huggingface/trl#4202\n');
+    expect(out).toMatch(/WARN {2}Loss and gradient .*\(B45\.zero-log,\s+nothing to train on,\s+unproved\)/);
+    const rows = Array.from({ length: 60 }, (_, i) => ({
+      reward: 0.5,
+      grad_norm: i < 30 ? 1 : 30,
+      step: i + 1,
+    }));
+    const grown = await doctor({ 'm.jsonl': lines(rows) }, 'm.jsonl').ended;
+    expect(grown.out).toMatch(/check +B54\.gradient, optimizer settings: /);
+    expect(grown.out).toMatch(/unproved +No run with this fault has shown that the check finds it\./);
+  });
+
   it.each([
-    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats a token/],
+    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats per token/],
     ['003', 'out.log', nanoGptLog({ masks: () => 0 }), /^FAIL {2}No position was masked in 4 of 4 entries/],
     [
       '004',
@@ -179,11 +194,14 @@ describe('grpo doctor --json', () => {
       judged: 1,
       measured: { entries: 4, reward: 0.5, cut: 1 },
       evidence: [{ step: 1, text: 'reward', values: { value: 0.5 } }],
+      name: 'reward input',
+      proved: true,
       says: expect.stringMatching(/^The reward is 0\.5 in all 4 entries/),
     });
     expect(told.findings![1]).toMatchObject({
       code: 'B45.zero-log',
       inducedBy: { code: 'B20.log', sure: true },
+      proved: false,
     });
     expect(told.judgements).toContainEqual(
       expect.objectContaining({ code: 'B52.log', verdict: 'pass', judged: 1 }),
@@ -195,6 +213,52 @@ describe('grpo doctor --json', () => {
     const { out } = await doctor({ 'run.log': rows }, 'run.log', '--json').ended;
     const { findings } = JSON.parse(out) as { findings: { evidence: object[] }[] };
     expect(findings[0]!.evidence[0]).toEqual({ step: 1, text: 'loss', values: { value: 'NaN' } });
+  });
+});
+
+describe('grpo doctor --explain', () => {
+  const explain = (...argv: string[]) => grpo(folderOf({}), 'doctor', '--explain', ...argv);
+
+  it.each(['B38', 'B38.repeat'])('prints the page of a fault: %s', async (code) => {
+    const { out, err, code: exit } = await explain(code);
+    expect({ err, exit }).toEqual({ err: '', exit: 0 });
+    expect(out).toMatch(
+      /^B38, scoring mode: The policy is scored with dropout\.\n\nB38\.repeat: Scoring twice /,
+    );
+    expect(out).toContain('  test         largest difference ≤ 1e-4 in float32, ≤ 0.05 in half precision\n');
+    expect(out).toContain('  needs        probes\n');
+    expect(out).toContain('  remedy       Put the policy into evaluation mode for scoring');
+    expect(out).toContain(
+      '  source       huggingface/trl#3500, huggingface/trl#3234, parity/trl_faults.py\n',
+    );
+    expect(out).toContain('  proved with  native, TRL run\n');
+    expect(out).toMatch(/\nB38\.log: The KL is not negative on average\./);
+  });
+
+  it('says where a fault shows that no check finds', async () => {
+    expect((await explain('B56')).out).toBe(
+      'B56, data leaks: Data leaks, repeats, or is not what was configured.\nSome forms of it show only in the configuration, before the run.\n',
+    );
+  });
+
+  it('is one object with --json', async () => {
+    const { out } = await explain('B38.log', '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      code: 'B38',
+      name: 'scoring mode',
+      checks: expect.arrayContaining([expect.objectContaining({ code: 'B38.log', proofs: ['log only'] })]),
+    });
+  });
+
+  it.each([
+    [['B61'], /Unknown code B61\. The nearest known code is B\d\d\.\n/],
+    [['b38.repaet'], /Unknown code b38\.repaet\. The nearest known code is B38\.repeat\.\n/],
+    [['B38', 'run.log'], /takes no path and no --html/],
+    [['B38', '--html', 'page.html'], /takes no path and no --html/],
+  ])('refuses %s', async (argv, message) => {
+    const { out, err, code } = await explain(...argv);
+    expect({ out, code }).toEqual({ out: '', code: 2 });
+    expect(err).toMatch(message);
   });
 });
 

@@ -1,5 +1,5 @@
 /** A metric over the steps as an inline SVG, with the steps marked that a finding cites. */
-import { written } from '../../doctor/words/index.js';
+import { written } from '../../doctor/sentence.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { escapeHtml } from './html.js';
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type Diagnosis, examine } from '../../doctor/examine.js';
-import { registry } from '../../doctor/registry.js';
-import { sentenceOf } from '../../doctor/words/index.js';
+import { registry, sentenceOf } from '../../doctor/registry.js';
 import { folderOf } from '../../trace/readers/files.test.helper.js';
 import { type Reading, readRun } from '../../trace/readers/index.js';
 

@@ -3,7 +3,8 @@ import type { Check } from '../../doctor/check.js';
 import type { Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
-import { sentenceOf, written } from '../../doctor/words/index.js';
+import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
+import { written } from '../../doctor/sentence.js';
 import { printable } from '../../formats/format-error.js';
 import type { Broken } from '../../trace/readers/reading.js';
 
@@ -50,11 +51,22 @@ const whereOf = (file: string, line: number | undefined) =>
 /** What a finding says, fit for a terminal whatever stands in the run. */
 export const says = (finding: Finding): string => printable(sentenceOf(finding), 1000);
 
+/** Code and name of what was found, with a mark where nothing proves the check: `B38.repeat, scoring mode`. */
+export const labelOf = ({ code }: Finding): string =>
+  `${code}, ${entryOf(code).name}${checkOf(code).proofs.length > 0 ? '' : ', unproved'}`;
+
+/** What a report says of a check that nothing proves. */
+export const UNPROVED = 'No run with this fault has shown that the check finds it. It warns at most.';
+
 /** What became worthless, or nothing. */
 export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): string | undefined {
   if (rerun === 'nothing') return undefined;
   return `${rerun}${checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`;
 }
+
+/** Where a check's fault can be read; without a source, why it holds. */
+export const sourcesOf = ({ sources, why = '' }: Check): string =>
+  sources.length > 0 ? sources.join(', ') : `none that can be opened. ${why}`;
 
 /** The steps of a finding; of a log none, its evidence has them. */
 export function stepsOf({ steps, judged }: Finding): string | undefined {

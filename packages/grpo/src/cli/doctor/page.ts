@@ -6,7 +6,19 @@ import { printable } from '../../formats/format-error.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { arrange } from './arrange.js';
 import { curve } from './curve.js';
-import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
+import {
+  coverage,
+  type Examined,
+  labelOf,
+  notesOf,
+  place,
+  rerunOf,
+  says,
+  sourcesOf,
+  stepsOf,
+  summaryOf,
+  UNPROVED,
+} from './examined.js';
 import { escapeHtml as e } from './html.js';
 import { STYLE } from './style.js';
 
@@ -68,7 +80,7 @@ function brief(finding: Finding, checks: readonly Check[], series: MetricSeries 
 }
 
 const head = (finding: Finding) =>
-  `<span class="label">${LABELS[finding.severity]}</span> <code>${finding.code}</code><p class="says">${e(says(finding))}</p>`;
+  `<span class="label">${LABELS[finding.severity]}</span> <code>${labelOf(finding)}</code><p class="says">${e(says(finding))}</p>`;
 
 function inside(
   finding: Finding,
@@ -81,13 +93,14 @@ function inside(
   const rows = [
     ...(steps === undefined ? [] : [['steps', steps]]),
     ...finding.evidence.map((item) => ['where', place(item)]),
-    ...signs.map((sign) => ['seen too', `${says(sign)} (${sign.code})`]),
+    ...signs.map((sign) => ['seen too', `${says(sign)} (${labelOf(sign)})`]),
     ['do', check.remedy],
     ...(check.settles === undefined ? [] : [['to be sure', check.settles]]),
     ...(rerun === undefined ? [] : [['run again', rerun]]),
     ['must hold', check.title],
     ['test', check.threshold],
-    ['source', check.source],
+    ['source', sourcesOf(check)],
+    ['proved with', check.proofs.join(', ') || UNPROVED],
   ] as [string, string][];
   const terms = rows.map(([name, text], i) => {
     const again = name === rows[i - 1]?.[0];

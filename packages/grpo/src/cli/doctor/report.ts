@@ -3,11 +3,24 @@
 import type { Check } from '../../doctor/check.js';
 import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
+import { entryOf } from '../../doctor/registry.js';
 import { printable } from '../../formats/format-error.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 import { arrange } from './arrange.js';
-import { coverage, type Examined, notesOf, place, rerunOf, says, stepsOf, summaryOf } from './examined.js';
+import {
+  coverage,
+  type Examined,
+  labelOf,
+  notesOf,
+  place,
+  rerunOf,
+  says,
+  sourcesOf,
+  stepsOf,
+  summaryOf,
+  UNPROVED,
+} from './examined.js';
 
 const MARGIN = 6;
 const NAMES = 12;
@@ -71,11 +84,13 @@ function whole(
   const rows: [string, string][] = [
     ...(steps === undefined ? [] : [['steps', steps] as [string, string]]),
     ...finding.evidence.slice(0, 3).map((item): [string, string] => ['where', place(item)]),
-    ...signs.map((sign): [string, string] => ['seen too', `${says(sign)} (${sign.code})`]),
+    ...signs.map((sign): [string, string] => ['seen too', `${says(sign)} (${labelOf(sign)})`]),
     ['do', check.remedy],
     ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
     ...(rerun === undefined ? [] : [['run again', rerun] as [string, string]]),
-    ['check', `${check.code}: ${check.title}`],
+    ['check', `${check.code}, ${entryOf(check.code).name}: ${check.title}`],
+    ['source', sourcesOf(check)],
+    ...(check.proofs.length > 0 ? [] : [['unproved', UNPROVED] as [string, string]]),
   ];
   const [first = '', ...rest] = wrap(says(finding), width - MARGIN);
   return [
@@ -91,7 +106,7 @@ const named = (rows: readonly (readonly [string, string])[]): [string, string][]
 
 /** A finding in a line or two. */
 function brief(finding: Finding, width: number): string[] {
-  const lines = wrap(`${says(finding)} (${finding.code})`, width - MARGIN);
+  const lines = wrap(`${says(finding)} (${labelOf(finding)})`, width - MARGIN);
   return lines.map((line, i) =>
     i === 0 ? `${LABELS[finding.severity]}  ${line}` : ' '.repeat(MARGIN) + line,
   );

@@ -23,14 +23,16 @@ describe('seed 000: a constant reward, every completion cut off', () => {
     expect(codes).toEqual(['B20.log', 'B45.zero-log', 'B16.log']);
     expect(findings.slice(1).map(({ inducedBy }) => inducedBy?.code)).toEqual(['B20.log', 'B20.log']);
     expect(says('B20.log')).toMatch(
-      /0\.25 in all 4 entries.*falls back to 0\.25.*All completions are cut off/s,
+      /0\.25 in all 4 entries.*falls back to 0\.25.*All completions are truncated/s,
     );
   });
 
   it('cannot tell where the reward is 0: cut answers earn that too', async () => {
     const { sick: codes, says } = await sick(0);
     expect(codes[0]).toBe('B20.log');
-    expect(says('B20.log')).toMatch(/Cannot tell: a broken reward, or answers that never come.*would tell/);
+    expect(says('B20.log')).toMatch(
+      /Either the reward is broken, or no answer is complete.*would show which/,
+    );
   });
 });
 
@@ -55,7 +57,7 @@ describe('seed 001: a policy that is scored with dropout', () => {
     );
     const { sick, says } = await diagnoseText('console.log', rows.join('\n'));
     expect(sick[0]).toBe('B38.constant');
-    expect(says('B38.constant')).toMatch(/Cannot tell: .*\(B38\).*\(B51\)/);
+    expect(says('B38.constant')).toMatch(/Either .*\(B38\).* or .*\(B51\)/);
   });
 });
 
@@ -78,7 +80,7 @@ it('seed 001: totals that run on over the padding are named before the scoring',
   const { sick, says } = await diagnoseText('run.log', rookworldLog({ padding: 250 }));
   expect(sick[0]).toBe('B14.log');
   expect(says('B14.log')).toMatch(
-    /different completions of a prompt have one total log-prob \(-10\d\d nats.*padding/,
+    /different completions of a prompt have the same total log-prob \(-10\d\d nats.*padding/,
   );
 });
 
@@ -94,10 +96,10 @@ describe('seed 002', () => {
     const { sick, told, says } = await diagnoseText('train_step_metrics.csv', text);
     expect(sick).toEqual(['B51.log']);
     expect(says('B51.log')).toMatch(
-      /KL of step 1 is 0\.76\d nats a token.*Cannot tell: the reference is another model/,
+      /KL of step 1 is 0\.76\d nats per token.*Either the reference is not the model that training started from/,
     );
     expect(told).toEqual(['B09.log']);
-    expect(says('B09.log')).toBe('20 % of the completions are cut off at the limit of length.');
+    expect(says('B09.log')).toBe('20 % of the completions are truncated at the length limit.');
   });
 
   it('leads with it on the console too', async () => {
@@ -171,7 +173,7 @@ describe('seed 003', () => {
     expect(sick).toEqual([]);
     expect(told).toEqual(['B45.zero-log']);
     expect(says('B45.zero-log')).toMatch(
-      /1 of 2 entries. Cannot tell: .*normal at ratio 1.*gradient norm would tell/,
+      /1 of 2 entries. Either the ratio is 1, where that is normal, .*gradient norm would show which/,
     );
   });
 });
@@ -184,7 +186,7 @@ describe('seed 004: a stop string that the engine drops', () => {
     );
     expect(sick[0]).toBe('B06.log');
     expect(says('B06.log')).toMatch(
-      /rewards\/format\/mean is 0 in all 40 entries.*stop string that the engine drops/,
+      /rewards\/format\/mean is 0 in all 40 entries.*the engine drops the stop string/,
     );
     expect(findings.slice(1).every(({ inducedBy }) => inducedBy?.code === 'B06.log')).toBe(true);
   });
@@ -200,7 +202,7 @@ describe('seed 004: a stop string that the engine drops', () => {
       cs336Completions({ keepsStop: false, finish }),
     );
     expect(sick[0]).toBe('B06.closed');
-    expect(says('B06.closed')).toMatch(/32 of 32 completions open <answer> and not one closes it/);
-    expect(says('B06.closed').includes('the finish reasons would tell')).toBe(!finish);
+    expect(says('B06.closed')).toMatch(/32 of 32 completions open <answer> and none closes it/);
+    expect(says('B06.closed').includes('the finish reasons would show which')).toBe(!finish);
   });
 });

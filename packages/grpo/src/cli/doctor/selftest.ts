@@ -1,5 +1,5 @@
 import type { Measured } from '../../doctor/outcome.js';
-import { written } from '../../doctor/words/index.js';
+import { written } from '../../doctor/sentence.js';
 import { type CleanVerdict, type FaultVerdict, type SelftestSummary, selftest } from '../../lab/selftest.js';
 import { colors } from '../colors.js';
 import { EXIT } from '../command.js';
@@ -22,7 +22,7 @@ export async function runSelftest(json: boolean): Promise<number> {
   const summary = await selftest({
     onFault(verdict) {
       if (json) return jsonLine(verdict);
-      if (verdict.code !== last) say(`${colors.bold(verdict.code)}  ${verdict.title}`);
+      if (verdict.code !== last) say(`${colors.bold(verdict.code)}  ${verdict.name}`);
       last = verdict.code;
       say(faultLine(verdict));
     },

@@ -52,7 +52,6 @@ const sometimesSilent = () =>
 export const advantageFaults: readonly Fault[] = [
   {
     code: 'B29',
-    title: 'NaN rewards',
     variants: [
       {
         name: 'a reward without opinion makes its group NaN',
@@ -79,7 +78,6 @@ export const advantageFaults: readonly Fault[] = [
   },
   {
     code: 'B31',
-    title: 'Wrong grouping',
     variants: [
       {
         name: 'every n-th completion',
@@ -95,7 +93,6 @@ export const advantageFaults: readonly Fault[] = [
   },
   {
     code: 'B32',
-    title: 'Whitening over the batch',
     variants: [
       {
         name: 'after the group’s mean',
@@ -118,7 +115,6 @@ export const advantageFaults: readonly Fault[] = [
   },
   {
     code: 'B33',
-    title: 'Deviation, ε or clamp not as declared',
     variants: [
       {
         name: 'population deviation',
@@ -162,7 +158,6 @@ export const advantageFaults: readonly Fault[] = [
   },
   {
     code: 'B34',
-    title: 'Advantages that are not centred',
     variants: [
       {
         name: 'the raw reward where the deviation is small',

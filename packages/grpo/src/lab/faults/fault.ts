@@ -1,10 +1,9 @@
-import type { Fault as Code } from '../../doctor/check.js';
+import type { FaultCode as Code } from '../../doctor/check.js';
 import type { LabRun } from '../run.js';
 
 /** A bug of the catalogue, re-created: a run of the trainer in which it is at work. */
 export interface Fault {
   code: Code;
-  title: string;
   /** Forms in which it comes. */
   variants: readonly Variant[];
 }

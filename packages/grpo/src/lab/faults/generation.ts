@@ -45,7 +45,6 @@ const knowing = (model: Model, endIds: readonly number[]): Model => ({ ...model,
 export const generationFaults: readonly Fault[] = [
   {
     code: 'B15',
-    title: 'Penalties applied to the prompt',
     variants: [
       {
         name: 'presence penalty',
@@ -59,7 +58,6 @@ export const generationFaults: readonly Fault[] = [
   },
   {
     code: 'B16',
-    title: 'Terminator set or end suppression wrong',
     variants: [
       {
         name: 'the sampler knows one of two end tokens',
@@ -77,7 +75,6 @@ export const generationFaults: readonly Fault[] = [
   },
   {
     code: 'B17',
-    title: 'Identical completions in a group',
     variants: [
       {
         name: 'one seed for every request of a prompt',
@@ -111,7 +108,6 @@ export const generationFaults: readonly Fault[] = [
   },
   {
     code: 'B18',
-    title: 'generation_config.json overrides the requested sampling',
     variants: [
       { name: 'top-p 0.7', run: () => ({ stages: { sample: overridden({ topP: 0.7 }) } }) },
       { name: 'top-k 2', run: () => ({ stages: { sample: overridden({ topK: 2 }) } }) },
@@ -129,7 +125,6 @@ export const generationFaults: readonly Fault[] = [
   },
   {
     code: 'B19',
-    title: 'Scoring distribution is not the sampling distribution',
     variants: [
       {
         name: 'scored at temperature 1',
@@ -157,7 +152,6 @@ export const generationFaults: readonly Fault[] = [
   },
   {
     code: 'B39',
-    title: 'Sampler and trainer compute differently',
     variants: [
       { name: 'sampled with weights in bfloat16', run: () => ({ stages: { sample: sampleInHalf } }) },
     ],

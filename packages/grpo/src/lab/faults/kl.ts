@@ -33,7 +33,6 @@ class Weighted extends Control {
 export const klFaults: readonly Fault[] = [
   {
     code: 'B48',
-    title: 'KL estimator misuse',
     variants: [
       {
         name: 'k1 where k3 is declared',
@@ -78,7 +77,6 @@ export const klFaults: readonly Fault[] = [
   },
   {
     code: 'B49',
-    title: 'KL explosion or impossible values',
     variants: [
       {
         name: 'a learning rate that throws the policy away between updates',
@@ -103,7 +101,6 @@ export const klFaults: readonly Fault[] = [
   },
   {
     code: 'B50',
-    title: 'β controller without effect',
     variants: [
       {
         name: 'fed with β × KL',
@@ -132,7 +129,6 @@ export const klFaults: readonly Fault[] = [
   },
   {
     code: 'B51',
-    title: 'Reference is not the intended anchor',
     variants: [
       {
         name: 'a base model in place of the SFT policy',

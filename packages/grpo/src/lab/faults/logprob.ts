@@ -64,7 +64,6 @@ const broadcast: Stages['logprob'] = (decoder, groups, temperature) => {
 export const logprobFaults: readonly Fault[] = [
   {
     code: 'B13',
-    title: 'Attention mask missing in scoring',
     variants: [
       { name: 'padding on the left attended to', run: () => ({ stages: { logprob: plainly(padding) } }) },
       {
@@ -76,7 +75,6 @@ export const logprobFaults: readonly Fault[] = [
   },
   {
     code: 'B35',
-    title: 'Off-by-one shift',
     variants: [
       {
         name: 'a token scored by the logits after it',
@@ -90,7 +88,6 @@ export const logprobFaults: readonly Fault[] = [
   },
   {
     code: 'B36',
-    title: 'Gather along the wrong index shape',
     variants: [
       {
         name: 'all tokens read from row 0',
@@ -104,7 +101,6 @@ export const logprobFaults: readonly Fault[] = [
   },
   {
     code: 'B37',
-    title: 'Only some positions scored, hidden by a fallback',
     variants: [
       { name: 'the last position broadcast to all', run: () => ({ stages: { logprob: broadcast } }) },
       {
@@ -122,7 +118,6 @@ export const logprobFaults: readonly Fault[] = [
   },
   {
     code: 'B38',
-    title: 'Dropout in policy scoring',
     variants: [
       { name: 'p 0.1', run: () => ({ stages: { logprob: dropout(0.1) } }) },
       {

@@ -63,7 +63,6 @@ const clampedTimesA = (ratio_T: Tensor, input: LossInput) => {
 export const lossFaults: readonly Fault[] = [
   {
     code: 'B40',
-    title: 'Ratio identically 1 although rollouts are reused',
     variants: [
       {
         name: 'old log-probs taken again from the updated policy',
@@ -86,7 +85,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B41',
-    title: 'Normaliser of accumulated micro-batches wrong',
     variants: [
       { name: 'the tokens of the micro-batch', run: () => normalizedBy(tokensOf) },
       {
@@ -106,7 +104,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B42',
-    title: 'Entropy term with the wrong sign',
     variants: [
       {
         name: 'certainty is paid for',
@@ -136,7 +133,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B43',
-    title: 'Logged loss is not the optimised loss',
     variants: [
       {
         name: 'scaled by 8 after the terms',
@@ -161,7 +157,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B44',
-    title: 'Micro-steps skipped, divisor kept',
     variants: [
       {
         name: 'every second one',
@@ -176,7 +171,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B45',
-    title: 'Empty mask, or no gradient',
     variants: [
       {
         name: 'no position is trained on',
@@ -192,7 +186,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B46',
-    title: 'Denominator ignores the mask',
     variants: [
       {
         name: 'divided by the longest completion',
@@ -218,7 +211,6 @@ export const lossFaults: readonly Fault[] = [
   },
   {
     code: 'B47',
-    title: 'Sign or clip of the policy term wrong',
     variants: [
       {
         name: 'the larger of the two in place of the smaller',

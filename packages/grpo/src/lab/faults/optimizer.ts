@@ -43,7 +43,6 @@ const freeze =
 export const optimizerFaults: readonly Fault[] = [
   {
     code: 'B52',
-    title: 'Updates lost in bfloat16',
     variants: [
       { name: 'learning rate 1e-6', run: () => inHalf(1e-6) },
       { name: 'learning rate 2e-5', run: () => inHalf(2e-5) },
@@ -61,7 +60,6 @@ export const optimizerFaults: readonly Fault[] = [
   },
   {
     code: 'B53',
-    title: 'Gradients missing',
     variants: [
       { name: 'one layer frozen', run: () => ({ plant: freeze(/\.1\./) }) },
       {
@@ -77,7 +75,6 @@ export const optimizerFaults: readonly Fault[] = [
   },
   {
     code: 'B54',
-    title: 'Learning-rate schedule wrong',
     variants: [
       {
         name: 'a rate of 0 throughout, for 4 steps',
@@ -87,7 +84,6 @@ export const optimizerFaults: readonly Fault[] = [
   },
   {
     code: 'B55',
-    title: 'Stale rollout weights',
     variants: [
       {
         name: 'the sampler keeps the first weights, for 24 steps',

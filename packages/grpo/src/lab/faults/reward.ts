@@ -23,7 +23,6 @@ const unsteady = (completion: string, row: LettersRow) => {
 export const rewardFaults: readonly Fault[] = [
   {
     code: 'B20',
-    title: 'Reward function gets another type than it expects',
     variants: [
       {
         name: 'message lists in place of text, 0.5 for what is no text',
@@ -66,7 +65,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B21',
-    title: 'Reward, prompt and answer misaligned',
     variants: [
       {
         name: 'answers in the order of the prompts, over and over',
@@ -120,7 +118,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B23',
-    title: 'The grader fails on what it should accept',
     variants: [
       {
         name: 'an error at right answers, paid with 0',
@@ -143,7 +140,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B26',
-    title: 'The reward can be hacked',
     variants: [
       {
         name: 'a blank counts as right',
@@ -170,7 +166,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B22',
-    title: 'Failures of the reward',
     variants: [
       {
         name: 'a judge that fails for a third of the completions',
@@ -203,7 +198,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B24',
-    title: 'Judges of different scales within a group',
     variants: [
       {
         name: 'a model from 0 to 1 and rules from −1 to 1, in turn',
@@ -226,7 +220,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B27',
-    title: 'Grader misses right answers',
     variants: [
       {
         name: 'exact match without the full stop that answers have',
@@ -248,7 +241,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B28',
-    title: 'A reward that cannot be earned',
     variants: [
       {
         name: 'a pattern that never matches, for 20 steps',
@@ -267,7 +259,6 @@ export const rewardFaults: readonly Fault[] = [
   },
   {
     code: 'B30',
-    title: 'Groups without differences',
     variants: [
       {
         name: 'a reward of the prompt alone, for 6 steps',

@@ -30,7 +30,6 @@ const templated = (
 export const templateFaults: readonly Fault[] = [
   {
     code: 'B01',
-    title: 'SFT and RL templates differ',
     variants: [
       {
         name: 'SFT put the header into the answer',
@@ -46,7 +45,6 @@ export const templateFaults: readonly Fault[] = [
   },
   {
     code: 'B03',
-    title: 'Generation prompt missing',
     variants: [
       {
         name: 'rendered without it',
@@ -73,7 +71,6 @@ export const templateFaults: readonly Fault[] = [
   },
   {
     code: 'B04',
-    title: 'BOS count wrong',
     variants: [
       {
         name: 'template and tokenizer each add one',
@@ -100,7 +97,6 @@ export const templateFaults: readonly Fault[] = [
   },
   {
     code: 'B05',
-    title: 'System prompt lost',
     variants: [
       {
         name: 'the render keeps the last message only',
@@ -129,7 +125,6 @@ export const templateFaults: readonly Fault[] = [
   },
   {
     code: 'B06',
-    title: 'Stop string conflicts with the format',
     variants: [
       {
         name: 'the sampler strips the stop string',

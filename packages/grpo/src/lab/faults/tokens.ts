@@ -42,7 +42,6 @@ const UNEVEN = [2, 22] as const;
 export const tokenFaults: readonly Fault[] = [
   {
     code: 'B02',
-    title: 'Loss uses another prompt than generation',
     variants: [
       {
         name: 'the raw question without its conversation',
@@ -71,7 +70,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B07',
-    title: 'Scored ids are not the sampled ids',
     variants: [
       {
         name: 'decoded and encoded again',
@@ -93,7 +91,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B08',
-    title: 'End token excluded from training',
     variants: [
       {
         name: 'text decoded without it and never given back',
@@ -111,7 +108,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B10',
-    title: 'Response cut by token count under left padding',
     variants: [
       {
         name: 'text and ids begin within the prompt',
@@ -150,7 +146,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B11',
-    title: 'Completion mask on wrong positions',
     variants: [
       {
         name: 'begins as if padding were on the right',
@@ -168,7 +163,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B12',
-    title: 'pad = eos removes the true end token from the mask',
     variants: [
       {
         name: 'mask built as ids ≠ pad',
@@ -199,7 +193,6 @@ export const tokenFaults: readonly Fault[] = [
   },
   {
     code: 'B14',
-    title: 'Log-probs summed over trailing padding',
     variants: [
       {
         name: 'rows of one length',

@@ -1,0 +1,34 @@
+/** Whether end tokens enter the loss. */
+import type { StepRecord } from '../trace/index.js';
+import { type Inputs, inputs } from './inputs.js';
+import { type Evidence, fail, type Measured, notApplicable, type Outcome, pass } from './outcome.js';
+import { nonzero } from './statistics.js';
+
+/** Source of the model's own tokens. */
+const MODEL = 0;
+
+/** Whether the end tokens that fulfil `ours` enter the loss; completions that are masked as a whole are left out on purpose. */
+export function endsTrained<K extends Measured>(
+  { ids, endIds, scoredIds, masks }: Pick<Inputs, 'ids' | 'endIds' | 'scoredIds' | 'masks'>,
+  record: StepRecord,
+  ours: (id: number) => boolean,
+  nothing: string,
+  known: K,
+): Outcome<K & { ended: number; left: number }> {
+  const sources = inputs.sources.from(record);
+  const ended = [...ids.keys()].filter((b) => {
+    const last = ids[b]!.at(-1);
+    // A template may close a turn with an end token that is not the model's.
+    return (
+      last !== undefined && endIds.includes(last) && ours(last) && (sources?.[b]?.at(-1) ?? MODEL) === MODEL
+    );
+  });
+  if (ended.length === 0) return notApplicable(nothing);
+  const left = ended.flatMap((b): Evidence[] => {
+    const token = ids[b]!.length - 1;
+    const trained = token < scoredIds[b]!.length && masks[b]![token] === 1;
+    return trained || nonzero(masks[b]!) === 0 ? [] : [{ completion: b, token }];
+  });
+  const measured = { ...known, ended: ended.length, left: left.length };
+  return left.length > 0 ? fail(measured, left) : pass(measured);
+}

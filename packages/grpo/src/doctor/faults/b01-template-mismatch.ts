@@ -1,0 +1,54 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+
+/** Tags that belong into answers, special tokens or not. */
+const ANSWER_TAG = /^<\/?(think|thinking|answer|reasoning|tool_call|tool_response)>$/;
+/** Share of completions with markup above which it is no accident of a model that knows nothing yet. */
+const MARKED = 0.25;
+
+export const b01: Fault = {
+  code: 'B01',
+  name: 'template mismatch',
+  title: 'SFT and GRPO render with different templates',
+  left: 'pre-flight',
+  checks: [
+    stepCheck({
+      code: 'B01.markup',
+      title: 'Completions do not begin with the template’s own tokens',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: `at most ${100 * MARKED} % of the completions with a special token’s text in their first 120 characters; end, padding and tags such as <think> aside; after step 1 it only informs`,
+      sources: ['unslothai/unsloth#416'],
+      why: 'A completion that holds header tokens shows that SFT and GRPO used different templates.',
+      remedy: 'Render prompts of SFT, GRPO and evaluation by one function.',
+      consequence: { rerun: 'SFT and GRPO', checkpointsVoid: true },
+      settles: 'One row rendered by the code of both phases: the ids must be equal up to the answer.',
+      proofs: ['native'],
+      needs: ['tokenizer', 'texts'],
+      test({ tokenizer: { specialTokens, endIds = [], padId }, texts }, { completions, step }) {
+        if (!specialTokens) return notApplicable('tokenizer.specialTokens');
+        if (completions?.source?.some((source) => source !== 0))
+          return notApplicable('completions of the model’s tokens alone');
+        const markup = Object.entries(specialTokens)
+          .filter(
+            ([id, text]) =>
+              text.length > 2 && !ANSWER_TAG.test(text) && ![...endIds, padId].includes(Number(id)),
+          )
+          .map(([, text]) => text);
+        const marked = texts.flatMap((text, completion): Evidence[] => {
+          const head = text.slice(0, 120);
+          return markup.some((token) => head.includes(token)) ? [{ completion, text: shorten(head) }] : [];
+        });
+        const measured = { completions: texts.length, marked: marked.length };
+        if (marked.length <= MARKED * texts.length) return pass(measured);
+        // Later a policy may have come to it by itself.
+        return step > 1 ? inform(measured, marked) : warn(measured, marked);
+      },
+      says: (m) => say`${m.marked} of ${m.completions} completions begin with tokens of the chat template.`,
+    }),
+  ],
+};

@@ -1,0 +1,43 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, fail, pass } from '../outcome.js';
+import { say } from '../sentence.js';
+
+export const b04: Fault = {
+  code: 'B04',
+  name: 'BOS count',
+  title: 'The count of BOS tokens is wrong',
+  checks: [
+    stepCheck({
+      code: 'B04.bos',
+      title: 'A prompt begins with as many BOS tokens as the model expects',
+      stage: 'template',
+      kind: 'identity',
+      level: 1,
+      rank: 1,
+      threshold: 'leading BOS tokens = tokenizer.expectedBos (0 or 1)',
+      sources: ['huggingface/open-r1#462', 'vllm-project/vllm#27515', 'huggingface/trl#3520'],
+      why: 'The first two had two BOS tokens, the third had none.',
+      remedy: 'Let either the template or the tokenizer add the BOS, not both and not neither.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['bosId', 'expectedBos', 'promptIds'],
+      test({ bosId, expectedBos, promptIds }) {
+        const wrong = promptIds.flatMap((ids, prompt): Evidence[] => {
+          const found = leading(ids, bosId);
+          return found === expectedBos ? [] : [{ prompt, values: { found } }];
+        });
+        const measured = { expected: expectedBos, prompts: promptIds.length, wrong: wrong.length };
+        return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
+      },
+      says: (m) => say`${m.wrong} of ${m.prompts} prompts do not begin with ${m.expected} BOS tokens.`,
+    }),
+  ],
+};
+
+/** How many times a list begins with an id. */
+function leading(ids: ArrayLike<number>, id: number): number {
+  let count = 0;
+  while (ids[count] === id) count++;
+  return count;
+}

@@ -1,0 +1,48 @@
+import { testStepCheck } from '../planted.test.helper.js';
+
+testStepCheck('B05.system', [
+  {
+    name: 'a system prompt that the template drops',
+    plant: ({ prompts }) => {
+      prompts!.messages![3] = [
+        { role: 'system', content: 'Answer briefly, in French.' },
+        ...(prompts!.messages![3] as unknown[]),
+      ];
+    },
+    verdict: 'fail',
+    evidence: { prompt: 3, values: { role: 'system' } },
+  },
+  {
+    name: 'a letter that encoding normalised',
+    plant: ({ prompts }) => {
+      prompts!.texts![0] = prompts!.texts![0]!.replace('What', '<unk>');
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'a plain text for a prompt',
+    plant: ({ prompts }) => {
+      prompts!.messages = prompts!.texts!.slice();
+    },
+    verdict: 'not applicable',
+  },
+]);
+
+testStepCheck('B05.date', [
+  {
+    name: 'a date of the template’s',
+    plant: ({ prompts }) => {
+      prompts!.texts![2] = `<s>Today Date: 26 Jul 2025\n${prompts!.texts![2]}`;
+    },
+    verdict: 'inform',
+    evidence: { prompt: 2, text: 'Today Date: 26 Jul 2025' },
+  },
+  {
+    name: 'a date of the user’s',
+    plant: ({ prompts }) => {
+      prompts!.texts![2] = `<s>Current date: 2025-07-26\n${prompts!.texts![2]}`;
+      prompts!.messages![2] = [{ role: 'system', content: 'Current date: 2025-07-26' }];
+    },
+    verdict: 'pass',
+  },
+]);

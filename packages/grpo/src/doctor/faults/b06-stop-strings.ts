@@ -1,0 +1,147 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { at } from '../log-view.js';
+import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { known, median } from '../trend.js';
+
+/** Tags that formats ask for; in other markup a tag may stay open for good. */
+const TAG =
+  /<(answer|final|final_answer|output|reasoning|response|result|solution|think|thinking|tool_call)>/g;
+const FEW = 5;
+/** Evaluations look at hundreds of completions each. */
+const FEW_EVALUATIONS = 5;
+/** Entries in a row before a flat metric says something. */
+const LONG = 20;
+
+export const b06: Fault = {
+  code: 'B06',
+  name: 'stop strings',
+  title: 'Stop strings or opened tags conflict with the format',
+  left: 'pre-flight',
+  checks: [
+    stepCheck({
+      code: 'B06.closed',
+      title: 'Tags that completions open are closed in some of them',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: `not: a tag of answers that half of the completions open, ${FEW} or more, and not one closes; those at the limit of length aside`,
+      sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
+      why: 'An engine that stops at </answer> and drops it leaves no completion well formed.',
+      remedy:
+        'Have the engine keep the stop string (vLLM: include_stop_str_in_output=True), or append it before grading.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B26', 'B27', 'B28', 'B30'],
+      settles:
+        'One completion with its last tokens as the engine returned them, and the engine’s list of stop strings.',
+      proofs: ['log only'],
+      needs: ['texts'],
+      test({ texts }, { completions }) {
+        const finish = completions?.finish;
+        const ended = [...texts.keys()].filter((b) => finish?.[b] !== 'length');
+        const openers = new Map<string, number[]>();
+        for (const b of ended)
+          for (const tag of new Set(Array.from(texts[b]!.matchAll(TAG), ([, name]) => name!)))
+            openers.set(tag, [...(openers.get(tag) ?? []), b]);
+        if (openers.size === 0) return notApplicable('completions with tags such as <answer>');
+        const closes = (tag: string) => texts.some((text) => text.includes(`</${tag}>`));
+        const open = [...openers].find(
+          ([tag, rows]) => rows.length >= Math.max(FEW, ended.length / 2) && !closes(tag),
+        );
+        const measured = { completions: ended.length, finish: finish !== undefined };
+        if (!open) return pass(measured);
+        const [tag, rows] = open;
+        return warn(
+          { ...measured, tag: `<${tag}>`, end: `</${tag}>`, open: rows.length },
+          rows.map((completion): Evidence => ({ completion, text: `…${texts[completion]!.slice(-40)}` })),
+        );
+      },
+      says: (m) =>
+        say`${m.open} of ${m.completions} completions open ${m.tag} and none closes it${m.finish ? ', though none reached the length limit: the engine stops at' : '. Either the engine stops at'} ${m.end} and drops it${m.finish ? '' : ', or the completions are truncated before it; the finish reasons would show which'}. A reward that looks for ${m.end} pays nothing.`,
+    }),
+    stepCheck({
+      code: 'B06.stop',
+      title: 'The text that rewards see keeps the stop string',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 3,
+      threshold: 'completions that ended without an end token end in a declared stop string',
+      sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
+      why: 'An engine that stops at </answer> and drops it leaves no completion well formed.',
+      remedy: 'Have the engine include the stop string in its output, or append it before grading.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B27', 'B28', 'B30'],
+      settles: 'A completion as the engine returned it, through the format reward by hand.',
+      proofs: ['native'],
+      needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
+      test({ declared: { stop }, texts, finish, ids, endIds }) {
+        if (!stop?.length) return notApplicable('declared.stop');
+        const stopped = [...texts.keys()].filter(
+          (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
+        );
+        if (stopped.length === 0) return notApplicable('a completion that a stop string ended');
+        const without = stopped.flatMap((completion): Evidence[] =>
+          stop.some((string) => texts[completion]!.includes(string))
+            ? []
+            : [{ completion, text: `…${texts[completion]!.slice(-40)}` }],
+        );
+        const measured = { stopped: stopped.length, without: without.length };
+        return without.length > 0 ? warn(measured, without) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.without} of the ${m.stopped} completions that a stop string ended do not contain it: the rewards never see it.`,
+    }),
+    logCheck({
+      code: 'B06.log',
+      title: 'The format can be fulfilled',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 4,
+      threshold: `a reward named for the format is not 0 throughout ${LONG} entries, or ${FEW_EVALUATIONS} evaluations, in which completions end by themselves`,
+      sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
+      why: 'The stop string is stripped, or the opening tag is already in the prompt.',
+      remedy:
+        'Grade prompt end + a gold completion as the engine returns it: is the stop string there, the opening tag twice or never?',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B28', 'B30', 'B26'],
+      settles: 'One completion with its last tokens as the engine returned them, through the format reward.',
+      proofs: ['native'],
+      needs: [],
+      test(log) {
+        const names = log.names(/format/i).filter((name) => !/std|weight/i.test(name));
+        if (names.length === 0) return notApplicable('a metric named for the format');
+        const enough = (name: string) =>
+          known(log.column(name)).length >= (/eval|val|test/i.test(name) ? FEW_EVALUATIONS : LONG);
+        const judged = names.filter(enough);
+        if (judged.length === 0)
+          return notApplicable(`${LONG} entries, or ${FEW_EVALUATIONS} evaluations, of a format reward`);
+        const cut = known(log.column('completions/clipped_ratio'));
+        const ends = cut.length === 0 || median(cut) < 0.5;
+        const dead = judged.flatMap((name): Evidence[] => {
+          const column = log.column(name);
+          const all = known(column);
+          return ends && all.every((value) => value === 0)
+            ? [
+                {
+                  ...at(log, column.indexOf(0), name, 0),
+                  values: { entries: all.length },
+                },
+              ]
+            : [];
+        });
+        const measured = {
+          metrics: judged.length,
+          dead: dead.length,
+          ...(dead[0]?.text && { name: dead[0].text, entries: dead[0].values!.entries! }),
+        };
+        return dead.length > 0 ? warn(measured, dead) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.name} is 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
+    }),
+  ],
+};

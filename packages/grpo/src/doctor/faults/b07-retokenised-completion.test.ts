@@ -1,0 +1,19 @@
+import { cutScored, startOf, testStepCheck } from '../planted.test.helper.js';
+
+testStepCheck('B07.ids', [
+  {
+    name: 'one token of a completion',
+    plant: (record) => {
+      record.scored!.ids![startOf(record, 9) + 3] = 48;
+    },
+    verdict: 'fail',
+    evidence: { completion: 9, token: 3 },
+  },
+  { name: 'a lost end token is another fault', plant: (record) => cutScored(record, 0, 2), verdict: 'pass' },
+  {
+    name: 'a row that was cut is another fault',
+    plant: (record) => cutScored(record, 10, 4),
+    verdict: 'pass',
+  },
+  { name: 'a completion left out as a whole', plant: (record) => cutScored(record, 10, 0), verdict: 'pass' },
+]);

@@ -1,0 +1,39 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { differences } from '../id-differences.js';
+import { fail, pass } from '../outcome.js';
+import { say } from '../sentence.js';
+
+export const b07: Fault = {
+  code: 'B07',
+  name: 'retokenised completion',
+  title: 'The scored ids are not the sampled ids',
+  checks: [
+    stepCheck({
+      code: 'B07.ids',
+      title: 'The completion tokens that are scored are the ones that were sampled',
+      stage: 'tokens',
+      kind: 'identity',
+      level: 2,
+      rank: 1,
+      threshold:
+        'every id of every completion equal; rows that are cut off or go on aside, which B37 and B14 judge, and completions that are not scored at all',
+      sources: ['huggingface/trl#5224', 'verl-project/verl#3720', 'sgl-project/sglang#26555'],
+      why: 'Decoding and encoding again gives other ids.',
+      remedy: 'Keep the ids that the sampler returned and score those; do not decode and encode again.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B10', 'B11', 'B12', 'B14', 'B19', 'B35', 'B37', 'B38', 'B39', 'B49', 'B51', 'B55'],
+      proofs: ['native'],
+      needs: ['ids', 'scoredIds'],
+      test({ ids, scoredIds }) {
+        const different = differences(ids, scoredIds)
+          .filter(({ row, token }) => token < Math.min(ids[row]!.length, scoredIds[row]!.length))
+          .map(({ row, ...rest }) => ({ completion: row, ...rest }));
+        const measured = { completions: ids.length, different: different.length };
+        return different.length > 0 ? fail(measured, different) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.`,
+    }),
+  ],
+};

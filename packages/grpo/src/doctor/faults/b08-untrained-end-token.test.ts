@@ -1,0 +1,51 @@
+import type { StepRecord } from '../../trace/index.js';
+import { cutScored, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { lastToken, setMask } from '../plants.test.helper.js';
+import { PAD } from '../rich-record.test.helper.js';
+
+/** A long completion that the token closed. */
+const closedBy = (record: StepRecord, end: number): number =>
+  record.scored!.lengths!.findIndex(
+    (length, b) => length > 3 && record.completions!.ids![startOf(record, b) + lastToken(record, b)] === end,
+  );
+const cut = 'completions/clipped_ratio';
+
+testStepCheck('B08.end', [
+  {
+    name: 'the end token is masked',
+    plant: (record) => setMask(record, closedBy(record, 49), lastToken(record, closedBy(record, 49)), 0),
+    verdict: 'fail',
+    evidence: { completion: 10 },
+  },
+  {
+    name: 'the end token is not scored',
+    plant: (record) => cutScored(record, 1, 2),
+    verdict: 'fail',
+    evidence: { completion: 1, token: 2 },
+  },
+  {
+    name: 'a completion masked as a whole',
+    plant: (record) => {
+      for (let t = 0; t <= lastToken(record, 10); t++) setMask(record, 10, t, 0);
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'the end token is of the template',
+    plant: (record) => {
+      record.completions!.source![startOf(record, 11) - 1] = 2;
+      setMask(record, 10, lastToken(record, 10), 0);
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'the lost end token is the padding: another fault',
+    plant: (record) => setMask(record, closedBy(record, PAD), lastToken(record, closedBy(record, PAD)), 0),
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B08.log', [
+  { name: 'more and more', metrics: { [cut]: times(40, (i) => Math.min(1, i / 30)) }, verdict: 'warn' },
+  { name: 'all from the start', metrics: { [cut]: times(40, 1) }, verdict: 'pass' },
+]);

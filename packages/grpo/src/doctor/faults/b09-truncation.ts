@@ -1,0 +1,71 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+import { known, median } from '../trend.js';
+
+const NEARLY_ALL = 0.95;
+/** Share of completions cut off from which their rewards judge much that is unfinished. */
+const CUT = 0.15;
+/** Share of prompts at the limit above which some were probably cut. */
+const AT_LIMIT = 0.01;
+
+export const b09: Fault = {
+  code: 'B09',
+  name: 'truncation',
+  title: 'Prompts or completions are truncated silently',
+  checks: [
+    stepCheck({
+      code: 'B09.prompt',
+      title: 'Prompts are not cut to the longest length allowed',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold: `at most ${100 * AT_LIMIT} % of the prompts, and not more than one, as long as the limit`,
+      sources: ['huggingface/trl#3569', 'huggingface/trl#3601', 'huggingface/trl#4358'],
+      remedy:
+        'Raise the limit, or leave out rows that do not fit: a cut prompt loses its question or its header.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles:
+        'The rendered text of such a prompt: it must begin with the first turn and end with the header.',
+      proofs: [],
+      needs: ['declared', 'promptIds'],
+      test({ declared: { maxPromptTokens }, promptIds }) {
+        if (maxPromptTokens === undefined) return notApplicable('declared.maxPromptTokens');
+        const atLimit = promptIds.flatMap((ids, prompt): Evidence[] =>
+          ids.length >= maxPromptTokens ? [{ prompt, values: { tokens: ids.length } }] : [],
+        );
+        const measured = { limit: maxPromptTokens, prompts: promptIds.length, atLimit: atLimit.length };
+        // One may have that length by chance.
+        const many = atLimit.length > Math.max(AT_LIMIT * promptIds.length, promptIds.length > 1 ? 1 : 0);
+        return many ? warn(measured, atLimit) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.atLimit} of ${m.prompts} prompts have exactly the ${m.limit} allowed tokens: they were probably truncated.`,
+    }),
+    logCheck({
+      code: 'B09.log',
+      title: 'Few completions are cut off',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 7,
+      threshold: `median share below ${100 * CUT} %, of 3 entries or more; nearly all of them is B16.log’s`,
+      sources: ['huggingface/trl#5697'],
+      why: 'Systems disagree on how many cut completions are too many, so the check only informs.',
+      remedy: 'Raise max_new_tokens, ask for shorter answers, or leave cut completions out of the loss.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The rewards of cut and of finished completions, apart.',
+      proofs: [],
+      needs: ['completions/clipped_ratio'],
+      test(log) {
+        const cut = known(log.column('completions/clipped_ratio'));
+        if (cut.length < 3) return notApplicable('3 entries');
+        const measured = { entries: cut.length, share: median(cut) };
+        return measured.share >= CUT && measured.share < NEARLY_ALL ? inform(measured) : pass(measured);
+      },
+      says: (m) => `${percent(m.share)} of the completions are truncated at the length limit.`,
+    }),
+  ],
+};

@@ -1,0 +1,84 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inputs } from '../inputs.js';
+import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { largest } from '../statistics.js';
+import { longestRun } from '../trend.js';
+
+/** Tokens of a prompt’s end that a completion must repeat from its first token to look wrongly cut. */
+const REPEATED = 8;
+
+export const b10: Fault = {
+  code: 'B10',
+  name: 'left-padding cut',
+  title: 'Completions are cut out by token count under left padding',
+  checks: [
+    stepCheck({
+      code: 'B10.cut',
+      title: 'A completion begins where the prompt ends',
+      stage: 'masks',
+      kind: 'heuristic',
+      level: 2,
+      rank: 1,
+      threshold: `not half of the completions begin with the prompt’s last ${REPEATED} tokens or more`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL cuts at the padded width of the prompts. A cut at the count of their tokens leaves prompt text in the completion.',
+      remedy: 'Cut at the padded width of the prompts, not at the number of their tokens.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B26', 'B27'],
+      settles: 'The sampler’s raw output of one padded row beside what the reward got.',
+      proofs: [],
+      needs: ['promptIds', 'promptOf', 'ids'],
+      test({ promptIds, promptOf, ids }) {
+        const repeating = ids.flatMap((row, completion): Evidence[] => {
+          const repeated = repeatedTail(promptIds[promptOf[completion]!]!, row);
+          return repeated >= REPEATED ? [{ completion, values: { repeated } }] : [];
+        });
+        const measured = { completions: ids.length, repeating: repeating.length };
+        return repeating.length > ids.length / 2 ? warn(measured, repeating) : pass(measured);
+      },
+      says: (m) => say`${m.repeating} of ${m.completions} completions begin with the end of their prompt.`,
+    }),
+    stepCheck({
+      code: 'B10.length',
+      title: 'No completion is longer than allowed',
+      stage: 'masks',
+      kind: 'identity',
+      level: 2,
+      rank: 1,
+      threshold: 'tokens of the model in a row ≤ declared.maxNewTokens',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'A longer completion counts prompt or padding.',
+      remedy: 'Look at where the completion is cut out of the sampler’s output.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['declared', 'lengths'],
+      test({ declared: { maxNewTokens }, lengths }, record) {
+        if (maxNewTokens === undefined) return notApplicable('declared.maxNewTokens');
+        const sources = inputs.sources.from(record);
+        const long = [...lengths].flatMap((length, completion): Evidence[] => {
+          if (length <= maxNewTokens) return [];
+          // A tool's answer between them begins the count again: each turn has its own limit in some systems.
+          const own = sources ? longestRun(sources[completion]!, (source) => source === 0).length : length;
+          return own > maxNewTokens ? [{ completion, values: { tokens: own } }] : [];
+        });
+        const measured = { limit: maxNewTokens, longest: largest(lengths), long: long.length };
+        return long.length > 0 ? fail(measured, long) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.long} completions are longer than the ${m.limit} allowed tokens (the longest has ${m.longest}).`,
+    }),
+  ],
+};
+
+/** The longest end of the prompt, in tokens, that the completion begins with. */
+function repeatedTail(prompt: Int32Array, completion: Int32Array): number {
+  for (let length = Math.min(prompt.length, completion.length); length > 0; length--) {
+    const from = prompt.length - length;
+    let equal = 0;
+    while (equal < length && completion[equal] === prompt[from + equal]) equal++;
+    if (equal === length) return length;
+  }
+  return 0;
+}

@@ -1,0 +1,49 @@
+import { stepCheck } from '../check.js';
+import { endsTrained } from '../end-token.js';
+import type { Fault } from '../fault.js';
+import { notApplicable } from '../outcome.js';
+import { say } from '../sentence.js';
+
+export const b12: Fault = {
+  code: 'B12',
+  name: 'pad is EOS',
+  title: 'The padding token is the end token, and the mask drops it',
+  checks: [
+    stepCheck({
+      code: 'B12.padding',
+      title: 'Where padding and end are one token, the mask keeps the end token',
+      stage: 'masks',
+      kind: 'identity',
+      level: 2,
+      rank: 2,
+      threshold: 'mask 1 at the end token of every completion that is trained on',
+      sources: [
+        'huggingface/trl#3091',
+        'mlabonne/llm-course#33',
+        'huggingface/blog#1302',
+        'parity/trl_faults.py',
+      ],
+      why: 'A mask of ids ≠ pad loses the end token when pad = eos.',
+      remedy: 'Build masks from lengths, never by comparing ids with the padding token.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B16'],
+      proofs: ['native', 'TRL run'],
+      needs: ['ids', 'endIds', 'padId', 'scoredIds', 'masks'],
+      test(given, record) {
+        const { endIds, padId } = given;
+        if (!endIds.includes(padId)) return notApplicable('a padding token that is an end token');
+        return endsTrained(
+          given,
+          record,
+          (id) => id === padId,
+          'a completion that the padding token closed',
+          {
+            pad: padId,
+          },
+        );
+      },
+      says: (m) =>
+        say`The padding token is the end token (${m.pad}), and the mask of ${m.left} of the ${m.ended} completions that ended leaves it out: the model unlearns to stop.`,
+    }),
+  ],
+};

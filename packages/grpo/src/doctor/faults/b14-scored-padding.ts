@@ -1,0 +1,88 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { valuesAt } from '../log-view.js';
+import { type Evidence, fail, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { nonzero } from '../statistics.js';
+import { known } from '../trend.js';
+
+/** A total this near 0 is that of certain text, and may well repeat. */
+const CERTAIN = 10;
+const SPREAD = 0.05;
+/** Different completions with one total before rounding explains it no more. */
+const EQUAL = 3;
+
+export const b14: Fault = {
+  code: 'B14',
+  name: 'scored padding',
+  title: 'Log-probs are summed over padding',
+  checks: [
+    stepCheck({
+      code: 'B14.beyond',
+      title: 'Nothing after the last token of a completion is scored',
+      stage: 'masks',
+      kind: 'identity',
+      level: 2,
+      rank: 1,
+      threshold: 'no mask beyond the sampled length',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Sums run over the completion mask, which ends with the completion.',
+      remedy: 'Sum over the sampled tokens only.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B11', 'B38', 'B46', 'B49'],
+      proofs: ['native'],
+      needs: ['lengths', 'masks'],
+      test({ lengths, masks }) {
+        const beyond = masks.flatMap((mask, completion): Evidence[] => {
+          const extra = mask.length > lengths[completion]! ? nonzero(mask.subarray(lengths[completion]!)) : 0;
+          return extra > 0 ? [{ completion, token: lengths[completion]!, values: { extra } }] : [];
+        });
+        const measured = { completions: masks.length, beyond: beyond.length };
+        return beyond.length > 0 ? fail(measured, beyond) : pass(measured);
+      },
+      says: (m) => say`${m.beyond} of ${m.completions} completions are scored beyond their last token.`,
+    }),
+    logCheck({
+      code: 'B14.log',
+      title: 'Totals of log-probs end where the completion ends',
+      stage: 'masks',
+      kind: 'heuristic',
+      level: 2,
+      rank: 4,
+      threshold: `not: ${EQUAL} or more different completions of a prompt with one total of the reference, while the totals of all spread by less than ${100 * SPREAD} %`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Sums over 200 tokens of padding gave different completions one total.',
+      remedy: 'Sum over the completion’s own tokens: stop at its end token, not at the width of the batch.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B46'],
+      settles: 'The total of one completion scored alone, without padding.',
+      proofs: ['log only'],
+      needs: ['sequence_logprob_reference/equal', 'sequence_logprob_reference/spread'],
+      test(log) {
+        const [equal, spread] = [
+          log.column('sequence_logprob_reference/equal'),
+          log.column('sequence_logprob_reference/spread'),
+        ];
+        const totals = log.column('sequence_logprob_reference');
+        const alike = [...equal.keys()].filter(
+          (i) => equal[i]! >= EQUAL && spread[i]! < SPREAD && Math.abs(totals[i]!) > CERTAIN,
+        );
+        const [first] = alike;
+        const measured = {
+          entries: known(equal).length,
+          alike: alike.length,
+          ...(first !== undefined && { equal: equal[first]!, spread: spread[first]!, total: totals[first]! }),
+        };
+        const names = ['sequence_logprob_reference', 'sequence_logprob_reference/equal'];
+        return alike.length > 0
+          ? warn(
+              measured,
+              alike.map((i) => valuesAt(log, i, names)),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Up to ${m.equal} different completions of a prompt have the same total log-prob (${m.total} nats on average), and all totals lie within ${m.spread} of their mean: the sum includes the padding after the completion.`,
+    }),
+  ],
+};

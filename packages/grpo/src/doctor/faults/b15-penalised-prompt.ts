@@ -1,0 +1,50 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { roundingOf, truncates } from '../sampling.js';
+import { say } from '../sentence.js';
+
+/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
+const ROUNDING = { full: 1e-4, half: 0.01 };
+
+export const b15: Fault = {
+  code: 'B15',
+  name: 'penalised prompt',
+  title: 'Penalties apply to the prompt',
+  checks: [
+    stepCheck({
+      code: 'B15.first-token',
+      title: 'Penalties leave the first token alone',
+      stage: 'generation',
+      kind: 'identity',
+      level: 2,
+      rank: 3,
+      threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the one drawn from is not lower`,
+      sources: ['huggingface/transformers#36642', 'parity/trl_faults.py'],
+      why: 'Penalties that see the prompt make its words less likely and, relatively, the end token up to 3000 times likelier.',
+      remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B03', 'B08', 'B19', 'B39'],
+      proofs: ['native', 'TRL run'],
+      needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
+      test({ declared, samplerLogprobs, sampledLogprobs }, record) {
+        const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+        if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
+          return notApplicable('penalties, declared');
+        if (declared.temperature === 0) return notApplicable('a temperature above 0');
+        // What is left of a cut distribution is likelier than before.
+        const bound = roundingOf(record);
+        const cut = truncates(declared) || (declared.minNewTokens ?? 0) > 0;
+        const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
+          const [plain, drawn] = [row[0] ?? 0, sampledLogprobs[completion]![0] ?? 0];
+          const differ = cut ? drawn < plain - bound : Math.abs(plain - drawn) > bound;
+          return differ ? [{ completion, token: 0, values: { plain, drawn } }] : [];
+        });
+        const measured = { completions: samplerLogprobs.length, moved: moved.length };
+        return moved.length > 0 ? fail(measured, moved) : pass(measured);
+      },
+      says: (m) =>
+        say`The first token of ${m.moved} of ${m.completions} completions was not sampled from the model's distribution, though nothing had been generated that a penalty could apply to: the penalties see the prompt.`,
+    }),
+  ],
+};

@@ -1,0 +1,88 @@
+import { rowsOf, type StepRecord } from '../../trace/index.js';
+import { startOf, testLogCheck, testStepCheck } from '../planted.test.helper.js';
+
+/** Makes a completion the twin of the one before it. */
+function twin({ completions }: StepRecord, completion: number): void {
+  const doubled = <A extends Int32Array | Float32Array>(values: A): A[] =>
+    rowsOf(values, completions!.lengths!).map((row, b, rows) => (b === completion ? rows[b - 1]! : row));
+  const ids = doubled(completions!.ids!);
+  // Unlikely enough to be no accident.
+  for (const key of ['samplerLogprobs', 'sampledLogprobs'] as const)
+    completions![key] = Float32Array.from(
+      doubled(completions![key]!.map((value) => 3 * value)).flatMap((row) => [...row]),
+    );
+  completions!.ids = Int32Array.from(ids.flatMap((row) => [...row]));
+  completions!.lengths = Int32Array.from(ids, (row) => row.length);
+}
+
+const allAlike = (entropy: number) => (record: StepRecord) => {
+  const { completions } = record;
+  completions!.ids!.fill(5);
+  completions!.lengths!.fill(20);
+  completions!.ids = new Int32Array(480).fill(5);
+  record.scored = { lengths: new Int32Array(24).fill(20) };
+  record.updates = [{ entropies: new Float32Array(480).fill(entropy) }];
+};
+
+testStepCheck('B17.draws', [
+  {
+    name: 'a long completion twice',
+    plant: (record) => twin(record, 9),
+    verdict: 'fail',
+    evidence: { completion: 9, values: { equals: 8 } },
+  },
+  {
+    name: 'a long completion twice, in greedy decoding',
+    plant: (record) => {
+      twin(record, 9);
+      record.declared!.temperature = 0;
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'the rest of an equal completion was not drawn',
+    plant: (record) => {
+      twin(record, 9);
+      const start = startOf(record, 8);
+      record.completions!.sampledLogprobs!.fill(
+        Number.NaN,
+        start + 5,
+        start + 2 * record.completions!.lengths![8]!,
+      );
+    },
+    verdict: 'pass',
+  },
+]);
+
+testStepCheck('B17.unique', [
+  {
+    name: 'alike at high entropy: the sampler',
+    plant: allAlike(2),
+    verdict: 'warn',
+    measured: { entropy: 40, alike: 6 },
+  },
+  {
+    name: 'alike at low entropy: a learnt task',
+    plant: allAlike(0.01),
+    verdict: 'inform',
+    evidence: { prompt: 0 },
+  },
+  {
+    name: 'alike, and no entropy is known',
+    plant: (record) => {
+      allAlike(1)(record);
+      delete record.updates;
+    },
+    verdict: 'inform',
+  },
+]);
+
+testLogCheck('B17.log', [
+  {
+    name: 'in most entries',
+    metrics: { identical_groups: [1, 2, undefined, 1] },
+    verdict: 'inform',
+    measured: { alike: 3 },
+  },
+  { name: 'once', metrics: { identical_groups: [1, 0, 0, 0] }, verdict: 'pass' },
+]);

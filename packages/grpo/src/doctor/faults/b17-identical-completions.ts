@@ -1,0 +1,135 @@
+import type { StepRecord } from '../../trace/index.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { keysOf, membersOf, updateRows } from '../inputs.js';
+import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+import { groupsOf, largest, mean, sum } from '../statistics.js';
+import { known } from '../trend.js';
+
+/** Two equal draws this unlikely are no accident: natural logarithm, about 1e-9. */
+const ACCIDENT = -20;
+const HALF = 0.5;
+
+export const b17: Fault = {
+  code: 'B17',
+  name: 'identical completions',
+  title: 'The completions of a group are identical',
+  checks: [
+    stepCheck({
+      code: 'B17.draws',
+      title: 'Equal completions of a prompt are no more frequent than chance allows',
+      stage: 'generation',
+      kind: 'identity',
+      level: 2,
+      rank: 2,
+      threshold: `no completion with Σ log p below ${ACCIDENT} drawn twice`,
+      sources: ['modelscope/ms-swift#4570', 'huggingface/trl#2776'],
+      why: 'A completion of log-prob L is drawn again with probability e^L.',
+      remedy: 'Give each completion a random stream of its own, and look for a cache of outputs.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30'],
+      proofs: ['native'],
+      needs: ['ids', 'promptOf', 'sampledLogprobs'],
+      test({ ids, promptOf, sampledLogprobs }, { declared }) {
+        if (declared?.temperature === 0) return notApplicable('a temperature above 0');
+        const keys = keysOf(ids);
+        const twins: Evidence[] = [];
+        for (const group of groupsOf(promptOf)) {
+          const seen = new Map<string, number>();
+          for (const b of group) {
+            const key = keys[b]!;
+            const first = seen.get(key);
+            if (first === undefined) {
+              seen.set(key, b);
+              continue;
+            }
+            // Tokens of tools were not drawn.
+            const logprob = sum(known(sampledLogprobs[b]!));
+            if (logprob < ACCIDENT) twins.push({ completion: b, values: { equals: first, logprob } });
+          }
+        }
+        const measured = { completions: ids.length, twins: twins.length };
+        return twins.length > 0 ? fail(measured, twins) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.twins} completions equal another completion of their prompt, though each is far too unlikely to be sampled twice.`,
+    }),
+    stepCheck({
+      code: 'B17.unique',
+      title: 'Completions of a prompt differ',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat in health; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
+      sources: ['modelscope/ms-swift#4570'],
+      remedy: 'A higher temperature, or harder prompts; near the end of a successful run nothing.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30'],
+      settles:
+        'Reward and entropy: equal right answers at low entropy are success, equal answers at high entropy a broken sampler.',
+      proofs: ['native'],
+      needs: ['ids', 'promptOf'],
+      test({ ids, promptOf }, record) {
+        const groups = groupsOf(promptOf).filter((group) => group.length > 1);
+        if (groups.length === 0) return notApplicable('a prompt with several completions');
+        const keys = keysOf(ids);
+        const share = mean(groups.map((group) => new Set(group.map((b) => keys[b])).size / group.length));
+        const alike = groups.filter((group) => group.every((b) => keys[b] === keys[group[0]!]));
+        const entropy = largest(alike.map((group) => entropyOf(record, group[0]!)));
+        const measured = {
+          groups: groups.length,
+          uniqueShare: share,
+          alike: alike.length,
+          ...(entropy > 0 && { entropy }),
+        };
+        const evidence = alike.map(
+          (group): Evidence => ({ prompt: promptOf[group[0]!]!, values: { completions: group.length } }),
+        );
+        if (share >= HALF) return pass(measured);
+        return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
+      },
+      says: (m) =>
+        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.entropy === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.entropy} nats per completion makes that likely.`}`,
+    }),
+    logCheck({
+      code: 'B17.log',
+      title: 'Completions of a prompt differ',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 4,
+      rank: 6,
+      threshold:
+        'groups of identical completions in less than half of the entries; only informs, since a learnt task has them in health',
+      sources: ['modelscope/ms-swift#4570'],
+      remedy:
+        'A higher temperature, a random stream for each completion; near the end of a successful run nothing.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30'],
+      settles:
+        'Entropy and reward: at high entropy the sampler is broken, at low entropy and high reward the task is learnt.',
+      proofs: [],
+      needs: [],
+      test(log) {
+        const names = log.names(/^(identical_groups|skipped\/identical)$/);
+        if (names.length === 0) return notApplicable('a count of groups of identical completions');
+        const alike = log.series.entries.filter(({ values }) =>
+          names.some((name) => values[name]! > 0),
+        ).length;
+        const measured = { entries: log.series.entries.length, alike };
+        return alike >= measured.entries / 2 ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.alike} of ${m.entries} entries all completions of a prompt are identical. Either the sampler is broken, or the task is learnt; entropy and reward would show which.`,
+    }),
+  ],
+};
+
+/** Σ entropy of a completion's tokens: what −Σ log p is on average. NaN where it is not in the first update. */
+function entropyOf(record: StepRecord, completion: number): number {
+  const [update] = record.updates ?? [];
+  const row = update ? membersOf(record, update).indexOf(completion) : -1;
+  const entropies = updateRows(record, update, 'entropies')?.[row];
+  return entropies ? sum(known(entropies)) : Number.NaN;
+}

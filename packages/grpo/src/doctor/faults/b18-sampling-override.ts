@@ -1,0 +1,76 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { temperatureOf } from '../plain-scoring.js';
+import { roundingOf, truncates } from '../sampling.js';
+import { say } from '../sentence.js';
+
+/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
+const ROUNDING = { full: 1e-4, half: 0.01 };
+
+export const b18: Fault = {
+  code: 'B18',
+  name: 'sampling override',
+  title: 'generation_config.json overrides the requested sampling',
+  checks: [
+    stepCheck({
+      code: 'B18.override',
+      title: 'Tokens are drawn as declared',
+      stage: 'generation',
+      kind: 'identity',
+      level: 2,
+      rank: 3,
+      threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`,
+      sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
+      why: 'generation_config.json overrides the requested settings.',
+      remedy:
+        'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19', 'B39'],
+      proofs: ['native'],
+      needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
+      test({ declared, samplerLogprobs, sampledLogprobs }, record) {
+        const { topP, topK, repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+        const neutral = repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0;
+        if (topP === undefined || topK === undefined || truncates(declared) || !neutral)
+          return notApplicable('sampling without truncation and penalties, declared');
+        if (declared.temperature === 0 || (declared.minNewTokens ?? 0) > 0)
+          return notApplicable('a temperature above 0, and no least length');
+        const bound = roundingOf(record);
+        const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
+          const drawn = sampledLogprobs[completion]!;
+          let token = 0;
+          while (token < row.length && !(Math.abs(row[token]! - drawn[token]!) > bound)) token++;
+          return token === row.length
+            ? []
+            : [{ completion, token, values: { plain: row[token]!, drawn: drawn[token]! } }];
+        });
+        const measured = { completions: samplerLogprobs.length, moved: moved.length };
+        return moved.length > 0 ? fail(measured, moved) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.moved} of ${m.completions} completions were not sampled as declared: no truncation or penalty is declared, yet the log-probs before and after them differ. The engine takes settings from elsewhere, such as generation_config.json.`,
+    }),
+    stepCheck({
+      code: 'B18.temperature',
+      title: 'The sampler draws at the declared temperature',
+      stage: 'generation',
+      kind: 'identity',
+      level: 3,
+      rank: 3,
+      threshold:
+        'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
+      sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
+      why: 'generation_config.json overrides the requested settings.',
+      remedy:
+        'Read the sampling parameters back from the engine; pass the temperature on whatever its value.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19', 'B39', 'B55'],
+      proofs: ['native'],
+      needs: ['probes', 'declared'],
+      test: ({ probes, declared }, record) => temperatureOf('sampler', probes, declared.temperature, record),
+      says: (m) =>
+        say`Completions were sampled at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}): the engine has settings of its own.`,
+    }),
+  ],
+};

@@ -1,0 +1,163 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { sampledMasks } from '../first-update.js';
+import { inputs, updateRows } from '../inputs.js';
+import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { temperatureOf } from '../plain-scoring.js';
+import { truncates } from '../sampling.js';
+import { say } from '../sentence.js';
+import { toleranceOf } from '../tolerance.js';
+
+/** Standard errors by which −log p may miss the entropy. */
+const SURPRISE = 8;
+
+export const b19: Fault = {
+  code: 'B19',
+  name: 'scoring distribution',
+  title: 'Scoring distribution and sampling distribution differ',
+  checks: [
+    stepCheck({
+      code: 'B19.surprise',
+      title: 'Tokens are as surprising as the scoring distribution says',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 1,
+      threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation or least length explains it`,
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
+      why: '−log p of a sampled token is its entropy on average.',
+      remedy:
+        'Score under the distribution that is sampled from: same temperature; no top-p, top-k or penalties, or correct for them.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B39'],
+      settles:
+        'The sampler’s own log-probs beside the scored ones, and the sampling parameters that the engine really used.',
+      proofs: ['native'],
+      needs: ['firstUpdate', 'firstPolicyLogprobs'],
+      test({ firstUpdate, firstPolicyLogprobs }, record) {
+        const entropies = updateRows(record, firstUpdate, 'entropies');
+        if (!entropies) return notApplicable(`${inputs.firstUpdate.path}.entropies`);
+        const masks = sampledMasks(record);
+        if (!masks && record.completions?.source?.some((source) => source !== 0))
+          return notApplicable('scored.mask, or completions of the model’s tokens alone');
+        let [tokens, total, squares, bound] = [0, 0, 0, 0];
+        for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
+          const mask = masks?.[row];
+          const own = entropies[row]!;
+          for (let t = 0; t < logprobs.length; t++) {
+            if (mask?.[t] === 0) continue;
+            const entropy = own[t]!;
+            const gap = -logprobs[t]! - entropy;
+            tokens++;
+            total += gap;
+            squares += gap * gap;
+            // Of a nearly certain token the rare other one, which makes up the variance, is seldom in the sample.
+            if (entropy > 0) bound += entropy * Math.max(0.5, 0.5 - Math.log(entropy));
+          }
+        }
+        const score = total / Math.sqrt(Math.max(squares, bound));
+        if (!Number.isFinite(score)) return notApplicable('tokens with log-probs and entropies');
+        const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
+        if (Math.abs(score) <= SURPRISE) return pass(measured);
+        const { minNewTokens = 0 } = record.declared ?? {};
+        const explained = minNewTokens > 0 || (score < 0 && truncates(record.declared ?? {}));
+        return explained ? inform(measured) : warn(measured);
+      },
+      says: (m) =>
+        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`,
+    }),
+    stepCheck({
+      code: 'B19.temperature',
+      title: 'Completions are scored at the temperature that they were sampled at',
+      stage: 'generation',
+      kind: 'identity',
+      level: 3,
+      rank: 1,
+      threshold:
+        'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they do not agree at another one',
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'parity/trl_faults.py'],
+      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
+      remedy: 'Divide the logits by the same temperature in sampling and in scoring.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19', 'B38', 'B39', 'B55'],
+      proofs: ['TRL run'],
+      needs: ['probes', 'declared'],
+      test({ probes: { temperatures }, declared: { temperature } }, record) {
+        const own = temperatures?.find((probe) => probe.temperature === temperature);
+        if (!temperatures || !own) return notApplicable('probes.temperatures, with the declared one');
+        const tolerance = toleranceOf(record).mean;
+        const best = temperatures.reduce((a, b) => (b.mean < a.mean ? b : a));
+        const measured = {
+          declared: own.temperature,
+          meanGap: own.mean,
+          fits: best.temperature,
+          gapThere: best.mean,
+        };
+        if (own.mean <= tolerance) return pass(measured);
+        return best.mean <= tolerance
+          ? fail(measured)
+          : notApplicable('a temperature at which the two agree');
+      },
+      says: (m) =>
+        say`Tokens are scored at the declared temperature ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
+    }),
+    stepCheck({
+      code: 'B19.truncation',
+      title: 'Tokens are drawn from the distribution that is trained',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 1,
+      threshold:
+        'the log-probs before and after truncation and penalties differ by at most 0.1 nat per token on average',
+      sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
+      why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
+      remedy: 'Train with top_p 1, top_k 0 and no penalties, or correct for the sampler.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B39'],
+      settles: 'The mean of exp(plain − drawn): the share of probability that sampling kept.',
+      proofs: ['native'],
+      needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
+      test({ samplerLogprobs, sampledLogprobs, declared }) {
+        if (declared.temperature === 0) return notApplicable('a temperature above 0');
+        let [tokens, total] = [0, 0];
+        for (const [b, row] of samplerLogprobs.entries()) {
+          const drawn = sampledLogprobs[b]!;
+          for (let t = 0; t < row.length; t++) {
+            const gap = drawn[t]! - row[t]!;
+            if (Number.isNaN(gap)) continue;
+            tokens++;
+            total += gap;
+          }
+        }
+        if (tokens === 0) return notApplicable('tokens');
+        const meanGap = total / tokens;
+        const measured = { tokens, meanGap };
+        return Math.abs(meanGap) > 0.1 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`Tokens are not sampled from the distribution that is trained: the two differ by ${m.meanGap} nat per token on average.`,
+    }),
+    stepCheck({
+      code: 'B19.scoring',
+      title: 'The trainer scores at the declared temperature',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 3,
+      threshold:
+        'where sampler and trainer disagree, the policy’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
+      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
+      remedy:
+        'Divide the logits once by the sampling temperature before every log-softmax: policy, old and reference.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B38', 'B39', 'B51', 'B55'],
+      proofs: ['native'],
+      needs: ['probes', 'declared'],
+      test: ({ probes, declared }, record) => temperatureOf('policy', probes, declared.temperature, record),
+      says: (m) =>
+        say`The trainer scores at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}).`,
+    }),
+  ],
+};

@@ -1,0 +1,95 @@
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { changeCanaries, penalized } from '../plants.test.helper.js';
+
+const all =
+  (value: number) =>
+  ({ rewards }: StepRecord) => {
+    rewards!.values!.fill(value);
+    rewards!.totals!.fill(value);
+  };
+
+testStepCheck('B20.canary', [
+  {
+    name: 'all alike',
+    plant: changeCanaries(() => ({ value: 0.5 })),
+    verdict: 'warn',
+    measured: { value: 0.5, kinds: 3 },
+  },
+  {
+    name: 'all alike, and nobody knows what is right',
+    plant: ({ probes }) => {
+      probes!.canaries = probes!.canaries!.map(({ least: _, ...canary }) => ({ ...canary, value: 0.5 }));
+    },
+    verdict: 'inform',
+  },
+  {
+    name: 'a part alone',
+    plant: changeCanaries(() => ({ value: 1, reward: 'other' })),
+    verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B20.log', [
+  {
+    name: 'the fallback throughout',
+    metrics: { reward: times(4, 0.5), reward_std: times(4, 0) },
+    verdict: 'warn',
+    measured: { reward: 0.5 },
+  },
+  {
+    name: 'after an evaluation of the model as it came',
+    metrics: { eval_reward: [0], reward: [undefined, 0, 0, 0], reward_std: [undefined, 0, 0, 0] },
+    firstStep: 0,
+    verdict: 'warn',
+    measured: { entries: 3 },
+    evidence: { step: 1, text: 'reward', values: { value: 0 } },
+  },
+  {
+    name: 'a reward that moves once',
+    metrics: { reward: [0, 0, 0.1, 0], reward_std: [0, 0, 0.2, 0] },
+    verdict: 'pass',
+  },
+  { name: 'two entries', metrics: { reward: [0.5, 0.5], reward_std: [0, 0] }, verdict: 'not applicable' },
+]);
+
+testStepCheck('B20.constant', [
+  {
+    name: 'a fallback for everything, and a KL',
+    plant: (record) => {
+      all(0.5)(record);
+      penalized(record);
+    },
+    verdict: 'warn',
+    measured: { value: 0.5 },
+  },
+  { name: 'a fallback for everything', plant: all(0.5), verdict: 'warn', measured: { value: 0.5 } },
+  {
+    name: 'a fallback for message lists',
+    plant: (record) => {
+      all(0.5)(record);
+      record.rewards!.inputType = 'messages';
+    },
+    verdict: 'warn',
+    measured: { inputType: 'messages' },
+  },
+  { name: 'a sparse reward that nobody got', plant: all(0), verdict: 'inform', measured: { natural: true } },
+  { name: 'a learnt task', plant: all(1), verdict: 'inform' },
+  {
+    name: 'a learnt task with two rewards of weight 0.5 and 1',
+    plant: (record) => {
+      all(1)(record);
+      record.rewards!.totals!.fill(1.5);
+    },
+    verdict: 'inform',
+  },
+  {
+    name: 'one text for all',
+    plant: (record) => {
+      all(0.5)(record);
+      record.completions!.texts!.fill('same');
+    },
+    verdict: 'not applicable',
+  },
+  { name: 'no reward at all', plant: all(Number.NaN), verdict: 'not applicable' },
+]);

@@ -1,0 +1,143 @@
+import { CANARY, TOTAL } from '../../trace/index.js';
+import { SETTLES } from '../canaries.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { gradesOf, isNatural } from '../grades.js';
+import { at } from '../log-view.js';
+import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { say, written } from '../sentence.js';
+import { isFlat } from '../statistics.js';
+import { known, median } from '../trend.js';
+
+/** Entries in a row before a flat metric says something. */
+const IN_A_ROW = 3;
+/** Distinct completions of which it says nothing that they earn the same. */
+const FEW = 4;
+
+export const b20: Fault = {
+  code: 'B20',
+  name: 'reward input',
+  title: 'A reward function gets another type than it expects',
+  checks: [
+    stepCheck({
+      code: 'B20.constant',
+      title: 'Different completions do not all earn the same reward',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold:
+        'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
+      sources: ['huggingface/trl#4202', 'parity/trl_faults.py'],
+      why: 'A reward written for texts gets lists of messages and falls back to one value.',
+      remedy:
+        'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B28', 'B30', 'B53', 'B26'],
+      settles:
+        'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
+      proofs: ['native', 'TRL run'],
+      needs: ['texts', 'totals', 'rewards'],
+      test({ texts, rewards: { inputType, values } }, record) {
+        const totals = gradesOf(record);
+        const distinct = new Set(texts.filter((_, b) => !Number.isNaN(totals[b]!))).size;
+        const [value] = known(totals);
+        if (value === undefined || distinct < FEW)
+          return notApplicable(`${FEW} distinct completions with a reward`);
+        const natural = known(values ?? totals).every(isNatural);
+        const measured = {
+          completions: texts.length,
+          distinct,
+          ...(inputType && { inputType }),
+          value,
+          natural,
+        };
+        if (!isFlat(totals)) return pass(measured);
+        return natural ? inform(measured) : warn(measured);
+      },
+      says: (m) =>
+        say`All ${m.completions} completions, ${m.distinct} of them different, earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward function gets lists of messages, not text.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
+    }),
+    stepCheck({
+      code: 'B20.canary',
+      title: 'Right answers and worthless ones do not all earn the same',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold:
+        'through the production path, not one total for three kinds of completions or more, a right answer among them; only informs where the task cannot tell that it is right',
+      sources: ['huggingface/trl#4202'],
+      why: 'A good and a bad completion, in the type of the run, must earn different rewards.',
+      remedy:
+        'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B22', 'B23', 'B26', 'B27', 'B28', 'B30', 'B53'],
+      settles: SETTLES,
+      proofs: ['native'],
+      needs: ['probes'],
+      test({ probes: { canaries = [] } }) {
+        const known = canaries.filter(({ reward, value }) => reward === TOTAL && value !== null);
+        const gold = known.filter(({ kind }) => kind === CANARY.gold);
+        const kinds = new Set(known.map(({ kind }) => kind)).size;
+        if (gold.length === 0 || kinds < 3)
+          return notApplicable('probes.canaries with totals of a gold answer and of others');
+        const measured = { probes: known.length, kinds, value: known[0]!.value! };
+        if (!isFlat(known.map(({ value }) => value!))) return pass(measured);
+        return gold.some(({ least }) => least !== undefined) ? warn(measured) : inform(measured);
+      },
+      says: (m) => say`All ${m.probes} canaries earned exactly ${m.value}: right answers and blanks alike.`,
+    }),
+    logCheck({
+      code: 'B20.log',
+      title: 'The reward is not one constant',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 4,
+      threshold: `not: reward_std 0 and one and the same reward in all entries, ${IN_A_ROW} or more; only informs where that is 1, as where all is learnt`,
+      sources: ['huggingface/trl#4202'],
+      why: 'A reward written for texts gets lists of messages and falls back to one value.',
+      remedy:
+        'Call the reward by hand with a good and a bad completion, in the very type that training hands it: a list of messages, or text.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
+      settles: 'Two different completions through the reward function: equal values prove it.',
+      proofs: ['log only'],
+      needs: ['reward', 'reward_std'],
+      test(log) {
+        const rewards = known(log.column('reward'));
+        const deviations = known(log.column('reward_std'));
+        if (rewards.length < IN_A_ROW) return notApplicable(`${IN_A_ROW} entries`);
+        const constant =
+          rewards.every((reward) => reward === rewards[0]) &&
+          deviations.every((deviation) => deviation === 0);
+        const cut = known(log.column('completions/clipped_ratio'));
+        const measured = {
+          entries: rewards.length,
+          reward: rewards[0]!,
+          ...(cut.length > 0 && { cut: median(cut) }),
+        };
+        if (!constant) return pass(measured);
+        const first = log.column('reward').indexOf(rewards[0]!);
+        const evidence = [at(log, first, 'reward', rewards[0]!)];
+        return rewards[0] === 1 ? inform(measured, evidence) : warn(measured, evidence);
+      },
+      says: (m) =>
+        say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so advantages and gradient are 0.${constantCause(m)}`,
+    }),
+  ],
+};
+
+/** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
+function constantCause({ reward, cut = 0 }: { reward: number; cut?: number }): string {
+  const natural = reward === 0 || reward === 1 || reward === -1;
+  const isCut = cut >= 0.95;
+  if (!natural) {
+    const also = isCut ? ' All completions are truncated as well.' : '';
+    return ` A reward function that falls back to ${written(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
+  }
+  return isCut
+    ? ' Either the reward is broken, or no answer is complete because all completions are truncated; a complete right answer through the reward would show which.'
+    : ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.';
+}

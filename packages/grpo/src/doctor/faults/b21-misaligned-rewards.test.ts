@@ -1,0 +1,107 @@
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { onRows, penalized } from '../plants.test.helper.js';
+
+const parts = { 'rewards/right/mean': times(5, 0.5), 'rewards/form/mean': times(5, 0.8) };
+
+const prompts = (record: StepRecord) => new Set(record.completions!.prompt).size;
+
+/** Values of the first reward, by completion. */
+const first = (of: (b: number) => number) => (record: StepRecord) => {
+  const B = record.completions!.prompt!.length;
+  for (let b = 0; b < B; b++) record.rewards!.values![b] = of(b);
+};
+
+testStepCheck('B21.canary', [
+  {
+    name: 'answers of other rows are paid',
+    plant: onRows('gold of another row', 9, { value: 1.1, rule: 'answer: a number' }),
+    verdict: 'warn',
+    evidence: { text: 'gold of another row', values: { value: 1.1, rule: 'answer: a number' } },
+    measured: { probes: 4, wrong: 4 },
+  },
+  {
+    name: 'blanks are paid: not its business',
+    plant: onRows('empty', 9, { value: 1.1 }),
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B21.log', [
+  {
+    name: 'weights that were not used',
+    metrics: { ...parts, reward: times(5, 1.3) },
+    declared: { rewardWeights: [1, 0.2] },
+    verdict: 'warn',
+    evidence: { values: { reward: 1.3 } },
+  },
+  {
+    name: 'the weighted sum',
+    metrics: { ...parts, reward: times(5, 0.66) },
+    declared: { rewardWeights: [1, 0.2] },
+    verdict: 'pass',
+  },
+  {
+    name: 'a version that logs it without weights',
+    metrics: { ...parts, reward: times(5, 1.3) },
+    declared: { rewardWeights: [1, 0.2] },
+    series: { rewardIsWeighted: false },
+    verdict: 'not applicable',
+  },
+  { name: 'weights not known', metrics: { ...parts, reward: times(5, 1.3) }, verdict: 'not applicable' },
+]);
+
+testStepCheck('B21.cycled', [
+  {
+    name: 'one value a prompt, in turn',
+    plant: (record) => first((b) => (b % prompts(record)) / 10)(record),
+    verdict: 'warn',
+    evidence: { values: { period: 6 } },
+  },
+  { name: 'one value for all', plant: first(() => 0.5), verdict: 'pass' },
+  { name: 'nearly in turn', plant: first((b) => (b === 20 ? 9 : (b % 6) / 10)), verdict: 'pass' },
+]);
+
+testStepCheck('B21.totals', [
+  {
+    name: 'one value broadcast',
+    plant: ({ rewards }) => void rewards!.totals!.fill(0.9),
+    verdict: 'fail',
+    evidence: { completion: 0, values: { total: 0.9, sum: 0.5 } },
+  },
+  {
+    name: 'one function had nothing to say',
+    plant: ({ rewards }) => {
+      rewards!.names = ['right', 'form'];
+      rewards!.weights = [1, 2];
+      rewards!.values = Float64Array.from([...rewards!.values!, ...rewards!.values!.map(() => Number.NaN)]);
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'float32 sums',
+    plant: ({ rewards }) => {
+      rewards!.totals = rewards!.totals!.map(Math.fround);
+    },
+    verdict: 'pass',
+  },
+]);
+
+testStepCheck('B21.alike', [
+  { name: 'a KL in the rewards', plant: penalized, verdict: 'pass' },
+  {
+    name: 'equal completions with other rewards',
+    plant: ({ rewards }) => {
+      rewards!.totals = rewards!.totals!.map((_, b) => b / 10);
+    },
+    verdict: 'warn',
+    evidence: { completion: 1, values: { equals: 0 } },
+  },
+  {
+    name: 'a judge that wavers once',
+    plant: ({ rewards }) => {
+      rewards!.totals![3] = 0.6;
+    },
+    verdict: 'pass',
+  },
+]);

@@ -1,0 +1,211 @@
+import { CANARY } from '../../trace/index.js';
+import { by, graded, SETTLES, SHARE } from '../canaries.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { gradesOf } from '../grades.js';
+import { keysOf } from '../inputs.js';
+import { rewardNames } from '../log-view.js';
+import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { groupsOf, sum } from '../statistics.js';
+
+/** Natural logarithm of the probability below which a pattern is no accident: about 1e-6. */
+const ACCIDENT = -14;
+
+export const b21: Fault = {
+  code: 'B21',
+  name: 'misaligned rewards',
+  title: 'Rewards, prompts and answers are misaligned',
+  checks: [
+    stepCheck({
+      code: 'B21.totals',
+      title: 'A completion’s reward is the weighted sum of its parts',
+      stage: 'reward',
+      kind: 'identity',
+      level: 4,
+      rank: 1,
+      threshold: 'equal within 1e-6 of the largest part',
+      sources: ['huggingface/trl#6533'],
+      why: 'One value was broadcast to all completions.',
+      remedy: 'Check how many values a reward returns, and in which order completions are handed to it.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30', 'B31', 'B33'],
+      proofs: [],
+      needs: ['rewardWeights', 'rewardValues', 'totals'],
+      test({ rewardWeights, rewardValues, totals }) {
+        const B = totals.length;
+        const wrong = [...totals].flatMap((total, completion): Evidence[] => {
+          if (Number.isNaN(total)) return [];
+          let [found, scale] = [0, 1];
+          for (let k = 0; k < rewardWeights.length; k++) {
+            const part = rewardWeights[k]! * rewardValues[k * B + completion]!;
+            if (Number.isNaN(part)) continue;
+            found += part;
+            scale = Math.max(scale, Math.abs(part));
+          }
+          return Math.abs(found - total) > 1e-6 * scale
+            ? [{ completion, values: { sum: found, total } }]
+            : [];
+        });
+        const measured = { completions: B, wrong: wrong.length };
+        return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward of ${m.wrong} of ${m.completions} completions is not the weighted sum of its parts.`,
+    }),
+    stepCheck({
+      code: 'B21.alike',
+      title: 'Equal completions of a prompt earn the same',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold:
+        'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
+      sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
+      why: 'Rewards in the order [p1, p2, p1, p2] were read as [p1, p1, p2, p2].',
+      remedy:
+        'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30', 'B31', 'B33'],
+      settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
+      proofs: ['native'],
+      needs: ['ids', 'promptOf', 'totals'],
+      test({ ids, promptOf }, record) {
+        const totals = gradesOf(record);
+        const keys = keysOf(ids);
+        const firsts = new Map<string, number>();
+        const pairs = [...ids.keys()].flatMap((completion) => {
+          const key = `${promptOf[completion]}: ${keys[completion]}`;
+          const first = firsts.get(key);
+          if (first === undefined) firsts.set(key, completion);
+          return first === undefined || Number.isNaN(totals[completion]! + totals[first]!)
+            ? []
+            : [{ completion, values: { equals: first, reward: totals[completion]!, other: totals[first]! } }];
+        });
+        if (pairs.length < 4) return notApplicable('four completions equal to another');
+        const unequal = pairs.filter(({ values }) => values.reward !== values.other);
+        const measured = { pairs: pairs.length, unequal: unequal.length };
+        return unequal.length > pairs.length / 2 ? warn(measured, unequal) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.unequal} of ${m.pairs} completions earned another reward than an equal completion of the same prompt: the rewards may be in the wrong order.`,
+    }),
+    stepCheck({
+      code: 'B21.cycled',
+      title: 'Rewards do not repeat in turn',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 2,
+      threshold:
+        'not: a reward’s values over and over in the same order, one for each prompt or for each place in a group, where values as frequent as these do so by chance in less than one step in a million',
+      sources: ['huggingface/trl#6533'],
+      why: 'Fewer values than completions are handed out in turn.',
+      remedy:
+        'Return one value per completion, in the order of the completions; refuse any other number of values.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30', 'B31', 'B33'],
+      settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
+      proofs: ['native'],
+      needs: ['rewardNames', 'rewardValues', 'promptOf'],
+      test({ rewardNames, rewardValues, promptOf }) {
+        const B = promptOf.length;
+        const prompts = groupsOf(promptOf).length;
+        const periods = [...new Set([prompts, B / prompts])].filter(
+          (period) => Number.isInteger(period) && period > 1 && period < B,
+        );
+        if (periods.length === 0) return notApplicable('several prompts with several completions');
+        const cycled = rewardNames.flatMap((name, k): EvidenceOf<{ period: number }>[] => {
+          const column = rewardValues.subarray(k * B, (k + 1) * B);
+          const period = periods.find((length) => chanceOf(column, length) < ACCIDENT);
+          return period === undefined ? [] : [{ text: name, values: { period } }];
+        });
+        const measured = { rewards: rewardNames.length, cycled: cycled.length, ...cycled[0]?.values };
+        return cycled.length > 0 ? warn(measured, cycled) : pass(measured);
+      },
+      says: (m) =>
+        say`The values of ${m.cycled} of ${m.rewards} rewards repeat with period ${m.period}: fewer values were computed than there are completions.`,
+    }),
+    stepCheck({
+      code: 'B21.canary',
+      title: 'The right answer of another row is not paid',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `through the production path, ${SHARE} above its declared most`,
+      sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
+      why: 'The rewards of two rows must differ when their answers are exchanged.',
+      remedy:
+        'Look at which row the reward is given: order of prompts and rows, names of its fields, its use of them at all.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B23', 'B26', 'B27', 'B28', 'B30'],
+      settles: SETTLES,
+      proofs: ['native'],
+      needs: ['probes'],
+      test: ({ probes }) =>
+        graded(
+          probes,
+          ({ kind, most, value }) => kind === CANARY.other && most !== undefined && value !== null,
+          ({ value, most }) => value! <= most!,
+        ),
+      says: (m) =>
+        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${by(m.rule)}: the reward does not see the row, or sees another.`,
+    }),
+    logCheck({
+      code: 'B21.log',
+      title: 'The reward is the weighted sum of its parts',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 6,
+      threshold:
+        'Σ declared weight × mean within 1 % of the largest part, in half of 3 entries or more; completions that a function does not grade break it in health',
+      sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
+      why: 'It holds where every function grades every completion.',
+      remedy:
+        'Compare names, order and number of weights with the reward functions; look at how many values each returns.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The rewards of one step by hand, each function and the sum.',
+      proofs: [],
+      needs: ['reward'],
+      test(log) {
+        const names = rewardNames(log);
+        const weights = log.declared.rewardWeights ?? [];
+        if (names.length === 0 || weights.length !== names.length || log.series.rewardIsWeighted === false)
+          return notApplicable('rewards/NAME/mean, a declared weight for each, and a reward that has them');
+        const judged = log.series.entries.flatMap(({ step, values }) => {
+          const parts = names.map((name, k) => weights[k]! * values[`rewards/${name}/mean`]!);
+          const total = sum(parts);
+          return Number.isFinite(total) && values.reward !== undefined
+            ? [{ step, sum: total, reward: values.reward, scale: Math.max(1e-3, ...parts.map(Math.abs)) }]
+            : [];
+        });
+        if (judged.length < 3) return notApplicable('3 entries with all rewards');
+        const wrong = judged.filter((entry) => Math.abs(entry.sum - entry.reward) > 0.01 * entry.scale);
+        const measured = { entries: judged.length, wrong: wrong.length };
+        const evidence = wrong.map(({ step, sum: total, reward }) => ({
+          step,
+          text: 'reward',
+          values: { sum: total, reward },
+        }));
+        return wrong.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.wrong} of ${m.entries} entries the reward is not the weighted sum of its parts.`,
+    }),
+  ],
+};
+
+/** Logarithm of the chance that values as frequent as these repeat with a period; 0 when they do not, or are all alike. */
+function chanceOf(column: Float64Array, period: number): number {
+  const counts = new Map<number, number>();
+  for (const value of column) counts.set(value, (counts.get(value) ?? 0) + 1);
+  let chance = 0;
+  for (let b = period; b < column.length; b++) {
+    if (column[b] !== column[b - period]) return 0;
+    chance += Math.log(counts.get(column[b]!)! / column.length);
+  }
+  return chance;
+}

@@ -1,0 +1,137 @@
+import { graded, SETTLES, SHARE } from '../canaries.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { isNatural } from '../grades.js';
+import { at } from '../log-view.js';
+import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { known } from '../trend.js';
+
+const SOME = 0.05;
+const MANY = 0.3;
+
+export const b22: Fault = {
+  code: 'B22',
+  name: 'failures as rewards',
+  title: 'Failures become rewards',
+  checks: [
+    stepCheck({
+      code: 'B22.failures',
+      title: 'Reward functions do not fail',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold: `at most ${100 * SOME} % of the completions`,
+      sources: ['huggingface/trl#5281', 'verl-project/verl#5635'],
+      why: 'A swallowed exception becomes a reward.',
+      remedy: 'Read the reasons; a failure must not become a number.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30'],
+      settles: 'The failing completions given to the function by hand.',
+      proofs: ['native'],
+      needs: ['rewards', 'totals'],
+      test({ rewards: { failures }, totals }) {
+        if (!failures) return notApplicable('rewards.failures');
+        const failed =
+          failures.filter(({ completion }) => completion !== null).length +
+          failures.filter(({ completion }) => completion === null).length * totals.length;
+        const measured = { completions: totals.length, failures: failures.length };
+        const evidence = failures.map(
+          ({ reward, completion, reason }): Evidence => ({
+            ...(completion !== null && { completion }),
+            text: shorten(reason),
+            values: { reward },
+          }),
+        );
+        if (failures.length === 0) return pass(measured);
+        return failed > SOME * totals.length ? warn(measured, evidence) : inform(measured, evidence);
+      },
+      says: (m) => say`Reward functions failed ${m.failures} times on ${m.completions} completions.`,
+    }),
+    stepCheck({
+      code: 'B22.fallback',
+      title: 'Rewards are earned, not the value that stands for a failure',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold: `at most ${100 * MANY} % of a reward’s values equal to a configured fallback; only informs where that is −1, 0 or 1, which may be earned`,
+      sources: ['huggingface/trl#5281', 'verl-project/verl#5635'],
+      why: 'A swallowed exception becomes a reward.',
+      remedy: 'Let failures be missing values: a made-up reward is a made-up advantage for the whole group.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B23', 'B27', 'B30', 'B33'],
+      settles: 'The log of the judge: how often it failed.',
+      proofs: ['native'],
+      needs: ['rewards', 'rewardNames', 'rewardValues'],
+      test({ rewards: { fallbacks }, rewardNames, rewardValues }) {
+        if (!fallbacks?.length) return notApplicable('rewards.fallbacks');
+        const B = rewardValues.length / rewardNames.length;
+        const dead = rewardNames.flatMap((reward, k): Evidence[] => {
+          const column = rewardValues.subarray(k * B, (k + 1) * B);
+          const value = fallbacks.find(
+            (fallback) => column.filter((own) => own === fallback).length > MANY * B,
+          );
+          return value === undefined ? [] : [{ text: reward, values: { value } }];
+        });
+        const measured = { rewards: rewardNames.length, dead: dead.length };
+        if (dead.length === 0) return pass(measured);
+        return dead.every(({ values }) => isNatural(values!.value as number))
+          ? inform(measured, dead)
+          : warn(measured, dead);
+      },
+      says: (m) =>
+        say`${m.dead} of ${m.rewards} rewards mostly have the value that is configured for failures.`,
+    }),
+    stepCheck({
+      code: 'B22.canary',
+      title: 'Answers that are known to be right can be graded',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `through the production path, ${SHARE} without a value because a reward failed`,
+      sources: ['huggingface/trl#5281', 'huggingface/Math-Verify#55'],
+      why: 'A reward that fails on right answers fails on the completions that matter most.',
+      remedy: 'Call the reward by hand with the gold answer of a row, and read its error.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B23', 'B26', 'B27', 'B30'],
+      settles: SETTLES,
+      proofs: ['native'],
+      needs: ['probes'],
+      test: ({ probes }) =>
+        graded(
+          probes,
+          ({ least }) => least !== undefined,
+          ({ value }) => value !== null,
+        ),
+      says: (m) => say`On ${m.wrong} of ${m.probes} rows a reward function failed on the right answer.`,
+    }),
+    logCheck({
+      code: 'B22.log',
+      title: 'Reward functions do not fail',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 5,
+      threshold: 'reward_failures 0 in all entries; in up to 5 % of them they only inform',
+      sources: ['huggingface/trl#5281', 'verl-project/verl#5635'],
+      why: 'A swallowed exception becomes a reward.',
+      remedy: 'Read the reasons in the step’s record; a failure must not become a number.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The failing completions given to the function by hand.',
+      proofs: ['native'],
+      needs: ['reward_failures'],
+      test(log) {
+        const failures = log.column('reward_failures');
+        const some = [...failures.keys()].filter((i) => failures[i]! > 0);
+        const measured = { entries: known(failures).length, withFailures: some.length };
+        if (some.length === 0) return pass(measured);
+        const evidence = some.map((i) => at(log, i, 'reward_failures', failures[i]!));
+        return some.length > 0.05 * measured.entries ? warn(measured, evidence) : inform(measured, evidence);
+      },
+      says: (m) => say`Reward functions failed in ${m.withFailures} of ${m.entries} entries.`,
+    }),
+  ],
+};

@@ -1,0 +1,76 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { groupsOf, mean } from '../statistics.js';
+import { known } from '../trend.js';
+
+/** Entries from which a mean says something. */
+const ENOUGH = 5;
+
+export const b24: Fault = {
+  code: 'B24',
+  name: 'mixed judges',
+  title: 'Judges of different scales grade one group',
+  checks: [
+    stepCheck({
+      code: 'B24.provider',
+      title: 'One judge grades all completions of a prompt',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold: 'one provider per group; several may be one model',
+      sources: [],
+      why: 'Seen in a run in which the provider of a row decided the sign of its advantage.',
+      remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B21', 'B33'],
+      settles: 'The same completions graded by each of them: equal means and spreads are one scale.',
+      proofs: ['native'],
+      needs: ['rewards', 'promptOf'],
+      test({ rewards: { providers }, promptOf }) {
+        if (!providers) return notApplicable('rewards.providers');
+        const mixed = groupsOf(promptOf).flatMap((group): Evidence[] => {
+          const names = new Set(group.map((b) => providers[b]!));
+          return names.size > 1 ? [{ prompt: promptOf[group[0]!]!, text: [...names].join(', ') }] : [];
+        });
+        const measured = { providers: new Set(providers).size, mixed: mixed.length };
+        return mixed.length > 0 ? warn(measured, mixed) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.mixed} groups several judges graded: the choice of judge decides the sign of the advantage.`,
+    }),
+    logCheck({
+      code: 'B24.signal',
+      title: 'All kinds of problems pull about alike',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 4,
+      threshold: `mean |advantage| of each kind within 3 times that of the others, over ${ENOUGH} entries or more`,
+      sources: [],
+      why: 'Seen in a run of two kinds of problems. A ratio above 3 was its own mark of imbalance.',
+      remedy:
+        'Problems of middling difficulty for the weak kind, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the deviation of the group.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The share of flat groups of each kind: a kind that is learnt, or too hard, has no signal.',
+      proofs: [],
+      needs: [],
+      test(log) {
+        const signals = log
+          .names(/^signal\//)
+          .map((name) => ({ kind: name.slice('signal/'.length), values: known(log.column(name)) }))
+          .filter(({ values }) => values.length >= ENOUGH)
+          .map(({ kind, values }) => ({ kind, signal: mean(values) }))
+          .sort((a, b) => a.signal - b.signal);
+        if (signals.length < 2) return notApplicable(`signal/KIND of two kinds, ${ENOUGH} entries of each`);
+        const [weak, strong] = [signals[0]!, signals.at(-1)!];
+        const measured = { weak: weak.kind, least: weak.signal, strong: strong.kind, most: strong.signal };
+        return strong.signal > 3 * weak.signal ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`Problems of kind ${m.strong} have a mean |advantage| of ${m.most}, those of ${m.weak} ${m.least}: the run learns the first kind and hardly the second.`,
+    }),
+  ],
+};

@@ -1,0 +1,9 @@
+import type { Fault } from '../fault.js';
+
+export const b25: Fault = {
+  code: 'B25',
+  name: 'reward shaping',
+  title: 'Reward shaping without effect, or against its purpose',
+  left: 'pre-flight',
+  checks: [],
+};

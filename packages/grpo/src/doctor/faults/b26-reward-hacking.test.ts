@@ -1,0 +1,43 @@
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { onRows } from '../plants.test.helper.js';
+
+testStepCheck('B26.canary', [
+  {
+    name: 'an empty answer is paid',
+    plant: onRows('empty', 9, { value: 1.1 }),
+    verdict: 'warn',
+    evidence: { text: 'empty' },
+    measured: { kinds: 'empty' },
+  },
+  {
+    name: 'on one row of eight, as by accident',
+    plant: ({ probes }) => {
+      const more = probes!.canaries!.map((canary) => ({ ...canary, row: 4 + canary.row! }));
+      probes!.canaries!.push(...more);
+      probes!.canaries![1]!.value = 1.1;
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'an empty answer has no value',
+    plant: onRows('empty', 9, { value: null }),
+    verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B26.log', [
+  {
+    name: 'form up, answers down',
+    metrics: {
+      reward: times(60, (i) => i + (i % 2)),
+      'rewards/accuracy/mean': times(60, (i) => -i + (i % 3)),
+    },
+    verdict: 'warn',
+    evidence: { text: 'accuracy' },
+  },
+  {
+    name: 'both up',
+    metrics: { reward: times(60, (i) => i + (i % 2)), 'rewards/accuracy/mean': times(60, (i) => i) },
+    verdict: 'pass',
+  },
+]);

@@ -1,0 +1,71 @@
+import { CANARY } from '../../trace/index.js';
+import { by, graded, SETTLES, SHARE } from '../canaries.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { rewardNames } from '../log-view.js';
+import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { quoted, say } from '../sentence.js';
+import { slope } from '../trend.js';
+
+export const b26: Fault = {
+  code: 'B26',
+  name: 'reward hacking',
+  title: 'The reward can be hacked',
+  checks: [
+    stepCheck({
+      code: 'B26.canary',
+      title: 'Answers that are known to be worthless are not paid',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `through the production path, ${SHARE} above the declared most`,
+      sources: ['Liuziyu77/Visual-RFT#79', 'Liuziyu77/Visual-RFT#176', 'huggingface/cookbook#335'],
+      why: 'An empty answer is contained in every text, so a test by containment pays it.',
+      remedy: 'Close the hole: the policy will find it.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: SETTLES,
+      proofs: ['native'],
+      needs: ['probes'],
+      test: ({ probes }) =>
+        graded(
+          probes,
+          ({ kind, most, value }) => kind !== CANARY.other && most !== undefined && value !== null,
+          ({ value, most }) => value! <= most!,
+        ),
+      says: (m) =>
+        say`${m.wrong} of ${m.probes} known worthless answers earned at least as much as a right one: ${quoted(m.kinds)}${by(m.rule)}.`,
+    }),
+    logCheck({
+      code: 'B26.log',
+      title: 'The reward does not rise while the task gets worse',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold:
+        'over 50 entries or more, not: total reward rising (t > 2) while a reward for the answer falls (t < −2)',
+      sources: ['huggingface/open-r1#255', 'huggingface/open-r1#257'],
+      why: 'Accuracy fell from 0.16 to 0.06 while format rose from 0.48 to 0.86.',
+      remedy: 'Pay for form only where the answer is right, or make it a fraction of the answer’s reward.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Completions with the highest reward, read.',
+      proofs: [],
+      needs: ['reward'],
+      test(log) {
+        const answers = rewardNames(log).filter((name) => /acc|correct|answer|right|solution/i.test(name));
+        if (answers.length === 0) return notApplicable('a reward named for the answer');
+        const total = slope(log.column('reward'));
+        if (total.count < 50) return notApplicable('50 entries');
+        const falling = answers.flatMap((name): Evidence[] => {
+          const { t } = slope(log.column(`rewards/${name}/mean`));
+          return t < -2 ? [{ text: name, values: { t } }] : [];
+        });
+        const measured = { entries: total.count, rewardT: total.t, falling: falling.length };
+        return total.t > 2 && falling.length > 0 ? warn(measured, falling) : pass(measured);
+      },
+      says: () =>
+        'The total reward rises while the reward for the answer falls: the policy earns it with something else.',
+    }),
+  ],
+};

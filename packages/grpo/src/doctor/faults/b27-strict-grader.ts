@@ -1,0 +1,76 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { gradesOf } from '../grades.js';
+import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { groupsOf, isFlat, smallest } from '../statistics.js';
+
+/** Fewer are answers that lack something else, as a strict grader finds them in health. */
+const SEVERAL = 3;
+const GOLD_MISSED = 0.1;
+
+export const b27: Fault = {
+  code: 'B27',
+  name: 'strict grader',
+  title: 'The grader misses right answers',
+  checks: [
+    stepCheck({
+      code: 'B27.gold',
+      title: 'A completion that holds the right answer is not graded as if it did not',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions, and fewer than ${SEVERAL}, end in the reference answer`,
+      sources: [],
+      why: 'Seen in a grader by exact match, on texts that may end in more than the answer.',
+      remedy: 'Read such completions: grader too strict on spaces, units, or form?',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30'],
+      settles:
+        'The gold answers written as the model would write them, through the grader: all must be right.',
+      proofs: ['native'],
+      needs: ['answers', 'texts', 'promptOf', 'totals'],
+      test({ answers, texts, promptOf }, record) {
+        const totals = gradesOf(record);
+        const least = smallest(totals);
+        const unrewarded = [...totals.keys()].filter((b) => totals[b] === least && answers[promptOf[b]!]);
+        // A reward of the prompt alone grades nothing: that is B30's.
+        if (groupsOf(promptOf).every((group) => isFlat(group.map((b) => totals[b]!))))
+          return notApplicable('a group with different rewards');
+        if (isFlat(totals) || unrewarded.length < 10)
+          return notApplicable('ten completions without reward beside some with');
+        const missed = unrewarded.flatMap((completion): Evidence[] => {
+          const gold = lastLine(answers[promptOf[completion]!]!);
+          return endsIn(texts[completion]!, gold)
+            ? [{ completion, text: `…${texts[completion]!.slice(-40)}`, values: { gold } }]
+            : [];
+        });
+        const measured = { unrewarded: unrewarded.length, missed: missed.length };
+        return missed.length >= Math.max(SEVERAL, GOLD_MISSED * unrewarded.length)
+          ? warn(measured, missed)
+          : pass(measured);
+      },
+      says: (m) => say`${m.missed} of ${m.unrewarded} unrewarded completions end in the reference answer.`,
+    }),
+  ],
+};
+
+const lastLine = (answer: string) =>
+  answer
+    .trim()
+    .split('\n')
+    .at(-1)!
+    .replace(/^#### */, '')
+    .trim();
+
+/** Whether the last thing of its kind in a text is the answer: as its last number, or as its last words. */
+function endsIn(text: string, answer: string): boolean {
+  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
+  if (/^-?[\d.,]+$/.test(answer))
+    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
+  const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const gold = words(answer);
+  const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
+  return gold.length > 0 && gold.join(' ') === last.join(' ');
+}

@@ -1,0 +1,154 @@
+import type { Declared } from '../../trace/index.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { at } from '../log-view.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+import { groupsOf, isFlat, largest, mean, smallest } from '../statistics.js';
+import { known, longestRun, median } from '../trend.js';
+
+/** Entries from which a mean says something. */
+const ENOUGH = 5;
+
+export const b30: Fault = {
+  code: 'B30',
+  name: 'flat groups',
+  title: 'Groups of equal rewards dominate',
+  checks: [
+    stepCheck({
+      code: 'B30.flat',
+      title: 'Groups have rewards that differ',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 3,
+      threshold:
+        'at most half of the groups of equal rewards in a step, of groups of 2 or 3 nine tenths; near the end of a successful run more is health',
+      sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
+      remedy: 'Prompts of middling difficulty, larger groups, a reward with more levels.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B45', 'B53'],
+      settles: 'The level: all right is a task that is learnt, all wrong one that is too hard.',
+      proofs: [],
+      needs: ['totals', 'promptOf'],
+      test({ totals, promptOf }) {
+        const groups = groupsOf(promptOf).filter((group) => group.length > 1);
+        if (groups.length === 0) return notApplicable('a prompt with several completions');
+        const flat = groups.filter((group) => isFlat(group.map((b) => totals[b]!)));
+        const measured = {
+          groups: groups.length,
+          flat: flat.length,
+          share: flat.length / groups.length,
+          reward: mean(known(totals)),
+        };
+        // Two draws are equal half of the time at least.
+        const usual = mean(groups.map(({ length }) => (length < 4 ? 0.9 : 0.5)));
+        return measured.share > usual ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.flat} of ${m.groups} groups all completions earned the same reward: these groups give no gradient.`,
+    }),
+    logCheck({
+      code: 'B30.log',
+      title: 'Groups have rewards that differ',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 3,
+      threshold:
+        'not 5 entries in a row in which every group has equal rewards, while the reward itself moves; only informs where it is then the highest of the run: a task that is learnt',
+      sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
+      remedy:
+        'Prompts of middling difficulty, larger groups, more diverse sampling, a reward with more levels.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B45', 'B53'],
+      settles: 'The completions of one group with their rewards.',
+      proofs: ['native'],
+      needs: ['frac_reward_zero_std'],
+      test(log): Outcome<{ entries: number; inARow: number; learnt?: boolean }> {
+        if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
+        const shares = log.column('frac_reward_zero_std');
+        const { start, length } = longestRun(shares, (share) => share === 1);
+        const rewards = log.column('reward');
+        const most = largest(rewards);
+        const measured = { entries: known(shares).length, inARow: length };
+        if (length < 5 || smallest(rewards) === most) return pass(measured);
+        const evidence = [at(log, start, 'frac_reward_zero_std', 1)];
+        const learnt = median(rewards.subarray(start, start + length)) >= most - 1e-6;
+        return learnt ? inform({ ...measured, learnt }, evidence) : warn(measured, evidence);
+      },
+      says: (m) =>
+        say`In ${m.inARow} entries in a row every group has equal rewards: the run learns nothing from them${m.learnt ? ', at the highest reward of the run: the task is learnt' : ''}.`,
+    }),
+    logCheck({
+      code: 'B30.gradient',
+      title: 'Without differences there is no gradient',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 3,
+      threshold:
+        'grad_norm at most 0.01 where all groups have equal rewards, none gave way to another, and β is 0; entries of one step only',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are no binary fractions.',
+      remedy: 'Compare groups by max = min, and give such groups advantage 0.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      proofs: [],
+      needs: ['grad_norm', 'frac_reward_zero_std'],
+      test(log) {
+        if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
+        if (log.declared.beta !== 0 || log.declared.entropyCoefficient || log.has('entropy_coef'))
+          return notApplicable('a declared β of 0, without entropy bonus');
+        if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
+        if (log.has('aux_loss')) return notApplicable('a loss of rewards alone');
+        const norms = log.column('grad_norm');
+        const shares = log.column('frac_reward_zero_std');
+        const [refilled, replayed] = [log.column('groups_refilled'), log.column('groups_replayed')];
+        const gaveWay = (i: number) => refilled[i]! > 0 || replayed[i]! > 0;
+        const flat = [...norms.keys()].filter(
+          (i) => shares[i] === 1 && !gaveWay(i) && !Number.isNaN(norms[i]!),
+        );
+        if (flat.length === 0) return notApplicable('an entry without differences');
+        const moved = flat.filter((i) => norms[i]! > 0.01);
+        const measured = { entries: flat.length, moved: moved.length };
+        return moved.length > 0
+          ? fail(
+              measured,
+              moved.map((i) => at(log, i, 'grad_norm', norms[i]!)),
+            )
+          : pass(measured);
+      },
+      says: (m) => say`${m.moved} of ${m.entries} entries without any difference in reward have a gradient.`,
+    }),
+    logCheck({
+      code: 'B30.expected',
+      title: 'Groups are as flat as chance makes them',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 4,
+      threshold: `share of flat groups at most 1.5 times p^G + (1 − p)^G, and 10 points above it, over ${ENOUGH} entries or more; p is the share of rewards above 0.5. It only informs`,
+      sources: ['huggingface/trl#5640'],
+      why: 'G completions that are right with probability p are all right or all wrong with p^G + (1 − p)^G.',
+      remedy:
+        'Problems that are solved sometimes: drop those that are always or never solved, or sample with more variety.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The share of right completions of each problem: near 0 and 1, or in between.',
+      proofs: [],
+      needs: ['frac_reward_zero_std', 'frac_reward_zero_std_expected'],
+      test(log) {
+        const actual = known(log.column('frac_reward_zero_std'));
+        const expected = known(log.column('frac_reward_zero_std_expected'));
+        if (expected.length < ENOUGH) return notApplicable(`${ENOUGH} entries`);
+        const measured = { entries: expected.length, actual: mean(actual), expected: mean(expected) };
+        const isMore = measured.actual > Math.max(1.5 * measured.expected, measured.expected + 0.1);
+        return isMore ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        `${percent(m.actual)} of the groups have equal rewards; ${percent(m.expected)} would if all problems were equally hard. Most problems are always or never solved.`,
+    }),
+  ],
+};
+
+/** Whether equal rewards give no advantage. */
+const isCompared = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';

@@ -1,0 +1,42 @@
+import { explanationOf } from '../advantages.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { isWhole, WHOLE } from '../group-advantages.js';
+import { fail, notApplicable, pass } from '../outcome.js';
+import { groupsOf } from '../statistics.js';
+
+export const b31: Fault = {
+  code: 'B31',
+  name: 'wrong groups',
+  title: 'Completions are grouped wrongly',
+  checks: [
+    stepCheck({
+      code: 'B31.grouping',
+      title: 'A completion is compared with completions of its own prompt',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 1,
+      threshold: 'not: advantages that only fit groups of every n-th completion',
+      sources: [
+        'huggingface/trl#3181',
+        'huggingface/trl#3098',
+        'dllm-reasoning/d1#19',
+        'PeterGriffinJin/Search-R1#88',
+      ],
+      remedy: 'Keep [p1, p1, p2, p2] one order from sampling to the advantages.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B33', 'B34', 'B32'],
+      proofs: ['native'],
+      needs: ['totals', 'advantages', 'promptOf', 'declared'],
+      test(given, record) {
+        if (groupsOf(given.promptOf).length < 2) return notApplicable('two prompts in a step');
+        if (!isWhole(given)) return notApplicable(WHOLE);
+        const { kind } = explanationOf(record);
+        return kind === 'other grouping' ? fail({ fits: kind }) : pass({ fits: kind });
+      },
+      says: () =>
+        'The advantages fit groups of every n-th completion, not of one prompt: completions are compared with those of other prompts.',
+    }),
+  ],
+};

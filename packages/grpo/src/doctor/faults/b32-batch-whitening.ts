@@ -1,0 +1,38 @@
+import { explanationOf } from '../advantages.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { asDeclared, isWhole, WHOLE } from '../group-advantages.js';
+import { notApplicable, pass } from '../outcome.js';
+
+export const b32: Fault = {
+  code: 'B32',
+  name: 'batch whitening',
+  title: 'Advantages are whitened over the batch',
+  checks: [
+    stepCheck({
+      code: 'B32.whitening',
+      title: 'Advantages are scaled as declared, not whitened over the batch',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 1,
+      threshold:
+        'not: centred by group, then divided by the deviation of the batch; only informs where no scale is declared',
+      sources: ['jingyaogong/minimind#563', 'yifan123/flow_grpo#46'],
+      remedy: 'Scale by what is declared, once.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B33'],
+      proofs: ['native'],
+      needs: ['totals', 'advantages', 'promptOf', 'declared'],
+      test(given, record) {
+        if (!isWhole(given)) return notApplicable(WHOLE);
+        const { kind } = explanationOf(record);
+        return kind === 'batch whitening' && given.declared.scaleRewards !== 'batch'
+          ? asDeclared(given.declared, { fits: kind })
+          : pass({ fits: kind });
+      },
+      says: () =>
+        'The advantages were divided by the deviation of the whole batch after they had been centred by group.',
+    }),
+  ],
+};

@@ -1,0 +1,89 @@
+import { explanationOf } from '../advantages.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../group-advantages.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { quoted, say } from '../sentence.js';
+import { groupsOf, largest } from '../statistics.js';
+
+/** What equal rewards may give at most: rounding of the mean, divided by ε. */
+const LEAK = 0.01;
+
+/** How advantages come about that are not the declared ones. */
+type Miss = { fits: string; bound?: number; scale?: string; epsilon?: number; ddof?: number };
+
+export const b33: Fault = {
+  code: 'B33',
+  name: 'advantage formula',
+  title: 'Deviation, ε or clip are not as declared',
+  checks: [
+    stepCheck({
+      code: 'B33.recompute',
+      title: 'Advantages recomputed from the rewards are the recorded ones',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 2,
+      threshold:
+        'within 2e-3, and what float32 rounds, of (r − baseline) / (std + ε) with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; of what is not declared any usual value; only informs where no scale is declared, or where they are clipped besides',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL has ddof 1 and adds ε = 1e-4 to the deviation.',
+      remedy: 'Compare mean, deviation, ε and clipping with what is declared.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['totals', 'advantages', 'promptOf', 'declared'],
+      test(given, record): Outcome<Miss> {
+        if (!isWhole(given)) return notApplicable(WHOLE);
+        const explanation = explanationOf(record);
+        if (explanation.kind === 'nothing')
+          return asDeclared(given.declared, { fits: 'none of the known ways' });
+        if (explanation.kind === 'clipped') return inform({ fits: 'clipped', bound: explanation.bound });
+        if (explanation.kind === 'not clipped')
+          return fail({ fits: 'not clipped', bound: explanation.bound });
+        if (explanation.kind !== 'recipe') return pass({ fits: explanation.kind });
+        const { scale, epsilon, ddof } = explanation.recipe;
+        return fail({ fits: 'another recipe', scale, epsilon, ddof });
+      },
+      says: (m) =>
+        m.fits === 'not clipped'
+          ? say`The advantages go up to ±${m.bound}: they are not clipped as declared.`
+          : m.bound !== undefined
+            ? say`The advantages are clipped at ±${m.bound}, which is not declared.`
+            : m.scale === undefined
+              ? 'The advantages do not follow from the rewards in any known way.'
+              : say`The advantages do not follow as declared; they fit scale ${quoted(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
+    }),
+    stepCheck({
+      code: 'B33.leak',
+      title: 'Equal rewards give no advantage',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 2,
+      threshold: `|A| ≤ ${LEAK} in a group of equal rewards`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'An ε of 1e-8 makes an advantage of order 1 of the mean’s rounding; TRL’s 1e-4 leaves up to 0.005.',
+      remedy:
+        'Compare a group’s largest and smallest reward and give it 0 where they are equal; an ε of 1e-4.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The rewards of the group in full precision: differences below 1e-6 are rounding.',
+      proofs: ['native'],
+      needs: ['totals', 'advantages', 'promptOf'],
+      test({ totals, advantages, promptOf }, { declared = {} }) {
+        if (!isCentred(declared)) return notApplicable(BASELINE);
+        const flat = groupsOf(promptOf).filter((group) => {
+          return group.length > 1 && isEqual(group.map((b) => totals[b]!));
+        });
+        if (flat.length === 0) return notApplicable('a group of equal rewards');
+        const leaking = flat.flatMap((group): Evidence[] => {
+          const most = largest(group.map((b) => Math.abs(advantages[b]!)));
+          return most > LEAK ? [{ prompt: promptOf[group[0]!]!, values: { advantage: most } }] : [];
+        });
+        const measured = { flat: flat.length, leaking: leaking.length };
+        return leaking.length > 0 ? warn(measured, leaking) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.leaking} of ${m.flat} groups of equal rewards the advantages are not 0: a small ε amplifies rounding errors.`,
+    }),
+  ],
+};

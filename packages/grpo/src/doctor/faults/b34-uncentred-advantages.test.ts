@@ -1,0 +1,37 @@
+import { testStepCheck } from '../planted.test.helper.js';
+import { all, declare, inFloat32, recipe, undeclared } from '../plants.test.helper.js';
+
+testStepCheck('B34.raw', [
+  {
+    name: 'raw rewards where they differ little',
+    plant: ({ rewards, advantages }) => void advantages!.set(rewards!.totals!.subarray(0, 8)),
+    verdict: 'fail',
+    evidence: { completion: 0, values: { advantage: 0.5 } },
+  },
+  {
+    name: 'raw rewards for all, as another method has them',
+    plant: all(
+      recipe((own) => own),
+      undeclared,
+    ),
+    verdict: 'inform',
+  },
+  { name: 'raw rewards for all', plant: recipe((own) => own), verdict: 'fail' },
+]);
+
+testStepCheck('B34.sum', [
+  {
+    name: 'centred by what it should not be',
+    plant: ({ advantages }) => void advantages!.fill(0.1, 8, 12),
+    verdict: 'fail',
+    evidence: { prompt: 2 },
+  },
+  { name: 'rounding in float32 of equal rewards, 0.2', plant: inFloat32(0.2), verdict: 'pass' },
+  { name: 'rounding in float32 of equal rewards, 5.7', plant: inFloat32(5.7), verdict: 'pass' },
+  { name: 'rounding in float32 of equal rewards, 250', plant: inFloat32(250), verdict: 'pass' },
+  {
+    name: 'clipped as declared',
+    plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantageClip: 2 })),
+    verdict: 'not applicable',
+  },
+]);

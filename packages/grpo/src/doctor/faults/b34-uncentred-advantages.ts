@@ -1,0 +1,88 @@
+import { explanationOf, roundingOf } from '../advantages.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../group-advantages.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { say } from '../sentence.js';
+import { groupsOf, largest, sum } from '../statistics.js';
+
+export const b34: Fault = {
+  code: 'B34',
+  name: 'uncentred advantages',
+  title: 'Advantages are not centred',
+  checks: [
+    stepCheck({
+      code: 'B34.raw',
+      title: 'No group is trained on its raw rewards',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 1,
+      threshold:
+        'not: advantages equal to the rewards of a group; only informs where no scale is declared, and all groups have them',
+      sources: ['arXiv:2402.03300'],
+      why: 'A baseline makes the advantages of a group sum to 0; raw rewards push all completions one way.',
+      remedy: 'A group without differences has advantage 0.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B33'],
+      proofs: ['native'],
+      needs: ['totals', 'advantages', 'promptOf', 'declared'],
+      test(given, record) {
+        if (!isWhole(given)) return notApplicable(WHOLE);
+        const { advantages, declared } = given;
+        const explanation = explanationOf(record);
+        if (explanation.kind !== 'raw rewards') return pass({ fits: explanation.kind });
+        const { kind, completions } = explanation;
+        const evidence = completions.map(
+          (completion): Evidence => ({ completion, values: { advantage: advantages[completion]! } }),
+        );
+        const measured = { fits: kind, completions: completions.length };
+        // Without any baseline it is another method.
+        return completions.length === advantages.length
+          ? asDeclared(declared, measured, evidence)
+          : fail(measured, evidence);
+      },
+      says: (m) =>
+        say`${m.completions} completions have their raw reward as advantage: the whole group has one sign.`,
+    }),
+    stepCheck({
+      code: 'B34.sum',
+      title: 'The advantages of a group sum to 0',
+      stage: 'advantage',
+      kind: 'identity',
+      level: 5,
+      rank: 1,
+      threshold:
+        '|Σ A| ≤ 1e-3 × group size × the largest |A|, and what float32 rounds; not without a baseline, nor where advantages are clipped or flat groups keep their rewards; only informs where no scale is declared',
+      sources: ['arXiv:2402.03300'],
+      why: 'Deviations from the group’s mean sum to 0.',
+      remedy: 'Centre by the mean of the completions that have a reward, and of no others.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B33'],
+      proofs: ['native'],
+      needs: ['advantages', 'promptOf', 'declared'],
+      test(given, { rewards }) {
+        const { advantages, promptOf, declared } = given;
+        if (declared.advantageClip !== undefined) return notApplicable('advantages that are not clipped');
+        if (!isCentred(declared)) return notApplicable(BASELINE);
+        if (!isWhole(given)) return notApplicable(WHOLE);
+        const groups = groupsOf(promptOf);
+        const off = groups.flatMap((group): Evidence[] => {
+          const total = sum(group.map((b) => advantages[b]!));
+          const scored = group.map((b) => rewards?.totals?.[b] ?? 0);
+          // What comes of rounding in a group of equal rewards is B33.leak's.
+          if (rewards?.totals && isEqual(scored)) return [];
+          const bound =
+            1e-3 * Math.max(1, largest(group.map((b) => Math.abs(advantages[b]!)))) +
+            roundingOf(scored, declared);
+          return Math.abs(total) <= group.length * bound
+            ? []
+            : [{ prompt: promptOf[group[0]!]!, values: { sum: total } }];
+        });
+        const measured = { groups: groups.length, off: off.length };
+        return off.length > 0 ? asDeclared(declared, measured, off) : pass(measured);
+      },
+      says: (m) => say`The advantages of ${m.off} of ${m.groups} groups do not sum to 0.`,
+    }),
+  ],
+};

@@ -1,0 +1,78 @@
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { all, maskedGarbage, off } from '../plants.test.helper.js';
+
+const reference = 'sequence_logprob_reference';
+
+testLogCheck('B38.likelihood', [
+  {
+    name: 'less likely than under the reference',
+    metrics: { sequence_logprob: [-440], [reference]: [-45] },
+    verdict: 'warn',
+    evidence: { step: 1 },
+  },
+  { name: 'alike', metrics: { sequence_logprob: [-47], [reference]: [-45] }, verdict: 'pass' },
+]);
+
+testLogCheck('B38.log', [
+  { name: 'negative throughout', metrics: { kl: times(10, (i) => -4 - (i % 3)) }, verdict: 'warn' },
+  { name: 'k1 around 0', metrics: { kl: times(10, (i) => 0.02 * ((i % 3) - 1)) }, verdict: 'pass' },
+]);
+
+testLogCheck('B38.constant', [
+  { name: 'large, and does not move', metrics: { kl: times(10, 11) }, firstStep: 10, verdict: 'warn' },
+  { name: 'large, and moves', metrics: { kl: times(10, (i) => 1.5 + i) }, firstStep: 10, verdict: 'pass' },
+  { name: 'step 1 is there', metrics: { kl: times(10, 11) }, verdict: 'not applicable' },
+]);
+
+testStepCheck('B38.repeat', [
+  {
+    name: 'dropout',
+    plant: ({ probes }) => {
+      probes!.repeatedScoring!.max = 0.3;
+    },
+    verdict: 'fail',
+  },
+  {
+    name: 'NaN',
+    plant: ({ probes }) => {
+      probes!.repeatedScoring!.max = Number.NaN;
+    },
+    verdict: 'fail',
+  },
+  {
+    name: 'a sum in another order',
+    plant: ({ probes }) => {
+      probes!.repeatedScoring!.max = 2e-5;
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'no token',
+    plant: ({ probes }) => {
+      probes!.repeatedScoring!.tokens = 0;
+    },
+    verdict: 'not applicable',
+  },
+]);
+
+testStepCheck('B38.dropout', [
+  {
+    name: 'a module that drops',
+    plant: ({ declared }) => void declared!.activeDropout!.push('layer.0.drop'),
+    verdict: 'warn',
+    measured: { first: 'layer.0.drop' },
+  },
+]);
+
+testStepCheck('B38.policy', [
+  { name: 'the policy alone is off', plant: off(0.5), verdict: 'fail' },
+  {
+    name: 'reference and policy are off alike: not the mode',
+    plant: all(off(0.5), ({ scored, updates }) => {
+      scored!.referenceLogprobs = updates![0]!.policyLogprobs!.slice();
+    }),
+    verdict: 'not applicable',
+  },
+  { name: 'a later step', into: { step: 5 }, plant: off(0.5), verdict: 'not applicable' },
+  { name: 'masked completions', plant: maskedGarbage, verdict: 'pass' },
+]);

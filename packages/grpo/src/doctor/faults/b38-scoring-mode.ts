@@ -1,0 +1,204 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { compareFirst, ofFirstUpdate, placeOf } from '../first-update.js';
+import { klOfStepOne, type LogView, valuesAt } from '../log-view.js';
+import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { isNonnegative } from '../recompute/kl.js';
+import { quoted, say } from '../sentence.js';
+import { repeatBound, toleranceOf } from '../tolerance.js';
+import { known, median } from '../trend.js';
+
+/** A total this near 0 is that of certain text, and may well repeat. */
+const CERTAIN = 10;
+/** Totals of the policy on what it sampled, beside the reference's. */
+const TIMES = 2;
+
+export const b38: Fault = {
+  code: 'B38',
+  name: 'scoring mode',
+  title: 'The policy is scored with dropout',
+  checks: [
+    stepCheck({
+      code: 'B38.repeat',
+      title: 'Scoring twice with the same weights gives the same log-probs',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 4,
+      threshold: 'largest difference ≤ 1e-4 in float32, ≤ 0.05 in half precision',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234', 'parity/trl_faults.py'],
+      remedy: 'Put the policy into evaluation mode for scoring, or set its dropout to 0.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
+      proofs: ['native', 'TRL run'],
+      needs: ['probes'],
+      test({ probes: { repeatedScoring } }, record) {
+        if (!repeatedScoring?.tokens) return notApplicable('probes.repeatedScoring');
+        const bound = repeatBound(record);
+        const { mean, max, tokens } = repeatedScoring;
+        const measured = { mean, max, tokens, bound };
+        return max <= bound ? pass(measured) : fail(measured);
+      },
+      says: (m) =>
+        say`Two scorings with the same weights differ by up to ${m.max} (mean ${m.mean}): dropout, or another source of randomness, is active.`,
+    }),
+    stepCheck({
+      code: 'B38.dropout',
+      title: 'No dropout is active while the policy is scored',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 4,
+      threshold: 'no module with p > 0 in training mode',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234'],
+      remedy: 'Set disable_dropout, or the model’s dropout probabilities to 0.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
+      settles: 'Two scorings of one batch: they must be equal.',
+      proofs: [],
+      needs: ['declared'],
+      test({ declared: { activeDropout } }) {
+        if (!activeDropout) return notApplicable('declared.activeDropout');
+        const measured = { modules: activeDropout.length, first: activeDropout[0] ?? '' };
+        return activeDropout.length > 0 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.modules} dropout modules were in training mode while the policy was scored; the first is ${quoted(m.first)}.`,
+    }),
+    stepCheck({
+      code: 'B38.policy',
+      title: 'Before the first update the policy is the reference',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 5,
+      threshold:
+        'where the reference agrees with the sampler on step 1, the policy does too, within the tolerance of the precision',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3234'],
+      why: 'Another run had log-probs of −440 against −45 with equal weights.',
+      remedy: 'Score the policy in evaluation mode, with the same mask and positions as the reference.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B19', 'B39', 'B49', 'B51'],
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'samplerLogprobs'],
+      test({ firstPolicyLogprobs, referenceLogprobs, samplerLogprobs }, record) {
+        if (record.step > 1) return notApplicable('the first step of a run');
+        const reference = compareFirst(record, ofFirstUpdate(record, referenceLogprobs), samplerLogprobs);
+        const policy = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+        const tolerance = toleranceOf(record);
+        if (!(reference.mean <= tolerance.mean))
+          return notApplicable('a reference that agrees with the sampler');
+        const measured = { policyGap: policy.mean, referenceGap: reference.mean, tolerance: tolerance.mean };
+        return policy.mean <= tolerance.mean
+          ? pass(measured)
+          : fail(measured, [placeOf(record, policy.worst)]);
+      },
+      says: (m) =>
+        say`The reference agrees with the sampler (${m.referenceGap} nat per token); the policy with the same weights does not (${m.policyGap}). The policy is scored differently; dropout in training mode has that effect.`,
+    }),
+    logCheck({
+      code: 'B38.likelihood',
+      title: 'What the policy sampled is likelier under the policy than under the reference',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold: `not: the policy’s totals below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may bend this a little`,
+      sources: ['huggingface/trl#3500'],
+      why: 'Gibbs’ inequality. Another run had −440 against −45 at step 1 with equal weights.',
+      remedy:
+        'Put the policy into evaluation mode for scoring, or set its dropout to 0; then compare masks and token ids.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B39', 'B48', 'B49', 'B50', 'B51', 'B42', 'B54'],
+      settles:
+        'The policy scored twice: different numbers are dropout; equal ones, another mask or other tokens.',
+      proofs: ['log only'],
+      needs: ['sequence_logprob', 'sequence_logprob_reference'],
+      test(log) {
+        const [policy, reference] = [
+          log.column('sequence_logprob'),
+          log.column('sequence_logprob_reference'),
+        ];
+        const first = policy.findIndex((value, i) => !Number.isNaN(value + reference[i]!));
+        const measured = {
+          step: log.steps[first]!,
+          policy: policy[first]!,
+          reference: reference[first]!,
+          entries: known(policy).length,
+        };
+        if (policy[first]! >= TIMES * reference[first]! - CERTAIN) return pass(measured);
+        return warn(measured, [valuesAt(log, first, ['sequence_logprob', 'sequence_logprob_reference'])]);
+      },
+      says: (m) =>
+        say`At step ${m.step} the policy gives its own completions ${m.policy} nats, the reference ${m.reference}. On average no model gives samples a higher log-prob than the model that sampled them: the policy is not scored as it samples. Dropout in training mode has that effect.`,
+    }),
+    logCheck({
+      code: 'B38.log',
+      title: 'The KL is not negative on average',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold:
+        'median of the entries at least −0.1 nat per token; single values of k1 may be negative, their mean over samples of the policy may not',
+      sources: ['huggingface/trl#3500'],
+      why: 'Gibbs’ inequality. Another run had −4 to −6 nats per token in every step.',
+      remedy:
+        'Put the policy into evaluation mode for scoring; then compare masks and positions of the two passes.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B39', 'B48', 'B49', 'B50', 'B51', 'B42'],
+      settles:
+        'The policy scored twice: different numbers are dropout; equal ones, another mask or other tokens.',
+      proofs: ['log only'],
+      needs: ['kl'],
+      test(log) {
+        if (isNonnegative(log.declared.kl))
+          return notApplicable('an estimate that may be negative: of others B49.log judges');
+        if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL per token');
+        const kl = known(log.column('kl'));
+        const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
+        return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
+      },
+      says: (m) =>
+        say`The KL is negative throughout (median ${m.median} nats per token), which a mean over samples of the policy cannot be: the policy is not scored as it samples. Dropout in training mode has that effect.`,
+    }),
+    logCheck({
+      code: 'B38.constant',
+      title: 'A large KL moves',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold:
+        'not: a KL above 1 nat per token from the first entry on that changes by less than 10 % over 5 entries or more; where the log has the KL of step 1, B51.log judges instead',
+      sources: ['huggingface/trl#3500'],
+      why: 'Another run had about 11 nats per token for 1000 steps.',
+      remedy: 'Score the first batch by policy and reference before any update: the KL must be 0.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B49', 'B50'],
+      settles:
+        'The policy scored twice: different numbers are dropout (B38); equal ones, another reference (B51).',
+      proofs: ['log only'],
+      needs: ['kl'],
+      test(log) {
+        if (klOfStepOne(log))
+          return notApplicable('a log that begins later: B51.log judges the KL of step 1');
+        const kl = known(log.column('kl'));
+        if (kl.length < 5) return notApplicable('5 entries');
+        const [first, last] = [kl[0]!, kl.at(-1)!];
+        const measured = { entries: kl.length, first, last };
+        return first > 1 && Math.abs(last - first) < 0.1 * first
+          ? warn(measured, [firstKl(log)])
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The KL is ${m.first} nats per token from the first entry on and ${m.last} at the end: this is no drift. Either policy and reference are scored differently (B38), or the reference is another model (B51).`,
+    }),
+  ],
+};
+
+function firstKl(log: LogView): Evidence {
+  const kl = log.column('kl');
+  const first = kl.findIndex((value) => !Number.isNaN(value));
+  return { step: log.steps[first]!, values: { kl: kl[first]! } };
+}

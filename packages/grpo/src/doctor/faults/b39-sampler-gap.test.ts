@@ -1,0 +1,39 @@
+import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { all, half, maskedGarbage, off } from '../plants.test.helper.js';
+
+const gap = 'sampling/sampling_logp_difference/mean';
+
+testLogCheck('B39.log', [
+  { name: 'large', metrics: { [gap]: times(4, 0.2) }, verdict: 'warn' },
+  { name: 'usual between two engines', metrics: { [gap]: times(4, 0.02) }, verdict: 'pass' },
+]);
+
+testStepCheck('B39.gap', [
+  { name: 'in float32', plant: off(1e-3), verdict: 'warn' },
+  { name: 'in bfloat16', plant: all(off(1e-3), half), verdict: 'pass' },
+  { name: 'in bfloat16, far', plant: all(off(0.1), half), verdict: 'warn' },
+  {
+    name: 'one token',
+    plant: (record) =>
+      change(record, 'policyLogprobs', (value, i) => (i === startOf(record, 12) + 4 ? value - 0.03 : value)),
+    verdict: 'warn',
+    evidence: { completion: 12, token: 4 },
+  },
+  {
+    name: 'NaN',
+    plant: (record) =>
+      change(record, 'policyLogprobs', (value, i) => (i === startOf(record, 12) + 4 ? Number.NaN : value)),
+    verdict: 'warn',
+    evidence: { completion: 12, token: 4 },
+  },
+  { name: 'masked completions', plant: maskedGarbage, verdict: 'pass' },
+  {
+    name: 'a group that an earlier policy sampled',
+    plant: (record) => {
+      record.prompts!.replayed = Int32Array.of(0, 0, 0, 1, 0, 0);
+      const [start, end] = [startOf(record, 12), startOf(record, 16)];
+      change(record, 'policyLogprobs', (value, i) => (i >= start && i < end ? value - 0.3 : value));
+    },
+    verdict: 'pass',
+  },
+]);

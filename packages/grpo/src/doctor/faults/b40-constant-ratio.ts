@@ -1,0 +1,158 @@
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inputs, membersOf, updateRows } from '../inputs.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import type { Form } from '../recompute/form.js';
+import { ratiosOf } from '../recompute/ratio.js';
+import { isTrained } from '../recompute/row.js';
+import { say } from '../sentence.js';
+import { compare, isFull } from '../tolerance.js';
+import { known } from '../trend.js';
+
+export const b40: Fault = {
+  code: 'B40',
+  name: 'constant ratio',
+  title: 'The ratio is 1 although rollouts are reused',
+  checks: [
+    stepCheck({
+      code: 'B40.ratio',
+      title: 'Later updates from one rollout have ratios other than 1',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 6,
+      rank: 2,
+      threshold:
+        'in the last of several updates some ratio is not exactly 1, where an earlier update is known to have changed the weights; a warning where completions are trained on twice and no old log-probs are kept, as declared',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#2769', 'jingyaogong/minimind#775'],
+      why: 'The old log-probs were computed again after the update.',
+      remedy: 'Compute the old log-probs once, before the first update.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['updates'],
+      test({ updates }, record): Outcome<{ updates: number; detached?: boolean }> {
+        const last = updates.at(-1)!;
+        if (updates.length < 2) return notApplicable('several updates from one rollout');
+        const { oldLogprobs, ratioLevel, ownStages } = record.declared ?? {};
+        if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
+        if (oldLogprobs === 'detach') {
+          if (ratioLevel === 'none') return notApplicable('a loss with a ratio');
+          const taken = updates.flatMap((update) => membersOf(record, update));
+          return taken.length > new Set(taken).size
+            ? warn({ updates: updates.length, detached: true })
+            : notApplicable('completions that are trained on twice, with old log-probs');
+        }
+        const logRatios = logRatiosOf(record, last);
+        if (!logRatios)
+          return notApplicable('updates.ratios, or scored.oldLogprobs and updates.policyLogprobs');
+        if (!updates.slice(0, -1).some((update) => isMoved(record, update)))
+          return notApplicable('an update that is known to have changed the weights');
+        const masks = inputs.masks.from(record);
+        const { max, tokens } = compare(
+          logRatios,
+          logRatios.map((row) => new Float32Array(row.length)),
+          masks && membersOf(record, last).map((b) => masks[b]!),
+        );
+        if (tokens === 0) return notApplicable('tokens with mask 1 in the last update');
+        const measured = { updates: updates.length, tokens, largestLogRatio: max };
+        return max === 0 ? fail(measured) : pass(measured);
+      },
+      says: (m) =>
+        m.detached
+          ? say`Completions are trained on in ${m.updates} updates without old log-probs: the ratio is 1 by construction, and clipping never acts.`
+          : say`After ${m.updates} updates from one rollout every ratio is still exactly 1: the old log-probs were computed again.`,
+    }),
+    stepCheck({
+      code: 'B40.old',
+      title: 'The ratio is to the policy that sampled',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 6,
+      rank: 6,
+      threshold:
+        'every ratio with mask 1 within 1e-3 in float32, 0.02 in half precision, of exp(policy − old), relatively',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#2769'],
+      why: 'The old log-probs were computed again after the update.',
+      remedy: 'Compute the old log-probs once, before the first update, and use them in every one.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43'],
+      proofs: ['native'],
+      needs: ['updates', 'oldLogprobs', 'declared'],
+      test({ updates, oldLogprobs, declared }, record) {
+        const { ratioLevel = 'token', ownStages } = declared;
+        if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
+        const masks = inputs.masks.from(record);
+        return overUpdates(updates, (update) => {
+          const ratios = updateRows(record, update, 'ratios');
+          const policy = updateRows(record, update, 'policyLogprobs');
+          if (!ratios || !policy) return 'updates.ratios and updates.policyLogprobs';
+          const within = isFull(record) ? 1e-3 : 0.02;
+          for (const [row, b] of membersOf(record, update).entries()) {
+            const mask = masks?.[b];
+            const own = { policy: policy[row]!, old: oldLogprobs[b]!, mask };
+            const expected = ratiosOf(ratioLevel as Form['ratio'], own);
+            for (let token = 0; token < expected.length; token++) {
+              const [ratio, right] = [ratios[row]![token]!, expected[token]!];
+              if (isTrained(mask, token) && !(Math.abs(ratio - right) <= within * right))
+                return { completion: b, token, values: { ratio, expected: right } };
+            }
+          }
+          return undefined;
+        });
+      },
+      says: (m) =>
+        say`The ratio of a token is ${m.ratio}; the log-probs of policy and old policy give ${m.expected}: the loss uses other old log-probs.`,
+    }),
+    logCheck({
+      code: 'B40.log',
+      title: 'Clipping acts where rollouts are reused',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 6,
+      rank: 10,
+      threshold:
+        'not exactly 0 in all of 100 entries when several updates are made from a rollout; in 20 it informs, since small steps seldom reach the clip',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#3757'],
+      why: 'With one update per rollout a clip share of 0 is normal.',
+      remedy: 'Compute the old log-probs once, before the first update.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Ratios of a second update: all exactly 1 prove it.',
+      proofs: [],
+      needs: ['clip_ratio/region_mean'],
+      test(log) {
+        const updates = log.declared.updatesPerRollout;
+        if (updates === undefined || updates <= 1)
+          return notApplicable('several updates from one rollout, declared');
+        const clipped = known(log.column('clip_ratio/region_mean'));
+        if (clipped.length < 20) return notApplicable('20 entries');
+        const measured = { entries: clipped.length, updates };
+        if (clipped.some((share) => share !== 0)) return pass(measured);
+        return clipped.length < 100 ? inform(measured) : warn(measured);
+      },
+      says: (m) =>
+        say`Nothing was clipped in ${m.entries} entries, although each rollout gives ${m.updates} updates: the ratio seems to stay 1.`,
+    }),
+  ],
+};
+
+/** log π − log π_old of the tokens of an update, as the loss used it where that is known. */
+function logRatiosOf(record: StepRecord, update: UpdateRecord): Float32Array[] | undefined {
+  const ratios = updateRows(record, update, 'ratios');
+  if (ratios) return ratios.map((row) => row.map(Math.log));
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const old = inputs.oldLogprobs.from(record);
+  const members = membersOf(record, update);
+  return old && policy?.map((row, i) => row.map((logprob, t) => logprob - old[members[i]!]![t]!));
+}
+
+/** Whether an update changed what the forward pass reads: half-precision weights may stay where float32 masters move. */
+function isMoved(
+  record: StepRecord,
+  { gradNorm = 0, learningRate = 0, changedShare, changedWeightShare }: UpdateRecord,
+): boolean {
+  const masters = !isFull(record) && record.declared?.masterWeights !== false;
+  const share = changedWeightShare ?? (masters ? undefined : changedShare);
+  const moved = share === undefined ? isFull(record) && learningRate >= 1e-7 : share > 0.01;
+  return gradNorm > 0 && learningRate > 0 && moved;
+}

@@ -1,0 +1,72 @@
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { fail, notApplicable, pass } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { formOf } from '../recompute/form.js';
+import { say } from '../sentence.js';
+import { weightMiss } from '../token-weights.js';
+import { isFull } from '../tolerance.js';
+
+export const b41: Fault = {
+  code: 'B41',
+  name: 'accumulation',
+  title: 'The normaliser of accumulated micro-batches is wrong',
+  left: 'live model',
+  checks: [
+    stepCheck({
+      code: 'B41.split',
+      title: 'The gradient does not depend on the split into micro-batches',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 4,
+      threshold:
+        'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; bnpo and the entropy mask are defined by the split',
+      sources: ['huggingface/trl#6024', 'linkedin/Liger-Kernel#1082', 'modelscope/ms-swift#10117'],
+      remedy: 'Normalise by the size of the whole update, once.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43'],
+      proofs: [],
+      needs: ['probes', 'declared'],
+      test({ probes: { accumulation }, declared }, record) {
+        const form = formOf(declared);
+        const isSplit = typeof form === 'object' && form.aggregation === 'micro_token_mean';
+        const { topEntropy = 1, entropyCoefficient = 0, compat } = declared;
+        if (isSplit || topEntropy < 1 || (compat && entropyCoefficient !== 0))
+          return notApplicable('a loss that the split does not define');
+        if (!accumulation) return notApplicable('probes.accumulation');
+        const { cosine, normRatio } = accumulation;
+        const [least, most] = isFull(record) ? [0.9999, 1e-3] : [0.99, 0.03];
+        const measured = { cosine, normRatio };
+        return cosine >= least && Math.abs(normRatio - 1) <= most ? pass(measured) : fail(measured);
+      },
+      says: (m) =>
+        say`The gradient of the update depends on its split into micro-batches: cosine ${m.cosine}, ratio of norms ${m.normRatio}.`,
+    }),
+    stepCheck({
+      code: 'B41.weights',
+      title: 'Tokens are weighted as the declared loss says',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 5,
+      threshold:
+        'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, that by its completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within 1e-3 of itself. A KL of one value per completion: 1 / (completions × own tokens)',
+      sources: ['huggingface/trl#6024', 'huggingface/trl#5619', 'modelscope/ms-swift#10117'],
+      why: 'Normalisers of the micro-batch, or applied twice.',
+      remedy: 'Normalise by the size of the whole update, whatever the split into micro-batches.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43'],
+      proofs: ['native'],
+      needs: ['updates', 'masks', 'declared'],
+      test({ updates, masks, declared }, record) {
+        const form = formOf(declared);
+        return typeof form === 'string'
+          ? notApplicable(form)
+          : overUpdates(updates, (update) => weightMiss(form, record, update, masks));
+      },
+      says: (m) =>
+        say`Tokens are not weighted as declared: one token weighs ${m.weight} in place of ${m.expected}.`,
+    }),
+  ],
+};

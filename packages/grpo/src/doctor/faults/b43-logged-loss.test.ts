@@ -1,0 +1,128 @@
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { declare, losses } from '../plants.test.helper.js';
+
+const onPolicy = { loss: 'grpo', beta: 0.1, updatesPerRollout: 1 };
+
+testLogCheck('B43.loss-log', [
+  {
+    name: 'another loss',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: onPolicy,
+    verdict: 'warn',
+    evidence: { step: 1, text: 'loss' },
+  },
+  {
+    name: 'β × KL, but for lengths',
+    metrics: { loss: times(6, 0.017), kl: times(6, 0.2) },
+    declared: onPolicy,
+    verdict: 'pass',
+  },
+  {
+    name: 'tokens count alike',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: { ...onPolicy, loss: 'dapo' },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a β that is warmed up',
+    metrics: {
+      loss: times(6, (i) => i * 0.02 * 0.2),
+      kl: times(6, 0.2),
+      beta: times(6, (i) => i * 0.02),
+    },
+    declared: onPolicy,
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL in the reward',
+    metrics: { loss: times(6, 0), kl: times(6, 0.2), beta: times(6, 0.1) },
+    declared: { ...onPolicy, klPlace: 'reward' },
+    verdict: 'pass',
+  },
+  {
+    name: 'another loss of sequences',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: {
+      ...onPolicy,
+      loss: 'gspo',
+      policy: 'clip',
+      ratioLevel: 'sequence',
+      aggregation: 'sequence_mean',
+    },
+    verdict: 'warn',
+  },
+  {
+    name: 'advantages without a baseline',
+    metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
+    declared: { ...onPolicy, baseline: 'none' },
+    verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B43.log', [
+  {
+    name: 'the last micro-step’s',
+    metrics: { loss: [0.4], policy_loss: [0.1], kl_penalty: [0.05], 'micro_steps/executed': [16] },
+    verdict: 'inform',
+  },
+  {
+    name: 'the mean',
+    metrics: { loss: [0.15], policy_loss: [0.1], kl_penalty: [0.05], 'micro_steps/executed': [16] },
+    verdict: 'pass',
+  },
+]);
+
+testStepCheck('B43.components', [
+  { name: 'another loss than the parts’ sum', plant: losses(0.5), verdict: 'fail', measured: { loss: 0.5 } },
+  {
+    name: 'one update without its parts',
+    plant: (record) => {
+      delete record.updates![0]!.components;
+      record.updates![1]!.loss = 0.5;
+    },
+    verdict: 'fail',
+    evidence: { values: { update: 2 } },
+  },
+  {
+    name: 'rounding of bfloat16',
+    plant: (record) => {
+      const [part] = record.updates![0]!.components!;
+      part!.value *= 1.003;
+      record.declared!.dtype = 'bfloat16';
+    },
+    verdict: 'pass',
+  },
+  { name: 'no number', plant: losses(Number.NaN), verdict: 'not applicable' },
+]);
+
+testStepCheck('B43.terms', [
+  { name: 'a KL term without β', plant: declare({ beta: 1 }), into: { step: 5 }, verdict: 'fail' },
+  { name: 'half of the loss', plant: losses(0.7), verdict: 'fail' },
+  {
+    name: 'a masked token without a log-prob',
+    plant: (record) => {
+      const [update] = record.updates!;
+      const term = update!.policyTerms![3]! * update!.weights![3]!;
+      update!.policyTerms![3] = Number.NaN;
+      update!.weights![3] = 0;
+      update!.loss! -= term;
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'β is not known',
+    plant: ({ declared }) => {
+      delete declared!.beta;
+    },
+    verdict: 'not applicable',
+  },
+  { name: 'a loss with an entropy bonus', into: { bonus: true }, plant: () => {}, verdict: 'pass' },
+  {
+    name: 'a bonus with the sign of a penalty',
+    into: { bonus: true },
+    plant: ({ updates }) => {
+      for (const update of updates!) update.loss! += 2 * 0.01 * update.components!.at(-1)!.value;
+    },
+    verdict: 'fail',
+  },
+]);

@@ -1,0 +1,200 @@
+import type { StepRecord } from '../../trace/index.js';
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { type LogView, valuesAt } from '../log-view.js';
+import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { formOf } from '../recompute/form.js';
+import { entropyMeanOf } from '../recompute/micro-batches.js';
+import { say } from '../sentence.js';
+import { sum } from '../statistics.js';
+import { isFull } from '../tolerance.js';
+
+/** Relative to the largest part: sums in another order, and parts that were rounded to half precision. */
+const ROUNDING = { full: 1e-4, half: 0.01 };
+const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
+
+export const b43: Fault = {
+  code: 'B43',
+  name: 'logged loss',
+  title: 'The logged loss is not the optimised loss',
+  checks: [
+    stepCheck({
+      code: 'B43.components',
+      title: 'The parts of the loss sum to the loss',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 3,
+      threshold: `|Σ coefficient × value − loss| within ${WITHIN}, of the largest part`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      remedy: 'Log the loss that is optimised, and its parts with the signs with which they enter it.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      proofs: ['native'],
+      needs: ['updates'],
+      test: ({ updates }, record) =>
+        overUpdates(updates, ({ components, loss }) => {
+          if (!components?.length || !Number.isFinite(loss))
+            return 'updates.components and a finite updates.loss';
+          const parts = components.map(({ coefficient, value }) => coefficient * value);
+          const scale = Math.max(1e-6, ...parts.map(Math.abs), Math.abs(loss!));
+          return Math.abs(sum(parts) - loss!) <= roundingOf(record) * scale
+            ? undefined
+            : { values: { sum: sum(parts), loss: loss! } };
+        }),
+      says: (m) => say`The components of the loss sum to ${m.sum}; the loss is ${m.loss}.`,
+    }),
+    stepCheck({
+      code: 'B43.terms',
+      title: 'The weighted terms of the tokens sum to the loss',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 3,
+      threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 where the KL is in the reward, the entropy the mean over the tokens that the policy term is kept for`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['updates', 'declared'],
+      test: ({ updates, declared }, record) =>
+        overUpdates(updates, (update) => {
+          const { policyTerms, klTerms, weights, klWeights = weights, loss, ...own } = update;
+          const inLoss = { ...declared, ...(declared.klPlace === 'reward' && { beta: 0 }) };
+          const { beta, entropyCoefficient = 0 } = { ...inLoss, ...own };
+          if (
+            !policyTerms ||
+            !weights ||
+            !Number.isFinite(loss) ||
+            beta === undefined ||
+            (beta !== 0 && !klTerms)
+          )
+            return 'updates: terms, weights and a finite loss; declared.beta';
+          const entropy = entropyCoefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
+          if (typeof entropy === 'string') return entropy;
+          let total = -entropyCoefficient * entropy;
+          let size = Math.abs(total);
+          for (let t = 0; t < weights.length; t++) {
+            // NaN × 0 is NaN: a masked token may have no log-prob.
+            if (weights[t] === 0) continue;
+            const term =
+              policyTerms[t]! * weights[t]! + (beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!);
+            total += term;
+            size += Math.abs(term);
+          }
+          return Math.abs(total - loss!) <= roundingOf(record) * Math.max(size, 1e-6)
+            ? undefined
+            : { values: { sum: total, loss: loss! } };
+        }),
+      says: (m) => say`The weighted terms of the tokens sum to ${m.sum}; the loss is ${m.loss}.`,
+    }),
+    logCheck({
+      code: 'B43.log',
+      title: 'The logged loss is that of the whole step',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 9,
+      threshold:
+        'loss = mean of the micro-steps’ losses, within 1 % or 1e-3; it only informs: the log is wrong, not the training',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Another log had the last micro-step’s loss × their number.',
+      remedy: 'Log the sum of what was back-propagated.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      proofs: [],
+      needs: ['loss', 'policy_loss', 'kl_penalty', 'micro_steps/executed'],
+      test(log) {
+        const [loss, policy, kl, executed] = [
+          'loss',
+          'policy_loss',
+          'kl_penalty',
+          'micro_steps/executed',
+        ].map((name) => log.column(name)) as [Float64Array, Float64Array, Float64Array, Float64Array];
+        const judged = [...loss.keys()].filter(
+          (i) => executed[i]! > 1 && Number.isFinite(policy[i]! + kl[i]!),
+        );
+        if (judged.length === 0) return notApplicable('several micro-steps with their losses');
+        const off = judged.filter((i) => {
+          const sum = policy[i]! + kl[i]!;
+          return Math.abs(loss[i]! - sum) > Math.max(1e-3, 0.01 * Math.abs(sum));
+        });
+        const [first] = off;
+        const measured = {
+          entries: judged.length,
+          off: off.length,
+          ...(first !== undefined && { loss: loss[first]!, mean: policy[first]! + kl[first]! }),
+        };
+        return off.length > 0
+          ? inform(
+              measured,
+              off.map((i) => valuesAt(log, i, ['loss', 'policy_loss', 'kl_penalty'])),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.off} of ${m.entries} entries the logged loss is not the mean over the micro-steps (${m.loss} against ${m.mean}): it is the loss of one micro-step.`,
+    }),
+    logCheck({
+      code: 'B43.loss-log',
+      title: 'At ratio 1 the loss is β × KL',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 6,
+      rank: 11,
+      threshold:
+        'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update per rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
+      sources: ['huggingface/trl#2703'],
+      why: 'It holds up to the lengths of the completions.',
+      remedy:
+        'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The record of a step: its parts, and their sum.',
+      proofs: [],
+      needs: ['loss', 'kl'],
+      test(log) {
+        const { beta, klPlace } = log.declared;
+        if (beta === undefined || !isKlAlone(log))
+          return notApplicable('a loss that is β × KL at ratio 1, with a β, all declared');
+        const judged = log.series.entries.flatMap(({ step, values }) => {
+          const weight = klPlace === 'reward' ? 0 : (values.beta ?? beta);
+          return Number.isFinite(values.loss! * values.kl!)
+            ? [{ step, value: values.loss!, expected: weight * values.kl! }]
+            : [];
+        });
+        if (judged.length < 5) return notApplicable('5 entries');
+        const off = judged.filter(
+          ({ value, expected }) => Math.abs(value - expected) > 1e-3 + 0.5 * Math.abs(expected),
+        );
+        const measured = { entries: judged.length, off: off.length };
+        const evidence = off.map(({ step, ...values }) => ({ step, text: 'loss', values }));
+        return off.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.off} of ${m.entries} entries the loss is far from β × KL, its value at ratio 1: the logged loss is not the declared one.`,
+    }),
+  ],
+};
+
+const roundingOf = (record: StepRecord) => (isFull(record) ? ROUNDING.full : ROUNDING.half);
+
+/** Whether the policy's part of the loss is 0 at ratio 1, and the KL's is all that is left. */
+function isKlAlone(log: LogView): boolean {
+  const { declared } = log;
+  const form = formOf(declared);
+  const { updatesPerRollout, maskTruncated, entropyCoefficient = 0, topEntropy = 1 } = declared;
+  const isZeroSum =
+    declared.baseline !== 'none' && declared.flat !== 'raw' && declared.advantageClip === undefined;
+  const isWhole =
+    !maskTruncated && topEntropy === 1 && !declared.correction && declared.offPolicyThreshold === undefined;
+  return (
+    typeof form === 'object' &&
+    form.policy === 'clip' &&
+    form.aggregation === 'sequence_mean' &&
+    updatesPerRollout === 1 &&
+    isZeroSum &&
+    isWhole &&
+    entropyCoefficient === 0 &&
+    // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
+    log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
+  );
+}

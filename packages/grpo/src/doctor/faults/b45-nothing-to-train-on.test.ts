@@ -1,0 +1,95 @@
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { all, declare, losses } from '../plants.test.helper.js';
+
+const gradient = (norm: number) => (record: StepRecord) => {
+  record.updates![1]!.gradNorm = norm;
+};
+
+testLogCheck('B45.masks', [
+  {
+    name: 'none',
+    metrics: { masked_positions: [40, 0], loss: [0.1, 0] },
+    verdict: 'fail',
+    evidence: { step: 2 },
+  },
+  { name: 'some', metrics: { masked_positions: [40, 1], loss: [0.1, 0.1] }, verdict: 'pass' },
+]);
+
+testLogCheck('B45.log', [
+  {
+    name: 'NaN',
+    metrics: { loss: [0.1, Number.NaN], grad_norm: [1, 1] },
+    verdict: 'fail',
+    evidence: { step: 2, text: 'loss' },
+  },
+  {
+    name: 'overflow of float16',
+    metrics: { loss: [0.1, 0.1], grad_norm: [Number.POSITIVE_INFINITY, 1] },
+    declared: { dtype: 'float16' },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B45.zero-log', [
+  {
+    name: 'with a gradient',
+    metrics: { loss: times(4, 0), grad_norm: times(4, 0.3) },
+    verdict: 'inform',
+    measured: { gradient: true },
+  },
+  { name: 'without one', metrics: { loss: times(4, 0), grad_norm: times(4, 0) }, verdict: 'warn' },
+  { name: 'who knows', metrics: { loss: times(4, 0) }, verdict: 'inform' },
+  {
+    name: 'a flat step among others',
+    metrics: { loss: [0.1, 0, 0.2, 0.1], grad_norm: [1, 0, 1, 1] },
+    verdict: 'pass',
+  },
+]);
+
+testStepCheck('B45.finite', [
+  {
+    name: 'a loss of NaN',
+    plant: losses(0.1, Number.NaN),
+    verdict: 'fail',
+    evidence: { values: { update: 2 } },
+  },
+  { name: 'a gradient that overflowed', plant: gradient(Number.POSITIVE_INFINITY), verdict: 'fail' },
+  {
+    name: 'a gradient that overflowed in float16, which the scaler skips',
+    plant: all(gradient(Number.POSITIVE_INFINITY), declare({ dtype: 'float16' })),
+    verdict: 'inform',
+  },
+  {
+    name: 'a loss of NaN in float16',
+    plant: all(losses(Number.NaN), gradient(Number.NaN), declare({ dtype: 'float16' })),
+    verdict: 'fail',
+  },
+]);
+
+testStepCheck('B45.empty', [
+  {
+    name: 'everything is masked',
+    plant: ({ scored }) => void scored!.mask!.fill(0),
+    verdict: 'fail',
+    measured: { empty: 24 },
+  },
+  {
+    name: 'everything was cut off, and is masked as declared',
+    plant: ({ scored, completions, declared }) => {
+      scored!.mask!.fill(0);
+      completions!.finish!.fill('length');
+      declared!.maskTruncated = true;
+    },
+    verdict: 'warn',
+    measured: { truncated: true },
+  },
+  {
+    name: 'nothing to learn',
+    plant: ({ scored, advantages }) => {
+      scored!.mask!.fill(0);
+      advantages!.fill(0);
+    },
+    verdict: 'not applicable',
+  },
+]);

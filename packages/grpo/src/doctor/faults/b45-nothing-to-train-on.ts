@@ -1,0 +1,179 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { valuesAt } from '../log-view.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { say } from '../sentence.js';
+import { nonzero } from '../statistics.js';
+import { known } from '../trend.js';
+
+export const b45: Fault = {
+  code: 'B45',
+  name: 'nothing to train on',
+  title: 'Nothing is left to train on, or the loss is NaN',
+  checks: [
+    logCheck({
+      code: 'B45.masks',
+      title: 'There are positions to train on',
+      stage: 'masks',
+      kind: 'identity',
+      level: 2,
+      rank: 4,
+      threshold: 'masked positions above 0 in some micro-step of every entry',
+      sources: ['huggingface/trl#3248'],
+      why: 'In another run a data configuration masked nothing, so that every loss was 0.',
+      remedy:
+        'Look at a batch as it comes from the data: it must hold the mask token. Then at the settings of the masking.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B17', 'B20', 'B30', 'B43', 'B44', 'B45', 'B52', 'B53'],
+      proofs: ['log only'],
+      needs: ['masked_positions'],
+      test(log) {
+        const masked = log.column('masked_positions');
+        const none = [...masked.keys()].filter((i) => masked[i] === 0);
+        const measured = { entries: known(masked).length, none: none.length };
+        return none.length > 0
+          ? fail(
+              measured,
+              none.map((i) => valuesAt(log, i, ['masked_positions', 'loss'])),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`No position was masked in ${m.none} of ${m.entries} entries: nothing is trained, so the loss is 0.`,
+    }),
+    stepCheck({
+      code: 'B45.empty',
+      title: 'Something is left to train on',
+      stage: 'masks',
+      kind: 'identity',
+      level: 6,
+      rank: 1,
+      threshold:
+        'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
+      why: 'A mask without tokens gives 0/0 or a loss of 0.',
+      remedy:
+        'Look at why every completion was masked: truncation with masking, or data without positions to train.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B43', 'B52', 'B53'],
+      proofs: ['native'],
+      needs: ['masks'],
+      test(
+        { masks },
+        { advantages, declared, completions },
+      ): Outcome<{ completions: number; empty: number; truncated?: boolean }> {
+        if (advantages?.every((advantage) => advantage === 0))
+          return notApplicable('an advantage other than 0');
+        const empty = masks.filter((mask) => nonzero(mask) === 0).length;
+        const measured = { completions: masks.length, empty };
+        if (empty < masks.length) return pass(measured);
+        // Then nothing is wrong in the code, but in the lengths.
+        const truncated = completions?.finish?.every((reason) => reason === 'length') ?? false;
+        return declared?.maskTruncated && truncated ? warn({ ...measured, truncated }) : fail(measured);
+      },
+      says: (m) =>
+        m.truncated
+          ? say`All ${m.completions} completions were truncated and are masked for it: nothing is left to train on.`
+          : say`None of the ${m.completions} completions has a token to train on.`,
+    }),
+    stepCheck({
+      code: 'B45.finite',
+      title: 'Loss and gradient are finite',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 2,
+      threshold: 'finite; in float16 a gradient that overflows is skipped, and only informs',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
+      why: 'A mask without tokens gives 0/0.',
+      remedy: 'Look at the first log-prob, reward or ratio that is not finite.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43', 'B49', 'B52', 'B53', 'B54'],
+      proofs: ['native'],
+      needs: ['updates'],
+      test({ updates }, { declared }) {
+        const outcome = overUpdates(updates, ({ loss, gradNorm }) => {
+          if (loss === undefined && gradNorm === undefined) return 'updates.loss or updates.gradNorm';
+          const known = { ...(loss !== undefined && { loss }), ...(gradNorm !== undefined && { gradNorm }) };
+          return Object.values(known).every(Number.isFinite) ? undefined : { values: known };
+        });
+        const overflow =
+          declared?.dtype === 'float16' &&
+          updates.every(({ loss }) => loss === undefined || Number.isFinite(loss));
+        return outcome.verdict === 'fail' && overflow ? inform(outcome.measured, outcome.evidence) : outcome;
+      },
+      says: (m) =>
+        `The loss or the gradient is NaN or infinite${m.loss === undefined ? '' : say` (loss ${m.loss})`}.`,
+    }),
+    logCheck({
+      code: 'B45.log',
+      title: 'Loss and gradient are finite',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 12,
+      threshold:
+        'finite in every entry that has them; in float16 a gradient that overflows is skipped, and does not count',
+      sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
+      remedy: 'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B52', 'B54'],
+      proofs: ['native'],
+      needs: [],
+      test(log) {
+        const names = log.declared.dtype === 'float16' ? ['loss'] : ['loss', 'grad_norm'];
+        if (log.series.entries.every(({ values }) => names.every((name) => values[name] === undefined)))
+          return notApplicable('loss, or grad_norm');
+        const broken = log.series.entries.flatMap(({ step, values }): Evidence[] =>
+          names.flatMap((name) =>
+            values[name] !== undefined && !Number.isFinite(values[name])
+              ? [{ step, text: name, values: { value: values[name]! } }]
+              : [],
+          ),
+        );
+        const measured = { entries: log.series.entries.length, broken: broken.length };
+        return broken.length > 0 ? fail(measured, broken) : pass(measured);
+      },
+      says: (m) => say`${m.broken} logged values of the loss or the gradient norm are NaN or infinite.`,
+    }),
+    logCheck({
+      code: 'B45.zero-log',
+      title: 'A loss of 0 is no fault by itself',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 6,
+      rank: 12,
+      threshold:
+        'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient it cannot be told',
+      sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
+      why: 'Three reports that took a loss of 0 for a fault.',
+      remedy: 'Read grad_norm and reward in place of the loss.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'grad_norm: above 0 the run learns.',
+      proofs: [],
+      needs: ['loss'],
+      test(log): Outcome<{ entries: number; zero: number; gradient?: boolean }> {
+        const loss = log.column('loss');
+        const zero = [...loss.keys()].filter((i) => loss[i] === 0);
+        const norms = log.column('grad_norm');
+        const told = zero.filter((i) => !Number.isNaN(norms[i]!));
+        const measured = { entries: known(loss).length, zero: zero.length };
+        if (zero.length === 0) return pass(measured);
+        const evidence = zero.map((i): Evidence => ({ step: log.steps[i]!, values: { loss: 0 } }));
+        if (told.length === 0) return inform(measured, evidence);
+        const gradient = told.some((i) => norms[i]! > 0);
+        // A step without differences in reward has neither, in health too.
+        if (zero.length < known(loss).length) return pass({ ...measured, gradient });
+        if (gradient) return inform({ ...measured, gradient });
+        return zero.length < 3 ? pass({ ...measured, gradient }) : warn({ ...measured, gradient });
+      },
+      says: (m) =>
+        m.gradient === undefined
+          ? say`The loss is exactly 0 in ${m.zero} of ${m.entries} entries. Either the ratio is 1, where that is normal, or there was nothing to train on (equal rewards, an empty mask); the gradient norm would show which.`
+          : m.gradient
+            ? 'The loss is 0 throughout, and there is a gradient: normal at ratio 1, the run can learn.'
+            : 'Loss and gradient are 0 throughout: nothing is trained.',
+    }),
+  ],
+};

@@ -1,0 +1,117 @@
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inputs, membersOf, updateRows } from '../inputs.js';
+import { type EvidenceOf, fail, notApplicable, pass } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { type Form, formOf } from '../recompute/form.js';
+import { topsOf } from '../recompute/micro-batches.js';
+import { missingOf, policyTermsOf } from '../recompute/policy-term.js';
+import { ratiosOf } from '../recompute/ratio.js';
+import { isTrained } from '../recompute/row.js';
+import { say } from '../sentence.js';
+
+export const b47: Fault = {
+  code: 'B47',
+  name: 'policy term',
+  title: 'Sign or clip of the policy term is wrong',
+  left: 'live model',
+  checks: [
+    stepCheck({
+      code: 'B47.policy',
+      title: 'The policy term is what the declared loss makes of ratio and advantage',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 5,
+      threshold:
+        'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask aside',
+      sources: [
+        'arXiv:2402.03300',
+        'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
+        'huggingface/trl#3144',
+      ],
+      remedy: 'min, not max; both clips; the advantage’s sign; old log-probs without gradient.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43', 'B26'],
+      proofs: ['native'],
+      needs: ['updates', 'advantages', 'declared'],
+      test: ({ updates, advantages, declared }, record) => {
+        const form = formOf(declared);
+        if (typeof form === 'string') return notApplicable(form);
+        const missing = missingOf(form, declared);
+        return missing === undefined
+          ? overUpdates(updates, (update) => policyMiss(form, record, update, advantages))
+          : notApplicable(missing);
+      },
+      says: (m) =>
+        say`The policy term of a token is ${m.term}; ratio ${m.ratio} and advantage ${m.advantage} give ${m.expected}.`,
+    }),
+    stepCheck({
+      code: 'B47.step',
+      title: 'A tiny step along the policy term raises Σ A × log p',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 6,
+      threshold: 'change not below 0',
+      sources: ['arXiv:2402.03300', 'huggingface/trl#224'],
+      why: 'The policy term is minus that sum to first order.',
+      remedy: 'The advantage’s sign; min, not max; log-probs with gradient, old ones without.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B26'],
+      proofs: [],
+      needs: ['probes'],
+      test({ probes: { tinyStep } }) {
+        const change = tinyStep?.objectiveChange;
+        if (change === undefined) return notApplicable('probes.tinyStep.objectiveChange');
+        return change < 0 ? fail({ change }) : pass({ change });
+      },
+      says: (m) =>
+        say`A tiny step along the policy term changes Σ advantage × log-prob by ${m.change}: it makes good completions less likely.`,
+    }),
+  ],
+};
+
+/** The first token whose policy term is not the declared one; as text, what is missing to tell. */
+function policyMiss(
+  form: Form,
+  record: StepRecord,
+  update: UpdateRecord,
+  advantages: Float64Array,
+): EvidenceOf<{ term: number; expected: number; ratio: number; advantage: number }> | string | undefined {
+  const declared = record.declared!;
+  const terms = updateRows(record, update, 'policyTerms');
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const old = inputs.oldLogprobs.from(record);
+  // As the loss used them, where they are kept: that they are right is another check.
+  const used = updateRows(record, update, 'ratios');
+  const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
+  if (!terms || !policy || !(old || (isCompared && used) || declared.oldLogprobs === 'detach'))
+    return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
+  const sampler = inputs.samplerLogprobs.from(record);
+  if (declared.correction && !sampler) return inputs.samplerLogprobs.path;
+  const tops = topsOf(declared, record, update);
+  if (typeof tops === 'string') return tops;
+  const masks = inputs.masks.from(record);
+  for (const [i, completion] of membersOf(record, update).entries()) {
+    const row = { policy: policy[i]!, old: old?.[completion], mask: masks?.[completion] };
+    const ratios = used?.[i] ?? ratiosOf(form.ratio, row);
+    const advantage = advantages[completion]!;
+    const expected = policyTermsOf(form, declared, {
+      ...row,
+      advantage,
+      ratios,
+      sampler: sampler?.[completion],
+      top: tops?.[i],
+    });
+    const own = terms[i]!;
+    for (let token = 0; token < own.length; token++) {
+      const [term, right] = [own[token]!, expected[token]!];
+      if (!isTrained(row.mask, token) || Number.isNaN(right)) continue;
+      if (!(Math.abs(term - right) <= 1e-3 * Math.max(1, Math.abs(right))))
+        return { completion, token, values: { term, expected: right, ratio: ratios[token]!, advantage } };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,106 @@
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
+import { stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inputs, membersOf, updateRows } from '../inputs.js';
+import { type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
+import { overUpdates } from '../over-updates.js';
+import { ESTIMATES, klTermsOf } from '../recompute/kl.js';
+import { isTrained } from '../recompute/row.js';
+import { quoted, say } from '../sentence.js';
+import { isFull } from '../tolerance.js';
+
+export const b48: Fault = {
+  code: 'B48',
+  name: 'KL estimator',
+  title: 'The KL estimate is misused',
+  checks: [
+    stepCheck({
+      code: 'B48.in-loss',
+      title: 'The KL in the loss has a gradient',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 1,
+      rank: 3,
+      threshold:
+        'not k1 with β > 0 in the loss, unless it is multiplied by the ratio: on-policy its expected gradient is 0',
+      sources: ['OpenRLHF/OpenRLHF#1309', 'huggingface/trl#4967', 'allenai/open-instruct#534'],
+      remedy:
+        'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs into the reward.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'The mean gradient of the KL term over many samples beside that of the full KL.',
+      proofs: [],
+      needs: ['declared'],
+      test({ declared: { kl, beta, klPlace, klBiasCorrected } }) {
+        if (!beta || !kl || klPlace === 'reward') return notApplicable('a KL in the loss');
+        return kl === 'k1' && !klBiasCorrected ? warn({ estimate: kl, beta }) : pass({ estimate: kl });
+      },
+      says: (m) =>
+        say`The KL in the loss is ${quoted(m.estimate)}: on-policy its expected gradient is 0 for every β (here ${m.beta}).`,
+    }),
+    stepCheck({
+      code: 'B48.estimator',
+      title: 'The KL of a token is the declared estimate',
+      stage: 'kl',
+      kind: 'identity',
+      level: 6,
+      rank: 7,
+      threshold:
+        'every token with mask 1 within 1e-3 of the KL and 1e-5 in float32, 0.02 of max(1, |KL|) in half precision, of the declared estimate at the declared level, clipped and multiplied by the ratio as declared; any of k1, k2, k3, abs where none is declared',
+      sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      remedy: 'Compare formula and sign: d = log π − log π_ref; k3 = e^−d + d − 1.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B49', 'B43'],
+      proofs: ['native'],
+      needs: ['updates', 'referenceLogprobs', 'declared'],
+      test({ updates, declared: { kl, klBiasCorrected } }, record) {
+        if (kl === 'full')
+          return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
+        const names = Object.keys(ESTIMATES);
+        // A later update tells of nothing but the ratio besides.
+        const some = klBiasCorrected ? updates : updates.slice(0, 1);
+        const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
+        if (kl !== undefined && !names.includes(kl))
+          return notApplicable(`updates.klTerms of ${names.join(', ')}`);
+        const asked = kl === undefined ? names : [kl];
+        const fitting = (list: readonly string[]) => list.find((name) => missOf(name).verdict === 'pass');
+        const outcome = missOf(asked[0]!);
+        if (outcome.verdict === 'not applicable') return outcome;
+        const fits = fitting(asked);
+        if (fits !== undefined) return pass({ estimate: fits });
+        if (kl === undefined) return notApplicable('declared.kl');
+        const others = { estimate: kl, fits: fitting(names) ?? 'none known' };
+        return outcome.verdict === 'pass' ? outcome : fail(others, outcome.evidence);
+      },
+      says: (m) =>
+        say`The KL of the tokens is not the declared ${quoted(m.estimate)}; it fits ${quoted(m.fits)}.`,
+    }),
+  ],
+};
+
+/** The first token whose KL is not the estimate; as text, what is missing to tell. */
+function klMiss(
+  estimate: string,
+  record: StepRecord,
+  update: UpdateRecord,
+): EvidenceOf<{ kl: number; expected: number }> | string | undefined {
+  const declared = record.declared!;
+  const terms = updateRows(record, update, 'klTerms');
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const ratios = updateRows(record, update, 'ratios');
+  if (!terms || !policy || (declared.klBiasCorrected && !ratios))
+    return 'updates.klTerms and policyLogprobs, and ratios of a KL that is multiplied by them';
+  const reference = inputs.referenceLogprobs.from(record)!;
+  const masks = inputs.masks.from(record);
+  const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
+  for (const [i, completion] of membersOf(record, update).entries()) {
+    const mask = masks?.[completion];
+    const row = { policy: policy[i]!, reference: reference[completion]!, mask, ratios: ratios?.[i] };
+    const expected = klTermsOf(estimate, declared, row);
+    for (let token = 0; token < expected.length; token++) {
+      const [kl, right] = [terms[i]![token]!, expected[token]!];
+      if (isTrained(mask, token) && !(Math.abs(kl - right) <= absolute + relative * Math.abs(right)))
+        return { completion, token, values: { kl, expected: right } };
+    }
+  }
+  return undefined;
+}

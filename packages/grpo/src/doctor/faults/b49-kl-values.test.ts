@@ -1,0 +1,90 @@
+import { expect } from 'vitest';
+import { change, testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { all, declare } from '../plants.test.helper.js';
+
+testStepCheck('B49.nonnegative', [
+  {
+    name: 'below 0',
+    into: { step: 5 },
+    plant: (record) => void record.updates![0]!.klTerms!.fill(-0.1, 60, 61),
+    verdict: 'fail',
+    evidence: { values: { kl: expect.closeTo(-0.1) } },
+  },
+  {
+    name: 'overflow',
+    into: { step: 5 },
+    plant: (record) => void record.updates![0]!.klTerms!.fill(Number.POSITIVE_INFINITY, 60, 61),
+    verdict: 'fail',
+  },
+  {
+    name: '|d| below 0',
+    into: { step: 5 },
+    plant: all((record) => void record.updates![0]!.klTerms!.fill(-0.1, 60, 61), declare({ kl: 'abs' })),
+    verdict: 'fail',
+  },
+  { name: 'k1 may be', into: { step: 5 }, plant: declare({ kl: 'k1' }), verdict: 'not applicable' },
+  {
+    name: 'rounding of bfloat16',
+    into: { step: 5 },
+    plant: all((record) => void record.updates![0]!.klTerms!.fill(-0.004), declare({ dtype: 'bfloat16' })),
+    verdict: 'pass',
+  },
+  {
+    name: 'no estimate declared',
+    plant: ({ declared }) => void delete declared!.kl,
+    verdict: 'not applicable',
+  },
+]);
+
+testStepCheck('B49.share', [
+  {
+    name: 'one token has it all',
+    into: { step: 5 },
+    plant: (record) => change(record, 'klTerms', (_, i) => (i === 90 ? 80_000 : 1e-3)),
+    verdict: 'inform',
+  },
+  {
+    name: 'sums over completions',
+    into: { step: 5 },
+    plant: declare({ klLevel: 'sequence_sum' }),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a masked token has it all',
+    into: { step: 5 },
+    plant: (record) => {
+      change(record, 'klTerms', (value, i) => (i === 90 ? 80_000 : value));
+      record.scored!.mask![90] = 0;
+    },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B49.log', [
+  {
+    name: 'below 0',
+    metrics: { kl: [0.1, -0.2] },
+    declared: { kl: 'k3' },
+    verdict: 'fail',
+    evidence: { step: 2 },
+  },
+  { name: 'rounding of bfloat16', metrics: { kl: [0, -2e-4] }, declared: { kl: 'k3' }, verdict: 'pass' },
+  { name: 'k1 may be', metrics: { kl: [0.1, -0.2] }, declared: { kl: 'k1' }, verdict: 'not applicable' },
+]);
+
+testLogCheck('B49.explosion', [
+  { name: 'one entry', metrics: { kl: [0.1, 0.1, 80_000] }, verdict: 'warn', evidence: { step: 3 } },
+  { name: 'a KL that rises', metrics: { kl: [0, 0.05, 0.3] }, verdict: 'pass' },
+  {
+    name: 'a reference that follows',
+    metrics: { kl: [0.02, 0.02, 5] },
+    declared: { referenceEvery: 2 },
+    verdict: 'pass',
+  },
+  {
+    name: 'sums over completions',
+    metrics: { kl: [0.1, 0.1, 80] },
+    declared: { klLevel: 'sequence_sum' },
+    verdict: 'not applicable',
+  },
+]);

@@ -1,0 +1,157 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { firstMasks, placeOf } from '../first-update.js';
+import { updateRows } from '../inputs.js';
+import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { isNonnegative } from '../recompute/kl.js';
+import { percent, say } from '../sentence.js';
+import { sum } from '../statistics.js';
+import { isFull } from '../tolerance.js';
+import { known, median } from '../trend.js';
+
+export const b49: Fault = {
+  code: 'B49',
+  name: 'KL values',
+  title: 'The KL explodes, or has impossible values',
+  checks: [
+    stepCheck({
+      code: 'B49.nonnegative',
+      title: 'An estimate that cannot be negative is not',
+      stage: 'kl',
+      kind: 'identity',
+      level: 6,
+      rank: 7,
+      threshold:
+        'k2, k3, abs and the full KL: every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
+      sources: ['arXiv:2402.03300'],
+      why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
+      remedy: 'Look at sign and mask: padding has no KL.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['firstUpdate', 'declared'],
+      test({ firstUpdate, declared: { kl } }, record) {
+        if (!isNonnegative(kl)) return notApplicable('a declared estimate k2, k3, abs or full');
+        const terms = updateRows(record, firstUpdate, 'klTerms');
+        if (!terms) return notApplicable('updates.klTerms');
+        const masks = firstMasks(record);
+        const least = isFull(record) ? -1e-6 : -0.02;
+        const wrong = terms.flatMap((row, at): Evidence[] => {
+          const mask = masks?.[at];
+          for (let token = 0; token < row.length; token++) {
+            const kl = row[token]!;
+            if (mask?.[token] !== 0 && !(kl >= least && kl < Number.POSITIVE_INFINITY))
+              return [{ ...placeOf(record, { row: at, token }), values: { kl } }];
+          }
+          return [];
+        });
+        const measured = { completions: terms.length, wrong: wrong.length };
+        return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.wrong} of ${m.completions} completions have a token with a KL that k3 cannot have: negative, NaN or infinite.`,
+    }),
+    stepCheck({
+      code: 'B49.share',
+      title: 'No handful of tokens makes up the KL',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 6,
+      rank: 7,
+      threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat per token',
+      sources: ['verl-project/verl#2953', 'THUDM/slime#1004'],
+      remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate tames them.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The tokens themselves, and whether they belong to the completion.',
+      proofs: [],
+      needs: ['firstUpdate'],
+      test({ firstUpdate }, record) {
+        const { kl, klLevel = 'token' } = record.declared ?? {};
+        if (kl === 'k1' || klLevel !== 'token')
+          return notApplicable('a KL of each token that is not negative');
+        const masks = firstMasks(record);
+        const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
+        const trained: number[] = [];
+        for (const [at, row] of terms.entries()) {
+          const mask = masks?.[at];
+          for (let t = 0; t < row.length; t++) if (mask?.[t] !== 0) trained.push(row[t]!);
+        }
+        if (trained.length < 200) return notApplicable('updates.klTerms of 200 tokens');
+        const sorted = Float64Array.from(trained).sort().reverse();
+        const total = sum(sorted);
+        const top = sum(sorted.subarray(0, Math.ceil(sorted.length / 100)));
+        const measured = {
+          tokens: sorted.length,
+          mean: total / sorted.length,
+          topShare: total > 0 ? top / total : 0,
+          largest: sorted[0]!,
+        };
+        if (measured.mean < 0.01) return pass(measured);
+        return measured.topShare > 0.5 ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The top 1 % of the tokens make up ${percent(m.topShare)} of the KL (largest ${m.largest} nats).`,
+    }),
+    logCheck({
+      code: 'B49.log',
+      title: 'An estimate of the KL that cannot be negative is not',
+      stage: 'kl',
+      kind: 'identity',
+      level: 6,
+      rank: 9,
+      threshold:
+        'kl ≥ −1e-6 in every entry, where the estimate is k2, k3, abs or full; ≥ −1e-3 unless the run is in float32',
+      sources: ['arXiv:2402.03300'],
+      why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
+      remedy: 'Look at sign and mask; k1 may be negative, the others cannot.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['kl'],
+      test(log) {
+        if (!isNonnegative(log.declared.kl)) return notApplicable('a declared estimate k2, k3, abs or full');
+        const column = log.column('kl');
+        const least = isFull(log) ? -1e-6 : -1e-3;
+        const negative = [...column.keys()].filter((i) => column[i]! < least);
+        const measured = { entries: known(column).length, negative: negative.length };
+        const evidence = negative.map(
+          (i): Evidence => ({ step: log.steps[i]!, text: 'kl', values: { value: column[i]! } }),
+        );
+        return negative.length > 0 ? fail(measured, evidence) : pass(measured);
+      },
+      says: (m) => say`The KL is negative in ${m.negative} of ${m.entries} entries, which k3 cannot be.`,
+    }),
+    logCheck({
+      code: 'B49.explosion',
+      title: 'The KL does not explode',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 6,
+      rank: 9,
+      threshold:
+        'no entry above 10 nats per token, and none above 100 × the median of a KL above 0.01 to a reference that stays; not of sums over completions',
+      sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
+      why: 'In another run single tokens reached 80,000.',
+      remedy: 'A smaller learning rate or a larger β; look at the tokens with the largest ratio.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B54'],
+      settles: 'The record of that step: which tokens hold the KL.',
+      proofs: ['native'],
+      needs: ['kl'],
+      test(log) {
+        const { klLevel, referenceEvery = 0 } = log.declared;
+        if (klLevel === 'sequence_sum') return notApplicable('a KL per token');
+        const column = log.column('kl');
+        const middle = median(column);
+        const wild = [...column.keys()].filter(
+          // A reference that follows begins at 0 again and again: that says nothing of what is usual.
+          (i) => column[i]! > 10 || (referenceEvery === 0 && middle > 0.01 && column[i]! > 100 * middle),
+        );
+        const measured = { entries: known(column).length, median: middle, wild: wild.length };
+        const evidence = wild.map(
+          (i): Evidence => ({ step: log.steps[i]!, text: 'kl', values: { value: column[i]! } }),
+        );
+        return wild.length > 0 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) => say`The KL explodes in ${m.wild} entries (median ${m.median} nats per token).`,
+    }),
+  ],
+};

@@ -1,0 +1,129 @@
+import { logCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import type { LogView } from '../log-view.js';
+import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { nextBeta } from '../recompute/beta.js';
+import { say } from '../sentence.js';
+import { largest } from '../statistics.js';
+import { known, longestRun, median } from '../trend.js';
+
+export const b50: Fault = {
+  code: 'B50',
+  name: 'beta control',
+  title: 'The β controller has no effect',
+  checks: [
+    logCheck({
+      code: 'B50.log',
+      title: 'An adaptive β follows the KL',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 6,
+      rank: 10,
+      threshold:
+        'β not constant over 50 entries after its warm-up in which the KL is on one side of its declared target, by a quarter or more, and no bound stops it; of each kind its own',
+      sources: [],
+      why: 'Seen in a controller that compared β × KL with the target, and in one whose β nothing read.',
+      remedy:
+        'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
+      proofs: [],
+      needs: ['kl'],
+      test(log) {
+        const { klTarget } = log.declared;
+        if (!klTarget) return notApplicable('a declared target of the KL');
+        const weights = weightsIn(log);
+        if (weights.length === 0) return notApplicable('beta');
+        const runs = weights.map((weight) => stuckIn(log, weight));
+        const stuck = largest(runs);
+        const kl = log.column('kl');
+        const measured = { entries: known(kl).length, target: klTarget, median: median(kl), stuck };
+        return stuck >= 50 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`β did not change in ${m.stuck} entries in a row, while the KL missed its target of ${m.target} (median ${m.median}).`,
+    }),
+    logCheck({
+      code: 'B50.control',
+      title: 'β is what its control makes of the KL',
+      stage: 'kl',
+      kind: 'identity',
+      level: 6,
+      rank: 10,
+      threshold:
+        'each β within 1e-6 of itself of what the declared control makes of the one before and of the KL itself, without β, after the warm-up; entries of one step only, of each kind its own',
+      sources: [],
+      why: 'Seen in a controller that compared β × KL with the target.',
+      remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never comes to rest.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      proofs: ['native'],
+      needs: ['kl'],
+      test(log) {
+        if (!log.declared.klControl) return notApplicable('a declared control of β');
+        if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
+        const judged = weightsIn(log).flatMap((weight) => followed(log, weight));
+        if (judged.length === 0) return notApplicable('a β after one that could move');
+        const off = judged.filter(({ beta, expected }) => !(Math.abs(beta - expected) <= 1e-6 * expected));
+        const [first] = off;
+        const measured = {
+          entries: judged.length,
+          off: off.length,
+          ...(first && { kl: first.kl, beta: first.beta, expected: first.expected }),
+        };
+        const evidence = off.map(({ step, ...values }): Evidence => ({ step, values }));
+        return off.length > 0 ? fail(measured, evidence) : pass(measured);
+      },
+      says: (m) => say`β is ${m.beta} after a KL of ${m.kl}; the declared control gives ${m.expected}.`,
+    }),
+  ],
+};
+
+/** A β and the KL that it is the weight of, entry by entry. */
+interface Weight {
+  beta: Float64Array;
+  kl: Float64Array;
+}
+
+/** The one of all completions, or one of each kind. */
+const weightsIn = (log: LogView): Weight[] =>
+  log
+    .names(/^beta(\/|$)/)
+    .map((name) => ({ beta: log.column(name), kl: log.column(name.replace('beta', 'kl')) }));
+
+/** Each β that followed a step, beside what the control makes of that step. */
+function followed(log: LogView, { beta, kl }: Weight) {
+  const { klWindow = 1, betaWarmupSteps = 0 } = log.declared;
+  // A kind that a step has no problem of keeps its β; during the warm-up it cannot move.
+  const entries = [...beta.keys()].filter((i) => !Number.isNaN(beta[i]!) && log.steps[i]! > betaWarmupSteps);
+  const isWhole = log.steps.every((step, i) => i === 0 || step === log.steps[i - 1]! + 1);
+  // Which KLs came before is known from the first of them on, or when the window is full of others.
+  const isBegun = log.steps[0]! <= betaWarmupSteps + 1;
+  const recent: number[] = [];
+  return entries.flatMap((i, n) => {
+    if (!Number.isNaN(kl[i]!)) recent.push(kl[i]!);
+    const next = entries[n + 1];
+    const isKnown = isBegun || recent.length >= klWindow;
+    if (next === undefined || !isWhole || !isKnown) return [];
+    const used = recent.slice(-klWindow);
+    const expected = Number.isNaN(kl[i]!) ? beta[i]! : nextBeta(beta[i]!, median(used), log.declared);
+    return [{ step: log.steps[next]!, kl: median(used), beta: beta[next]!, expected }];
+  });
+}
+
+/** The longest run of entries in which β stays although the KL is off its target, and nothing holds it. */
+function stuckIn(log: LogView, { beta, kl }: Weight): number {
+  const { klTarget = 0, betaLeast = 0, betaMost = Infinity, betaWarmupSteps = 0 } = log.declared;
+  const isHeld = (i: number, side: number) =>
+    log.steps[i]! <= betaWarmupSteps || (side > 0 ? beta[i]! >= betaMost : beta[i]! <= betaLeast);
+  const stuckOn = (side: number) => {
+    const outside = Array.from(kl, (value, i) =>
+      Number(
+        side * (value - klTarget) > 0.25 * klTarget &&
+          !isHeld(i, side) &&
+          (i === 0 || beta[i] === beta[i - 1]),
+      ),
+    );
+    return longestRun(outside, (yes) => yes === 1).length;
+  };
+  return Math.max(stuckOn(-1), stuckOn(1));
+}

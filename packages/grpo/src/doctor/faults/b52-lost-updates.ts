@@ -1,0 +1,144 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+import { largest } from '../statistics.js';
+import { known, longestRun } from '../trend.js';
+
+const AN_UPDATE = 'updates.changedShare of an update with a gradient and a learning rate of 1e-8 or more';
+/** Below it an update is less than half a unit in the last place even of float32: the end of a schedule. */
+const LEAST_RATE = 1e-8;
+/** Share of the elements with a gradient that may stay: measured on clean runs at below 0.01. */
+const MOST_LOST = 0.5;
+/** Share of elements that an update changes. In float32 what has a gradient changes; many embeddings have none. */
+const LEAST_CHANGED = { half: 0.1, full: 0.01 };
+
+export const b52: Fault = {
+  code: 'B52',
+  name: 'lost updates',
+  title: 'Updates are rounded away',
+  checks: [
+    stepCheck({
+      code: 'B52.weights',
+      title: 'An update with a gradient changes weights',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 7,
+      rank: 2,
+      threshold:
+        'some element of the master weights changes, where there is a gradient and the learning rate is at least 1e-8',
+      sources: ['inclusionAI/AReaL#1634'],
+      remedy: 'Check that the optimizer holds the parameters that are trained, and its learning rate.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      proofs: ['native'],
+      needs: ['firstUpdate'],
+      test({ firstUpdate: { changedShare, gradNorm, learningRate } }) {
+        if (changedShare === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
+        const measured = { changedShare, gradNorm: gradNorm!, learningRate: learningRate! };
+        return changedShare === 0 ? fail(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}.`,
+    }),
+    stepCheck({
+      code: 'B52.lost',
+      title: 'Updates are not rounded away',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 2,
+      threshold: `at least ${100 * LEAST_CHANGED.half} % of the elements of half-precision weights without float32 masters change, ${100 * LEAST_CHANGED.full} % of all others; of those with a gradient half, where that is known; read from the masters where there are any`,
+      sources: ['inclusionAI/AReaL#1634', 'huggingface/blog#3386', 'parity/trl_faults.py'],
+      why: 'bfloat16 keeps 8 bits: a change below 1/256 of a weight is rounded away. In TRL runs with Adam 0.6 % of the weights changed at a learning rate of 1e-6, 5 % at 1e-5, 36 % at 1e-4, and 83 % in float32 at each of them.',
+      remedy: 'Keep float32 master weights, or train in float32, or raise the learning rate.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B58'],
+      settles: 'The weights before and after ten steps: the share of elements that differ.',
+      proofs: ['native', 'TRL run'],
+      needs: ['firstUpdate', 'declared'],
+      test({
+        firstUpdate: { changedShare, changedWeightShare, lostShare, gradNorm, learningRate },
+        declared,
+      }) {
+        const share = declared.masterWeights === false ? (changedWeightShare ?? changedShare) : changedShare;
+        if (share === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
+        const measured = {
+          share,
+          learningRate: learningRate!,
+          dtype: declared.dtype ?? 'unknown',
+          ...(lostShare !== undefined && { lostShare }),
+        };
+        const half = declared.masterWeights === false && /16$/.test(declared.dtype ?? '');
+        const least = half ? LEAST_CHANGED.half : LEAST_CHANGED.full;
+        return share < least || (lostShare ?? 0) > MOST_LOST ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`Only ${percent(m.share)} of the weights changed in an update (learning rate ${m.learningRate}, ${m.dtype})${m.lostShare === undefined ? '' : `; ${percent(m.lostShare)} of those with a gradient did not`}: rounding removed the rest.`,
+    }),
+    logCheck({
+      code: 'B52.log',
+      title: 'The run moves',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 3,
+      threshold:
+        'not: 20 training rewards in a row equal to the last bit with deviation above 0; not: 5 evaluations in a row or more, over 20 steps or more, equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
+      sources: ['inclusionAI/AReaL#1634', 'workofart/ml-by-hand#85'],
+      why: 'In another run an evaluation stayed at 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16.',
+      remedy:
+        'Keep float32 master weights, or raise the learning rate: bfloat16 rounds a change below 1/256 of a weight away.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B58'],
+      settles:
+        'The share of weights that differ after ten steps: none moved is rounding (or a rate of 0); some moved, an evaluation that reads other weights.',
+      proofs: ['log only'],
+      needs: [],
+      test(log) {
+        const evaluated = log.series.entries.flatMap(({ step, values: { eval_reward: value } }) =>
+          value === undefined ? [] : [{ step, value }],
+        );
+        const rewards = log.column('reward');
+        if (evaluated.length === 0 && known(rewards).length === 0)
+          return notApplicable('reward, or eval_reward');
+        const deviations = log.column('reward_std');
+        const rates = known(log.column('learning_rate'));
+        if (rates.length > 0 && rates.every((rate) => rate === 0))
+          return notApplicable('a learning rate above 0');
+        // What is wholly missed or wholly earned stays so in health.
+        const moves = (value: number) => value !== 0 && Math.abs(value) !== 1;
+        const still = longestRun(
+          evaluated.map(({ value }, i) => Number(i > 0 && value === evaluated[i - 1]!.value && moves(value))),
+          (same) => same === 1,
+        );
+        const [first, last] = [evaluated[still.start - 1], evaluated[still.start + still.length - 1]];
+        const same = longestRun(
+          Array.from(rewards, (value, i) =>
+            Number(i > 0 && value === rewards[i - 1] && moves(value) && deviations[i]! > 0),
+          ),
+          (equal) => equal === 1,
+        ).length;
+        const rate = log.declared.learningRate ?? (rates.length > 0 ? largest(rates) : undefined);
+        const measured = {
+          evaluationsAlike: still.length + Number(still.length > 0),
+          rewardsAlike: same + Number(same > 0),
+          ...(first && last && { value: first.value, steps: last.step - first.step }),
+          ...(rate !== undefined && { rate }),
+        };
+        const stuck = still.length >= 4 && last!.step - first!.step >= 20;
+        const evidence = stuck ? [{ step: first!.step, values: { eval_reward: first!.value } }] : [];
+        return stuck || same >= 19 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) => {
+        const rate = m.rate === undefined ? '' : say` at learning rate ${m.rate}`;
+        return m.evaluationsAlike >= 5
+          ? say`${m.evaluationsAlike} evaluations in a row, over ${m.steps} steps, are ${String(m.value)} to the last bit${rate}: the weights do not change. bfloat16 weights without a float32 copy round such updates away.`
+          : say`${m.rewardsAlike} rewards in a row are equal to the last bit${rate}: the weights do not seem to change.`;
+      },
+    }),
+  ],
+};
+
+/** A gradient that is not finite is skipped, as in float16. */
+const isUpdate = (gradNorm = 0, learningRate = 0) =>
+  gradNorm > 0 && Number.isFinite(gradNorm) && learningRate >= LEAST_RATE;

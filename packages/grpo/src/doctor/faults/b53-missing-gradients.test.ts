@@ -1,0 +1,82 @@
+import { startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { all, facts } from '../plants.test.helper.js';
+
+const everyStep = { stepsPerEntry: 1 };
+
+testLogCheck('B53.log', [
+  {
+    name: 'differences and no gradient',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    series: everyStep,
+    verdict: 'fail',
+    measured: { dead: 4 },
+  },
+  {
+    name: 'one step without',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: [1, 0, 1, 1] },
+    series: everyStep,
+    verdict: 'warn',
+    evidence: { step: 2 },
+  },
+  {
+    name: 'what differed was masked',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    declared: { maskTruncated: true },
+    verdict: 'warn',
+  },
+  {
+    name: 'averaged entries',
+    metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
+    series: { stepsPerEntry: 10 },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no differences',
+    metrics: { frac_reward_zero_std: times(4, 1), grad_norm: times(4, 0) },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'reward_std over the batch tells nothing of groups',
+    metrics: { reward_std: times(4, 0.3), grad_norm: times(4, 0) },
+    series: { rewardDeviation: 'batch' },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'reward_std over groups does',
+    metrics: { reward_std: times(4, 0.3), grad_norm: times(4, 0) },
+    series: { rewardDeviation: 'groups' },
+    verdict: 'fail',
+  },
+]);
+
+testStepCheck('B53.gradient', [
+  { name: 'no gradient', plant: facts({ gradNorm: 0 }), verdict: 'fail', measured: { masked: true } },
+  {
+    name: 'no gradient, and nothing to learn',
+    plant: all(facts({ gradNorm: 0 }), ({ advantages }) => void advantages!.fill(0)),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no gradient, and what rounding left of equal rewards',
+    plant: all(facts({ gradNorm: 0 }), ({ advantages }) => void advantages!.fill(-5e-3)),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no gradient, and all that could teach is masked',
+    plant: all(facts({ gradNorm: 0 }), (record) => void record.scored!.mask!.fill(0, startOf(record, 8))),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no gradient, and the mask is not known',
+    plant: all(facts({ gradNorm: 0 }), ({ scored }) => void delete scored!.mask),
+    verdict: 'fail',
+    measured: { masked: false },
+  },
+  { name: 'a loss of 0 with a gradient', plant: facts({ loss: 0 }), verdict: 'pass' },
+]);
+
+testStepCheck('B53.zero', [
+  { name: 'half of the tensors', into: { step: 5 }, plant: facts({ zeroGradients: 0.5 }), verdict: 'warn' },
+  { name: 'half of them on step 1: an adapter', plant: facts({ zeroGradients: 0.5 }), verdict: 'inform' },
+  { name: 'nearly all on step 1', plant: facts({ zeroGradients: 0.9 }), verdict: 'warn' },
+]);

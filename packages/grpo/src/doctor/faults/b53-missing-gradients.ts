@@ -1,0 +1,125 @@
+import { logCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inputs, membersOf, replayedOf, updateRows } from '../inputs.js';
+import { at, type LogView } from '../log-view.js';
+import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+
+export const b53: Fault = {
+  code: 'B53',
+  name: 'missing gradients',
+  title: 'Gradients are missing',
+  checks: [
+    stepCheck({
+      code: 'B53.gradient',
+      title: 'Advantages that differ from 0 give a gradient',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 7,
+      rank: 1,
+      threshold:
+        'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0, and a policy term where these are known; groups replayed from earlier steps may be clipped, and aside',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'A loss of 0 alone is normal at ratio 1 (trl#2703, trl#3452).',
+      remedy:
+        'Check that log-probs carry gradients: checkpointing with frozen inputs, detached outputs, frozen parameters.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B52'],
+      proofs: ['native'],
+      needs: ['firstUpdate', 'advantages'],
+      test({ firstUpdate, advantages }, record) {
+        const { gradNorm, loss } = firstUpdate;
+        if (gradNorm === undefined) return notApplicable('updates.gradNorm');
+        const masks = inputs.masks.from(record);
+        const terms = updateRows(record, firstUpdate, 'policyTerms');
+        const replayed = replayedOf(record);
+        const taught = membersOf(record, firstUpdate).some(
+          // Of equal rewards rounding alone may be left.
+          (b, row) =>
+            Math.abs(advantages[b]!) > 0.01 &&
+            !replayed(b) &&
+            (masks?.[b]?.some((value, t) => value !== 0 && terms?.[row]?.[t] !== 0) ?? true),
+        );
+        if (!taught) return notApplicable('a token with mask 1 and an advantage other than 0');
+        const measured = { gradNorm, ...(loss !== undefined && { loss }), masked: masks !== undefined };
+        return gradNorm === 0 ? fail(measured) : pass(measured);
+      },
+      says: (m) =>
+        `Advantages differ from 0, yet the gradient is exactly 0.${m.masked ? ' The mask covers tokens with such an advantage: gradients do not reach the parameters.' : ' Either no token has mask 1 (B45), or gradients do not reach the parameters (B53); the loss mask would show which.'}`,
+    }),
+    stepCheck({
+      code: 'B53.zero',
+      title: 'Gradients reach the trainable tensors',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 2,
+      threshold:
+        'at most 5 % of them without a gradient, when there is one at all; on step 1 up to half only inform: adapters begin so',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'Gradient checkpointing with frozen inputs.',
+      remedy: 'Look at which tensors have none: frozen, detached, or not on the way to the loss.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'The names of the tensors without a gradient.',
+      proofs: ['native'],
+      needs: ['firstUpdate'],
+      test({ firstUpdate: { zeroGradients, gradNorm } }, record) {
+        if (zeroGradients === undefined || !(gradNorm! > 0))
+          return notApplicable('updates.zeroGradients of an update with a gradient');
+        // A fresh adapter's first matrices have no gradient until its second ones have left 0.
+        const fresh = record.step <= 1 && zeroGradients <= 0.5;
+        if (zeroGradients <= 0.05) return pass({ zeroGradients });
+        return fresh ? inform({ zeroGradients }) : warn({ zeroGradients });
+      },
+      says: (m) => `${percent(m.zeroGradients)} of the trainable tensors have no gradient.`,
+    }),
+    logCheck({
+      code: 'B53.log',
+      title: 'Rewards that differ give a gradient',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 7,
+      rank: 2,
+      threshold:
+        'grad_norm above 1e-6 wherever some group has different rewards; entries of one step only. A failure where none of them has a gradient, a warning where some have: completions that are masked, or rounding',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
+      why: 'An entry that averages steps shows the gradient of the last one.',
+      remedy:
+        'Check that log-probs carry gradients (checkpointing with frozen inputs, detached outputs), and the mask.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B52', 'B58'],
+      proofs: ['native'],
+      needs: ['grad_norm'],
+      test(log) {
+        if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
+        if (log.declared.flatBelow) return notApplicable('groups that count as soon as they differ');
+        const differ = groupsDiffer(log);
+        if (!differ) return notApplicable('frac_reward_zero_std, or reward_std as a mean over groups');
+        const norms = log.column('grad_norm');
+        const dead = [...norms.keys()].filter((i) => differ(i) && norms[i]! < 1e-6);
+        const asked = [...norms.keys()].filter((i) => differ(i) && !Number.isNaN(norms[i]!)).length;
+        if (asked === 0) return notApplicable('an entry with different rewards in a group');
+        const measured = { entries: asked, dead: dead.length };
+        if (dead.length === 0) return pass(measured);
+        const evidence = dead.map((i) => at(log, i, 'grad_norm', norms[i]!));
+        const sure = dead.length === asked && !log.declared.maskTruncated;
+        return sure ? fail(measured, evidence) : warn(measured, evidence);
+      },
+      says: (m) =>
+        say`In ${m.dead} of ${m.entries} entries rewards differ within groups, yet the gradient is 0.`,
+    }),
+  ],
+};
+
+/** Whether some group of an entry has different rewards; undefined where the log cannot tell. */
+function groupsDiffer(log: LogView): ((index: number) => boolean) | undefined {
+  if (log.has('frac_reward_zero_std')) {
+    const shares = log.column('frac_reward_zero_std');
+    return (i) => shares[i]! < 1;
+  }
+  if (log.has('reward_std') && log.series.rewardDeviation === 'groups') {
+    const deviations = log.column('reward_std');
+    return (i) => deviations[i]! > 0;
+  }
+  return undefined;
+}

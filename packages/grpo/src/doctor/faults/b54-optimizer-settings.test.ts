@@ -1,0 +1,46 @@
+import { testLogCheck, times } from '../planted.test.helper.js';
+
+const gap = Number.NaN;
+
+testLogCheck('B54.conflict', [
+  {
+    name: 'three measurements',
+    metrics: { grad_cosine: [0.2, gap, -0.2, gap, -0.3, gap, -0.11, gap, 0.5] },
+    verdict: 'warn',
+    evidence: { step: 3 },
+  },
+  { name: 'now and then', metrics: { grad_cosine: [-0.2, -0.3, 0.1, -0.2, -0.05, -0.3] }, verdict: 'pass' },
+]);
+
+testLogCheck('B54.rate', [
+  { name: 'always 0', metrics: { learning_rate: times(5, 0) }, verdict: 'warn' },
+  { name: 'a warm-up from 0', metrics: { learning_rate: [0, 1e-7, 2e-7] }, verdict: 'pass' },
+]);
+
+testLogCheck('B54.gradient', [
+  {
+    name: 'runs away',
+    metrics: { grad_norm: times(200, (i) => (i < 120 ? 1 : 1 + (i - 120) / 2)) },
+    verdict: 'warn',
+  },
+  {
+    name: 'large in the first steps',
+    metrics: { grad_norm: times(200, (i) => (i < 8 ? 40 : 1)) },
+    verdict: 'pass',
+  },
+  {
+    name: 'mostly 0 in the end',
+    metrics: { grad_norm: times(200, (i) => (i < 100 || i % 10 === 0 ? 1 : 0)) },
+    verdict: 'pass',
+  },
+]);
+
+testLogCheck('B54.clipped', [
+  { name: 'always', metrics: { grad_norm: times(20, 24) }, declared: { maxGradNorm: 1 }, verdict: 'inform' },
+  { name: 'no clip known', metrics: { grad_norm: times(20, 24) }, verdict: 'not applicable' },
+]);
+
+testLogCheck('B54.entropy', [
+  { name: 'collapses', metrics: { entropy: times(20, (i) => 0.5 ** i) }, verdict: 'inform' },
+  { name: 'falls', metrics: { entropy: times(20, (i) => 1 - i / 30) }, verdict: 'pass' },
+]);

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, times } from '../planted.test.helper.js';
+import { judgeRun, recordsOf } from '../plants.test.helper.js';
+
+const gap = 'sampling/sampling_logp_difference/mean';
+
+testLogCheck('B55.log', [
+  { name: 'grows', metrics: { [gap]: times(40, (i) => 0.005 + i / 200) }, verdict: 'warn' },
+  {
+    name: 'large from the start',
+    metrics: { [gap]: times(40, (i) => 0.2 + (i % 3) / 100) },
+    verdict: 'pass',
+  },
+]);
+
+describe('B55.stale', () => {
+  const off = (record: StepRecord, by: number) => {
+    const [update] = record.updates!;
+    update!.policyLogprobs = update!.policyLogprobs!.map((value) => value - by);
+  };
+  it('finds a sampler that has the first weights for ever', () => {
+    const found = judgeRun(
+      'B55.stale',
+      recordsOf([1, 2, 10], (record, step) => off(record, step === 1 ? 0 : 0.02 * step)),
+    );
+    expect(found).toMatchObject({ severity: 'warn', steps: [], evidence: [{ step: 2 }, { step: 10 }] });
+  });
+  it('leaves a gap from the first step on to B39', () => {
+    expect(
+      judgeRun(
+        'B55.stale',
+        recordsOf([1, 2, 10], (record) => off(record, 0.05)),
+      ),
+    ).toMatchObject({ verdict: 'pass' });
+  });
+  it('needs step 1, and a second one', () => {
+    expect(
+      judgeRun(
+        'B55.stale',
+        recordsOf([2, 10], () => {}),
+      ),
+    ).toMatchObject({ verdict: 'not applicable' });
+    expect(
+      judgeRun(
+        'B55.stale',
+        recordsOf([1], () => {}),
+      ),
+    ).toMatchObject({
+      verdict: 'not applicable',
+      missing: ['records of two steps'],
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import { logCheck, runCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { compareFirst } from '../first-update.js';
+import { notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { mean } from '../statistics.js';
+import { toleranceOf } from '../tolerance.js';
+import { ends, known, mannKendall } from '../trend.js';
+
+export const b55: Fault = {
+  code: 'B55',
+  name: 'stale sampler',
+  title: 'The sampler has stale weights',
+  left: 'live model',
+  checks: [
+    runCheck({
+      code: 'B55.stale',
+      title: 'The sampler has the weights that are trained',
+      stage: 'weight sync',
+      kind: 'heuristic',
+      level: 3,
+      rank: 1,
+      threshold:
+        'not: on step 1 sampler and trainer agree within the tolerance of the precision, and later they are ten times as far apart and beyond it',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'Weights, adapter or cache do not arrive.',
+      remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19', 'B35', 'B38', 'B39', 'B40'],
+      settles:
+        'Eight prompts, greedily, by the sampler and by the trainer’s weights: equal texts are equal weights.',
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
+      see({ firstPolicyLogprobs, samplerLogprobs }, record) {
+        const gap = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+        return gap.tokens > 0
+          ? { gap: gap.mean, tolerance: toleranceOf(record).mean }
+          : 'tokens scored in the sampled length';
+      },
+      test(seen) {
+        const [first, ...later] = seen;
+        if (first!.step > 1) return notApplicable('the record of step 1');
+        const { gap, tolerance } = first!.value;
+        const measured = { first: gap, later: mean(later.map(({ value }) => value.gap)), tolerance };
+        const stale = later.filter(({ value }) => value.gap > Math.max(tolerance, 10 * gap));
+        return gap <= tolerance && stale.length > later.length / 2
+          ? warn(
+              measured,
+              stale.map(({ step, value }) => ({ step, values: { gap: value.gap } })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Sampler and trainer agreed on step 1 (${m.first} nat per token) and later differ by ${m.later}: the sampler does not have the trained weights.`,
+    }),
+    logCheck({
+      code: 'B55.log',
+      title: 'Sampler and trainer do not drift apart',
+      stage: 'weight sync',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold:
+        'the gap does not rise over 20 entries or more (Mann–Kendall z > 3) to the double, above 0.01 nat per token',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'Weights, adapter or cache do not arrive.',
+      remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B39', 'B40', 'B54'],
+      settles:
+        'Both log-probs of a completion of step 1 and of a late one: a gap from the start on is not of the weights.',
+      proofs: [],
+      needs: ['sampling/sampling_logp_difference/mean'],
+      test(log) {
+        const gaps = log.column('sampling/sampling_logp_difference/mean');
+        if (known(gaps).length < 20) return notApplicable('20 entries');
+        const { z, count } = mannKendall(gaps);
+        const { first, last } = ends(gaps);
+        const measured = { entries: count, z, first, last };
+        return z > 3 && last > 2 * first && last > 0.01 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The gap between sampler and trainer grows from ${m.first} to ${m.last} nat per token: the trained weights do not reach the sampler.`,
+    }),
+  ],
+};

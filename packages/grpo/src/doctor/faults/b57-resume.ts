@@ -1,0 +1,45 @@
+import { logCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { at } from '../log-view.js';
+import { pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+import { known } from '../trend.js';
+
+export const b57: Fault = {
+  code: 'B57',
+  name: 'resume',
+  title: 'Resuming goes wrong',
+  left: 'pre-flight',
+  checks: [
+    logCheck({
+      code: 'B57.log',
+      title: 'A resumed run goes on where it stopped',
+      stage: 'checkpoint',
+      kind: 'heuristic',
+      level: 8,
+      rank: 4,
+      threshold: 'num_tokens never falls from entry to entry',
+      sources: [
+        'huggingface/trl#3148',
+        'huggingface/trl#3247',
+        'NVIDIA-NeMo/RL#3599',
+        'OpenRLHF/OpenRLHF#1069',
+      ],
+      remedy:
+        'Compare prompts, learning rate and loss of the first step after the seam with those of a run without a stop.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'N steps, a resumed N, and 2 N in one go: prompts and losses must be equal.',
+      proofs: [],
+      needs: ['num_tokens'],
+      test(log) {
+        const tokens = log.column('num_tokens');
+        const seams = [...tokens.keys()].filter((i) => i > 0 && tokens[i]! < tokens[i - 1]!);
+        const measured = { entries: known(tokens).length, seams: seams.length };
+        const evidence = seams.map((i) => at(log, i, 'num_tokens', tokens[i]!));
+        return seams.length > 0 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`num_tokens falls ${m.seams} times: a resumed run restarted its count, and perhaps its data.`,
+    }),
+  ],
+};

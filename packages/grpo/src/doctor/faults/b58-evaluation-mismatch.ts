@@ -1,0 +1,40 @@
+import { logCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { notApplicable, pass, warn } from '../outcome.js';
+import { slope } from '../trend.js';
+
+export const b58: Fault = {
+  code: 'B58',
+  name: 'evaluation mismatch',
+  title: 'Evaluation does not measure what is trained',
+  left: 'pre-flight',
+  checks: [
+    logCheck({
+      code: 'B58.log',
+      title: 'Evaluation follows the training reward',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold:
+        'not: training reward rising (t > 2) and evaluation falling over 5 evaluations or more (t < −2, below 10 of them t < −3)',
+      sources: [],
+      why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
+      remedy: 'Compare the two paths: prompt, decoding, parser; then suspect over-fitting.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      settles: 'One problem through both paths: ids, completion and grade must be equal.',
+      proofs: [],
+      needs: ['reward', 'eval_reward'],
+      test(log) {
+        const evaluation = slope(log.column('eval_reward'));
+        if (evaluation.count < 5) return notApplicable('5 evaluations');
+        const training = slope(log.column('reward'));
+        const measured = { evaluations: evaluation.count, trainingT: training.t, evaluationT: evaluation.t };
+        return training.t > 2 && evaluation.t < (evaluation.count < 10 ? -3 : -2)
+          ? warn(measured)
+          : pass(measured);
+      },
+      says: () => 'The training reward rises while the evaluation falls.',
+    }),
+  ],
+};

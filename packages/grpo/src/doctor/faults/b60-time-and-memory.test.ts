@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { judgeRun, recordsOf } from '../plants.test.helper.js';
+
+testLogCheck('B60.slow', [
+  { name: 'recompilations', metrics: { step_time: times(30, (i) => (i % 5 ? 10 : 100)) }, verdict: 'inform' },
+  { name: 'a slow first step', metrics: { step_time: times(30, (i) => (i ? 10 : 100)) }, verdict: 'pass' },
+]);
+
+testStepCheck('B60.stage', [
+  {
+    name: 'a judge that takes 9 of 10 seconds',
+    plant: ({ stages }) => {
+      stages!.push({ name: 'judge', seconds: 9 });
+    },
+    verdict: 'inform',
+    measured: { stage: 'judge' },
+  },
+  {
+    name: 'a step of milliseconds',
+    plant: (record) => {
+      record.stages = [
+        { name: 'sample', seconds: 0.09 },
+        { name: 'update', seconds: 0.01 },
+      ];
+    },
+    verdict: 'pass',
+  },
+]);
+
+describe('B60.memory', () => {
+  const sized = (steps: number[], bytes: (step: number) => number) =>
+    recordsOf(steps, (record, step) => {
+      record.stages = [{ name: 'update', seconds: 1, bytes: bytes(step) }];
+    });
+  const steps = [1, 2, 10, 20, 30, 40];
+  it('finds a graph that is kept', () => {
+    expect(
+      judgeRun(
+        'B60.memory',
+        sized(steps, (step) => 4e8 + 1e8 * step + (step % 3)),
+      ),
+    ).toMatchObject({
+      severity: 'inform',
+      measured: { records: 6 },
+    });
+  });
+  it('passes memory that goes up and down', () => {
+    expect(
+      judgeRun(
+        'B60.memory',
+        sized(steps, (step) => 4e8 + 1e7 * (step % 3)),
+      ),
+    ).toMatchObject({ verdict: 'pass' });
+  });
+  it('needs 20 steps', () => {
+    expect(
+      judgeRun(
+        'B60.memory',
+        sized([1, 2, 3, 4, 5], () => 1),
+      ),
+    ).toMatchObject({ verdict: 'not applicable' });
+  });
+});

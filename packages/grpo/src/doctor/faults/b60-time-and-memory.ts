@@ -1,0 +1,103 @@
+import { logCheck, runCheck, stepCheck } from '../check.js';
+import type { Fault } from '../fault.js';
+import { inform, notApplicable, pass } from '../outcome.js';
+import { percent, quoted, say } from '../sentence.js';
+import { mean } from '../statistics.js';
+import { known, median, slope } from '../trend.js';
+
+export const b60: Fault = {
+  code: 'B60',
+  name: 'time and memory',
+  title: 'Time or memory is wasted',
+  checks: [
+    runCheck({
+      code: 'B60.memory',
+      title: 'Memory does not grow from step to step',
+      stage: 'performance',
+      kind: 'heuristic',
+      level: 8,
+      rank: 1,
+      threshold:
+        'the largest stage rises by at most 1 % of its mean per step (t > 4), over 5 records and 20 steps or more',
+      sources: [],
+      why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
+      remedy:
+        'Look for tensors with a graph that outlive the step: losses that are summed up, outputs that are kept.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The number of live tensors after each of three steps.',
+      proofs: [],
+      needs: ['stages'],
+      see({ stages }) {
+        const sizes = stages.flatMap(({ bytes }) => bytes ?? []);
+        return sizes.length > 0 ? { bytes: Math.max(...sizes) } : 'stages.bytes';
+      },
+      test(seen) {
+        const span = seen.at(-1)!.step - seen[0]!.step;
+        if (seen.length < 5 || span < 20) return notApplicable('5 records of 20 steps');
+        const sizes = seen.map(({ value }) => value.bytes);
+        const { slope: rise, t } = slope(
+          sizes,
+          seen.map(({ step }) => step),
+        );
+        const measured = {
+          records: seen.length,
+          first: sizes[0]!,
+          last: sizes.at(-1)!,
+          aStep: rise / mean(sizes),
+        };
+        return measured.aStep > 0.01 && t > 4 ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.records} records.`,
+    }),
+    stepCheck({
+      code: 'B60.stage',
+      title: 'No stage takes nearly all of a step',
+      stage: 'performance',
+      kind: 'heuristic',
+      level: 8,
+      rank: 1,
+      threshold: 'at most 80 % of a step of more than a second',
+      sources: [],
+      why: 'The threshold is a choice of ours.',
+      remedy: 'Look at that stage first when a step is too slow.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'A profile of the stage.',
+      proofs: [],
+      needs: ['stages'],
+      test({ stages }) {
+        const total = stages.reduce((seconds, stage) => seconds + stage.seconds, 0);
+        if (total === 0) return notApplicable('stages with times');
+        const longest = stages.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+        const measured = { stage: longest.name, share: longest.seconds / total, seconds: total };
+        return measured.share > 0.8 && total > 1 ? inform(measured) : pass(measured);
+      },
+      says: (m) => say`The stage ${quoted(m.stage)} takes ${percent(m.share)} of a step of ${m.seconds} s.`,
+    }),
+    logCheck({
+      code: 'B60.slow',
+      title: 'Steps take about equally long',
+      stage: 'performance',
+      kind: 'heuristic',
+      level: 8,
+      rank: 6,
+      threshold: 'from the third step on, at most 3 × the median, in more than a tenth of 10 entries or more',
+      sources: ['pytorch/torchtitan#2823'],
+      why: 'New shapes recompile: in another run a step of 21.7 s was followed by one of 103.6 s.',
+      remedy: 'Look at the stage times of a slow step: compilation, garbage, a judge that waits.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'Stage times of a slow and a usual step.',
+      proofs: [],
+      needs: ['step_time'],
+      test(log) {
+        const times = known(log.column('step_time')).slice(2);
+        if (times.length < 10) return notApplicable('12 entries');
+        const usual = median(times);
+        const slow = times.filter((time) => time > 3 * usual).length;
+        const measured = { entries: times.length, median: usual, slow };
+        return slow > times.length / 10 ? inform(measured) : pass(measured);
+      },
+      says: (m) => say`${m.slow} steps took more than three times the median of ${m.median} s.`,
+    }),
+  ],
+};

@@ -1,0 +1,26 @@
+/** What holds of advantages that compare the completions of one group. */
+import type { Declared } from '../trace/index.js';
+import { type Evidence, type Found, fail, inform, type Measured } from './outcome.js';
+import { groupsOf, largest, smallest } from './statistics.js';
+
+export const BASELINE = 'a baseline, with which flat groups get 0';
+
+/** Whether rewards are compared, in every group. */
+export const isCentred = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';
+
+export const WHOLE = 'whole groups, of declared.groupSize';
+
+/** Whether every group is there as a whole: of several processes, a record may have the rows of one. */
+export const isWhole = ({ promptOf, declared }: { promptOf: Int32Array; declared: Declared }) =>
+  declared.groupSize === undefined || groupsOf(promptOf).every(({ length }) => length === declared.groupSize);
+
+/** A failure where the advantages are declared to be relative to a group; else it may be another method. */
+export const asDeclared = <M extends Measured>(
+  declared: Declared,
+  measured: M,
+  evidence: readonly Evidence[] = [],
+): Found<M> => (declared.scaleRewards === undefined ? inform(measured, evidence) : fail(measured, evidence));
+
+/** Whether rewards are one number, but for rounding. */
+export const isEqual = (rewards: readonly number[]) =>
+  largest(rewards) - smallest(rewards) <= 1e-6 * Math.max(1e-3, Math.abs(rewards[0]!));

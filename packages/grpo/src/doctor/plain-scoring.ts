@@ -1,0 +1,44 @@
+/** How sampler and trainer score, told by one completion scored plainly under several settings. */
+import type { Probes, StepRecord } from '../trace/index.js';
+import { fail, type Measured, notApplicable, type Outcome, pass } from './outcome.js';
+import { toleranceOf } from './tolerance.js';
+
+export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
+
+type PlainScoring = NonNullable<Probes['plainScoring']>[number];
+
+/** Whether one side’s log-probs are those of another temperature. */
+export function temperatureOf(
+  side: 'policy' | 'sampler',
+  { plainScoring }: Probes,
+  temperature: number | undefined,
+  record: StepRecord,
+): Outcome<{ declared: number; gap: number; fits: number; gapThere: number }> {
+  const straight = plainScoring?.filter(({ shift }) => shift === 0) ?? [];
+  const own = straight.find((setting) => setting.temperature === temperature);
+  if (!own?.[side].tokens || straight.length < 2) return notApplicable(PATH);
+  const best = nearest(straight, side);
+  const measured = {
+    declared: own.temperature,
+    gap: own[side].mean,
+    fits: best.temperature,
+    gapThere: best[side].mean,
+  };
+  return judge(own[side].mean, best[side].mean, measured, record);
+}
+
+/** The setting under which one side’s log-probs fit best. */
+export const nearest = (settings: readonly PlainScoring[], side: 'policy' | 'sampler') =>
+  settings.reduce((a, b) => (b[side].mean < a[side].mean ? b : a));
+
+/** Another setting explains what the declared one does not; neither, and it is something else. */
+export function judge<M extends Measured>(
+  own: number,
+  other: number,
+  measured: M,
+  record: StepRecord,
+): Outcome<M> {
+  const tolerance = toleranceOf(record).mean;
+  if (own <= tolerance) return pass(measured);
+  return other <= tolerance ? fail(measured) : notApplicable('a setting that explains the difference');
+}

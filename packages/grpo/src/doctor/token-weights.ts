@@ -1,0 +1,67 @@
+/** Whether tokens weigh in the loss as they should. */
+import type { StepRecord, UpdateRecord } from '../trace/index.js';
+import { membersOf, updateRows } from './inputs.js';
+import type { EvidenceOf } from './outcome.js';
+import { klWeighings, weighings } from './recompute/aggregation.js';
+import type { Form } from './recompute/form.js';
+import { sizesOf } from './recompute/micro-batches.js';
+import { nonzero } from './statistics.js';
+
+type Miss = EvidenceOf<{ weight: number; expected: number }>;
+
+/** The first token that does not weigh as declared, in the policy’s part or in that of the KL. */
+export function weightMiss(
+  form: Form,
+  record: StepRecord,
+  update: UpdateRecord,
+  masks: readonly Uint8Array[],
+): Miss | string | undefined {
+  const declared = record.declared!;
+  const weights = updateRows(record, update, 'weights');
+  if (!weights) return 'updates.weights';
+  const own = membersOf(record, update).map((b) => nonzero(masks[b]!));
+  const ways = weighings(form, declared, {
+    own,
+    sizes: sizesOf(record, update),
+    all: masks.map(nonzero),
+  });
+  if (typeof ways === 'string') return ways;
+  const miss = missOfAll(record, update, weights, masks, ways);
+  const kl = updateRows(record, update, 'klWeights') ?? weights;
+  // With a β for each kind they have it in them, and nothing tells what it is.
+  if (miss || !update.klTerms || update.beta === 1 || declared.klPlace === 'reward') return miss;
+  return missOfAll(record, update, kl, masks, klWeighings(declared, own, ways));
+}
+
+/** The first token that does not weigh as the first way says; undefined where some way fits. */
+function missOfAll(
+  record: StepRecord,
+  update: UpdateRecord,
+  weights: readonly Float32Array[],
+  masks: readonly Uint8Array[],
+  ways: readonly (readonly number[])[],
+): Miss | undefined {
+  const misses = ways.map((way) => firstMiss(record, update, weights, masks, way));
+  return misses.every((miss) => miss !== undefined) ? misses[0] : undefined;
+}
+
+/** The first token that does not weigh as expected of the trained tokens of its row. */
+export function firstMiss(
+  record: StepRecord,
+  update: UpdateRecord,
+  weights: readonly Float32Array[],
+  masks: readonly Uint8Array[],
+  expected: readonly number[],
+): Miss | undefined {
+  for (const [row, completion] of membersOf(record, update).entries()) {
+    const mask = masks[completion]!;
+    const own = weights[row]!;
+    for (let token = 0; token < own.length; token++) {
+      const weight = own[token]!;
+      const right = mask[token] === 0 ? 0 : expected[row]!;
+      if (!(Math.abs(weight - right) <= 1e-3 * right))
+        return { completion, token, values: { weight, expected: right } };
+    }
+  }
+  return undefined;
+}
