@@ -132,14 +132,14 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
-    // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
-    const configured = checkpoint || config.model === undefined ? undefined : open();
-    const note = (text: string) => watcher.note?.(text);
-    if (configured) requireRowsFit(configured, task, resolved, note);
     const made = circumstances(config, resolveDevice(config.device), config.model);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
+    // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
+    const configured = checkpoint || config.model === undefined ? undefined : open();
+    const note = (text: string) => watcher.note?.(text);
+    if (configured) requireRowsFit(configured, task, resolved, note);
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
