@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { getThreads, noGrad, setThreads, type Tensor, tensor, tidy } from '@grpo/torch';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
+import { Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
 import { Lora } from '../models/lora.js';
 import { plainSampling } from './completion.js';
 import { architectures, expectedOf, fixture, range } from './rollout.test.helper.js';
