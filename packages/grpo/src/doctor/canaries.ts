@@ -21,7 +21,7 @@ export function graded(
   holds: (canary: Canary) => boolean,
 ): Outcome<{ probes: number; wrong: number; kinds: string; rule: string }> {
   const some = canaries?.filter(asked) ?? [];
-  if (some.length === 0) return notApplicable('probes.canaries with the values that are right');
+  if (some.length === 0) return notApplicable('probes.canaries with known right values');
   const wrong = [...new Set(some.map(({ kind }) => kind))].flatMap((name) => {
     const own = some.filter(({ kind }) => kind === name);
     const failed = own.filter((canary) => !holds(canary));

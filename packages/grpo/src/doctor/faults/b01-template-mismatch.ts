@@ -21,7 +21,7 @@ export const b01: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `at most ${100 * MARKED} % of the completions with a special token’s text in their first 120 characters; end, padding and tags such as <think> aside; after step 1 it only informs`,
+      threshold: `at most ${100 * MARKED} % of the completions with a special token’s text in their first 120 characters; end, padding and tags such as <think> are left out; after step 1 it only informs`,
       sources: ['unslothai/unsloth#416'],
       why: 'A completion that holds header tokens shows that SFT and GRPO used different templates.',
       remedy: 'Render prompts of SFT, GRPO and evaluation by one function.',
@@ -32,7 +32,7 @@ export const b01: Fault = {
       test({ tokenizer: { specialTokens, endIds = [], padId }, texts }, { completions, step }) {
         if (!specialTokens) return notApplicable('tokenizer.specialTokens');
         if (completions?.source?.some((source) => source !== 0))
-          return notApplicable('completions of the model’s tokens alone');
+          return notApplicable('completions of the model’s tokens only');
         const markup = Object.entries(specialTokens)
           .filter(
             ([id, text]) =>

@@ -44,7 +44,7 @@ export const b03: Fault = {
     }),
     stepCheck({
       code: 'B03.blank',
-      title: 'Completions say something',
+      title: 'Completions are not blank',
       stage: 'generation',
       kind: 'heuristic',
       level: 2,

@@ -14,7 +14,7 @@ export const b05: Fault = {
   checks: [
     stepCheck({
       code: 'B05.system',
-      title: 'What a conversation says is in the rendered prompt',
+      title: 'The rendered prompt holds every message of its conversation',
       stage: 'template',
       kind: 'identity',
       level: 1,
@@ -22,7 +22,7 @@ export const b05: Fault = {
       threshold: 'half of the words of every system and user message, or more, in the rendered text',
       sources: [],
       why: 'Seen in a run that lost its system prompt. A template that leaves a message out renders another conversation.',
-      remedy: 'Look at what the template does with that role, and hand the conversation over whole.',
+      remedy: 'Check what the template does with that role, and pass the whole conversation.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['messages', 'promptTexts'],

@@ -22,12 +22,12 @@ export const b06: Fault = {
   checks: [
     stepCheck({
       code: 'B06.closed',
-      title: 'Tags that completions open are closed in some of them',
+      title: 'Some completions close the tag that they open',
       stage: 'template',
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `not: a tag of answers that half of the completions open, ${FEW} or more, and not one closes; those at the limit of length aside`,
+      threshold: `not: a tag of answers that half of the completions open, ${FEW} or more, and not one closes; completions at the length limit are left out`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
       why: 'An engine that stops at </answer> and drops it leaves no completion well formed.',
       remedy:
@@ -63,7 +63,7 @@ export const b06: Fault = {
     }),
     stepCheck({
       code: 'B06.stop',
-      title: 'The text that rewards see keeps the stop string',
+      title: 'Rewards see the stop string',
       stage: 'template',
       kind: 'heuristic',
       level: 1,
@@ -82,7 +82,7 @@ export const b06: Fault = {
         const stopped = [...texts.keys()].filter(
           (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
         );
-        if (stopped.length === 0) return notApplicable('a completion that a stop string ended');
+        if (stopped.length === 0) return notApplicable('a completion ended by a stop string');
         const without = stopped.flatMap((completion): Evidence[] =>
           stop.some((string) => texts[completion]!.includes(string))
             ? []

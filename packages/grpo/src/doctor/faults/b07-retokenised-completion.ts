@@ -17,7 +17,7 @@ export const b07: Fault = {
       level: 2,
       rank: 1,
       threshold:
-        'every id of every completion equal; rows that are cut off or go on aside, which B37 and B14 judge, and completions that are not scored at all',
+        'every id of every completion equal; rows of another length (B37, B14) and completions that are not scored are left out',
       sources: ['huggingface/trl#5224', 'verl-project/verl#3720', 'sgl-project/sglang#26555'],
       why: 'Decoding and encoding again gives other ids.',
       remedy: 'Keep the ids that the sampler returned and score those; do not decode and encode again.',

@@ -32,7 +32,7 @@ export const b08: Fault = {
           given,
           record,
           (id) => id !== padId,
-          'a completion that an end token other than padding closed',
+          'a completion ended by an end token other than padding',
           {},
         );
       },
@@ -46,7 +46,8 @@ export const b08: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 6,
-      threshold: 'share cut off not rising over 20 entries or more (Mann–Kendall z > 3) by more than 0.2',
+      threshold:
+        'share of truncated completions not rising over 20 entries or more (Mann–Kendall z > 3) by more than 0.2',
       sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185'],
       remedy: 'Check that the end token is inside the loss mask; then whether the reward prefers length.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -17,7 +17,7 @@ export const b09: Fault = {
   checks: [
     stepCheck({
       code: 'B09.prompt',
-      title: 'Prompts are not cut to the longest length allowed',
+      title: 'Prompts are not truncated at the length limit',
       stage: 'template',
       kind: 'heuristic',
       level: 1,
@@ -25,7 +25,7 @@ export const b09: Fault = {
       threshold: `at most ${100 * AT_LIMIT} % of the prompts, and not more than one, as long as the limit`,
       sources: ['huggingface/trl#3569', 'huggingface/trl#3601', 'huggingface/trl#4358'],
       remedy:
-        'Raise the limit, or leave out rows that do not fit: a cut prompt loses its question or its header.',
+        'Raise the limit, or leave out rows that do not fit: a truncated prompt loses its question or its header.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles:
         'The rendered text of such a prompt: it must begin with the first turn and end with the header.',
@@ -46,7 +46,7 @@ export const b09: Fault = {
     }),
     logCheck({
       code: 'B09.log',
-      title: 'Few completions are cut off',
+      title: 'Few completions are truncated',
       stage: 'generation',
       kind: 'heuristic',
       level: 8,
@@ -54,9 +54,10 @@ export const b09: Fault = {
       threshold: `median share below ${100 * CUT} %, of 3 entries or more; nearly all of them is B16.log’s`,
       sources: ['huggingface/trl#5697'],
       why: 'Systems disagree on how many cut completions are too many, so the check only informs.',
-      remedy: 'Raise max_new_tokens, ask for shorter answers, or leave cut completions out of the loss.',
+      remedy:
+        'Raise max_new_tokens, ask for shorter answers, or leave truncated completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The rewards of cut and of finished completions, apart.',
+      settles: 'The rewards of truncated and of complete completions, apart.',
       proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log) {

@@ -13,13 +13,13 @@ export const b11: Fault = {
   checks: [
     stepCheck({
       code: 'B11.mask',
-      title: 'The loss covers every token of the model’s and no other',
+      title: 'The loss mask covers every token of the model and no other',
       stage: 'masks',
       kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
-        'mask 1 at tokens of the model, 0 at tokens of tools and template; completions masked as a whole aside',
+        'mask 1 at tokens of the model, 0 at tokens of tools and template; wholly masked completions are left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Make the mask where the tokens are put together, from lengths and sources.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

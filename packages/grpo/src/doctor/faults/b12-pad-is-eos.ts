@@ -32,15 +32,9 @@ export const b12: Fault = {
       test(given, record) {
         const { endIds, padId } = given;
         if (!endIds.includes(padId)) return notApplicable('a padding token that is an end token');
-        return endsTrained(
-          given,
-          record,
-          (id) => id === padId,
-          'a completion that the padding token closed',
-          {
-            pad: padId,
-          },
-        );
+        return endsTrained(given, record, (id) => id === padId, 'a completion ended by the padding token', {
+          pad: padId,
+        });
       },
       says: (m) =>
         say`The padding token is the end token (${m.pad}), and the mask of ${m.left} of the ${m.ended} completions that ended leaves it out: the model unlearns to stop.`,

@@ -44,7 +44,7 @@ export const b14: Fault = {
     }),
     logCheck({
       code: 'B14.log',
-      title: 'Totals of log-probs end where the completion ends',
+      title: 'Summed log-probs end with the completion',
       stage: 'masks',
       kind: 'heuristic',
       level: 2,

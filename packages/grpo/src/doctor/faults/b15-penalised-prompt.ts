@@ -14,12 +14,12 @@ export const b15: Fault = {
   checks: [
     stepCheck({
       code: 'B15.first-token',
-      title: 'Penalties leave the first token alone',
+      title: 'Penalties do not change the first token',
       stage: 'generation',
       kind: 'identity',
       level: 2,
       rank: 3,
-      threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the one drawn from is not lower`,
+      threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the log-prob of the sampled distribution is not lower`,
       sources: ['huggingface/transformers#36642', 'parity/trl_faults.py'],
       why: 'Penalties that see the prompt make its words less likely and, relatively, the end token up to 3000 times likelier.',
       remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',
@@ -30,7 +30,7 @@ export const b15: Fault = {
       test({ declared, samplerLogprobs, sampledLogprobs }, record) {
         const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
         if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
-          return notApplicable('penalties, declared');
+          return notApplicable('declared penalties');
         if (declared.temperature === 0) return notApplicable('a temperature above 0');
         // What is left of a cut distribution is likelier than before.
         const bound = roundingOf(record);

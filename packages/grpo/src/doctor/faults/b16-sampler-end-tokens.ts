@@ -16,25 +16,24 @@ export const b16: Fault = {
   checks: [
     stepCheck({
       code: 'B16.suppressed',
-      title: 'The least length leaves completions room to end',
+      title: 'The minimum length leaves completions room to end',
       stage: 'generation',
       kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold:
-        'not: a declared least length of half the longest or more, with 95 % or more of the completions cut off',
+        'not: a declared minimum length of half the maximum or more, with 95 % or more of the completions truncated',
       sources: [],
       why: 'Tokens that are forbidden are not drawn from the policy; half of the longest length is a choice of ours.',
-      remedy:
-        'Lower the least length: forbidden tokens are not drawn from the policy, and the end is unlearnt.',
+      remedy: 'Lower the minimum length: the policy unlearns an end token that is never sampled.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B01', 'B18', 'B19', 'B26', 'B39'],
-      settles: 'A step without a least length: whether completions end by themselves.',
+      settles: 'A step without a minimum length: either completions end by themselves, or not.',
       proofs: ['native'],
       needs: ['declared', 'finish'],
       test({ declared: { minNewTokens = 0, maxNewTokens }, finish }) {
         if (minNewTokens === 0 || maxNewTokens === undefined)
-          return notApplicable('a least and a longest length, declared');
+          return notApplicable('a declared minimum and maximum length');
         const cut = finish.filter((reason) => reason === 'length').length;
         const measured = { least: minNewTokens, most: maxNewTokens, completions: finish.length, cut };
         return minNewTokens >= maxNewTokens / 2 && cut >= 0.95 * finish.length
@@ -46,7 +45,7 @@ export const b16: Fault = {
     }),
     stepCheck({
       code: 'B16.after-end',
-      title: 'The model writes nothing after an end token of its own',
+      title: 'The model generates nothing after its end token',
       stage: 'generation',
       kind: 'identity',
       level: 2,
@@ -83,7 +82,7 @@ export const b16: Fault = {
       level: 8,
       rank: 1,
       threshold:
-        'not 95 % or more of a step’s completions cut off; usual before a model has learnt to end, so it only informs',
+        'not 95 % or more of a step’s completions truncated; usual before a model has learnt to end, so it only informs',
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
       why: 'A limit of 256 tokens cut 97 %.',
       remedy:
@@ -108,7 +107,7 @@ export const b16: Fault = {
       level: 8,
       rank: 5,
       threshold:
-        'not 95 % or more cut off in 3 entries in a row, from the first tenth of the run on; only informs where it is below a half in the end, or begins later: then B08.log tells whether it grew',
+        'not 95 % or more truncated in 3 entries in a row, from the first tenth of the run on; only informs where it is below a half in the end, or begins later: then B08.log shows whether it grew',
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
       why: 'A limit of 256 tokens cut 97 %.',
       remedy:

@@ -23,7 +23,7 @@ export const b17: Fault = {
       kind: 'identity',
       level: 2,
       rank: 2,
-      threshold: `no completion with Σ log p below ${ACCIDENT} drawn twice`,
+      threshold: `no completion with Σ log p below ${ACCIDENT} sampled twice`,
       sources: ['modelscope/ms-swift#4570', 'huggingface/trl#2776'],
       why: 'A completion of log-prob L is drawn again with probability e^L.',
       remedy: 'Give each completion a random stream of its own, and look for a cache of outputs.',
@@ -62,7 +62,7 @@ export const b17: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 2,
-      threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat in health; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
+      threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
       sources: ['modelscope/ms-swift#4570'],
       remedy: 'A higher temperature, or harder prompts; near the end of a successful run nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -101,7 +101,7 @@ export const b17: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'groups of identical completions in less than half of the entries; only informs, since a learnt task has them in health',
+        'groups of identical completions in less than half of the entries; only informs, since a learnt task has them too',
       sources: ['modelscope/ms-swift#4570'],
       remedy:
         'A higher temperature, a random stream for each completion; near the end of a successful run nothing.',

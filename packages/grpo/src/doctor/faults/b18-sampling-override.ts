@@ -15,7 +15,7 @@ export const b18: Fault = {
   checks: [
     stepCheck({
       code: 'B18.override',
-      title: 'Tokens are drawn as declared',
+      title: 'Tokens are sampled as declared',
       stage: 'generation',
       kind: 'identity',
       level: 2,
@@ -53,7 +53,7 @@ export const b18: Fault = {
     }),
     stepCheck({
       code: 'B18.temperature',
-      title: 'The sampler draws at the declared temperature',
+      title: 'The sampler uses the declared temperature',
       stage: 'generation',
       kind: 'identity',
       level: 3,

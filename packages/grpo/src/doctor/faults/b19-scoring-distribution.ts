@@ -23,7 +23,7 @@ export const b19: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 1,
-      threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: drawn from p, the mean of −log p is the entropy H; only informs where a declared truncation or least length explains it`,
+      threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: for samples of p, the mean of −log p is the entropy H; only informs where a declared truncation or minimum length explains it`,
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
       why: '−log p of a sampled token is its entropy on average.',
       remedy:
@@ -103,7 +103,7 @@ export const b19: Fault = {
     }),
     stepCheck({
       code: 'B19.truncation',
-      title: 'Tokens are drawn from the distribution that is trained',
+      title: 'Tokens are sampled from the distribution that is trained',
       stage: 'generation',
       kind: 'heuristic',
       level: 3,

@@ -27,11 +27,10 @@ export const b20: Fault = {
       level: 4,
       rank: 1,
       threshold:
-        'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, as rewards are that all miss or all earn',
+        'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, the rewards of completions that all fail or all succeed',
       sources: ['huggingface/trl#4202', 'parity/trl_faults.py'],
       why: 'A reward written for texts gets lists of messages and falls back to one value.',
-      remedy:
-        'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
+      remedy: 'Call the reward by hand with a good and a bad completion, in the type that training passes.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B28', 'B30', 'B53', 'B26'],
       settles:
@@ -60,7 +59,7 @@ export const b20: Fault = {
     }),
     stepCheck({
       code: 'B20.canary',
-      title: 'Right answers and worthless ones do not all earn the same',
+      title: 'Right and worthless answers do not all earn the same',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
@@ -69,8 +68,7 @@ export const b20: Fault = {
         'through the production path, not one total for three kinds of completions or more, a right answer among them; only informs where the task cannot tell that it is right',
       sources: ['huggingface/trl#4202'],
       why: 'A good and a bad completion, in the type of the run, must earn different rewards.',
-      remedy:
-        'Call the reward by hand with a good and a bad completion, in the very type that training hands it.',
+      remedy: 'Call the reward by hand with a good and a bad completion, in the type that training passes.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B22', 'B23', 'B26', 'B27', 'B28', 'B30', 'B53'],
       settles: SETTLES,
@@ -99,7 +97,7 @@ export const b20: Fault = {
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy:
-        'Call the reward by hand with a good and a bad completion, in the very type that training hands it: a list of messages, or text.',
+        'Call the reward by hand with a good and a bad completion, in the type that training passes: a list of messages, or text.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
       settles: 'Two different completions through the reward function: equal values prove it.',

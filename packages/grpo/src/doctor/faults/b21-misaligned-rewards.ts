@@ -27,7 +27,7 @@ export const b21: Fault = {
       threshold: 'equal within 1e-6 of the largest part',
       sources: ['huggingface/trl#6533'],
       why: 'One value was broadcast to all completions.',
-      remedy: 'Check how many values a reward returns, and in which order completions are handed to it.',
+      remedy: 'Check how many values a reward returns, and in which order it gets the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
       proofs: [],
@@ -65,7 +65,7 @@ export const b21: Fault = {
       sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
       why: 'Rewards in the order [p1, p2, p1, p2] were read as [p1, p1, p2, p2].',
       remedy:
-        'Compute the reward of one completion by hand and compare; look at the order in which they are handed over.',
+        'Compute the reward of one completion by hand and compare; look at the order of the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
       settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
@@ -83,7 +83,7 @@ export const b21: Fault = {
             ? []
             : [{ completion, values: { equals: first, reward: totals[completion]!, other: totals[first]! } }];
         });
-        if (pairs.length < 4) return notApplicable('four completions equal to another');
+        if (pairs.length < 4) return notApplicable('four pairs of equal completions');
         const unequal = pairs.filter(({ values }) => values.reward !== values.other);
         const measured = { pairs: pairs.length, unequal: unequal.length };
         return unequal.length > pairs.length / 2 ? warn(measured, unequal) : pass(measured);
@@ -93,7 +93,7 @@ export const b21: Fault = {
     }),
     stepCheck({
       code: 'B21.cycled',
-      title: 'Rewards do not repeat in turn',
+      title: 'Rewards do not repeat periodically',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
@@ -129,7 +129,7 @@ export const b21: Fault = {
     }),
     stepCheck({
       code: 'B21.canary',
-      title: 'The right answer of another row is not paid',
+      title: 'The right answer of another row earns nothing',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
@@ -138,7 +138,7 @@ export const b21: Fault = {
       sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
       why: 'The rewards of two rows must differ when their answers are exchanged.',
       remedy:
-        'Look at which row the reward is given: order of prompts and rows, names of its fields, its use of them at all.',
+        'Check which row the reward function gets: the order of prompts and rows, the names of its fields, and whether it uses them.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B23', 'B26', 'B27', 'B28', 'B30'],
       settles: SETTLES,
@@ -161,7 +161,7 @@ export const b21: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'Σ declared weight × mean within 1 % of the largest part, in half of 3 entries or more; completions that a function does not grade break it in health',
+        'Σ declared weight × mean within 1 % of the largest part, in half of 3 entries or more; completions that a function does not grade break it too',
       sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
       why: 'It holds where every function grades every completion.',
       remedy:

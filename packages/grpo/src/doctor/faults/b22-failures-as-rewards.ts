@@ -51,7 +51,7 @@ export const b22: Fault = {
     }),
     stepCheck({
       code: 'B22.fallback',
-      title: 'Rewards are earned, not the value that stands for a failure',
+      title: 'Rewards are not the value configured for failures',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
@@ -86,7 +86,7 @@ export const b22: Fault = {
     }),
     stepCheck({
       code: 'B22.canary',
-      title: 'Answers that are known to be right can be graded',
+      title: 'Known right answers can be graded',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,

@@ -10,7 +10,7 @@ export const b23: Fault = {
   checks: [
     stepCheck({
       code: 'B23.canary',
-      title: 'Answers that are known to be right are graded as right',
+      title: 'Known right answers are graded as right',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,

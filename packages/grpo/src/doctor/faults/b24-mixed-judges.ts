@@ -43,7 +43,7 @@ export const b24: Fault = {
     }),
     logCheck({
       code: 'B24.signal',
-      title: 'All kinds of problems pull about alike',
+      title: 'All kinds of problems have similar advantages',
       stage: 'advantage',
       kind: 'heuristic',
       level: 5,
@@ -52,7 +52,7 @@ export const b24: Fault = {
       sources: [],
       why: 'Seen in a run of two kinds of problems. A ratio above 3 was its own mark of imbalance.',
       remedy:
-        'Problems of middling difficulty for the weak kind, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the deviation of the group.',
+        'Problems of medium difficulty for the weak kind, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the deviation of the group.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The share of flat groups of each kind: a kind that is learnt, or too hard, has no signal.',
       proofs: [],

@@ -14,7 +14,7 @@ export const b26: Fault = {
   checks: [
     stepCheck({
       code: 'B26.canary',
-      title: 'Answers that are known to be worthless are not paid',
+      title: 'Known worthless answers earn nothing',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,

@@ -39,7 +39,7 @@ export const b27: Fault = {
         if (groupsOf(promptOf).every((group) => isFlat(group.map((b) => totals[b]!))))
           return notApplicable('a group with different rewards');
         if (isFlat(totals) || unrewarded.length < 10)
-          return notApplicable('ten completions without reward beside some with');
+          return notApplicable('ten unrewarded completions beside rewarded ones');
         const missed = unrewarded.flatMap((completion): Evidence[] => {
           const gold = lastLine(answers[promptOf[completion]!]!);
           return endsIn(texts[completion]!, gold)

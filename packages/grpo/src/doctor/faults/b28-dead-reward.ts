@@ -22,7 +22,7 @@ export const b28: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `not one value of 0 or less, with deviation 0, over ${LONG} entries in a row; a penalty of 0 is health`,
+      threshold: `not one value of 0 or less, with deviation 0, over ${LONG} entries in a row; a penalty of 0 is healthy`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489'],
       why: 'A format that no completion can match pays nothing in any step.',
       remedy: 'Test the function on a text that should earn it: a pattern that cannot match never pays.',

@@ -15,7 +15,7 @@ export const b29: Fault = {
       kind: 'identity',
       level: 4,
       rank: 6,
-      threshold: 'finite in every entry that has it; a single reward function may have nothing to say',
+      threshold: 'finite in every entry that has it; a single reward function may give no value',
       sources: ['huggingface/trl#3079'],
       why: 'A missing reward became NaN, and so did every advantage of its group.',
       remedy:

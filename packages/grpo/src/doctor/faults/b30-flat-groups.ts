@@ -17,18 +17,18 @@ export const b30: Fault = {
   checks: [
     stepCheck({
       code: 'B30.flat',
-      title: 'Groups have rewards that differ',
+      title: 'Rewards differ within groups',
       stage: 'advantage',
       kind: 'heuristic',
       level: 5,
       rank: 3,
       threshold:
-        'at most half of the groups of equal rewards in a step, of groups of 2 or 3 nine tenths; near the end of a successful run more is health',
+        'at most half of the groups of equal rewards in a step, of groups of 2 or 3 nine tenths; near the end of a successful run more is healthy',
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
-      remedy: 'Prompts of middling difficulty, larger groups, a reward with more levels.',
+      remedy: 'Prompts of medium difficulty, larger groups, a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
-      settles: 'The level: all right is a task that is learnt, all wrong one that is too hard.',
+      settles: 'The reward: if all are right the task is learnt, if all are wrong it is too hard.',
       proofs: [],
       needs: ['totals', 'promptOf'],
       test({ totals, promptOf }) {
@@ -50,7 +50,7 @@ export const b30: Fault = {
     }),
     logCheck({
       code: 'B30.log',
-      title: 'Groups have rewards that differ',
+      title: 'Rewards differ within groups',
       stage: 'advantage',
       kind: 'heuristic',
       level: 5,
@@ -59,7 +59,7 @@ export const b30: Fault = {
         'not 5 entries in a row in which every group has equal rewards, while the reward itself moves; only informs where it is then the highest of the run: a task that is learnt',
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       remedy:
-        'Prompts of middling difficulty, larger groups, more diverse sampling, a reward with more levels.',
+        'Prompts of medium difficulty, larger groups, more diverse sampling, a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
       settles: 'The completions of one group with their rewards.',
@@ -88,7 +88,7 @@ export const b30: Fault = {
       level: 5,
       rank: 3,
       threshold:
-        'grad_norm at most 0.01 where all groups have equal rewards, none gave way to another, and β is 0; entries of one step only',
+        'grad_norm at most 0.01 where all groups have equal rewards, none was replaced, and β is 0; entries of one step only',
       sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are no binary fractions.',
       remedy: 'Compare groups by max = min, and give such groups advantage 0.',
@@ -100,7 +100,7 @@ export const b30: Fault = {
         if (log.declared.beta !== 0 || log.declared.entropyCoefficient || log.has('entropy_coef'))
           return notApplicable('a declared β of 0, without entropy bonus');
         if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
-        if (log.has('aux_loss')) return notApplicable('a loss of rewards alone');
+        if (log.has('aux_loss')) return notApplicable('a loss without other terms');
         const norms = log.column('grad_norm');
         const shares = log.column('frac_reward_zero_std');
         const [refilled, replayed] = [log.column('groups_refilled'), log.column('groups_replayed')];
@@ -108,7 +108,7 @@ export const b30: Fault = {
         const flat = [...norms.keys()].filter(
           (i) => shares[i] === 1 && !gaveWay(i) && !Number.isNaN(norms[i]!),
         );
-        if (flat.length === 0) return notApplicable('an entry without differences');
+        if (flat.length === 0) return notApplicable('an entry of equal rewards');
         const moved = flat.filter((i) => norms[i]! > 0.01);
         const measured = { entries: flat.length, moved: moved.length };
         return moved.length > 0
@@ -122,7 +122,7 @@ export const b30: Fault = {
     }),
     logCheck({
       code: 'B30.expected',
-      title: 'Groups are as flat as chance makes them',
+      title: 'Groups have equal rewards no more often than chance explains',
       stage: 'advantage',
       kind: 'heuristic',
       level: 5,

@@ -24,7 +24,7 @@ export const b31: Fault = {
         'dllm-reasoning/d1#19',
         'PeterGriffinJin/Search-R1#88',
       ],
-      remedy: 'Keep [p1, p1, p2, p2] one order from sampling to the advantages.',
+      remedy: 'Keep one order, [p1, p1, p2, p2], from sampling to the advantages.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33', 'B34', 'B32'],
       proofs: ['native'],

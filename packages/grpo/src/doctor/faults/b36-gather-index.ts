@@ -14,7 +14,7 @@ export const b36: Fault = {
   checks: [
     stepCheck({
       code: 'B36.rows',
-      title: 'A token’s log-prob depends on where it stands',
+      title: 'A token’s log-prob depends on its position',
       stage: 'logprob',
       kind: 'identity',
       level: 3,

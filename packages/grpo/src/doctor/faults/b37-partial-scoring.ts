@@ -19,7 +19,7 @@ export const b37: Fault = {
       level: 2,
       rank: 1,
       threshold:
-        'as many tokens scored as sampled; the end token, and completions that are not scored at all, aside',
+        'as many tokens scored as sampled; the end token and completions that are not scored are left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'In another run a cut to the shorter length hid a model that returned only its last position.',
       remedy:
@@ -42,7 +42,7 @@ export const b37: Fault = {
     }),
     stepCheck({
       code: 'B37.broadcast',
-      title: 'The tokens of a completion have log-probs of their own',
+      title: 'Each token of a completion has its own log-prob',
       stage: 'logprob',
       kind: 'identity',
       level: 3,

@@ -103,7 +103,7 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `not: the policy’s totals below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may bend this a little`,
+      threshold: `not: the policy’s totals below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may shift this a little`,
       sources: ['huggingface/trl#3500'],
       why: 'Gibbs’ inequality. Another run had −440 against −45 at step 1 with equal weights.',
       remedy:
@@ -111,7 +111,7 @@ export const b38: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B39', 'B48', 'B49', 'B50', 'B51', 'B42', 'B54'],
       settles:
-        'The policy scored twice: different numbers are dropout; equal ones, another mask or other tokens.',
+        'Two scorings of the policy: they differ with dropout; if they are equal, compare mask and tokens.',
       proofs: ['log only'],
       needs: ['sequence_logprob', 'sequence_logprob_reference'],
       test(log) {
@@ -148,12 +148,12 @@ export const b38: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B39', 'B48', 'B49', 'B50', 'B51', 'B42'],
       settles:
-        'The policy scored twice: different numbers are dropout; equal ones, another mask or other tokens.',
+        'Two scorings of the policy: they differ with dropout; if they are equal, compare mask and tokens.',
       proofs: ['log only'],
       needs: ['kl'],
       test(log) {
         if (isNonnegative(log.declared.kl))
-          return notApplicable('an estimate that may be negative: of others B49.log judges');
+          return notApplicable('an estimate that may be negative: B49.log judges the others');
         if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL per token');
         const kl = known(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
@@ -164,7 +164,7 @@ export const b38: Fault = {
     }),
     logCheck({
       code: 'B38.constant',
-      title: 'A large KL moves',
+      title: 'A large KL changes over the run',
       stage: 'logprob',
       kind: 'heuristic',
       level: 3,
@@ -177,7 +177,7 @@ export const b38: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
       settles:
-        'The policy scored twice: different numbers are dropout (B38); equal ones, another reference (B51).',
+        'Two scorings of the policy: they differ with dropout (B38); if they are equal, the reference is another model (B51).',
       proofs: ['log only'],
       needs: ['kl'],
       test(log) {

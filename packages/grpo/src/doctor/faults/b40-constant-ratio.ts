@@ -33,7 +33,7 @@ export const b40: Fault = {
       needs: ['updates'],
       test({ updates }, record): Outcome<{ updates: number; detached?: boolean }> {
         const last = updates.at(-1)!;
-        if (updates.length < 2) return notApplicable('several updates from one rollout');
+        if (updates.length < 2) return notApplicable('several updates per rollout');
         const { oldLogprobs, ratioLevel, ownStages } = record.declared ?? {};
         if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
         if (oldLogprobs === 'detach') {
@@ -123,7 +123,7 @@ export const b40: Fault = {
       test(log) {
         const updates = log.declared.updatesPerRollout;
         if (updates === undefined || updates <= 1)
-          return notApplicable('several updates from one rollout, declared');
+          return notApplicable('several declared updates per rollout');
         const clipped = known(log.column('clip_ratio/region_mean'));
         if (clipped.length < 20) return notApplicable('20 entries');
         const measured = { entries: clipped.length, updates };

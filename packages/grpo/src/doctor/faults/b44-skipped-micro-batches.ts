@@ -46,7 +46,7 @@ export const b44: Fault = {
       level: 6,
       rank: 8,
       threshold:
-        'micro-steps that came to a loss = what the loss is divided by (read off its parts; the configured number where these do not tell)',
+        'micro-steps that came to a loss = what the loss is divided by (read off its parts; the configured number where these are missing)',
       sources: [],
       why: 'Seen in a loop whose `continue` dropped work and kept the divisor.',
       remedy:

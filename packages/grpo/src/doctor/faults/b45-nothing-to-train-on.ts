@@ -44,13 +44,13 @@ export const b45: Fault = {
     }),
     stepCheck({
       code: 'B45.empty',
-      title: 'Something is left to train on',
+      title: 'Some token is trained on',
       stage: 'masks',
       kind: 'identity',
       level: 6,
       rank: 1,
       threshold:
-        'at least one token with mask 1; only a warning where all were cut off and are masked for it, as declared',
+        'at least one token with mask 1; only a warning where all were truncated and are masked for it, as declared',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       why: 'A mask without tokens gives 0/0 or a loss of 0.',
       remedy:
@@ -145,7 +145,7 @@ export const b45: Fault = {
       level: 6,
       rank: 12,
       threshold:
-        'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient it cannot be told',
+        'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient norm, the check only informs',
       sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
       why: 'Three reports that took a loss of 0 for a fault.',
       remedy: 'Read grad_norm and reward in place of the loss.',

@@ -14,7 +14,7 @@ export const b46: Fault = {
   checks: [
     stepCheck({
       code: 'B46.padding',
-      title: 'Padding does not weigh',
+      title: 'The denominator leaves out padding',
       stage: 'loss',
       kind: 'identity',
       level: 6,

@@ -25,7 +25,7 @@ export const b47: Fault = {
       level: 6,
       rank: 5,
       threshold:
-        'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask aside',
+        'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask are left out',
       sources: [
         'arXiv:2402.03300',
         'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',

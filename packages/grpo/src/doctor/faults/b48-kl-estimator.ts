@@ -24,8 +24,7 @@ export const b48: Fault = {
       threshold:
         'not k1 with β > 0 in the loss, unless it is multiplied by the ratio: on-policy its expected gradient is 0',
       sources: ['OpenRLHF/OpenRLHF#1309', 'huggingface/trl#4967', 'allenai/open-instruct#534'],
-      remedy:
-        'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs into the reward.',
+      remedy: 'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs in the reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'The mean gradient of the KL term over many samples beside that of the full KL.',
       proofs: [],

@@ -59,7 +59,7 @@ export const b49: Fault = {
       rank: 7,
       threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat per token',
       sources: ['verl-project/verl#2953', 'THUDM/slime#1004'],
-      remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate tames them.',
+      remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate limits them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The tokens themselves, and whether they belong to the completion.',
       proofs: [],

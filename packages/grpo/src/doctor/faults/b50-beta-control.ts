@@ -24,7 +24,7 @@ export const b50: Fault = {
       sources: [],
       why: 'Seen in a controller that compared β × KL with the target, and in one whose β nothing read.',
       remedy:
-        'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must follow.',
+        'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must change with it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
       proofs: [],
@@ -45,7 +45,7 @@ export const b50: Fault = {
     }),
     logCheck({
       code: 'B50.control',
-      title: 'β is what its control makes of the KL',
+      title: 'β follows from the KL as its control declares',
       stage: 'kl',
       kind: 'identity',
       level: 6,
@@ -54,7 +54,7 @@ export const b50: Fault = {
         'each β within 1e-6 of itself of what the declared control makes of the one before and of the KL itself, without β, after the warm-up; entries of one step only, of each kind its own',
       sources: [],
       why: 'Seen in a controller that compared β × KL with the target.',
-      remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never comes to rest.',
+      remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never settles.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       proofs: ['native'],
       needs: ['kl'],

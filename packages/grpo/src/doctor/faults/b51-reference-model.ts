@@ -13,7 +13,7 @@ export const b51: Fault = {
   checks: [
     runCheck({
       code: 'B51.anchor',
-      title: 'The reference stays what it is',
+      title: 'The weights of the reference do not change',
       stage: 'kl',
       kind: 'identity',
       level: 3,

@@ -77,7 +77,7 @@ export const b52: Fault = {
     }),
     logCheck({
       code: 'B52.log',
-      title: 'The run moves',
+      title: 'The weights change over the run',
       stage: 'optimizer',
       kind: 'heuristic',
       level: 7,
@@ -91,7 +91,7 @@ export const b52: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B58'],
       settles:
-        'The share of weights that differ after ten steps: none moved is rounding (or a rate of 0); some moved, an evaluation that reads other weights.',
+        'The share of weights that differ after ten steps: if none changed, rounding (or a rate of 0) removed the updates; if some did, the evaluation reads other weights.',
       proofs: ['log only'],
       needs: [],
       test(log) {

@@ -18,7 +18,7 @@ export const b53: Fault = {
       level: 7,
       rank: 1,
       threshold:
-        'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0, and a policy term where these are known; groups replayed from earlier steps may be clipped, and aside',
+        'gradient norm above 0 at the first update where some token with mask 1 has an advantage other than 0, and a policy term where these are known; groups replayed from earlier steps may be clipped and are left out',
       sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
       why: 'A loss of 0 alone is normal at ratio 1 (trl#2703, trl#3452).',
       remedy:

@@ -36,7 +36,7 @@ export const b54: Fault = {
     }),
     logCheck({
       code: 'B54.conflict',
-      title: 'Kinds of problems do not work against each other',
+      title: 'Gradients of kinds of problems do not oppose each other',
       stage: 'optimizer',
       kind: 'heuristic',
       level: 8,
@@ -45,7 +45,7 @@ export const b54: Fault = {
       sources: [],
       why: 'Seen in a run of two kinds of problems. Three cosines below −0.1 were its own mark of a conflict.',
       remedy:
-        'Train the kinds one after the other, or lower the share of one; look for prompts that ask the same and rewards that want the opposite.',
+        'Train the kinds one after the other, or lower the share of one; look for prompts that ask the same and rewards that pay the opposite.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Both rewards of a run with one kind alone: they rise there and not together.',
       proofs: [],

@@ -68,7 +68,7 @@ export const b55: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B39', 'B40', 'B54'],
       settles:
-        'Both log-probs of a completion of step 1 and of a late one: a gap from the start on is not of the weights.',
+        'Both log-probs of a completion of step 1 and of a late one: a gap from the start on does not come from the weights.',
       proofs: [],
       needs: ['sampling/sampling_logp_difference/mean'],
       test(log) {

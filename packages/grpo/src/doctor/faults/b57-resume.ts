@@ -13,7 +13,7 @@ export const b57: Fault = {
   checks: [
     logCheck({
       code: 'B57.log',
-      title: 'A resumed run goes on where it stopped',
+      title: 'A resumed run continues where it stopped',
       stage: 'checkpoint',
       kind: 'heuristic',
       level: 8,

@@ -16,12 +16,12 @@ export const b59: Fault = {
   checks: [
     logCheck({
       code: 'B59.metrics',
-      title: 'Metrics that tell one thing agree',
+      title: 'Metrics of one quantity agree',
       stage: 'configuration',
       kind: 'identity',
       level: 6,
       rank: 11,
-      threshold: 'min ≤ mean ≤ max length; all cut off ⇔ mean terminated length 0; within 1e-3',
+      threshold: 'min ≤ mean ≤ max length; all truncated ⇔ mean terminated length 0; within 1e-3',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Trust neither until one is explained.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
