@@ -8,14 +8,14 @@ import { latestCheckpoint } from '../train/checkpoint.js';
 import {
   type EvalResult,
   evaluate as evaluateModel,
-  openModel,
+  openSampler,
   openSession,
   type RunEnd,
   type Session,
   type Stages,
-  samplingOf,
   trainGrpo,
   trainSft,
+  withMemory,
 } from '../train/index.js';
 import type { MetricsRow } from '../train/metrics.js';
 import {
@@ -166,11 +166,11 @@ export async function sft(options: SftOptions): Promise<RunResult> {
  */
 export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
   refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings']);
-  const { config } = resolveRun('eval', options);
+  const resolved = withMemory(resolveRun('eval', options));
+  const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
-  const model = openModel(config);
+  const { model, sampling } = openSampler(resolved, options.task);
   using _ = model.decoder;
-  const sampling = samplingOf(config, options.task.stop);
   return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed);
 }
 
@@ -203,7 +203,7 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
-  return openSession(resolveRun(verb, options), {
+  const session = await openSession(resolveRun(verb, options), {
     task,
     resume,
     restart,
@@ -215,6 +215,8 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
       note: (text) => onNote(text),
     },
   });
+  onNote(session.needs);
+  return session;
 }
 
 function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {

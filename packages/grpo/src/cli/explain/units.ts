@@ -9,7 +9,6 @@ export const UNITS: Readonly<Record<string, string>> = {
   'rollout.topK': 'tokens',
   'rollout.presencePenalty': 'nats',
   'rollout.frequencyPenalty': 'nats a time',
-  'rollout.batchSize': 'completions',
   'groups.refills': 'rounds a step',
   'groups.replay': 'groups',
   'groups.overlongBuffer': 'tokens',
