@@ -10,7 +10,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['trace'],
   ['doctor'],
   ['torch'],
-  ['text', 'models'],
+  ['text', 'models', 'memory'],
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['train'],

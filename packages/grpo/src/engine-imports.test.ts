@@ -17,6 +17,7 @@ const WITHOUT_ENGINE = [
   'trace/',
   'doctor/',
   'text/',
+  'memory/',
   'rewards/',
   'tasks/',
   'cli/main.ts',

@@ -57,9 +57,11 @@ function expectSaved(output: string): number {
   return step;
 }
 
-/** What a run says on standard error, apart from the device that it begins with, and the step that the signal came in. */
+/** What a run says on standard error, apart from the device and the memory that it begins with, and the step that the signal came in. */
 const said = ({ err }: Ended) =>
-  err.replace(/^Device: .*\n/, '').replace(/^Step \d+ (is abandoned|has changed the weights).*\n/m, '');
+  err
+    .replace(/^Device: .*\nMemory: .*\n/, '')
+    .replace(/^Step \d+ (is abandoned|has changed the weights).*\n/m, '');
 const lastObject = ({ out }: Ended) => JSON.parse(out.trimEnd().split('\n').at(-1)!);
 
 describe('a run', () => {

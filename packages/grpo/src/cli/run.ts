@@ -66,6 +66,7 @@ export async function runTraining(
       signal: interrupt.signal,
     });
     reporter.note(device);
+    reporter.note(session.needs);
     for (const text of notes) reporter.note(text);
     const { output } = session.config;
     if (session.progress.step > 0)

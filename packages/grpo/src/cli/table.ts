@@ -190,8 +190,16 @@ export const commandInfos = [
   {
     name: 'env',
     summary: 'Show versions, paths, devices, threads and speed of the tensor engine',
-    usage: 'env [--json]',
-    flags: { json },
+    usage: 'env [--config FILE.yaml] [--json] [key=value ...]',
+    flags: {
+      config: {
+        type: 'string',
+        value: 'FILE.yaml',
+        help: 'Show instead what training with these settings would take of memory and disk',
+      },
+      json,
+    },
+    keys: 'train',
   },
   {
     name: 'demo',

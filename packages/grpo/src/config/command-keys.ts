@@ -12,7 +12,7 @@ export type ConfigCommand =
   | 'reward check'
   | 'demo';
 
-const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads'];
+const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads', 'memory'];
 const DECODE = keys
   .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
   .map((key) => key.path);

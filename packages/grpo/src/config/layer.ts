@@ -25,6 +25,14 @@ export function mergedLayer(layers: readonly Layer[]): Layer {
   };
 }
 
+/** Keys of earlier versions, and what serves in their place. */
+const REPLACED: ReadonlyMap<string, string> = new Map([
+  [
+    'rollout.batchSize',
+    'how many completions are decoded at once follows from the bytes that they take. Take it out; memory=12GB, for instance, bounds what a run takes.',
+  ],
+]);
+
 /** The message for a path that is no key: names the nearest one, or the section's keys. */
 export function notAKey(path: readonly string[], source: string): string {
   const written = path.join('.');
@@ -35,6 +43,8 @@ export function notAKey(path: readonly string[], source: string): string {
   if (path.some((part) => part.includes('.')) && findKey(written)) {
     return `${written} (${source}): a file nests its keys. Write ${written.replace('.', ': { ')}: … }.`;
   }
+  const instead = REPLACED.get(written);
+  if (instead !== undefined) return `${written} (${source}) is gone: ${instead}`;
   const best = nearest(
     written,
     keys.map((key) => key.path),

@@ -39,6 +39,7 @@ export interface ConfigSources {
 
 /** A valid configuration that knows where each value came from. */
 export interface ResolvedConfig {
+  /** What it was resolved for. */
   command: ConfigCommand;
   config: Config;
   /** By dotted key: `default`, `default (objective.clipLow)`, `preset dapo (…)`, `run.yaml:12`, `command line`, or a layer's source. */

@@ -3,7 +3,7 @@ import { PRESET_NAMES } from './presets/index.js';
 import { taskSection } from './sections/data.js';
 import { groupsSection } from './sections/groups.js';
 import { loraSection } from './sections/lora.js';
-import { count, positiveCount } from './sections/numbers.js';
+import { byteBudget, count, positiveCount } from './sections/numbers.js';
 import {
   advantageSection,
   correctionSection,
@@ -52,6 +52,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe(
       'CPU threads of the engine: more is faster up to the physical cores. All of them when not given',
+    ),
+  memory: byteBudget
+    .default('auto')
+    .describe(
+      'Bytes that the run may take, such as 12GB: less computes fewer completions and tokens at once. auto is nine tenths of what the machine, its container or its GPU holds, whatever is free of it',
     ),
   rewards: rewardsList,
   onRewardError: z

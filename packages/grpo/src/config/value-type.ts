@@ -1,8 +1,15 @@
+import { BYTES } from '../formats/byte-count.js';
 import { printable } from '../formats/format-error.js';
 
 /** The part of JSON Schema that zod writes for our schema. */
 export interface ValueSchema {
   type?: string;
+  /** One value. */
+  const?: string;
+  /** Any of several kinds of values. */
+  anyOf?: readonly ValueSchema[];
+  /** What text must match. */
+  pattern?: string;
   enum?: readonly (string | number)[];
   minimum?: number;
   exclusiveMinimum?: number;
@@ -18,6 +25,9 @@ export interface ValueSchema {
 /** What values a key takes, in words: `a whole number >= 2`. */
 export function describeType(schema: ValueSchema): string {
   if (schema.enum) return schema.enum.join(' | ');
+  if (schema.const !== undefined) return schema.const;
+  if (schema.anyOf) return schema.anyOf.map(describeType).join(' | ');
+  if (schema.pattern === BYTES.source) return 'bytes such as 12GB';
   switch (schema.type) {
     case 'integer':
       return `a whole number${bounds(schema)}`;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteCount } from './byte-count.js';
+import { byteCount, parseByteCount } from './byte-count.js';
 
 it.each([
   [0, '0 bytes'],
@@ -14,4 +14,16 @@ it.each([
   [2 ** 63, '9.2 EB'],
 ])('%d bytes are %s', (bytes, text) => {
   expect(byteCount(bytes)).toBe(text);
+});
+
+it.each([
+  ['12GB', 12e9],
+  ['1.5 GiB', 1.5 * 2 ** 30],
+  ['800mb', 800e6],
+  ['64 kB', 64_000],
+  ['12', undefined],
+  ['12 GBit', undefined],
+  ['-1GB', undefined],
+])('%s means %s bytes', (text, bytes) => {
+  expect(parseByteCount(text)).toBe(bytes);
 });

@@ -8,14 +8,14 @@ import { latestCheckpoint } from '../train/checkpoint.js';
 import {
   type EvalResult,
   evaluate as evaluateModel,
-  openModel,
+  openSampler,
   openSession,
   type RunEnd,
   type Session,
   type Stages,
-  samplingOf,
   trainGrpo,
   trainSft,
+  withMemory,
 } from '../train/index.js';
 import type { MetricsRow } from '../train/metrics.js';
 import {
@@ -166,11 +166,11 @@ export async function sft(options: SftOptions): Promise<RunResult> {
  */
 export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
   refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings']);
-  const { config } = resolveRun('eval', options);
+  const resolved = withMemory(resolveRun('eval', options));
+  const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
-  const model = openModel(config);
+  const { model, sampling } = openSampler(resolved, options.task);
   using _ = model.decoder;
-  const sampling = samplingOf(config, options.task.stop);
   return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed);
 }
 

@@ -15,7 +15,10 @@ import type { Task } from '../tasks/task.js';
 
 type Section<Name extends keyof ConfigInput> = NonNullable<ConfigInput[Name]>;
 
-type Common = Pick<ConfigInput, 'preset' | 'seed' | 'device' | 'dtype' | 'threads' | 'rollout' | 'eval'>;
+type Common = Pick<
+  ConfigInput,
+  'preset' | 'seed' | 'device' | 'dtype' | 'threads' | 'memory' | 'rollout' | 'eval'
+>;
 
 /** Settings of `train`, nested as in a YAML file; each has a default. `npx grpo train --help` tells what they do. */
 export type TrainSettings = Common &

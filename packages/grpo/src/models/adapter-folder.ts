@@ -8,10 +8,11 @@ import { readJsonObject, shown } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, writeSafetensors } from '../formats/safetensors.js';
 import { parseReference } from '../hub/repository.js';
+import { adaptable, isTarget } from './adaptable.js';
 import { ConfigFields } from './config-fields.js';
 import type { Decoder } from './decoder.js';
 import { floatTypes } from './load-parameters.js';
-import { adaptable, isTarget, Lora } from './lora.js';
+import { Lora } from './lora.js';
 
 const CONFIG = 'adapter_config.json';
 const WEIGHTS = 'adapter_model.safetensors';
@@ -101,6 +102,12 @@ export function loadAdapter(
     throw wrong(`'${surplus}' is no matrix of an attention or MLP projection of this model`);
   if (parameters.size === 0) throw wrong('it holds no adapter');
   return new Lora({ rank, alpha, targets: targets ?? adapted.map(([name]) => name), base }, parameters);
+}
+
+/** Rank and targets of an adapter, by its own account. */
+export function adapterShape(dir: string): { rank: number; targets: readonly string[] | undefined } {
+  const file = join(dir, CONFIG);
+  return parse(readJsonObject(file, 'the adapter configuration'), file);
 }
 
 function parse(json: Readonly<Record<string, unknown>>, file: string) {

@@ -1,4 +1,5 @@
-import { linear, type Tensor } from '@grpo/torch';
+import { dtypeSize, linear, type Tensor } from '@grpo/torch';
+import type { Engine } from '../memory/decoding.js';
 import type { DecoderConfig } from './config.js';
 import type { Lora } from './lora.js';
 import { type Layer, Transformer } from './transformer.js';
@@ -30,6 +31,11 @@ export class Decoder extends Transformer {
   /** Whether there are operators of our own for a decode step: `DecodingDecoder.decode` is for such decoders only. */
   get fuses(): boolean {
     return this.device === 'cpu' && (this.dtype === 'float32' || this.dtype === 'bfloat16');
+  }
+
+  /** What its memory is reckoned by. */
+  get engine(): Engine {
+    return { size: dtypeSize(this.dtype) as Engine['size'], fuses: this.fuses };
   }
 
   /** The vocabulary projection: `[vocabSize, hiddenSize]`. */

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../config/errors.js';
 import { readJsonObject } from '../formats/json.js';
+import { modelFolder } from '../hub/model-folder.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { type DecoderConfig, parseConfig } from './config.js';
@@ -43,4 +44,14 @@ export function requireFolder(dir: string): void {
       hint: 'model= takes the folder that holds config.json, *.safetensors and tokenizer.json',
     });
   }
+}
+
+/**
+ * The shape of a model alone: of a folder, or of `ORG/NAME` of the local Hugging Face cache.
+ *
+ * @throws UserError, FileError, FormatError as {@link readModelFolder} does
+ */
+export function readShape(model: string): DecoderConfig {
+  const file = join(modelFolder(model), 'config.json');
+  return parseConfig(readJsonObject(file, 'the model configuration'), file);
 }

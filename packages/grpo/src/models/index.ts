@@ -1,9 +1,11 @@
-export { loadAdapter } from './adapter-folder.js';
+export { adaptedLayers } from './adaptable.js';
+export { adapterShape, loadAdapter } from './adapter-folder.js';
 export { type DecoderConfig, parseConfig } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
+export { type ModelFolder, readModelFolder, readShape } from './folder.js';
 export { initDecoder, writeRandomWeights } from './init.js';
-export { loadModel } from './load.js';
+export { type LoadOptions, loadModel } from './load.js';
 export { mergeLora } from './lora.js';
 export type { LoadedModel, Model } from './model.js';
 export { type Packed, pack, type Segment } from './packed.js';

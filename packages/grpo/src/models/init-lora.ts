@@ -1,7 +1,8 @@
 import { Generator, keep, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
+import { adaptable, isTarget, targetNames } from './adaptable.js';
 import type { DecoderConfig } from './config.js';
-import { adaptable, isTarget, Lora, type LoraSettings, targetNames } from './lora.js';
+import { Lora, type LoraSettings } from './lora.js';
 
 /**
  * Fresh adapters, which change nothing yet: A uniform within ±1/√in, B zero, as PEFT begins. One seed gives one A.

@@ -10,7 +10,7 @@ import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
 import type { DecoderConfig } from './config.js';
 import { OwningDecoder } from './decoder.js';
 import { endIds } from './end-ids.js';
-import { readModelFolder, requireFolder } from './folder.js';
+import { type ModelFolder, readModelFolder, requireFolder } from './folder.js';
 import { initLora } from './init-lora.js';
 import { loadParameters } from './load-parameters.js';
 import type { Lora } from './lora.js';
@@ -39,6 +39,8 @@ export interface LoadOptions {
   /** What the weights are converted to; as stored when left out. */
   dtype?: DType;
   device?: string;
+  /** Called with everything but the weights, before they are read: what it throws ends the loading. */
+  beforeWeights?: ((folder: ModelFolder) => void) | undefined;
   /** Adapters on the model; without it there are none, unless the folder is an adapter itself. */
   lora?: LoraSource;
   watch?: Watch | undefined;
@@ -56,7 +58,8 @@ export function loadModel(model: string, options: LoadOptions = {}): LoadedModel
   const dir = modelFolder(model);
   requireFolder(dir);
   if (isAdapter(dir)) return loadAdapted(dir, options);
-  const { configFile, configJson, config, tokenizer, template } = readModelFolder(dir);
+  const folder = readModelFolder(dir);
+  const { configFile, configJson, config, tokenizer, template } = folder;
   const generationFile = join(dir, 'generation_config.json');
   const generation = existsSync(generationFile)
     ? readJsonObject(generationFile, 'the generation configuration')
@@ -76,6 +79,7 @@ export function loadModel(model: string, options: LoadOptions = {}): LoadedModel
       .map((name) => [name, readWhole(join(dir, name), 'the file', MAX_COMPANION_BYTES)]),
   );
   // Last, since it takes the longest: what else is wrong with the folder has been said by now.
+  options.beforeWeights?.(folder);
   const { device = 'cpu', lora: source } = options;
   const lora = source && openLora(source, config, device, model);
   const decoder = new OwningDecoder(config, loadParameters(dir, parameterSpecs(config), options), lora);

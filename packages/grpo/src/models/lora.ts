@@ -1,8 +1,7 @@
 import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import { seedOf } from '../config/random.js';
-import type { DecoderConfig } from './config.js';
+import { adaptable } from './adaptable.js';
 import type { Decoder } from './decoder.js';
-import { parameterSpecs } from './parameters.js';
 import { copiesOf } from './weights.js';
 
 /** What adapters are, beside their numbers. */
@@ -130,28 +129,6 @@ export class Lora {
     return x.mul(kept);
   }
 }
-
-/** Layers that can be adapted, by name: their weights as `[out, in]`. */
-export function adaptable(config: DecoderConfig): Map<string, [out: number, input: number]> {
-  const layers = [...parameterSpecs(config)].filter(
-    ([name, { role }]) => role === 'projection' && /\.\d+\./.test(name),
-  );
-  return new Map(
-    layers.map(([name, { shape, transposed }]) => {
-      const [out, input] = (transposed ? [...shape].reverse() : shape) as [number, number];
-      return [name.replace(/\.weight$/, ''), [out, input]];
-    }),
-  );
-}
-
-/** The last parts of these names, once each: `q_proj`, `k_proj`, … */
-export const targetNames = (names: Iterable<string>): string[] => [
-  ...new Set([...names].map((name) => name.slice(name.lastIndexOf('.') + 1))),
-];
-
-/** Whether one of the targets means a layer, by PEFT's rule: its whole name, or the end of it from a dot on. */
-export const isTarget = (name: string, targets: readonly string[]): boolean =>
-  targets.some((target) => name === target || name.endsWith(`.${target}`));
 
 /** Adds the adapters to the weights that they adapt, for good. The result has the same weights, and no adapters. */
 export function mergeLora(decoder: Decoder): Decoder {

@@ -1,4 +1,5 @@
 import { type Tensor, tokenScores } from '@grpo/torch';
+import { chunkRows } from '../memory/training.js';
 import type { Decoder } from '../models/index.js';
 
 /** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */
@@ -25,18 +26,12 @@ export interface HiddenTokens {
   reference: { decoder: Decoder; hidden_TD: Tensor } | undefined;
 }
 
-/** Logits held at once: with float32 64 MiB, of which a pass takes two or three. */
-const CHUNK_LOGITS = 2 ** 24;
-/** A product of fewer rows is slow, one of more no faster. */
-const [LEAST_ROWS, MOST_ROWS] = [256, 2048];
-
 /**
  * Scores of tokens by the hidden states before them. The engine computes the logits `[T, V]` a chunk of rows at a time,
  * and again for the backward pass; it keeps them where they are one chunk.
  */
 export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: HiddenTokens): TokenScores {
   const { reference, temperature, entropyGradient } = options;
-  const rows = Math.floor(CHUNK_LOGITS / decoder.config.vocabSize);
   const [logprobs_T, entropies_T, kl_T] = tokenScores(
     hidden_TD,
     decoder.head,
@@ -45,7 +40,7 @@ export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: Hidde
     reference?.decoder.head,
     {
       temperature,
-      chunk: Math.max(LEAST_ROWS, Math.min(MOST_ROWS, rows)),
+      chunk: chunkRows(decoder.config.vocabSize),
       entropy_gradient: entropyGradient,
     },
   );

@@ -1,3 +1,5 @@
+import { LEAST_LOT } from '../memory/room.js';
+
 /** Why a completion ended: at an end token or stop string, or because it may not grow longer. */
 export type FinishReason = 'stop' | 'length';
 
@@ -42,10 +44,10 @@ export interface SamplingOptions {
   frequencyPenalty: number;
   /** Strings that end a completion; they stay in it. */
   stop: readonly string[];
-  /** Completions decoded at once. */
-  batchSize: number;
   /** A completion's log-probs do not depend, to the bit, on what is sampled beside it. */
   invariant: boolean;
+  /** Bytes that completions decoded at once may take in cache and logits; not more than one where that takes more. */
+  lotBytes: number;
 }
 
 /** Plain sampling: the model's own distribution. */
@@ -60,6 +62,6 @@ export const plainSampling: SamplingOptions = {
   presencePenalty: 0,
   frequencyPenalty: 0,
   stop: [],
-  batchSize: 256,
   invariant: false,
+  lotBytes: LEAST_LOT,
 };

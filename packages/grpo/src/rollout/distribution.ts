@@ -42,7 +42,8 @@ export function draw(
   return drawAdjusted(logits, allowed, uniforms, options);
 }
 
-const truncates = ({ topK, topP, minP }: SamplingOptions) => topK > 0 || topP < 1 || minP > 0;
+/** Whether less than the whole distribution is drawn from. */
+export const truncates = ({ topK, topP, minP }: SamplingOptions) => topK > 0 || topP < 1 || minP > 0;
 
 /** From the model's own distribution, in one operator. */
 function drawPlain(

@@ -1,4 +1,5 @@
 import { decodeAttention, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import { BLOCK, blocksOf } from '../memory/decoding.js';
 import type { Decoder, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 
@@ -12,11 +13,6 @@ interface Stored {
 
 /** A row's entry in the table that the attention reads. */
 type Entry = [place: number, prompt: number, promptLength: number, length: number];
-
-/** What the attention of decoding reads at once, in tokens and in numbers of a head. */
-const BLOCK = 16;
-
-const blocksOf = (size: number) => Math.ceil(size / BLOCK);
 
 /**
  * Keys and values in the layout of `grpo::decode_attention`, which writes and reads them in place. A row has a place of

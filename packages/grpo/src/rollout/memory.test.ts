@@ -16,7 +16,7 @@ const options = {
   repetitionPenalty: 1.1,
   minNewTokens: 3,
   stop: ['never said'],
-  batchSize: 5,
+  lotBytes: 1e5,
 };
 const requests = prompts.map((ids, i) => ({ ids, count: 3, keys: [i] }));
 

@@ -1,11 +1,12 @@
-import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
-import { type Attend, DecodingDecoder, type Model, pack } from '../models/index.js';
+import { prefillParts, rowsWithin } from '../memory/decoding.js';
+import { type Attend, type Decoder, DecodingDecoder, type Model, pack } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
 import type { DecodingCache } from './decoding-cache.js';
-import { draw } from './distribution.js';
+import { draw, truncates } from './distribution.js';
 import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
 import { hasPenalties, penalize } from './penalties.js';
@@ -64,10 +65,17 @@ export async function sample(
   }
   const groups: Completion[][] = requests.map(() => []);
   const wanted = wantedOf(model, requests, options);
-  const bound = { setting: 'rollout.batchSize', configured: options.batchSize, model: model.decoder };
-  const take = (from: number, size: number) => {
-    const rows = wanted.slice(from, from + size);
-    return { rows, count: rows.length, size: rows.length };
+  const { decoder } = model;
+  const bound = { unit: 'completions', setting: 'memory', configured: wanted.length, model: decoder };
+  const { lotBytes } = options;
+  const adjusted = hasPenalties(options) || truncates(options);
+  const take = (from: number, most: number) => {
+    const count = rowsWithin(decoder.config, decoder.engine, wanted.slice(from), {
+      lotBytes,
+      adjusted,
+      most,
+    });
+    return { rows: wanted.slice(from, from + count), count, size: count };
   };
   let done = 0;
   let tokens = 0;
@@ -186,30 +194,57 @@ class Decoding {
       tidy(() => {
         const decoder = this.options.invariant ? this.#laidOut() : this.model.decoder;
         const shared = this.#prompts();
-        const packed = pack(
-          shared.map(({ prompt }) => ({ ids: prompt })),
-          decoder.config,
-          decoder.device,
-        );
-        const total = packed.ids_N.numel;
-        const attend: Attend = (layer, q, k, v) => {
-          for (const [i, { prompt }] of shared.entries()) {
-            const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, prompt.length);
-            this.#cache.storePrompt(layer, i, own(k), own(v));
-          }
-          const done = (total * layer) / decoder.config.layers;
-          watch.report({ stage: 'rollout', done, total, unit: 'prompt tokens' });
-          return packed.attend(layer, q, k, v);
-        };
-        const hidden = decoder.hidden(packed, attend);
-        const index = (places: number[]) =>
-          tensor(places, undefined, { dtype: 'int64', device: decoder.device });
-        const lasts = shared.map(({ prompt }, i) => packed.starts[i]! + prompt.length - 1);
-        const logits = decoder.logits(hidden.indexSelect(0, index(lasts)));
+        const lengths = shared.map(({ prompt }) => prompt.length);
+        const parts = prefillParts(decoder.config, this.model.decoder.engine, lengths, this.options.lotBytes);
+        const prompts = shared.map(({ prompt }) => prompt);
+        const all = lengths.reduce((sum, length) => sum + length, 0);
+        let before = 0;
+        const lasts = parts.map(({ from, to }) => {
+          const tokens = lengths.slice(from, to).reduce((sum, length) => sum + length, 0);
+          const report = (share: number) =>
+            watch.report({
+              stage: 'rollout',
+              done: before + share * tokens,
+              total: all,
+              unit: 'prompt tokens',
+            });
+          const last = tidy(() => this.#prefillPart(decoder, prompts.slice(from, to), from, report));
+          before += tokens;
+          return last;
+        });
+        const logits = decoder.logits(cat(lasts));
         const promptOfRow = shared.flatMap(({ count }, i) => Array<number>(count).fill(i));
-        this.#draw(logits.indexSelect(0, index(promptOfRow)));
+        this.#draw(logits.indexSelect(0, this.#index(promptOfRow)));
       }),
     );
+  }
+
+  /** Computes some of the prompts, the first of which is the `first` of all: hidden states of their last tokens. */
+  #prefillPart(
+    decoder: Decoder | DecodingDecoder,
+    prompts: readonly (readonly number[])[],
+    first: number,
+    report: (share: number) => void,
+  ): Tensor {
+    const packed = pack(
+      prompts.map((ids) => ({ ids })),
+      decoder.config,
+      decoder.device,
+    );
+    const attend: Attend = (layer, q, k, v) => {
+      for (const [i, { length }] of prompts.entries()) {
+        const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, length);
+        this.#cache.storePrompt(layer, first + i, own(k), own(v));
+      }
+      report(layer / decoder.config.layers);
+      return packed.attend(layer, q, k, v);
+    };
+    const lasts = prompts.map(({ length }, i) => packed.starts[i]! + length - 1);
+    return decoder.hidden(packed, attend).indexSelect(0, this.#index(lasts));
+  }
+
+  #index(places: number[]): Tensor {
+    return tensor(places, undefined, { dtype: 'int64', device: this.model.decoder.device });
   }
 
   /** Draws one more token for every active row. */

@@ -14,9 +14,9 @@ const request = (prompt: number, count = 6, step = STEP): GroupRequest => {
 const all = range(4).map((i) => request(i));
 
 /** Ids of each completion, a list a group. */
-async function idsOf(requests: GroupRequest[], change: { batchSize?: number; seed?: number } = {}) {
-  const { seed = 1, batchSize = options.batchSize } = change;
-  const groups = await sample(model, requests, { ...options, batchSize }, seed);
+async function idsOf(requests: GroupRequest[], change: { lotBytes?: number; seed?: number } = {}) {
+  const { seed = 1, lotBytes = options.lotBytes } = change;
+  const groups = await sample(model, requests, { ...options, lotBytes }, seed);
   return groups.map((group) => group.map((c) => c.ids));
 }
 
@@ -42,8 +42,8 @@ describe('a completion', async () => {
     expect(await idsOf([...all].reverse())).toEqual([...together].reverse());
   });
 
-  it.each([1, 4, 7, 24])('is the same with %d decoded at once', async (batchSize) => {
-    expect(await idsOf(all, { batchSize })).toEqual(together);
+  it.each([0, 1e5, 4e5])('is the same in lots of %d bytes', async (lotBytes) => {
+    expect(await idsOf(all, { lotBytes })).toEqual(together);
   });
 
   it('is the same in a smaller and in a larger group', async () => {

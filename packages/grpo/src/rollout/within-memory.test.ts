@@ -16,7 +16,7 @@ async function lotsOf(configured: number, room: number, model = {}) {
     const count = Math.max(1, Math.min(10 - from, Math.floor(size / 3)));
     return { items: range(10).slice(from, from + count), count, size: 3 * count };
   };
-  const bound = { setting: 'the.size', configured, model };
+  const bound = { unit: 'items', setting: 'the.size', configured, model };
   const run = withinMemory(bound, 10, take, async ({ items, size }) => {
     if (size > room) exhaust();
     lots.push(items);
@@ -40,9 +40,9 @@ describe('lots that do not fit into memory', () => {
   it('end with the setting to change when half does not fit either', async () => {
     const { lots, error } = await lotsOf(30, 9);
     expect(lots).toEqual([]);
-    expect(error!.message).toBe('out of memory: half of a lot, 15, does not fit');
+    expect(error!.message).toBe('out of memory: half of a lot, 15 items, does not fit');
     expect(error!.hint).toBe(
-      'Set the.size, now 30, to less than 15; dtype=bfloat16 takes half the memory of float32',
+      'Lower the.size, which allows 30 items; dtype=bfloat16 takes half the memory of float32',
     );
     expect((error!.cause as Error).message).toContain('aten::empty');
   });
@@ -55,14 +55,14 @@ describe('lots that do not fit into memory', () => {
     expect((await lotsOf(6, 100, model)).lots[0]).toEqual([0, 1]);
     expect((await lotsOf(18, 100)).lots[0]).toEqual([0, 1, 2, 3, 4, 5]);
     expect(memoryNews(model)).toEqual([
-      'memory ran out with 18 of the.size=18; from now on 9. Results differ by rounding only. Set the.size=9 to begin with it.',
+      'memory ran out with 18 items at once; from now on 9. Results differ by rounding only. A smaller the.size begins with fewer.',
     ]);
     expect(memoryNews(model)).toEqual([]);
   });
 
   it('pass other errors on at once', async () => {
     const take = (from: number) => ({ from, count: 1, size: 1 });
-    const run = withinMemory({ setting: 'a', configured: 1, model: {} }, 2, take, async () => {
+    const run = withinMemory({ unit: 'items', setting: 'a', configured: 1, model: {} }, 2, take, async () => {
       throw new Error('something else');
     });
     await expect(run).rejects.toThrow(/^something else$/);
@@ -72,7 +72,7 @@ describe('lots that do not fit into memory', () => {
 describe('sampling that runs out of memory', () => {
   const { prompts } = expectedOf('qwen3');
   const requests = prompts.map((ids, i) => ({ ids, count: 3, keys: [i] }));
-  const options = { ...plainSampling, maxNewTokens: 12, temperature: 0.9, batchSize: 6 };
+  const options = { ...plainSampling, maxNewTokens: 12, temperature: 0.9 };
 
   it.each([1, 5])('at pass %d samples the same in smaller lots', async (pass) => {
     const model = fixture('qwen3', range(26));
@@ -96,7 +96,7 @@ describe('sampling that runs out of memory', () => {
       expected.flat().map(({ ids, text, finishReason }) => ({ ids, text, finishReason })),
     );
     expect(memoryNews(model.decoder)).toEqual([
-      expect.stringMatching(/^memory ran out with 6 of rollout.batchSize=6; from now on 3\./),
+      expect.stringMatching(/^memory ran out with 12 completions at once; from now on 6\./),
     ]);
   });
 });

@@ -3,7 +3,9 @@ import { UserError } from '../config/errors.js';
 
 /** A setting that bounds how much is computed at once. */
 export interface MemoryBound {
-  /** The key, such as `train.microBatchTokens`. */
+  /** What is counted: `completions`, `tokens`. */
+  unit: string;
+  /** The key that makes it smaller, such as `train.microBatchTokens`. */
   setting: string;
   configured: number;
   /** The model that computes: what fits into its device's memory is remembered with it. */
@@ -14,13 +16,13 @@ export interface MemoryBound {
 export interface Lot {
   /** How many items. */
   count: number;
-  /** How much they are, in the unit of the setting. */
+  /** How much they are, in the bound's unit. */
   size: number;
 }
 
 /** What is known of a model's memory. */
 interface Known {
-  /** Sizes that replace larger configured ones, by setting. */
+  /** Sizes that replace larger configured ones, by what they count. */
   fitting: Map<string, number>;
   news: string[];
 }
@@ -67,28 +69,28 @@ export function memoryNews(model: object): string[] {
   return knownOf.get(model)?.news.splice(0) ?? [];
 }
 
-const sizeOf = ({ model, setting, configured }: MemoryBound) =>
-  Math.min(configured, knownOf.get(model)?.fitting.get(setting) ?? configured);
+const sizeOf = ({ model, unit, configured }: MemoryBound) =>
+  Math.min(configured, knownOf.get(model)?.fitting.get(unit) ?? configured);
 
-function shrink({ model, setting, configured }: MemoryBound, { size }: Lot): void {
+function shrink({ model, unit, setting }: MemoryBound, { size }: Lot): void {
   const known: Known = knownOf.get(model) ?? { fitting: new Map(), news: [] };
   knownOf.set(model, known);
   const half = Math.ceil(size / 2);
-  known.fitting.set(setting, half);
+  known.fitting.set(unit, half);
   known.news.push(
-    `memory ran out with ${size} of ${setting}=${configured}; from now on ${half}. ` +
-      `Results differ by rounding only. Set ${setting}=${half} to begin with it.`,
+    `memory ran out with ${size} ${unit} at once; from now on ${half}. ` +
+      `Results differ by rounding only. A smaller ${setting} begins with fewer.`,
   );
 }
 
-function shortage({ setting, configured }: MemoryBound, { count, size }: Lot, cause: Error): UserError {
+function shortage({ setting, configured, unit }: MemoryBound, { count, size }: Lot, cause: Error): UserError {
   const single = count === 1;
   return new UserError(
-    `out of memory: ${single ? 'a single completion' : `half of a lot, ${size},`} does not fit`,
+    `out of memory: ${single ? 'a single completion' : `half of a lot, ${size} ${unit},`} does not fit`,
     {
       hint: single
-        ? `${setting} (${configured}) cannot help: shorten rollout.maxNewTokens or the prompts, or set dtype=bfloat16`
-        : `Set ${setting}, now ${configured}, to less than ${size}; dtype=bfloat16 takes half the memory of float32`,
+        ? 'Shorten rollout.maxNewTokens or the prompts, or set dtype=bfloat16'
+        : `Lower ${setting}, which allows ${configured} ${unit}; dtype=bfloat16 takes half the memory of float32`,
       cause,
     },
   );

@@ -145,7 +145,7 @@ function train(command: TrainingCommand, session: Session, asked: unknown[]) {
 function watched(asked: unknown[]): Partial<Stages> {
   return {
     sample: async (model, requests, options, seed) => {
-      asked.push({ decodedAtOnce: options.batchSize });
+      asked.push({ decodedWithin: options.lotBytes });
       const groups = await stages.sample(model, requests, options, seed);
       for (const { logprobs } of groups.flat())
         for (const t of logprobs.keys()) logprobs[t]! += 0.2 * Math.sin(3 * t + 1);

@@ -45,6 +45,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('device', 'mps', { refused: true }),
   set('dtype', 'bfloat16'),
   set('threads', '2'),
+  set('memory', '300MB'),
   set('rewards', '[{module: wave.mjs}]'),
   set('onRewardError', 'drop', { from: ['onRewardError=stop'], with: ['rewards=[{module: failing.mjs}]'] }),
   ['task.name', { task: 'none', from: TASKS.arithmetic, to: [...TASKS.jsonl, 'task.name=jsonl'] }],
@@ -79,7 +80,6 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('rollout.repetitionPenalty', '3', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.presencePenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.frequencyPenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
-  set('rollout.batchSize', '1'),
   set('rollout.invariant', 'true'),
   set('groups.refills', '2', { with: ['rewards=[{module: coarse.mjs}]'] }),
   set('groups.replay', '2', {

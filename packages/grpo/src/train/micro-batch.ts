@@ -54,7 +54,12 @@ export async function eachMicroBatch(
       tokens: progress.tokens + share * size,
       share: (progress.done + share * count) / members.length,
     });
-  const bound = { setting: 'train.microBatchTokens', configured: tokens, model: decoder };
+  const bound = {
+    unit: 'tokens',
+    setting: 'train.microBatchTokens',
+    configured: tokens,
+    model: decoder,
+  };
   let micros = 0;
   const again =
     restart &&

@@ -5,10 +5,14 @@ import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
-import { type LoadedModel, loadModel, writeRandomWeights } from '../models/index.js';
+import { type LoadedModel, type LoadOptions, loadModel, writeRandomWeights } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
+import type { SamplingOptions } from '../rollout/index.js';
 import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import type { Task } from '../tasks/task.js';
 import { resolveDevice } from './device.js';
+import { planMemory } from './memory-plan.js';
+import { samplingOf } from './sampling.js';
 
 /** The model that a run starts from: the configured one, or the tiny one in the run folder. */
 const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');
@@ -32,17 +36,16 @@ export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {
 }
 
 /** How a configured model is opened. */
-interface OpenOptions {
+interface OpenOptions extends Pick<LoadOptions, 'watch' | 'beforeWeights'> {
   /** What the run is resumed from. */
   checkpoint?: string | undefined;
-  watch?: Watch | undefined;
 }
 
 /** Loads a model as it is configured: with its adapters, where it has some. */
-export function openModel(config: Config, { checkpoint, watch }: OpenOptions = {}): LoadedModel {
+export function openModel(config: Config, { checkpoint, ...loading }: OpenOptions = {}): LoadedModel {
   const { dtype, seed } = config;
   const { adapter, rank, alpha, targets } = config.lora;
-  const on = { dtype, device: resolveDevice(config.device), watch };
+  const on = { dtype, device: resolveDevice(config.device), ...loading };
   if (!usesLora(config)) return loadModel(checkpoint ?? initialModel(config), on);
   const stored = checkpoint ?? adapter;
   const lora = stored !== undefined ? { adapter: stored } : { rank, alpha: alpha!, targets, seed };
@@ -66,6 +69,29 @@ export function openTrained(config: Config, options: OpenOptions): LoadedModel {
   }
   for (const parameter of decoder.trainable.values()) parameter.requiresGrad = true;
   return model;
+}
+
+/**
+ * Opens a model that only samples, and how it does so within the run's memory.
+ *
+ * @param resolved - with `memory` in bytes
+ * @param task - whose held-out problems are asked
+ * @throws UserError: they do not fit
+ */
+export function openSampler(
+  resolved: ResolvedConfig,
+  task: Pick<Task, 'train' | 'eval' | 'stop'>,
+  watch?: Watch,
+): { model: LoadedModel; sampling: SamplingOptions } {
+  const { config } = resolved;
+  let lotBytes = 0;
+  const model = openModel(config, {
+    watch,
+    beforeWeights: (shape) => {
+      ({ lotBytes } = planMemory(resolved, shape, task));
+    },
+  });
+  return { model, sampling: samplingOf(config, task.stop, lotBytes) };
 }
 
 /** Tasks for which a tiny model is made. Chess has long rows, and RookWorld is a GPT-2. */

@@ -96,7 +96,12 @@ async function inLots(
   tokens: number,
 ): Promise<number[]> {
   const scores: number[] = [];
-  const bound = { setting: 'train.microBatchTokens', configured: tokens, model: classifier.decoder };
+  const bound = {
+    unit: 'tokens',
+    setting: 'train.microBatchTokens',
+    configured: tokens,
+    model: classifier.decoder,
+  };
   const take = (from: number, most: number) => {
     let size = sequences[from]!.length;
     let to = from + 1;

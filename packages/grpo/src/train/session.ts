@@ -12,6 +12,8 @@ import {
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
 import { FormatError } from '../formats/format-error.js';
+import type { Estimate } from '../memory/estimate.js';
+import { memoryLine } from '../memory/words.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import { Abandoned, type StageProgress, Watch } from '../progress/watch.js';
@@ -32,6 +34,7 @@ import { Control, controlSchema } from './control.js';
 import { resolveDevice } from './device.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
+import { planMemory, withMemory } from './memory-plan.js';
 import type { MetricsRow } from './metrics.js';
 import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
 import { openTask } from './open-task.js';
@@ -39,6 +42,7 @@ import { loadLoss } from './own-loss.js';
 import type { ReplayStore } from './replay.js';
 import { requireRowsFit } from './rows-fit.js';
 import { RunFolder } from './run-folder.js';
+import { samplingOf } from './sampling.js';
 import { Saver } from './saver.js';
 import { type TimingsRow, timingsOf } from './timings.js';
 
@@ -72,6 +76,8 @@ export interface Session extends AsyncDisposable {
   config: Config;
   /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
   activationRoom?: number;
+  /** What the run will take of memory, and why, in a line. */
+  needs: string;
   model: Model;
   task: LoadedTask;
   /** That of `objective.module`. */
@@ -112,8 +118,8 @@ export interface SessionOptions {
  * holds none
  */
 export async function openSession(given: ResolvedConfig, options: SessionOptions = {}): Promise<Session> {
-  const resolved = withPinnedModels(given);
-  const { config } = resolved;
+  const resolved = withMemory(withPinnedModels(given));
+  const { config, provenance } = resolved;
   const { watcher = {}, signal } = options;
   const watch = new Watch(watcher, signal);
   if (config.threads !== undefined) setThreads(config.threads);
@@ -122,8 +128,15 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
-  const open = (checkpoint?: string) => {
-    const model = openTrained(config, { checkpoint, watch: watch.finishing() });
+  let plan: Estimate | undefined;
+  const open = (task: Task, checkpoint?: string) => {
+    const model = openTrained(config, {
+      checkpoint,
+      watch: watch.finishing(),
+      beforeWeights: (shape) => {
+        plan = planMemory(resolved, shape, task);
+      },
+    });
     cleanups.push(() => model.decoder.dispose());
     return model;
   };
@@ -133,7 +146,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
-    const configured = checkpoint || config.model === undefined ? undefined : open();
+    const configured = checkpoint || config.model === undefined ? undefined : open(task);
     const note = (text: string) => watcher.note?.(text);
     if (configured) requireRowsFit(configured, task, resolved, note);
     const made = circumstances(config, resolveDevice(config.device), config.model);
@@ -151,8 +164,10 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
-    const model = configured ?? open(checkpoint?.dir);
+    const model = configured ?? open(task, checkpoint?.dir);
     if (!configured) requireRowsFit(model, task, resolved, note);
+    const { lotBytes, microBatchTokens, activationRoom } = plan!;
+    const budget = { bytes: config.memory as number, source: provenance.memory! };
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
     if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
@@ -160,12 +175,15 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
       ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };
     return {
-      config,
+      // What is computed at once is held to the budget.
+      config: { ...config, train: { ...config.train, microBatchTokens } },
+      activationRoom,
+      needs: memoryLine(plan!, budget),
       model,
       task,
       loss,
       optimizer,
-      sampling: samplingOf(config, task.stop),
+      sampling: samplingOf(config, task.stop, lotBytes),
       folder,
       progress,
       control: new Control(config, progress.control),
@@ -192,14 +210,6 @@ function orDelete(error: FormatError, { dir }: CheckpointFolder): UserError {
 const describeChanges = (changes: readonly string[]) =>
   `Not as when this run was last started: ${changes.join('; ')}. ` +
   'What follows is not, to the last bit, what the run would have written without the stop.';
-
-/** How completions are sampled; `stop` are the task's stop strings. */
-export function samplingOf(
-  { rollout: { prompts: _, group: __, ...options } }: Config,
-  stop: readonly string[],
-): SamplingOptions {
-  return { ...options, stop };
-}
 
 /** Evaluates the run's model on the held-out problems and writes it down. */
 export async function evaluateSession({

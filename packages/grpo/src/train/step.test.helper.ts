@@ -9,7 +9,7 @@ import type { RewardTable } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { Control } from './control.js';
-import { samplingOf } from './session.js';
+import { samplingOf } from './sampling.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import type { Trainer } from './trainer.js';
 

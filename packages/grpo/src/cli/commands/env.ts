@@ -4,8 +4,15 @@ import { packageVersion } from '../../config/version.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type EnvironmentReport, renderEnvironment } from '../environment.js';
 
-/** `grpo env`: prints the environment; fails when the tensor engine was set up and does not load. */
-export async function run({ flags }: CommandArguments): Promise<number> {
+/** `grpo env`: prints the environment, or what a run would take; fails when the tensor engine was set up and does not load. */
+export async function run({ flags, settings }: CommandArguments): Promise<number> {
+  const file = flags.config as string | undefined;
+  if (file !== undefined || settings.length > 0) {
+    const { memoryTable } = await import('../memory-table.js');
+    const { rows, estimate } = await memoryTable(file, settings);
+    process.stdout.write(flags.json ? `${JSON.stringify(estimate)}\n` : rows);
+    return 0;
+  }
   const report = await collectEnvironment();
   process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : renderEnvironment(report));
   return report.build && !report.engine ? EXIT.error : 0;

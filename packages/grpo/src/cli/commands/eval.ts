@@ -1,5 +1,5 @@
 import { setThreads } from '@grpo/torch';
-import { resolveConfig } from '../../config/index.js';
+import { type ResolvedConfig, resolveConfig } from '../../config/index.js';
 import type { Config } from '../../config/schema.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { Watch } from '../../progress/watch.js';
@@ -10,9 +10,9 @@ import {
   type EvalResult,
   evalCompletionRow,
   evaluate,
-  openModel,
+  openSampler,
   openTask,
-  samplingOf,
+  withMemory,
 } from '../../train/index.js';
 import { claimStdout } from '../claim-stdout.js';
 import type { CommandArguments } from '../command.js';
@@ -22,11 +22,10 @@ import { wrongRules } from '../wrong-rules.js';
 
 /** `grpo eval`: accuracy, pass@k, rewards and lengths on a task's held-out problems, of one model or against another. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
-  const { config, provenance } = resolveConfig({
-    command: 'eval',
-    file: flags.config as string | undefined,
-    settings,
-  });
+  const resolved = withMemory(
+    resolveConfig({ command: 'eval', file: flags.config as string | undefined, settings }),
+  );
+  const { config, provenance } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   using claimed = flags.json ? claimStdout() : undefined;
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
@@ -36,9 +35,11 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   using reporter = createReporter({ stream: process.stderr });
   const watch = new Watch(reporter);
   using task = await openTask(config, watch);
-  const result = await evaluateModel(config, task, watch);
+  const result = await evaluateModel(resolved, task, watch);
   const other =
-    against === undefined ? undefined : await evaluateModel({ ...config, model: against, lora }, task, watch);
+    against === undefined
+      ? undefined
+      : await evaluateModel({ ...resolved, config: { ...config, model: against, lora } }, task, watch);
   reporter.close();
   const compared = other && { model: against!, result: other, difference: compare(result, other) };
 
@@ -55,10 +56,10 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   return 0;
 }
 
-async function evaluateModel(config: Config, task: Task, watch: Watch): Promise<EvalResult> {
-  const model = openModel(config, { watch });
+async function evaluateModel(resolved: ResolvedConfig, task: Task, watch: Watch): Promise<EvalResult> {
+  const { config } = resolved;
+  const { model, sampling } = openSampler(resolved, task, watch);
   try {
-    const sampling = samplingOf(config, task.stop);
     return await evaluate(model, task, { ...config.eval, sampling }, config.seed, watch);
   } finally {
     model.decoder.dispose();

@@ -4,7 +4,7 @@ import { Watch } from '../../progress/watch.js';
 import { sample } from '../../rollout/index.js';
 import { asPrompt } from '../../tasks/prompt.js';
 import { renderPrompt } from '../../text/render.js';
-import { describeDevice, openModel, samplingOf } from '../../train/index.js';
+import { describeDevice, openSampler, withMemory } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 import { createReporter } from '../live.js';
 
@@ -15,21 +15,20 @@ import { createReporter } from '../live.js';
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
   const prompts = (flags.prompt as string[] | undefined) ?? [];
   if (prompts.length === 0) throw new UsageError('grpo generate needs --prompt TEXT.');
-  const { config, provenance } = resolveConfig({
-    command: 'generate',
-    file: flags.config as string | undefined,
-    settings,
-  });
+  const resolved = withMemory(
+    resolveConfig({ command: 'generate', file: flags.config as string | undefined, settings }),
+  );
+  const { config, provenance } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   process.stderr.write(`${describeDevice(config.device, provenance.device!)}\n`);
   using reporter = createReporter({ stream: process.stderr });
   const watch = new Watch(reporter);
-  const model = openModel(config, { watch });
-  const rendered = prompts.map((text) =>
-    renderPrompt(model.tokenizer, model.template, asPrompt(text, config.task.system)),
-  );
+  const asked = prompts.map((text) => asPrompt(text, config.task.system));
+  const problems = asked.map((prompt) => ({ prompt, row: {} }));
+  const task = { train: [], eval: problems, stop: config.task.stop ?? [] };
+  const { model, sampling } = openSampler(resolved, task, watch);
+  const rendered = asked.map((prompt) => renderPrompt(model.tokenizer, model.template, prompt));
   const requests = rendered.map(({ ids }, p) => ({ ids, count: 1, keys: [0, p] }));
-  const sampling = samplingOf(config, config.task.stop ?? []);
   const groups = await sample(model, requests, sampling, config.seed, watch.named('generation'));
   reporter.close();
   for (const [p, [completion]] of groups.entries()) {

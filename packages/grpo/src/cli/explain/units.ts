@@ -9,7 +9,6 @@ export const UNITS: Readonly<Record<string, string>> = {
   'rollout.topK': 'tokens',
   'rollout.presencePenalty': 'nats',
   'rollout.frequencyPenalty': 'nats a time',
-  'rollout.batchSize': 'completions',
   'groups.refills': 'rounds a step',
   'groups.replay': 'groups',
   'groups.overlongBuffer': 'tokens',
@@ -45,6 +44,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'eval.samples': 'samples a problem',
   'eval.limit': 'problems',
   'checkpoint.every': 'steps',
+  'checkpoint.minutes': 'minutes',
   'checkpoint.keep': 'checkpoints',
   'record.every': 'steps',
 };

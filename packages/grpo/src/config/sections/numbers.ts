@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BYTES, parseByteCount } from '../../formats/byte-count.js';
 
 /** 0, 1, 2, … */
 export const count = z.number().int().min(0);
@@ -10,3 +11,13 @@ export const nonNegative = z.number().min(0);
 export const positive = z.number().gt(0);
 /** A probability: 0 to 1, both included. */
 export const probability = z.number().min(0).max(1);
+
+/** `auto`, or bytes: a whole number, or text such as `12GB` and `1.5 GiB`, which becomes one. */
+export const byteBudget = z.union([
+  z.literal('auto'),
+  positiveCount,
+  z
+    .string()
+    .regex(BYTES)
+    .transform((text) => parseByteCount(text)!),
+]);

@@ -46,11 +46,6 @@ export const rolloutSection = z.strictObject({
     .number()
     .default(0)
     .describe('Taken from the logit for each time a token was generated: more repeats less, 0 = off'),
-  batchSize: positiveCount
-    .default(256)
-    .describe(
-      'Completions decoded at once: more is faster until memory is full; does not change the results',
-    ),
   invariant: z
     .boolean()
     .default(false)

@@ -10,7 +10,7 @@ import { writeArithmeticModelFiles } from '../../tasks/arithmetic-model.js';
 import type { Problem, Task } from '../../tasks/task.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import { Control } from '../../train/control.js';
-import { samplingOf } from '../../train/session.js';
+import { samplingOf } from '../../train/sampling.js';
 import { type Stages, stages } from '../../train/stages.js';
 import type { Trainer } from '../../train/trainer.js';
 import { benchModels, type Workload } from './workload.js';

@@ -1,0 +1,29 @@
+import { resolveConfig, UserError } from '../config/index.js';
+import { modelFolder } from '../hub/model-folder.js';
+import type { Estimate } from '../memory/estimate.js';
+import { memoryLine, memoryRows } from '../memory/words.js';
+import { readModelFolder } from '../models/index.js';
+import { estimateMemory, openTask, withMemory } from '../train/index.js';
+import { twoColumns } from './text-layout.js';
+
+/**
+ * What training with these settings would take, from the model's `config.json`, its tokenizer and the data; no weight is
+ * read.
+ */
+export async function memoryTable(
+  file: string | undefined,
+  settings: readonly string[],
+): Promise<{ rows: string; estimate: Estimate }> {
+  const resolved = withMemory(resolveConfig({ command: 'train', file, settings }));
+  const { config, provenance } = resolved;
+  if (config.model === undefined) {
+    throw new UserError('the model of this task is made when the run begins, and is tiny', {
+      hint: 'Give model=FOLDER to see what a run with it would take.',
+    });
+  }
+  using task = await openTask({ ...config, rewards: [] });
+  const { with: _, ...estimate } = estimateMemory(resolved, readModelFolder(modelFolder(config.model)), task);
+  const budget = { bytes: config.memory as number, source: provenance.memory! };
+  const line = memoryLine(estimate, budget);
+  return { rows: `${twoColumns(memoryRows(estimate), 36, 200).join('\n')}\n\n${line}\n`, estimate };
+}

@@ -1,0 +1,155 @@
+/** What a run will take at its peak, and why: plain sums over what is held and what each phase adds. */
+import type { DecoderConfig } from '../models/config.js';
+import { cacheBytes, type Engine, logitsBytes, passTokenBytes } from './decoding.js';
+import {
+  checkpointBytes,
+  type Holdings,
+  holdingsOf,
+  layoutBytes,
+  type Reference,
+  type Trained,
+} from './holdings.js';
+import { lotBytes } from './room.js';
+import { activationRoom, type Backward, type Pass, passBytes, tokensWithin } from './training.js';
+
+/** Completions that are sampled: of each prompt so many. */
+export interface Sampling {
+  prompts: number;
+  group: number;
+  /** Longest prompt and longest completion, in tokens. */
+  longest: number;
+  newTokens: number;
+  /** Penalties or truncation apply. */
+  adjusted: boolean;
+}
+
+/** Groups that are trained on, in passes of about so many tokens. */
+export interface Training {
+  prompts: number;
+  group: number;
+  longest: number;
+  newTokens: number;
+  microBatchTokens: number;
+  backward: Backward;
+}
+
+/** A run, as far as its memory goes. */
+export interface Work {
+  model: DecoderConfig;
+  engine: Engine;
+  trained: Trained;
+  reference?: Reference | undefined;
+  /** Bytes of the weights of reward models. */
+  rewardModels: number;
+  rollout?: Sampling | undefined;
+  evaluation?: Sampling | undefined;
+  training?: Training | undefined;
+}
+
+/** A phase of the run, and what it takes: all parts are there at the same time. */
+export interface Phase {
+  name: 'rollout' | 'training' | 'evaluation';
+  parts: readonly { name: string; bytes: number }[];
+  bytes: number;
+}
+
+export interface Estimate {
+  phases: readonly Phase[];
+  /** Of the largest phase. */
+  peak: number;
+  /** Bytes of one checkpoint on the disk. */
+  checkpoint: number;
+  /** What lots of completions and micro-batches are held to. */
+  lotBytes: number;
+  microBatchTokens: number;
+  /** Bytes that the activations of a pass may take. */
+  activationRoom: number;
+}
+
+/** A process with libtorch loaded, and what the tokenizer takes for each token of its vocabulary. */
+const [PROCESS, PER_TOKEN] = [260e6, 900];
+
+/** @param budget - bytes that the run may take; what is computed at once is cut to it */
+export function estimate(work: Work, budget: number): Estimate {
+  const { model, engine, training } = work;
+  const held = holdingsOf(model, engine.size, work.trained, work.reference);
+  const process = PROCESS + PER_TOKEN * model.vocabSize + work.rewardModels;
+  const free = budget - process - held.weights - held.adapters - held.optimizer - held.reference;
+  const lot = lotBytes(model, engine, free);
+  const most = training ? tokensWithin(model, engine, training.backward, free - held.gradients) : 0;
+  // A group of up to twice as many tokens is not cut.
+  const microBatchTokens = Math.max(1, Math.min(training?.microBatchTokens ?? 1, Math.floor(most / 2)));
+  const holding = [
+    { name: 'process', bytes: process },
+    { name: 'weights', bytes: held.weights },
+    { name: 'adapters', bytes: held.adapters },
+    { name: 'optimizer', bytes: held.optimizer },
+    { name: 'reference', bytes: held.reference },
+  ];
+  const phase = (name: Phase['name'], parts: Phase['parts']): Phase => {
+    const all = [...holding, ...parts].filter(({ bytes }) => bytes > 0);
+    return { name, parts: all, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
+  };
+  const sampled = (name: Phase['name'], sampling?: Sampling) =>
+    sampling ? [phase(name, decodingParts(work, sampling, lot))] : [];
+  const phases = [
+    ...sampled('rollout', work.rollout),
+    ...(training ? [phase('training', trainingParts(work, training, held, microBatchTokens))] : []),
+    ...sampled('evaluation', work.evaluation),
+  ];
+  return {
+    phases,
+    peak: Math.max(...phases.map(({ bytes }) => bytes)),
+    checkpoint: work.trained ? checkpointBytes(model, engine.size, work.trained, work.reference) : 0,
+    lotBytes: lot,
+    microBatchTokens,
+    activationRoom: training ? activationRoom(model, engine, training.backward, free - held.gradients) : 0,
+  };
+}
+
+function decodingParts(
+  { model, engine }: Work,
+  { prompts, group, longest, newTokens, adjusted }: Sampling,
+  lot: number,
+): Phase['parts'] {
+  const one = { longest, newTokens, prompts: 1, rows: 1, mostPerPrompt: 1 };
+  const all = { ...one, prompts, rows: prompts * group, mostPerPrompt: group };
+  const bytesOf = (size: typeof all) =>
+    cacheBytes(model, engine, size) + size.rows * logitsBytes(model, engine, adjusted);
+  // A single completion is decoded whatever it takes.
+  const cache = Math.max(bytesOf(one), Math.min(bytesOf(all), lot));
+  const perToken = passTokenBytes(model, engine);
+  const prefill = Math.max(longest * perToken, Math.min(prompts * longest * perToken, lot / 4));
+  const layout = layoutBytes(model, engine.size);
+  return [
+    // What prompts take is given back before the weights are laid out.
+    layout > prefill
+      ? { name: 'weights laid out for decoding', bytes: layout }
+      : { name: 'prompts', bytes: prefill },
+    { name: 'cache and logits', bytes: cache },
+  ];
+}
+
+function trainingParts(
+  { model, engine }: Work,
+  training: Training,
+  { gradients }: Holdings,
+  microBatchTokens: number,
+): Phase['parts'] {
+  const pass = largestPass({ ...training, microBatchTokens });
+  return [
+    { name: 'gradients', bytes: gradients },
+    { name: 'activations', bytes: passBytes(model, engine, pass, training.backward) },
+  ];
+}
+
+/** The largest micro-batch: of whole groups, of as much of one as fits, or of a single completion. */
+function largestPass({ prompts, group, longest, newTokens, microBatchTokens }: Training): Pass {
+  const whole = longest + group * newTokens;
+  if (whole <= 2 * microBatchTokens) {
+    const groups = Math.max(1, Math.min(prompts, Math.floor(microBatchTokens / whole)));
+    return { tokens: groups * whole, scored: groups * group * newTokens };
+  }
+  const rows = Math.max(1, Math.floor((microBatchTokens - longest) / newTokens));
+  return { tokens: longest + rows * newTokens, scored: rows * newTokens };
+}

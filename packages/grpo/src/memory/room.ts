@@ -1,0 +1,22 @@
+/** What a budget of bytes leaves for work, and how much of it is worth taking. */
+import type { DecoderConfig } from '../models/config.js';
+import type { Engine } from './decoding.js';
+import { layoutBytes, weightCount } from './holdings.js';
+
+/** A lot of completions gets as much, where the budget has it. */
+export const LEAST_LOT = 2 ** 29;
+
+/** Of what is left for a lot, what its prompts may take while they are computed comes on top: a quarter. */
+const WITH_PREFILL = 5 / 4;
+
+/**
+ * Bytes of a lot of completions that are decoded together. A step reads the weights and the lot's cache: a lot much larger
+ * than the weights makes decoding hardly faster, so that half of their bytes are enough, whatever the budget.
+ *
+ * @param free - what the budget leaves beside all that is held
+ */
+export function lotBytes(config: DecoderConfig, engine: Engine, free: number): number {
+  const enough = Math.max(LEAST_LOT, (weightCount(config) * engine.size) / 2);
+  const left = (free - layoutBytes(config, engine.size)) / WITH_PREFILL;
+  return Math.max(0, Math.floor(Math.min(enough, left)));
+}

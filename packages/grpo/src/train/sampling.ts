@@ -1,0 +1,16 @@
+import type { Config } from '../config/schema.js';
+import { plainSampling, type SamplingOptions } from '../rollout/index.js';
+
+/**
+ * How completions are sampled.
+ *
+ * @param stop - the task's stop strings
+ * @param lotBytes - what the run's memory leaves for those decoded at once
+ */
+export function samplingOf(
+  { rollout: { prompts: _, group: __, ...options } }: Config,
+  stop: readonly string[],
+  lotBytes = plainSampling.lotBytes,
+): SamplingOptions {
+  return { ...options, stop, lotBytes };
+}
