@@ -44,6 +44,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'eval.samples': 'samples a problem',
   'eval.limit': 'problems',
   'checkpoint.every': 'steps',
+  'checkpoint.minutes': 'minutes',
   'checkpoint.keep': 'checkpoints',
   'record.every': 'steps',
 };
