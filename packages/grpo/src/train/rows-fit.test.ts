@@ -81,7 +81,7 @@ describe('rows of a run', () => {
       rewards: {},
     });
     const resolved = { command: 'train', config: { eval: { limit: 2 } } } as ResolvedConfig;
-    expect(() => requireRowsFit(fixtureModel('llama3'), task, resolved, () => {})).toThrow(
+    expect(() => requireRowsFit(fixtureModel('llama3'), task, resolved)).toThrow(
       /^task words, training row 2: the prompt has \d+ tokens/,
     );
   });

@@ -2,24 +2,21 @@ import { UserError } from '../config/errors.js';
 import type { ResolvedConfig } from '../config/index.js';
 import { placeOf } from '../formats/rows.js';
 import type { Model } from '../models/index.js';
+import { Watch } from '../progress/watch.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { mostTokens, renderExample, renderPrompt } from '../text/render.js';
-
-/** Seconds without a word, first and then. */
-const SILENCE = { first: 2, later: 30 };
 
 /**
  * Looks for rows that are too long for the model's context: a prompt that leaves no room for a completion, or for SFT a
  * demonstration that does not fit.
  *
- * @param tell - hears how far it is where that takes long
  * @throws UserError naming file and line of the first such row, and how many there are
  */
 export function requireRowsFit(
   model: Model,
   task: Task,
   { command, config }: ResolvedConfig,
-  tell: (text: string) => void,
+  watch = new Watch(),
 ): void {
   const { maxPositions } = model.decoder.config;
   const held = task.eval.slice(0, config.eval.limit);
@@ -33,10 +30,9 @@ export function requireRowsFit(
     }),
     ...held.map((problem, i) => ({ problem, demonstration: undefined, name: `held-out row ${i + 1}` })),
   ];
-  let toldAt = performance.now();
-  let patience = SILENCE.first;
   const tooLong: string[] = [];
-  for (const [i, { problem, demonstration, name }] of rows.entries()) {
+  for (const [done, { problem, demonstration, name }] of rows.entries()) {
+    watch.report({ stage: 'checking row lengths', done, total: rows.length, unit: 'rows' });
     const tokens = excess(model, problem, demonstration);
     if (tokens !== undefined) {
       const what = demonstration === undefined ? 'prompt' : 'prompt with its demonstration';
@@ -44,10 +40,6 @@ export function requireRowsFit(
         `${placeOf(problem.row) ?? `task ${task.name}, ${name}`}: the ${what} has ${tokens} tokens`,
       );
     }
-    if (performance.now() - toldAt < 1000 * patience) continue;
-    tell(`Looking for rows that are too long for the model: ${i + 1} of ${rows.length}.`);
-    toldAt = performance.now();
-    patience = SILENCE.later;
   }
   const [first] = tooLong;
   if (first === undefined) return;

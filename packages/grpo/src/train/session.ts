@@ -151,8 +151,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : open(task);
-    const note = (text: string) => watcher.note?.(text);
-    if (configured) requireRowsFit(configured, task, resolved, note);
+    if (configured) requireRowsFit(configured, task, resolved, watch.finishing());
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
@@ -165,7 +164,7 @@ export async function openSession(given: ResolvedConfig, options: SessionOptions
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? open(task, checkpoint?.dir);
-    if (!configured) requireRowsFit(model, task, resolved, note);
+    if (!configured) requireRowsFit(model, task, resolved, watch.finishing());
     const { lotBytes, microBatchTokens, activationRoom } = plan!;
     const budget = { bytes: config.memory as number, source: provenance.memory! };
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
