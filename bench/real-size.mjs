@@ -43,7 +43,8 @@ const last = () => rowsOf('timings.jsonl').at(-1);
 const STARTS = [
   {
     name: 'killed in a rollout',
-    after: () => rowsOf('metrics.jsonl').length >= Math.round(steps / 4),
+    // Past the first checkpoint.
+    after: () => rowsOf('metrics.jsonl').length > Math.ceil(steps / 4),
     seconds: () => last()['seconds/sample'] / 2,
   },
   {
