@@ -203,7 +203,7 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
-  const session = await openSession(resolveRun(verb, options), {
+  return openSession(resolveRun(verb, options), {
     task,
     resume,
     restart,
@@ -215,8 +215,6 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
       note: (text) => onNote(text),
     },
   });
-  onNote(session.needs);
-  return session;
 }
 
 function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {
