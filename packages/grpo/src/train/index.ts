@@ -5,7 +5,7 @@ export type { Estimate, Lengths, Score } from './eval-score.js';
 export { type EvalOptions, type EvalResult, evaluate } from './evaluate.js';
 export { trainExpert } from './expert.js';
 export { trainGrpo } from './grpo.js';
-export { estimateMemory, withMemory } from './memory-plan.js';
+export { estimateMemory, requireFits, withMemory } from './memory-plan.js';
 export { openSampler } from './model-source.js';
 export { openTask } from './open-task.js';
 export { ReplayStore, type StoredGroup } from './replay.js';

@@ -82,10 +82,18 @@ export function planMemory(
   shape: Shape,
   task: Pick<Task, 'train' | 'eval'>,
 ): Estimate {
-  const { config, provenance } = resolved;
-  const budget = config.memory as number;
   const { with: planned, ...plan } = estimateMemory(resolved, shape, task);
-  if (plan.peak <= budget) return plan;
+  requireFits(resolved, { ...plan, with: planned });
+  return plan;
+}
+
+/** @throws UserError: the estimate exceeds `memory`; the hint names settings that fit */
+export function requireFits(
+  { config, provenance }: ResolvedConfig,
+  { with: planned, ...plan }: ReturnType<typeof estimateMemory>,
+): void {
+  const budget = config.memory as number;
+  if (plan.peak <= budget) return;
   const remedies = remediesOf(config, (changed) => planned(changed).peak <= budget);
   throw new UserError(
     `this run needs about ${byteCount(plan.peak)}, and memory allows ${byteCount(budget)} (${provenance.memory}): ${reasonsOf(plan)}`,

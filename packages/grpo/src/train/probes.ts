@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
+import { chunkRows } from '../memory/training.js';
 import { type Decoder, pack } from '../models/index.js';
 import type { Difference, Probes } from '../trace/index.js';
 import type { Rollout } from './roll-out.js';
@@ -108,19 +109,37 @@ function plainly(
 ): { temperature: number; shift: number; logprobs: Float32Array }[] {
   return noGrad(() =>
     tidy(() => {
-      const { device } = decoder;
-      const packed = pack([{ ids: [...prompt, ...ids] }], decoder.config, device);
-      const logits_LV = decoder.logits(decoder.hidden(packed, packed.attend));
+      const { device, config } = decoder;
+      const packed = pack([{ ids: [...prompt, ...ids] }], config, device);
+      const hidden_LD = decoder.hidden(packed, packed.attend);
       const index = (values: readonly number[]) => tensor(values, undefined, { dtype: 'int64', device });
-      const targets_T = index(ids).unsqueeze(1);
-      const read = (temperature: number, shift: number) => {
-        // The row before the completion's first token predicts it; a shift never leaves the first row to the left.
-        const rows = ids.map((_, t) => Math.max(0, prompt.length - 1 + t + shift));
-        const all_TV = logits_LV.indexSelect(0, index(rows)).div(temperature).logSoftmax(-1);
-        const logprobs = all_TV.gather(1, targets_T).squeeze(1).toTypedArray() as Float32Array;
-        return { temperature, shift, logprobs: Float32Array.from(logprobs) };
+      // The row before the completion's first token predicts it; a shift never leaves the first row to the left.
+      const rowOf = (t: number, shift: number) => Math.max(0, prompt.length - 1 + t + shift);
+      const read = (shift: number, tried: readonly number[]) => {
+        const settings = tried.map((temperature) => ({
+          temperature,
+          shift,
+          logprobs: new Float32Array(ids.length),
+        }));
+        const size = chunkRows(config.vocabSize);
+        for (let first = 0; first < ids.length; first += size) {
+          tidy(() => {
+            const chunk = ids.slice(first, first + size);
+            const rows = chunk.map((_, i) => rowOf(first + i, shift));
+            const logits_TV = decoder.logits(hidden_LD.indexSelect(0, index(rows)));
+            const targets_T = index(chunk).unsqueeze(1);
+            for (const { temperature, logprobs } of settings)
+              logprobs.set(
+                tidy(() =>
+                  logits_TV.div(temperature).logSoftmax(-1).gather(1, targets_T).squeeze(1).toTypedArray(),
+                ) as Float32Array,
+                first,
+              );
+          });
+        }
+        return settings;
       };
-      return [...temperatures.map((temperature) => read(temperature, 0)), read(own, 1), read(own, -1)];
+      return [...read(0, temperatures), ...read(1, [own]), ...read(-1, [own])];
     }),
   );
 }

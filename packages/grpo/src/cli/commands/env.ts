@@ -9,8 +9,9 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   const file = flags.config as string | undefined;
   if (file !== undefined || settings.length > 0) {
     const { memoryTable } = await import('../memory-table.js');
-    const { rows, estimate } = await memoryTable(file, settings);
+    const { rows, estimate, requireFits } = await memoryTable(file, settings);
     process.stdout.write(flags.json ? `${JSON.stringify(estimate)}\n` : rows);
+    requireFits();
     return 0;
   }
   const report = await collectEnvironment();
