@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { DecoderConfig } from './config.js';
 import { pack, type Segment } from './packed.js';
 
-const [heads, kvHeads, headDim] = [6, 2, 24];
-const config = { heads, kvHeads, headDim } as DecoderConfig;
+const shapeOf = (heads: number, kvHeads: number, headDim: number) =>
+  ({ heads, kvHeads, headDim }) as DecoderConfig;
 
 const ids = (length: number) => Array<number>(length).fill(1);
 
@@ -19,15 +19,29 @@ const segments: Segment[] = [
   { ids: ids(3), parent: 9 },
 ];
 
-const tokens = segments.reduce((sum, segment) => sum + segment.ids.length, 0);
+/** Long prompts by themselves, between families and beside them. */
+const long: Segment[] = [
+  { ids: ids(20) },
+  { ids: ids(4100) },
+  { ids: ids(6) },
+  { ids: ids(7), parent: 2 },
+  { ids: ids(1030) },
+  // Long, and continued: a family like others.
+  { ids: ids(1100) },
+  { ids: ids(5), parent: 5 },
+];
 
 describe('attention of packed segments', () => {
   it.each([
-    ['float32', 1e-5],
-    ['bfloat16', 2e-2],
+    ['float32', 'segments', segments, shapeOf(6, 2, 24), 1e-5],
+    ['bfloat16', 'segments', segments, shapeOf(6, 2, 24), 2e-2],
+    ['float32', 'long segments', long, shapeOf(2, 1, 16), 1e-5],
+    ['bfloat16', 'long segments', long, shapeOf(2, 1, 16), 2e-2],
   ] as const)(
-    'in %s, by our own operator, is that of masks in float64, and so are its gradients',
-    (dtype, tolerance) => {
+    'in %s, of %s, is that of masks in float64, and so are its gradients',
+    (dtype, _, segments, config, tolerance) => {
+      const { heads, kvHeads, headDim } = config;
+      const tokens = segments.reduce((sum, segment) => sum + segment.ids.length, 0);
       tidy(() => {
         const inputs = [heads, kvHeads, kvHeads].map((count) => leaf([tokens, count, headDim], dtype));
         const { attend } = pack(segments, config, 'cpu');
