@@ -1,7 +1,7 @@
 // Memory of CPU tensors. libtorch aligns each block by posix_memalign, which asks the C library for a little more than
 // the block and gives the rest back: a freed block is then too small for the next of its own size, and a process that
-// makes and frees large tensors grows to several times what it holds. Here block and alignment are one allocation, and a
-// very large block is the system's own: between such blocks the heap would be left with holes of their size.
+// makes and frees large tensors grows to several times what it holds. Here block and alignment are one allocation, and
+// a very large block is the system's own: between such blocks the heap would be left with holes of their size.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <sys/mman.h>

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "level.h"
 #include "linear.h"
 #include "packed_linear.h"
 
@@ -39,9 +40,11 @@ bool oneDnnLinear() { return pointwise() && !isIntel() && at::globalContext().us
 bool lacksHalf() {
   static const bool lacks = [] {
     const auto handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
+    // 1.13 does not tell: its oneDNN has bfloat16 from AVX-512 on.
+    if (!handle) return level() < Level::avx512;
     torch::jit::Stack stack;
-    if (handle) handle->callBoxed(stack);
-    return handle && !stack[0].toBool();
+    handle->callBoxed(stack);
+    return !stack[0].toBool();
   }();
   return lacks;
 }
