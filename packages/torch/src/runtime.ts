@@ -17,7 +17,7 @@ export function memory(): { tensors: number; bytes: number } {
   return native.memory();
 }
 
-/** Gives device memory that the allocator holds back to the device, and free pages of the heap to the system. */
+/** Gives device memory that the allocator holds back to the device. */
 export function emptyCache(): void {
   native.emptyCache();
 }

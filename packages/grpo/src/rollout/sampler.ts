@@ -1,4 +1,4 @@
-import { cat, emptyCache, keep, memory, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../config/errors.js';
 import { uniform } from '../config/random.js';
 import { prefillParts, rowsWithin } from '../memory/decoding.js';
@@ -40,9 +40,6 @@ interface Row extends Wanted {
   logprobs: number[];
   sampledLogprobs: number[];
 }
-
-/** Bytes of a rollout's own tensors from which on their memory is given back: to fault it in anew takes time. */
-const GIVEN_BACK = 2 ** 28;
 
 /**
  * Samples completions, a group a request. A group's prompt is computed once; a finished completion leaves the batch at
@@ -271,12 +268,9 @@ class Decoding {
   }
 
   dispose(): void {
-    const held = memory().bytes;
     this.#decoder?.[Symbol.dispose]();
     this.#forbidden?.dispose();
     this.#cache.dispose();
-    // Or the heap keeps the pages of what lay between other tensors, and training adds its own to them.
-    if (this.model.decoder.device === 'cpu' && held - memory().bytes >= GIVEN_BACK) emptyCache();
   }
 
   #laidOut(): DecodingDecoder {

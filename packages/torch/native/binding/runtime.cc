@@ -82,12 +82,9 @@ napi_value cudaSynchronize(napi_env env, const Arguments&) {
 
 napi_value mpsAvailable(napi_env env, const Arguments&) { return toJs(env, at::hasMPS()); }
 
-// Gives the cached blocks of the device's allocator back to the device, and the heap's free pages to the system. Where
-// libtorch has no call for the device's, its allocator does so by itself before it says that memory is short.
+// Gives the cached blocks of the device's allocator back to the device. Where libtorch has no call for it, its
+// allocator does so by itself before it says that memory is short.
 napi_value emptyCache(napi_env env, const Arguments&) {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
   if (at::getAccelerator(/*checked=*/false) && at::accelerator::deviceCount() > 0) at::accelerator::emptyCache();
 #endif
