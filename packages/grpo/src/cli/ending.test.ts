@@ -57,7 +57,7 @@ function expectSaved(output: string): number {
   return step;
 }
 
-/** What a run says on standard error, apart from the device and the memory that it begins with, and the step that the signal came in. */
+/** Lines of a run on standard error, apart from the device and the memory that it begins with, and the step that the signal came in. */
 const said = ({ err }: Ended) =>
   err
     .replace(/^Device: .*\nMemory: .*\n/, '')

@@ -28,7 +28,7 @@ function sink(tty?: { columns: number }): Output & { text: string } {
   };
 }
 
-/** What a terminal shows in the end: a cleared line is gone. */
+/** The text that a terminal shows in the end, without cleared lines. */
 function screen(text: string): string[] {
   const lines = text.split('\n').map((line) => line.split('\r\x1b[2K').at(-1)!);
   return lines.map((line) => stripVTControlCharacters(line));

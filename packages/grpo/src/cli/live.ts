@@ -99,7 +99,7 @@ export function createReporter(options: ReporterOptions = {}): Reporter {
     progress(now) {
       stage.report(now);
       shown.tick();
-      // Of a wait nobody reports, but time goes on.
+      // Nobody reports during a wait, but time goes on.
       timer ??= setInterval(shown.tick, isLive ? REDRAW_MS : 1000).unref();
     },
     note: (text) => shown.above(() => screen.write(`${text}\n`)),

@@ -55,7 +55,7 @@ export const says = (finding: Finding): string => printable(sentenceOf(finding),
 export const labelOf = ({ code }: Finding): string =>
   `${code}, ${entryOf(code).name}${checkOf(code).proofs.length > 0 ? '' : ', unproved'}`;
 
-/** What a report says of a check that nothing proves. */
+/** The mark of a check that nothing proves. */
 export const UNPROVED = 'No run with this fault has shown that the check finds it. It warns at most.';
 
 /** What became worthless, or nothing. */
@@ -64,7 +64,7 @@ export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): str
   return `${rerun}${checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`;
 }
 
-/** Where a check's fault can be read; without a source, why it holds. */
+/** Sources of a check; without one, the reason why it holds. */
 export const sourcesOf = ({ sources, why = '' }: Check): string =>
   sources.length > 0 ? sources.join(', ') : `none that can be opened. ${why}`;
 
