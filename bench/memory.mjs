@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const dist = (path) => new URL(`../packages/grpo/dist/${path}`, import.meta.url).href;
 const { resolveConfig } = await import(dist('config/index.js'));
-const { uniform } = await import(dist('config/random.js'));
+const { uniform } = await import(dist('maths/random.js'));
 const { readModelFolder, writeRandomWeights } = await import(dist('models/index.js'));
 const { writeArithmeticModelFiles } = await import(dist('tasks/arithmetic-model.js'));
 const { estimateMemory, openTask, withMemory } = await import(dist('train/index.js'));

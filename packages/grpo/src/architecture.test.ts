@@ -6,7 +6,9 @@ import { describe, expect, it } from 'vitest';
 
 /** The floors of docs/architecture.md, lowest first. `index` is the library's face, `packages/grpo/src/index.ts`. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['config', 'formats', 'hub', 'progress'],
+  ['errors', 'maths', 'progress'],
+  ['formats'],
+  ['config', 'hub'],
   ['trace'],
   ['doctor'],
   ['torch'],
@@ -107,7 +109,7 @@ describe('imports', () => {
 
   it('may lead down, sideways, and to libraries', () => {
     const imports = [
-      '../config/errors.js',
+      '../errors/user-error.js',
       '../text/render.js',
       '../tasks/task.js',
       '@grpo/torch',

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../config/index.js';
 import { findKey } from '../config/keys.js';
 import { isSetting } from '../config/layer-arguments.js';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../errors/nearest.js';
 import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 
 /** Reads what follows a command's name. Throws `UsageError` for unknown flags and stray words. */

@@ -1,6 +1,6 @@
 import { UsageError, UserError } from '../config/index.js';
-import { nearest } from '../config/nearest.js';
 import { packageVersion } from '../config/version.js';
+import { nearest } from '../errors/nearest.js';
 import { parseArguments } from './arguments.js';
 import { type Command, EXIT } from './command.js';
 import { commandHelp, overview } from './help.js';

@@ -1,4 +1,4 @@
-import { byteCount } from '../formats/byte-count.js';
+import { byteCount } from '../errors/byte-count.js';
 import type { FetchRequest, FetchWatcher } from '../hub/index.js';
 import type { Reporter } from './live.js';
 

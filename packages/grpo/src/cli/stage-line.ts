@@ -1,4 +1,4 @@
-import { byteCount } from '../formats/byte-count.js';
+import { byteCount } from '../errors/byte-count.js';
 import type { StageProgress } from '../progress/watch.js';
 import { formatDuration } from './duration.js';
 

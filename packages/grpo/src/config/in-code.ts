@@ -1,6 +1,7 @@
 /** Runs whose task and rewards are written in code: what stands in their place in the configuration and its record. */
+
+import { UserError } from '../errors/user-error.js';
 import { type ConfigCommand, readsKey } from './command-keys.js';
-import { UserError } from './errors.js';
 
 /** A task in code, as a record of a run names it. */
 export interface InCode {

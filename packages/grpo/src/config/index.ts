@@ -1,5 +1,5 @@
+export { UsageError, UserError } from '../errors/user-error.js';
 export type { ConfigCommand } from './command-keys.js';
-export { UsageError, UserError } from './errors.js';
 export type { InCode } from './in-code.js';
 export { type Layer, objectLayer } from './layer.js';
 export {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { editDistance } from '../errors/nearest.js';
 import { readsKey } from './command-keys.js';
 import { keys } from './keys.js';
-import { editDistance } from './nearest.js';
 import { resolveConfig } from './resolve.js';
 
 const COMMANDS = ['train', 'sft', 'expert', 'eval', 'generate', 'demo'] as const;

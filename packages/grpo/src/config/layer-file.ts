@@ -9,9 +9,9 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml';
-import { excerpt, printable } from '../formats/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
+import { UsageError, UserError } from '../errors/user-error.js';
 import { readText } from '../formats/read-file.js';
-import { UsageError, UserError } from './errors.js';
 import { findKey, sections } from './keys.js';
 import { type Layer, notAKey } from './layer.js';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UserError } from './errors.js';
+import { UserError } from '../errors/user-error.js';
 import { keys } from './keys.js';
 import { changedCircumstances, configRecord, recordLayer } from './record.js';
 import { resolveConfig } from './resolve.js';

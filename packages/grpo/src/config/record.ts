@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { UserError } from '../errors/user-error.js';
 import { readJsonObject } from '../formats/json.js';
-import { UserError } from './errors.js';
 import { IN_CODE, type InCode, requireSameTask, withCode } from './in-code.js';
 import { keys } from './keys.js';
 import type { Layer } from './layer.js';

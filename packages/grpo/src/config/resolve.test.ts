@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors/user-error.js';
 import { keys } from './keys.js';
 import { objectLayer } from './layer.js';
 import { type ConfigSources, resolveConfig } from './resolve.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors/user-error.js';
 import { resolveConfig } from './resolve.js';
 import { rules } from './rules.js';
 

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors/user-error.js';
 import { IN_CODE } from './in-code.js';
 import { keys } from './keys.js';
 import type { ConfigRecord } from './record.js';

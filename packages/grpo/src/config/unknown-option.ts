@@ -1,5 +1,5 @@
-import { UsageError } from './errors.js';
-import { nearest } from './nearest.js';
+import { nearest } from '../errors/nearest.js';
+import { UsageError } from '../errors/user-error.js';
 
 /**
  * Refuses options that a function of the library does not have. TypeScript does so in literals, and nobody in

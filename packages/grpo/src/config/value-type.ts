@@ -1,5 +1,5 @@
-import { BYTES } from '../formats/byte-count.js';
-import { printable } from '../formats/format-error.js';
+import { BYTES } from '../errors/byte-count.js';
+import { printable } from '../errors/printable.js';
 
 /** The part of JSON Schema that zod writes for our schema. */
 export interface ValueSchema {

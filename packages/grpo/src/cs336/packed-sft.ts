@@ -1,7 +1,7 @@
 import { stack, type Tensor, tensor, tidy } from '@grpo/torch';
-import { permutation } from '../config/random.js';
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { readRows } from '../formats/rows.js';
+import { permutation } from '../maths/random.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { demand } from './inputs.js';
 import { instructionIds } from './instruction-text.js';

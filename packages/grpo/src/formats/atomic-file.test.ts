@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FileError, fileError } from '../errors/file-error.js';
 import { writeAtomic, writeFileAtomic } from './atomic-file.js';
-import { FileError, fileError } from './file-error.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 
 function caught(body: () => void): unknown {

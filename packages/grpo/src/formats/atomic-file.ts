@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FileError, fileError, onFile } from './file-error.js';
+import { FileError, fileError, onFile } from '../errors/file-error.js';
 import { writeFully } from './file-io.js';
 
 /** Adds to the end of the file being written; text is encoded as UTF-8. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FileError } from './file-error.js';
+import { FileError } from '../errors/file-error.js';
 import { fingerprint } from './fingerprint.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { onFile } from './file-error.js';
+import { onFile } from '../errors/file-error.js';
 import { readFully } from './file-io.js';
 
 const BLOCK = 2 ** 20;

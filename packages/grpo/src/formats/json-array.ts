@@ -1,6 +1,6 @@
 /** A file that is one JSON array of rows, as some datasets come, read as a stream: a row at a time. */
-import { byteCount } from './byte-count.js';
-import { FormatError } from './format-error.js';
+import { byteCount } from '../errors/byte-count.js';
+import { FormatError } from '../errors/format-error.js';
 import { requireFewValues } from './json.js';
 import { chunks, type JsonLine, MAX_LINE_BYTES, parseLine } from './jsonl.js';
 import { decodeUtf8 } from './utf8.js';

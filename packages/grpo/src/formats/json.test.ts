@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from './format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { parseJsonObject, shown } from './json.js';
 
 const parse = (text: string) => parseJsonObject('f.json', 'the header', Buffer.from(text));

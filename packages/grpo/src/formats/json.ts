@@ -1,4 +1,5 @@
-import { excerpt, FormatError, printable } from './format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
 import { readWhole } from './read-file.js';
 import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 

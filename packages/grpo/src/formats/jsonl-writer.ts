@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
-import { onFile } from './file-error.js';
+import { onFile } from '../errors/file-error.js';
 import { readFully, writeFully } from './file-io.js';
 import { jsonValue } from './json.js';
 

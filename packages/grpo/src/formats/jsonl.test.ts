@@ -2,7 +2,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from './format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { readJsonLines } from './jsonl.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 

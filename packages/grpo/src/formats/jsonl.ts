@@ -1,8 +1,9 @@
 /** JSON Lines in: one JSON value a line, UTF-8, read as a stream so that a file may be larger than memory. */
 import { createReadStream } from 'node:fs';
-import { byteCount } from './byte-count.js';
-import { fileError, onFile } from './file-error.js';
-import { excerpt, FormatError } from './format-error.js';
+import { byteCount } from '../errors/byte-count.js';
+import { fileError, onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { jsonProblem, requireFewValues, structureProblem } from './json.js';
 import { otherKind } from './other-kind.js';
 import { requireFile } from './read-file.js';

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { onFile } from './file-error.js';
+import { onFile } from '../errors/file-error.js';
 
 /**
  * Makes a folder, and those above it, unless it is there. Node's own recursive form never returns in places where

@@ -1,8 +1,8 @@
 /** Damaged files for fuzz tests: one seed gives one file. */
 import { rmSync, writeFileSync } from 'node:fs';
-import { UserError } from '../config/errors.js';
-import { uniform } from '../config/random.js';
-import { excerpt } from './format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
+import { uniform } from '../maths/random.js';
 import { isObject } from './json.js';
 
 /** Numbers that follow from a seed. */

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { EmptyFile } from './format-error.js';
+import { EmptyFile } from '../errors/format-error.js';
 import { Dice, mutateBytes, requireUserError } from './mutate.test.helper.js';
 import { openParquet } from './parquet.js';
 import { readRows, streamRows } from './rows.js';

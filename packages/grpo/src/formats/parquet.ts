@@ -3,11 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { UserError } from '../config/errors.js';
-import { byteCount } from './byte-count.js';
-import { onFile } from './file-error.js';
+import { byteCount } from '../errors/byte-count.js';
+import { onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { readFully } from './file-io.js';
-import { excerpt, FormatError, printable } from './format-error.js';
 import { requireFile } from './read-file.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

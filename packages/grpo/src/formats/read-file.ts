@@ -1,9 +1,9 @@
 /** Whole files into memory: only plain files, and only of a size that their kind can have. */
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
-import { byteCount } from './byte-count.js';
-import { onFile } from './file-error.js';
+import { byteCount } from '../errors/byte-count.js';
+import { onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { readFully } from './file-io.js';
-import { FormatError } from './format-error.js';
 import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
 /**

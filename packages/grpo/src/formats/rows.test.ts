@@ -1,7 +1,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EmptyFile } from './format-error.js';
+import { EmptyFile } from '../errors/format-error.js';
 import { readRows } from './rows.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 

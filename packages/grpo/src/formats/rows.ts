@@ -1,10 +1,11 @@
 /** Rows of data, in whichever form they come: JSON Lines, a JSON array or Parquet. */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
-import { byteCount } from './byte-count.js';
-import { onFile } from './file-error.js';
+import { byteCount } from '../errors/byte-count.js';
+import { onFile } from '../errors/file-error.js';
+import { EmptyFile, FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { readFully } from './file-io.js';
-import { EmptyFile, excerpt, FormatError } from './format-error.js';
 import { isObject, shown } from './json.js';
 import { readJsonArray } from './json-array.js';
 import { type JsonLine, readJsonLines } from './jsonl.js';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from './format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { decodeUtf8 } from './utf8.js';
 
 function refusal(bytes: Uint8Array, line?: number): string {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { FormatError } from './format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { otherKind } from './other-kind.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { onFile } from '../errors/file-error.js';
 import { discard, syncFolder, temporaryPath } from './atomic-file.js';
-import { onFile } from './file-error.js';
 import { writeFully } from './file-io.js';
 import { jsonValue } from './json.js';
 

@@ -7,8 +7,8 @@
  */
 import { readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { onFile } from '../errors/file-error.js';
 import { writeFileAtomic } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
 import { makeFolder } from '../formats/make-folder.js';
 import type { RemoteFile } from './listing.js';
 import { isCommit, type Repository } from './repository.js';

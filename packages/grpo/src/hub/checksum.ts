@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { fileError } from '../formats/file-error.js';
+import { fileError } from '../errors/file-error.js';
 
 /** What a file's bytes must hash to: SHA-256 of large files, git's blob hash (SHA-1) of small ones. */
 export interface Digest {

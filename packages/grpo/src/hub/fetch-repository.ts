@@ -1,9 +1,9 @@
 import { renameSync, rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { UserError } from '../config/errors.js';
+import { byteCount } from '../errors/byte-count.js';
+import { onFile } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import { syncFolder } from '../formats/atomic-file.js';
-import { byteCount } from '../formats/byte-count.js';
-import { onFile } from '../formats/file-error.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { CachedRepository, sizeOf } from './cache.js';
 import { digestOf } from './checksum.js';

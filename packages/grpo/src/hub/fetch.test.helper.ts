@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { UserError } from '../config/errors.js';
+import type { UserError } from '../errors/user-error.js';
 import type { Connection } from './connection.js';
 import { type FetchRequest, type FetchWatcher, fetchRepository } from './fetch-repository.js';
 import { COMMIT, type HubServer } from './hub-server.test.helper.js';

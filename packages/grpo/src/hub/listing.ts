@@ -1,7 +1,7 @@
 import { datasetInfo, listFiles, modelInfo } from '@huggingface/hub';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
-import { excerpt } from '../formats/format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import type { Digest } from './checksum.js';
 import { type Connection, patientFetch } from './connection.js';
 import { UnknownRepository } from './refusal.js';

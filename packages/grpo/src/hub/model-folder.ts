@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../config/errors.js';
-import { printable } from '../formats/format-error.js';
+import { printable } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject, readJsonObject } from '../formats/json.js';
 import { CachedRepository, sizeOf } from './cache.js';
 import { fetchCommand, MAIN, parseReference } from './repository.js';

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readlinkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
-import { fileError, onFile } from '../formats/file-error.js';
+import { fileError, onFile } from '../errors/file-error.js';
 
 const NAME = /^([0-9a-f]+)\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.incomplete$/;
 /** After this long without a byte a process on another machine, of which nothing can be known, is taken for gone. */

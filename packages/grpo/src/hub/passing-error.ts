@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 
 /** It may work if it is tried again: a lost connection, a server that is busy. */
 export class PassingError extends UserError {

@@ -1,5 +1,5 @@
 /** What a hub, or the way to it, says no with: in words, with what to do. */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { PassingError } from './passing-error.js';
 import type { Repository } from './repository.js';
 import type { Token } from './settings.js';

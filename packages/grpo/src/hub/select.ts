@@ -1,6 +1,6 @@
-import { UserError } from '../config/errors.js';
-import { editDistance } from '../config/nearest.js';
-import { excerpt } from '../formats/format-error.js';
+import { editDistance } from '../errors/nearest.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import type { RemoteFile } from './listing.js';
 import type { Repository } from './repository.js';
 

@@ -1,6 +1,6 @@
 import { listDatasets, listModels } from '@huggingface/hub';
-import { UserError } from '../config/errors.js';
-import { editDistance } from '../config/nearest.js';
+import { editDistance } from '../errors/nearest.js';
+import { UserError } from '../errors/user-error.js';
 import { type Connection, patientFetch } from './connection.js';
 import type { Repository } from './repository.js';
 

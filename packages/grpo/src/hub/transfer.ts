@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { fileError } from '../formats/file-error.js';
+import { fileError } from '../errors/file-error.js';
 import { type Connection, get, persevere } from './connection.js';
 import { PassingError } from './passing-error.js';
 import type { Subject } from './refusal.js';

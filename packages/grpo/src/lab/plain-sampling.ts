@@ -1,6 +1,6 @@
 /** Sampling as a first draft does it: all tokens again for each new one. Faults live in its details. */
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { type Model, pack } from '../models/index.js';
 import { draw } from '../rollout/distribution.js';
 import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';

@@ -1,5 +1,5 @@
 /** The task of the lab: put letters in order. Prompts and answers differ in length, and rewards have many levels. */
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { defineTask } from '../tasks/define.js';
 import type { Problem, Task } from '../tasks/task.js';
 

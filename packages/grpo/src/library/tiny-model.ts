@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../config/errors.js';
+import { onFile } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import { writeFileAtomic } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
 import { writeRandomWeights } from '../models/index.js';
 import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
 

@@ -1,8 +1,8 @@
 /** How many bytes a run may take: what the machine holds, never what is free of it at the moment. */
 import { spawnSync } from 'node:child_process';
 import { totalmem } from 'node:os';
-import { UserError } from '../config/errors.js';
-import { byteCount } from '../formats/byte-count.js';
+import { byteCount } from '../errors/byte-count.js';
+import { UserError } from '../errors/user-error.js';
 
 /** Fixed limits, in bytes. */
 export interface Machine {

@@ -1,5 +1,5 @@
 /** An estimate in words. */
-import { byteCount } from '../formats/byte-count.js';
+import { byteCount } from '../errors/byte-count.js';
 import type { Estimate, Phase } from './estimate.js';
 
 const largestPhase = ({ phases, peak }: Estimate): Phase => phases.find(({ bytes }) => bytes === peak)!;

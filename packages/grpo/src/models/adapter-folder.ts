@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { writeFileAtomic } from '../formats/atomic-file.js';
 import { readJsonObject, shown } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';

@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject, shown } from '../formats/json.js';
 
 /** A tensor with a longer side than this does not exist; the product of two sides stays exact. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { parseConfig } from './config.js';
 
 const json = (name: string) =>

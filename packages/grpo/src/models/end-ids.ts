@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { shown } from '../formats/json.js';
 
 /**

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { readJsonObject } from '../formats/json.js';
 import { modelFolder } from '../hub/model-folder.js';
 import { ChatTemplate } from '../text/chat-template.js';

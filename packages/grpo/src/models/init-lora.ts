@@ -1,5 +1,5 @@
 import { Generator, keep, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { adaptable, isTarget, targetNames } from './adaptable.js';
 import type { DecoderConfig } from './config.js';
 import { Lora, type LoraSettings } from './lora.js';

@@ -1,6 +1,6 @@
 import { type DType, dtypeSize, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
-import { excerpt } from '../formats/format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../formats/safetensors.js';
 import { Watch } from '../progress/watch.js';
 import type { ParameterSpec } from './parameters.js';

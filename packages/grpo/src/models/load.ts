@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DType } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { readJsonObject } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { modelFolder } from '../hub/model-folder.js';

@@ -1,5 +1,5 @@
 import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
-import { seedOf } from '../config/random.js';
+import { seedOf } from '../maths/random.js';
 import { adaptable } from './adaptable.js';
 import type { Decoder } from './decoder.js';
 import { copiesOf } from './weights.js';

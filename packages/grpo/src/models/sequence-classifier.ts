@@ -3,7 +3,7 @@
  * token. What reward models are.
  */
 import { type DType, keep, linear, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { openCheckpoint } from '../formats/safetensors.js';
 import { modelFolder } from '../hub/model-folder.js';
 import type { Watch } from '../progress/watch.js';

@@ -1,7 +1,7 @@
 /** What makes the gradient of one big batch that of any split of it, and which choices do not. */
 import { describe, expect, it } from 'vitest';
 import { LOSS_NAMES, namedLosses } from '../config/loss-names.js';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import {
   type Batch,
   KEYS,

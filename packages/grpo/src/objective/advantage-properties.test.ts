@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { permutation } from '../config/random.js';
+import { permutation } from '../maths/random.js';
 import { advantagesOf } from './advantage.js';
 import {
   anyBatch,

@@ -1,7 +1,7 @@
 /** Made-up micro-batches in plain numbers, and what a loss makes of them. */
 import { type DType, grad, type Tensor, tidy } from '@grpo/torch';
-import { permutation, uniform } from '../config/random.js';
 import { tensor } from '../device.test.helper.js';
+import { permutation, uniform } from '../maths/random.js';
 import { composedLoss } from './loss.js';
 import type { LossSettings } from './settings.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../config/random.js';
 import { klSection, objectiveSection } from '../config/sections/objective.js';
+import { uniform } from '../maths/random.js';
 import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, type Point } from './batch.test.helper.js';
 import { plainLoss } from './plain-loss.test.helper.js';
 import type { CorrectionSettings, LossSettings } from './settings.js';

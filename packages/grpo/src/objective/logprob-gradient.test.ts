@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { linear, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { uniform } from '../config/random.js';
 import { DEVICE, tensor } from '../device.test.helper.js';
+import { uniform } from '../maths/random.js';
 import { type Decoder, loadModel, pack } from '../models/index.js';
 import { type ScoredGroup, scoreTokens } from './logprob.js';
 

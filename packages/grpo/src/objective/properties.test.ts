@@ -1,9 +1,9 @@
 import { type DType, grad, noGrad, type Tensor, tidy } from '@grpo/torch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../config/random.js';
 import { klSection, objectiveSection } from '../config/sections/objective.js';
 import { tensor } from '../device.test.helper.js';
+import { uniform } from '../maths/random.js';
 import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, updateOf } from './batch.test.helper.js';
 import { klOf } from './kl.js';
 import { composedLoss } from './loss.js';

@@ -1,5 +1,5 @@
-import { UserError } from '../config/errors.js';
-import { excerpt } from '../formats/format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import type { Prompt } from '../text/message.js';
 import type { RewardBatch } from './reward.js';
 

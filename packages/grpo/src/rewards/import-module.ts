@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { createJiti, type JitiOptions } from 'jiti';
-import { UserError } from '../config/errors.js';
-import { fileError } from '../formats/file-error.js';
+import { fileError } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import { describeError } from './describe-error.js';
 import { answerOf, UserCodeGuard } from './user-code.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { loadReward } from './load.js';
 import type { RewardBatch } from './reward.js';
 import { scoreCompletions, totals } from './score.js';

@@ -1,10 +1,10 @@
 /** From settings to a reward: a user's module, loaded at run time without a build, a built-in, a model, or a judge. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UserError } from '../config/errors.js';
 import { rewardName } from '../config/reward-kinds.js';
 import type { RewardEntry } from '../config/schema.js';
 import type { JudgeSettings } from '../config/sections/judge.js';
+import { UserError } from '../errors/user-error.js';
 import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';
 import { builtinReward } from './builtin/index.js';

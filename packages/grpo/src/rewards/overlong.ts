@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { idsIn } from './builtin/completion-ids.js';
 import type { RewardFunction } from './reward.js';
 import type { RewardTable } from './score.js';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { coreWait } from './core-wait.js';
 import { Reason } from './describe-error.js';
 import { markPerCompletion, PartialFailure } from './each.js';

@@ -3,7 +3,7 @@
  * nobody waits. While such code may run, each of these becomes an error, so that a run ends with its state saved.
  */
 import { setImmediate } from 'node:timers/promises';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { describeError, Reason } from './describe-error.js';
 
 /** Seconds until a person is told who is waited for, and told again. */

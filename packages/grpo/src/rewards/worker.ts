@@ -1,6 +1,6 @@
 /** The thread in which a user's reward with a time-out runs; `reward-worker.ts` is the other side. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { threadNumber } from './core-wait.js';
 import { describeError } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';

@@ -1,6 +1,6 @@
 import { type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { plainSampling, type SamplingOptions } from './completion.js';
 import { type Draw, draw } from './distribution.js';
 import { logSoftmax, truncated } from './reference.test.helper.js';

@@ -1,6 +1,6 @@
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
 import { expectedOf, fixture, scripted } from './rollout.test.helper.js';

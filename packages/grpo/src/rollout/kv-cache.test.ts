@@ -1,6 +1,6 @@
 import { cat, memory, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import type { Attend, Decoder, DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 import { FusedCache } from './fused-cache.js';

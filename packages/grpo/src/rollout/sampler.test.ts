@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import type { Model } from '../models/index.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
 import { adjust, logSoftmax, truncated } from './reference.test.helper.js';

@@ -1,6 +1,6 @@
 import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
-import { uniform } from '../config/random.js';
+import { UserError } from '../errors/user-error.js';
+import { uniform } from '../maths/random.js';
 import { prefillParts, rowsWithin } from '../memory/decoding.js';
 import { type Attend, type Decoder, DecodingDecoder, type Model, pack } from '../models/index.js';
 import { Watch } from '../progress/watch.js';

@@ -1,5 +1,5 @@
 import { emptyCache, isOutOfMemory } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 
 /** A setting that bounds how much is computed at once. */
 export interface MemoryBound {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { scoreCompletions, totals } from '../rewards/score.js';
 import { type ArithmeticOptions, arithmeticTask } from './arithmetic.js';
 

@@ -2,8 +2,8 @@
  * Generated arithmetic: `27+45=` asks, `<think>7+5+0=12;2+4+1=07</think> <answer>72</answer>` answers. Nothing is
  * downloaded, every answer is graded exactly, and the difficulty is a handful of numbers.
  */
-import { UserError } from '../config/errors.js';
-import { uniform } from '../config/random.js';
+import { UserError } from '../errors/user-error.js';
+import { uniform } from '../maths/random.js';
 import { gradeNumeric } from '../rewards/numeric.js';
 import { type Forgets, workColumns } from './columns.js';
 import type { Problem, Task } from './task.js';

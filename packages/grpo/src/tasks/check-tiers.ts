@@ -1,5 +1,5 @@
-import { UserError } from '../config/errors.js';
-import { excerpt } from '../formats/format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject, shown } from '../formats/json.js';
 import { parseLabel, questionHash, type Tiers } from '../rewards/tier.js';
 import type { Task } from './task.js';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { onFile } from '../formats/file-error.js';
-import { EmptyFile } from '../formats/format-error.js';
+import { onFile } from '../errors/file-error.js';
+import { EmptyFile } from '../errors/format-error.js';
 
 const ROWS = /\.(jsonl|json|ndjson|parquet)$/i;
 

@@ -1,8 +1,8 @@
 /** A task written in code. The type of its rows flows into the prompt, the rewards and the grade. */
 import { inspect } from 'node:util';
-import { UserError } from '../config/errors.js';
 import { refuseUnknown } from '../config/unknown-option.js';
-import { excerpt } from '../formats/format-error.js';
+import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { each } from '../rewards/each.js';
 import type { CompletionScore, Reward, RewardFunction } from '../rewards/reward.js';
 import type { Message, Prompt, Role } from '../text/message.js';

@@ -1,7 +1,9 @@
 /** Problems of which some belong together: a group is trained on or held out as a whole. */
-import { permutation } from '../config/random.js';
-import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
+
+import { EmptyFile, FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { type Row, readRows } from '../formats/rows.js';
+import { permutation } from '../maths/random.js';
 import { dataFiles } from './data-files.js';
 import { defaultEvalSize, SPLIT_SEED } from './hold-out.js';
 import type { ProblemFiles } from './split.js';

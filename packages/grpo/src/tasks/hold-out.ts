@@ -1,4 +1,4 @@
-import { permutation } from '../config/random.js';
+import { permutation } from '../maths/random.js';
 
 /** Not the run's seed: a row held out in one run must not be trained on in the next, which starts from its model. */
 export const SPLIT_SEED = 0x5eed;

@@ -1,7 +1,7 @@
 /** From configuration to task. */
 import { createHash } from 'node:crypto';
-import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
+import { UserError } from '../errors/user-error.js';
 import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load.js';
 import { arithmeticTask } from './arithmetic.js';
 import { checkTiers } from './check-tiers.js';

@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import {
   Dice,
   mutateBytes,

@@ -1,6 +1,6 @@
 /** What a row of a file of problems asks, and its answer; or what is wrong with it. */
 import type { Config } from '../config/schema.js';
-import { excerpt, printable } from '../formats/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
 import { shown } from '../formats/json.js';
 import type { Row } from '../formats/rows.js';
 import { finalAnswer } from '../rewards/final-answer.js';

@@ -2,7 +2,7 @@
  * A task from rows of a file: `{"question": "…", "answer": "… #### 72"}`, graded as `task.grading` says. Without grading only
  * the question is needed; the user's rewards get the whole row.
  */
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { type Row, readRows } from '../formats/rows.js';
 import { type Grading, gradings } from './grading.js';
 import { goldOf, type Item, itemOf, type RowKeys } from './jsonl-row.js';

@@ -1,5 +1,5 @@
 /** Several tasks as one: every batch has problems of each, in fixed shares. */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject } from '../formats/json.js';
 import { isPartialFailure, isPerCompletion, markPerCompletion, PartialFailure } from '../rewards/each.js';
 import type { Reward, RewardBatch, RewardFunction, RewardValue } from '../rewards/reward.js';

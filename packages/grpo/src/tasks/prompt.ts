@@ -1,5 +1,5 @@
 /** The prompt of a problem: the built-in think/answer one, the question alone, or the user's own file byte for byte. */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';
 import type { Prompt } from '../text/message.js';

@@ -1,4 +1,4 @@
-import { excerpt, printable } from '../formats/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
 import { shown } from '../formats/json.js';
 import type { Row } from '../formats/rows.js';
 

@@ -1,5 +1,6 @@
 /** Problems from files: those to train on and those held out. */
-import { EmptyFile, excerpt, FormatError } from '../formats/format-error.js';
+import { EmptyFile, FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { defaultEvalSize, holdOut, sharedWith } from './hold-out.js';
 
 /** Where problems come from. */

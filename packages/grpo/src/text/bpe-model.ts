@@ -1,4 +1,5 @@
-import { excerpt, FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { isObject, shown } from '../formats/json.js';
 
 /** The `model` of a `tokenizer.json`, as far as it is checked here. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../config/errors.js';
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject, readJsonObject } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';

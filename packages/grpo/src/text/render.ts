@@ -2,7 +2,7 @@
  * The one way from a prompt to token ids. SFT, training, evaluation and generation all come through here, so that
  * a model is never asked in another form than it was trained on.
  */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import type { ChatTemplate, TemplateOptions } from './chat-template.js';
 import type { Message, Prompt } from './message.js';
 import { contentRanges, type Span, tokenRanges } from './spans.js';

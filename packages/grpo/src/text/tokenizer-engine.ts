@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { excerpt, FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { isObject } from '../formats/json.js';
 import type { TokenizerFiles } from './tokenizer-files.js';
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { excerpt, FormatError, printable } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt, printable } from '../errors/printable.js';
 import { readJsonObject, shown } from '../formats/json.js';
 import { type BpeModel, checkModel, requireOneTextPerId } from './bpe-model.js';
 import { checkParts } from './tokenizer-parts.js';

@@ -1,4 +1,4 @@
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { isObject, shown } from '../formats/json.js';
 
 const PARTS = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'];

@@ -1,5 +1,6 @@
-import { UserError } from '../config/errors.js';
-import { FormatError, printable } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { printable } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { byteAlphabet } from './byte-alphabet.js';
 import { buildEngine, type Engine } from './tokenizer-engine.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { onFile } from '../formats/file-error.js';
-import { excerpt, FormatError } from '../formats/format-error.js';
+import { onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { excerpt } from '../errors/printable.js';
 import { parseJsonObject, shown } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { numbersOf } from './numbers.js';

@@ -1,6 +1,6 @@
-import { UserError } from '../config/errors.js';
-import { byteCount } from '../formats/byte-count.js';
-import { freeBytes } from '../formats/free-bytes.js';
+import { byteCount } from '../errors/byte-count.js';
+import { freeBytes } from '../errors/free-bytes.js';
+import { UserError } from '../errors/user-error.js';
 import { checkpointBytes, checkpointsIn } from './checkpoint.js';
 import type { Session } from './session.js';
 

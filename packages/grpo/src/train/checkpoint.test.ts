@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AdamW, type DType, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, type Model } from '../models/index.js';
 import {

@@ -6,7 +6,8 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AdamW, dtypeSize, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
+import { FileError, onFile, requireFree } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import {
   discard,
   sweepTemporary,
@@ -14,7 +15,6 @@ import {
   temporaryPath,
   writeFileAtomic,
 } from '../formats/atomic-file.js';
-import { FileError, onFile, requireFree } from '../formats/file-error.js';
 import { readJsonObject } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';

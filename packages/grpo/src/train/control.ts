@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
+import { UserError } from '../errors/user-error.js';
 import { entropyWeight, nextBeta, nextEntropy, warmedUp } from '../objective/index.js';
 import type { UpdateRecord } from '../trace/index.js';
 

@@ -1,4 +1,4 @@
-import { permutation } from '../config/random.js';
+import { permutation } from '../maths/random.js';
 
 /**
  * Which problems each step takes: every epoch in a new order, a function of the seed alone, so that a step's problems

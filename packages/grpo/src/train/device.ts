@@ -1,6 +1,6 @@
 import { cudaDeviceCount, mpsAvailable } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
+import { UserError } from '../errors/user-error.js';
 
 /** What libtorch finds in this machine beside the CPU. */
 export interface Devices {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FileError } from '../formats/file-error.js';
+import { FileError } from '../errors/file-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { remainsOf, run } from './run.test.helper.js';
 

@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { type RewardFacts, type RewardFailure, type RewardTable, totals } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import type { Task } from '../tasks/task.js';
 import { type EvalOptions, evaluate } from './evaluate.js';

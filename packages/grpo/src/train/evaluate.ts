@@ -1,5 +1,5 @@
 /** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';

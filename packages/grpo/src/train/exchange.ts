@@ -2,7 +2,7 @@
  * Groups whose rewards do not differ teach nothing. They give way to groups of further problems (dynamic sampling: DAPO,
  * Yu et al., 2025, sec. 3.2), and what then is flat still to groups that were stored in earlier steps.
  */
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { isFlatGroup } from '../objective/index.js';
 import type { Problem } from '../tasks/task.js';
 import { type Drawn, groupsOf, joined, tokensIn } from './drawn.js';

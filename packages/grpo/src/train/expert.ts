@@ -2,8 +2,8 @@
  * Expert iteration: sample completions, keep the good ones, imitate them, repeat. The baseline beside GRPO: the same
  * problems, draws and rewards at every step, but nothing is learnt from the completions that failed.
  */
-import { UserError } from '../config/errors.js';
-import { permutation, seedOf } from '../config/random.js';
+import { UserError } from '../errors/user-error.js';
+import { permutation, seedOf } from '../maths/random.js';
 import { describeFailures } from '../rewards/index.js';
 import { completionRows } from './completion-rows.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';

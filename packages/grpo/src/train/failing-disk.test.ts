@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AdamW } from '@grpo/torch';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { FileError } from '../formats/file-error.js';
+import { FileError } from '../errors/file-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel } from '../models/index.js';
 import { latestCheckpoint, readTrainerState, restoreOptimizer, saveCheckpoint } from './checkpoint.js';

@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { type Decoder, loadAdapter } from '../models/index.js';
 import { describeFailures } from '../rewards/index.js';
 import { probeCanaries } from './canaries.js';

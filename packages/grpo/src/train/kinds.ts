@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject } from '../formats/json.js';
 import type { Problem } from '../tasks/task.js';
 

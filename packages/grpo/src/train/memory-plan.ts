@@ -1,9 +1,10 @@
 /** What a run will take, from its settings, its model's shape and the lengths of its prompts; before any weight is read. */
-import { UserError } from '../config/errors.js';
+
 import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
-import { byteCount } from '../formats/byte-count.js';
+import { byteCount } from '../errors/byte-count.js';
+import { UserError } from '../errors/user-error.js';
 import type { Engine } from '../memory/decoding.js';
 import { type Estimate, estimate, type Training, type Work } from '../memory/estimate.js';
 import { type Reference, weightCount } from '../memory/holdings.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { UserError } from '../config/errors.js';
 import { type ResolvedConfig, rewardName } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
+import { UserError } from '../errors/user-error.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
 import { type LoadedModel, type LoadOptions, loadModel, writeRandomWeights } from '../models/index.js';

@@ -1,6 +1,6 @@
 import { AdamW, memory } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
-import type { UserError } from '../config/errors.js';
+import type { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import { memoryNews } from '../rollout/index.js';
 import { exhaust, failingLogprob } from './out-of-memory.test.helper.js';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import * as torch from '@grpo/torch';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import type { Loss, LossOutput } from '../objective/index.js';
 import { describeError } from '../rewards/describe-error.js';
 import { describeExports, importModule } from '../rewards/import-module.js';

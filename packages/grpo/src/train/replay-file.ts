@@ -1,8 +1,8 @@
 /** The stored groups in a checkpoint: a JSON object a line, oldest first. */
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
+import { UserError } from '../errors/user-error.js';
 import { readJsonLines } from '../formats/jsonl.js';
 import { judgedBy } from '../rewards/grounds.js';
 import { totals } from '../rewards/index.js';

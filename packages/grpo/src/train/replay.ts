@@ -1,4 +1,4 @@
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { type Drawn, groupsOf } from './drawn.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
 import type { Rollout } from './roll-out.js';

@@ -1,5 +1,5 @@
-import { UserError } from '../config/errors.js';
 import type { ResolvedConfig } from '../config/index.js';
+import { UserError } from '../errors/user-error.js';
 import { placeOf } from '../formats/rows.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';

@@ -2,10 +2,10 @@
 import { closeSync, existsSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ConfigRecord, readRecord, UserError } from '../config/index.js';
+import { onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { sweepTemporary, writeFileAtomic } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
 import { readFully } from '../formats/file-io.js';
-import { FormatError } from '../formats/format-error.js';
 import { isObject, shown } from '../formats/json.js';
 import { readJsonLines } from '../formats/jsonl.js';
 import { JsonLinesWriter } from '../formats/jsonl-writer.js';

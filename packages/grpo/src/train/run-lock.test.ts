@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { RunLock } from './run-lock.js';
 

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, write
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../config/errors.js';
+import { onFile } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import { temporaryPath } from '../formats/atomic-file.js';
-import { onFile } from '../formats/file-error.js';
 import { bootId, startOf } from './process-start.js';
 
 const ownerSchema = z.object({

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { memory } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
-import { FileError } from '../formats/file-error.js';
+import { FileError } from '../errors/file-error.js';
+import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { checkpointsIn } from './checkpoint.js';
 import { remainsOf, resolvedRun, run } from './run.test.helper.js';

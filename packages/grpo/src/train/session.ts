@@ -11,7 +11,7 @@ import {
 } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Finding } from '../doctor/finding.js';
-import { FormatError } from '../formats/format-error.js';
+import { FormatError } from '../errors/format-error.js';
 import type { Estimate } from '../memory/estimate.js';
 import { memoryLine } from '../memory/words.js';
 import type { Model } from '../models/index.js';

@@ -1,4 +1,4 @@
-import { seedOf } from '../config/random.js';
+import { seedOf } from '../maths/random.js';
 import { DataOrder } from './data-order.js';
 import { learningRateAt } from './schedule.js';
 import { type RunEnd, runSteps, type Session } from './session.js';

@@ -1,6 +1,6 @@
 import { AdamW, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Problem, Task } from '../tasks/task.js';

@@ -1,6 +1,6 @@
 import { type AdamW, tidy } from '@grpo/torch';
-import { UserError } from '../config/errors.js';
 import type { Config } from '../config/schema.js';
+import { UserError } from '../errors/user-error.js';
 import { type Model, openPass } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';

@@ -1,7 +1,7 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LossName } from '../config/loss-names.js';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import type { Decoder, Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Completion } from '../rollout/index.js';

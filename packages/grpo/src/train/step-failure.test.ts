@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { composedLoss, type Loss, type LossInput } from '../objective/index.js';
 import type { Stages } from './stages.js';
 import { grpoStep } from './step.js';

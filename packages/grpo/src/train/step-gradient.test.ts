@@ -1,6 +1,6 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { type Decoder, type Model, OwningDecoder, pack } from '../models/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Stages } from './stages.js';

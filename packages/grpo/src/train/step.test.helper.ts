@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { AdamW, type DType } from '@grpo/torch';
 import { onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.js';
-import { uniform } from '../config/random.js';
+import { uniform } from '../maths/random.js';
 import { type Decoder, loadModel, type Model } from '../models/index.js';
 import type { RewardTable } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';

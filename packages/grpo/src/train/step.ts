@@ -1,4 +1,4 @@
-import { UserError } from '../config/errors.js';
+import { UserError } from '../errors/user-error.js';
 import { Watch } from '../progress/watch.js';
 import type { Problem } from '../tasks/task.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';

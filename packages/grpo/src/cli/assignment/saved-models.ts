@@ -1,8 +1,8 @@
 /** The names under which the assignment's script leaves its models, beside our checkpoints. */
 import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { onFile } from '../../errors/file-error.js';
 import { discard, temporaryPath } from '../../formats/atomic-file.js';
-import { onFile } from '../../formats/file-error.js';
 import { makeFolder } from '../../formats/make-folder.js';
 
 /** A checkpoint of a run, and the run. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { UsageError, UserError } from '../../config/errors.js';
+import { UsageError, UserError } from '../../errors/user-error.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { ChessEngine } from '../../rewards/chess/engine/engine.js';
 import { findEngine } from '../../rewards/chess/engine/find.js';

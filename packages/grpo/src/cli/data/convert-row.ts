@@ -1,4 +1,4 @@
-import { excerpt } from '../../formats/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { shown } from '../../formats/json.js';
 import type { Row } from '../../formats/rows.js';
 import { finalAnswer } from '../../rewards/final-answer.js';

@@ -1,8 +1,8 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError, UserError } from '../../config/index.js';
+import { onFile } from '../../errors/file-error.js';
 import { syncFolder } from '../../formats/atomic-file.js';
-import { onFile } from '../../formats/file-error.js';
 import type { CommandArguments } from '../command.js';
 import { backupOf } from './convert.js';
 

@@ -1,5 +1,5 @@
 import type { ResolvedConfig } from '../../config/index.js';
-import { permutation } from '../../config/random.js';
+import { permutation } from '../../maths/random.js';
 import {
   type EvalResult,
   openSession,

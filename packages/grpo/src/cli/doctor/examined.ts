@@ -5,7 +5,7 @@ import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
 import { written } from '../../doctor/sentence.js';
-import { printable } from '../../formats/format-error.js';
+import { printable } from '../../errors/printable.js';
 import type { Broken } from '../../trace/readers/reading.js';
 
 export interface Examined {

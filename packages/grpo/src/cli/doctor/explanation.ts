@@ -1,10 +1,10 @@
 /** The page of a known fault for a terminal: what it is, and its checks with all that is known of them. */
 import { UsageError } from '../../config/index.js';
-import { nearest } from '../../config/nearest.js';
 import type { Check } from '../../doctor/check.js';
 import { factsOf } from '../../doctor/facts.js';
 import type { Fault } from '../../doctor/fault.js';
 import { faults, registry } from '../../doctor/registry.js';
+import { nearest } from '../../errors/nearest.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 

@@ -2,7 +2,7 @@
 import type { Check } from '../../doctor/check.js';
 import type { Diagnosis, Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
-import { printable } from '../../formats/format-error.js';
+import { printable } from '../../errors/printable.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { arrange } from './arrange.js';
 import { curve } from './curve.js';

@@ -4,7 +4,7 @@ import type { Check } from '../../doctor/check.js';
 import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { entryOf } from '../../doctor/registry.js';
-import { printable } from '../../formats/format-error.js';
+import { printable } from '../../errors/printable.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 import { arrange } from './arrange.js';

@@ -5,7 +5,6 @@ import { resolveConfig, UsageError } from '../../config/index.js';
 import { inertBecause } from '../../config/inert.js';
 import { type Key, keys } from '../../config/keys.js';
 import { citation, isOfPreset } from '../../config/layer-preset.js';
-import { nearest } from '../../config/nearest.js';
 import {
   isPreset,
   PRESET_NAMES,
@@ -15,6 +14,7 @@ import {
 } from '../../config/presets/index.js';
 import type { Config } from '../../config/schema.js';
 import { type Caution, cautionsOf } from '../../config/unsound.js';
+import { nearest } from '../../errors/nearest.js';
 import { type Formula, formulaOf } from './formula.js';
 import { UNITS } from './units.js';
 

@@ -1,5 +1,4 @@
-/** What `grpo reward check` found, and how it says so. */
-import { excerpt } from '../../formats/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { describeFailures, type RewardFailure } from '../../rewards/index.js';
 import { type GradedCanary, isWrong, misjudged } from '../../tasks/canaries/index.js';
 import { CANARY } from '../../trace/index.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BYTES, parseByteCount } from '../../formats/byte-count.js';
+import { BYTES, parseByteCount } from '../../errors/byte-count.js';
 
 /** 0, 1, 2, … */
 export const count = z.number().int().min(0);

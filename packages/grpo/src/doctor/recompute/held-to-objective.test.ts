@@ -1,7 +1,7 @@
 /** What the doctor recomputes in plain numbers is what `objective/` computes, whatever is declared. */
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 import { type Batch, madeUpBatch, PLAIN as PLAIN_LOSS, updateOf } from '../../objective/batch.test.helper.js';
 import {
   type AdvantageSettings,

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../temp-folder.test.helper.js';
 import { type Checkpoint, openCheckpoint } from './checkpoint.js';
 import { expectedTensors, fixture } from './fixture.test.helper.js';

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { onFile } from '../file-error.js';
-import { excerpt, FormatError, printable } from '../format-error.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt, printable } from '../../errors/printable.js';
 import { isObject, readJsonObject, shown } from '../json.js';
 import { SafetensorsFile } from './file.js';
 import type { TensorInfo } from './header.js';

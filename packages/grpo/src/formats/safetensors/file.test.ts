@@ -1,7 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../temp-folder.test.helper.js';
 import { DTYPE_BYTES } from './dtype.js';
 import { SafetensorsFile } from './file.js';

@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { byteCount } from '../byte-count.js';
-import { onFile } from '../file-error.js';
+import { byteCount } from '../../errors/byte-count.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { readFully } from '../file-io.js';
-import { excerpt, FormatError } from '../format-error.js';
 import { otherKind } from '../other-kind.js';
 import { requireFile } from '../read-file.js';
 import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';

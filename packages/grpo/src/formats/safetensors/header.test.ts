@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { parseHeader } from './header.js';
 
 const parse = (header: unknown, dataBytes: number) =>

@@ -3,7 +3,8 @@
  * `{"__metadata__": {key: text}, name: {"dtype", "shape", "data_offsets": [begin, end]}}`, then the data.
  * Offsets count from the start of the data; the tensors must cover it without gap or overlap.
  */
-import { excerpt, FormatError } from '../format-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { isObject, parseJsonObject, shown } from '../json.js';
 import { byteLength, DTYPE_BYTES, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 

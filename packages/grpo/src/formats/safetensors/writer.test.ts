@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../temp-folder.test.helper.js';
 import { DTYPE_BYTES, type SafetensorsDtype } from './dtype.js';
 import { SafetensorsFile } from './file.js';

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { Watch } from '../../progress/watch.js';
 import { type Write, writeAtomic } from '../atomic-file.js';
-import { excerpt, FormatError } from '../format-error.js';
 import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 import { MAX_HEADER_BYTES, METADATA_KEY } from './header.js';
 

@@ -1,4 +1,4 @@
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 
 /** A stream of random numbers, apart from those of the prompts and lengths. */
 const SHAPES = 3;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 import { initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
 import { writeArithmeticModelFiles } from '../../tasks/arithmetic-model.js';

@@ -1,4 +1,4 @@
-import { UserError } from '../../config/errors.js';
+import { UserError } from '../../errors/user-error.js';
 import type { RewardFunction, Verdict } from '../reward.js';
 import { idsIn } from './completion-ids.js';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { cacheKey, VerdictCache } from './cache.js';
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { UserError } from '../../config/errors.js';
+import { UserError } from '../../errors/user-error.js';
 import { complete, endpointOf, Refused } from './chat.js';
 import { type Behaviour, judgeServer, say } from './server.test.helper.js';
 

@@ -1,7 +1,8 @@
 /** One request to a server that speaks the chat completions of OpenAI, and what may go wrong with it. */
-import { UserError } from '../../config/errors.js';
-import { byteCount } from '../../formats/byte-count.js';
-import { excerpt } from '../../formats/format-error.js';
+
+import { byteCount } from '../../errors/byte-count.js';
+import { excerpt } from '../../errors/printable.js';
+import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
 
 /** No verdict is this long; what is longer is no judge, and is not read to its end. */

@@ -1,8 +1,8 @@
 /** A judge over HTTP as a reward: groups become questions, and replies become verdicts. */
 import type { z } from 'zod';
-import { UsageError } from '../../config/errors.js';
 import { type JudgeSettings, judgeSection } from '../../config/sections/judge.js';
 import { refuseUnknown } from '../../config/unknown-option.js';
+import { UsageError } from '../../errors/user-error.js';
 import { Reason } from '../describe-error.js';
 import { type CompletionFailure, PartialFailure } from '../each.js';
 import type { JudgeVerdict, RewardBatch, RewardFunction } from '../reward.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { judgeSection } from '../../config/sections/judge.js';
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadReward } from '../load.js';
 import { scoreCompletions } from '../score.js';

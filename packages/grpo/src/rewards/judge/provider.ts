@@ -1,5 +1,5 @@
-import { uniform } from '../../config/random.js';
 import type { JudgeSettings } from '../../config/sections/judge.js';
+import { uniform } from '../../maths/random.js';
 import { Reason } from '../describe-error.js';
 import { complete, type Endpoint, Refused } from './chat.js';
 import { Limiter } from './limiter.js';

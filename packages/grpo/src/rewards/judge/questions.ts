@@ -1,5 +1,5 @@
 /** What a judge is asked about a group, and what follows for each of its completions. */
-import { permutation } from '../../config/random.js';
+import { permutation } from '../../maths/random.js';
 import type { Prompt } from '../../text/message.js';
 import type { JudgeVerdict } from '../reward.js';
 import { cacheKey } from './cache.js';

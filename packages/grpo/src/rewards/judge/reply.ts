@@ -1,5 +1,4 @@
-/** What a judge replied, read strictly: whatever is not the form that was asked for is a failure, never a number. */
-import { excerpt } from '../../formats/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { isObject, jsonProblem, shown, structureProblem } from '../../formats/json.js';
 import { Reason } from '../describe-error.js';
 

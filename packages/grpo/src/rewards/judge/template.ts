@@ -1,5 +1,5 @@
 /** What the judge is asked: a text with places for the prompt, the completion and the row. */
-import { UserError } from '../../config/errors.js';
+import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
 import type { Prompt } from '../../text/message.js';
 import { Reason } from '../describe-error.js';

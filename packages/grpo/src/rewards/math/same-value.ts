@@ -1,5 +1,5 @@
 /** Whether two expressions are one number, or one function of their variables. */
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 import { abs, subtract } from './complex.js';
 import { exactly, type Point, roughly } from './evaluate.js';
 import { type Expression, partsOf, variablesOf } from './expression.js';

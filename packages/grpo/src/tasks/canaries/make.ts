@@ -1,6 +1,7 @@
 /** Completions whose worth is known, made of a task's own rows: canaries for its rewards. */
-import { permutation } from '../../config/random.js';
+
 import { isObject } from '../../formats/json.js';
+import { permutation } from '../../maths/random.js';
 import { CANARY, type CanaryKind } from '../../trace/canaries.js';
 import type { Problem, Task } from '../task.js';
 import { framed } from './frame.js';

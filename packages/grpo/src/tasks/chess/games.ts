@@ -1,5 +1,5 @@
 /** Random legal games, and the A rows that they make. */
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 import type { Outcome } from '../../rewards/chess/grammar.js';
 import { Position } from '../../rewards/chess/position.js';
 

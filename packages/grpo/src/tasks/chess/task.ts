@@ -1,5 +1,5 @@
 /** Chess as RookWorld asks it. Rows are `{"text": "…"}`, P and A mixed; the grammar is in `rewards/chess/grammar.ts`. */
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { shown } from '../../formats/json.js';
 import { type Row, readRows } from '../../formats/rows.js';
 import { ChessEngine } from '../../rewards/chess/engine/engine.js';

@@ -1,5 +1,5 @@
 /** Countdown problems with solutions, drawn from a seed. */
-import { uniform } from '../../config/random.js';
+import { uniform } from '../../maths/random.js';
 import { workOut } from '../../rewards/countdown/expression.js';
 import type { CountdownRow } from './task.js';
 

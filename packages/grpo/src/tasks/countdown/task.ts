@@ -1,5 +1,6 @@
 /** The Countdown game: make a target of given numbers. Rows are `{"nums": [3, 5, 7], "target": 36}`. */
-import { excerpt, FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { shown } from '../../formats/json.js';
 import { type Row, readRows } from '../../formats/rows.js';
 import { workOut } from '../../rewards/countdown/expression.js';

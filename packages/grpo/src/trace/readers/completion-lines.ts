@@ -1,4 +1,5 @@
-import { excerpt, FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
 import type { StepRecord } from '../record.js';
 import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';

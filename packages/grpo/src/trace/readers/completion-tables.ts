@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { onFile } from '../../formats/file-error.js';
-import { FormatError } from '../../formats/format-error.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import type { ParquetRow } from '../../formats/parquet.js';
 import type { StepRecord } from '../record.js';
 import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';

@@ -1,4 +1,5 @@
-import { excerpt, FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { Collector } from './collector.js';
 import { linesOf } from './lines.js';
 import { metricRow } from './metric-row.js';

@@ -1,6 +1,7 @@
 /** Reads what runs leave, ours and other people's: says what it recognised and what it can therefore not judge. */
 import { join } from 'node:path';
-import { FormatError, printable } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { printable } from '../../errors/printable.js';
 import { STEP_JSON } from '../write.js';
 import { isCompletionLines, readCompletionLines } from './completion-lines.js';
 import { completionsOf } from './completion-rows.js';

@@ -1,6 +1,6 @@
 /** Lines of text files of any size, holding one at a time. Read synchronously: records are asked for one by one. */
 import { closeSync, openSync } from 'node:fs';
-import { onFile } from '../../formats/file-error.js';
+import { onFile } from '../../errors/file-error.js';
 import { readFully } from '../../formats/file-io.js';
 import { requireFile } from '../../formats/read-file.js';
 

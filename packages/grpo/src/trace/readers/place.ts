@@ -1,8 +1,8 @@
 import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { onFile } from '../../formats/file-error.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { readFully } from '../../formats/file-io.js';
-import { FormatError } from '../../formats/format-error.js';
 import { otherKind } from '../../formats/other-kind.js';
 import { requireFile } from '../../formats/read-file.js';
 

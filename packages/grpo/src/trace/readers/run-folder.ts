@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
-import { excerpt } from '../../formats/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
 import type { Declared } from '../declared.js';
 import { declaredOf } from '../declared-of.js';

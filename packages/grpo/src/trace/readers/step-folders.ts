@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { readStepRecord } from '../read.js';
 import type { StepRecord } from '../record.js';
 import { STEP_JSON } from '../write.js';

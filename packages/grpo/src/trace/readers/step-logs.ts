@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { readJsonObject } from '../../formats/json.js';
 import { Collector } from './collector.js';
 import { metricRow } from './metric-row.js';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { linesOf, plain } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';

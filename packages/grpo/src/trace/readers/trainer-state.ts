@@ -1,4 +1,4 @@
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { isObject } from '../../formats/json.js';
 import { Collector } from './collector.js';
 import { membersOf } from './json-document.js';

@@ -1,5 +1,5 @@
 /** `training_args.bin`: every setting of a run of transformers' Trainer, pickled in an uncompressed zip archive. */
-import { FormatError } from '../../formats/format-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { isObject } from '../../formats/json.js';
 import { readWhole } from '../../formats/read-file.js';
 import type { Declared } from '../declared.js';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { onFile } from '../../formats/file-error.js';
-import { FormatError } from '../../formats/format-error.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
 import { readText } from '../../formats/read-file.js';
 import type { StepRecord } from '../record.js';
 import { readTables, tableRecords, tablesIn } from './completion-tables.js';

@@ -1,4 +1,5 @@
-import { EmptyFile, excerpt } from '../../../formats/format-error.js';
+import { EmptyFile } from '../../../errors/format-error.js';
+import { excerpt } from '../../../errors/printable.js';
 import { streamRows } from '../../../formats/rows.js';
 import { type Finding, Findings } from './finding.js';
 import { type LengthSummary, Lengths, type Ruler } from './lengths.js';

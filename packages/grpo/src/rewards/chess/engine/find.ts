@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import { UserError } from '../../../config/errors.js';
+import { UserError } from '../../../errors/user-error.js';
 
 /** Where Debian has games; not on everybody's PATH. */
 const MORE = ['/usr/games', '/usr/local/bin', '/opt/homebrew/bin'];

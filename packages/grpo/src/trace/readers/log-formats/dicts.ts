@@ -1,5 +1,4 @@
-/** Rows of metrics as dicts of Python or JSON objects, alone or among other text: TRL, ms-swift, JSON Lines of metrics. */
-import { excerpt } from '../../../formats/format-error.js';
+import { excerpt } from '../../../errors/printable.js';
 import { type Collected, Collector, type Progress } from '../collector.js';
 import type { Line } from '../lines.js';
 import { dictsIn } from '../literal.js';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { UserError } from '../config/errors.js';
 import { byteCount } from './byte-count.js';
 import { freeBytes } from './free-bytes.js';
+import { UserError } from './user-error.js';
 
 type Action = 'read' | 'write';
 
