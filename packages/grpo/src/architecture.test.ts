@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -36,12 +36,16 @@ interface Source {
 /** Test files may look into every room. */
 const isTest = (path: string) => /\.test(\.\w+)?\.ts$/.test(path);
 
+/** Every module that a source names, those of which it takes only types included. */
+const importsOf = (text: string): string[] =>
+  ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
+
 function readSources(owner: Source['owner']): Source[] {
   return readdirSync(SOURCES[owner], { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !isTest(path))
     .map((path) => {
-      const { importedFiles } = ts.preProcessFile(readFileSync(join(SOURCES[owner], path), 'utf8'));
-      return { owner, path: path.replaceAll(sep, '/'), imports: importedFiles.map((file) => file.fileName) };
+      const text = readFileSync(join(SOURCES[owner], path), 'utf8');
+      return { owner, path: path.replaceAll(sep, '/'), imports: importsOf(text) };
     });
 }
 
@@ -82,6 +86,44 @@ function violations(sources: readonly Source[]): string[] {
   });
 }
 
+/**
+ * Groups of files that lead to each other by their imports, each sorted: the strongly connected components of more than
+ * one file, found as Tarjan (1972) does.
+ */
+function circles(sources: readonly Source[]): string[][] {
+  const keyOf = (owner: Source['owner'], path: string) => `${owner}: ${path}`;
+  const targets = new Map(
+    sources.map(({ owner, path, imports }) => [
+      keyOf(owner, path),
+      imports
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => keyOf(owner, posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'))),
+    ]),
+  );
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const found: string[][] = [];
+  const visit = (file: string): number => {
+    const own = order.size;
+    order.set(file, own);
+    lowest.set(file, own);
+    open.push(file);
+    for (const target of targets.get(file)!) {
+      if (!targets.has(target)) continue;
+      const reached = order.has(target) ? (open.includes(target) ? order.get(target)! : own) : visit(target);
+      lowest.set(file, Math.min(lowest.get(file)!, reached));
+    }
+    if (lowest.get(file) === own) {
+      const circle = open.splice(open.indexOf(file));
+      if (circle.length > 1) found.push(circle.sort());
+    }
+    return lowest.get(file)!;
+  };
+  for (const file of targets.keys()) if (!order.has(file)) visit(file);
+  return found;
+}
+
 describe('imports', () => {
   const sources = [...readSources('torch'), ...readSources('grpo')];
 
@@ -90,6 +132,20 @@ describe('imports', () => {
     expect([...rooms].sort()).toEqual(FLOORS.flat().sort());
     const cli = sources.find(({ path }) => path === 'cli/table.ts');
     expect(cli?.imports).toContain('./commands/train.js');
+  });
+
+  it.each([
+    "import type { A } from './a.js';",
+    "import { type A } from './a.js';",
+    "import type A from './a.js';",
+    "import type * as a from './a.js';",
+    "export type { A } from './a.js';",
+    "export { type A } from './a.js';",
+    "export type * from './a.js';",
+    "let a: import('./a.js').A;",
+    "const { A } = await import('./a.js');",
+  ])('count as %s', (text) => {
+    expect(importsOf(text)).toEqual(['./a.js']);
   });
 
   it('go down the floors and stay inside their package', () => {
@@ -117,5 +173,26 @@ describe('imports', () => {
       'zod',
     ];
     expect(violations([{ owner: 'grpo', path: 'train/step.ts', imports }])).toEqual([]);
+  });
+
+  it('lead in no circle', () => {
+    expect(circles(sources)).toEqual([]);
+  });
+
+  it('would be refused in a circle', () => {
+    const file = (path: string, imports: string[]): Source => ({ owner: 'grpo', path, imports });
+    const files = [
+      file('a/top.ts', ['./one.js', '../b/two.js', 'node:path']),
+      file('a/one.ts', ['../b/two.js', './leaf.js']),
+      file('b/two.ts', ['./three.js', '../a/leaf.js']),
+      file('b/three.ts', ['../a/one.js']),
+      file('a/leaf.ts', []),
+      file('c/left.ts', ['./right.js']),
+      file('c/right.ts', ['./left.js', '../a/top.js']),
+    ];
+    expect(circles(files)).toEqual([
+      ['grpo: a/one.ts', 'grpo: b/three.ts', 'grpo: b/two.ts'],
+      ['grpo: c/left.ts', 'grpo: c/right.ts'],
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 /** Runs in which nothing is wrong, one at least of each form that the objective can have. */
 import { LOSS_NAMES, type LossName, namedLosses } from '../config/loss-names.js';
-import type { CleanRun } from './clean.js';
+import type { CleanRun } from './run.js';
 import { lettersTask } from './task.js';
 
 /** Enough for a policy that is neither the one that sampled nor the reference. */

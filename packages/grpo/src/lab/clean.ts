@@ -1,13 +1,7 @@
 /** Runs in which nothing is wrong: what the doctor says of them is a false alarm, unless it is explained. */
 import { cleanForms } from './clean-forms.js';
-import { atSeed, type LabRun } from './run.js';
+import { atSeed, type CleanRun } from './run.js';
 import { lettersTask } from './task.js';
-
-export interface CleanRun extends LabRun {
-  name: string;
-  /** Warnings that are true of such a run, by code, with the reason. */
-  explained?: Readonly<Record<string, string>>;
-}
 
 const TRUNCATES = 'Top-p, top-k, min-p and penalties draw from another distribution than is trained.';
 

@@ -6,12 +6,12 @@ import type { Decoder, Model } from '../models/index.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import { tokensOf } from '../train/batch.js';
 import { type CanaryProbe, probeCanaries } from '../train/canaries.js';
 import { Control } from '../train/control.js';
 import { metricsOf } from '../train/metrics.js';
 import { MovingReference } from '../train/moving-reference.js';
 import { ReplayStore } from '../train/replay.js';
-import { tokensOf } from '../train/roll-out.js';
 import { samplingOf } from '../train/sampling.js';
 import { learningRateAt } from '../train/schedule.js';
 import { type Stages, stages as standardStages } from '../train/stages.js';
@@ -35,6 +35,13 @@ export interface LabRun {
   plant?(trainer: Trainer): Partial<Trainer> | undefined;
   /** Frees what the fault holds besides. */
   close?(): void;
+}
+
+/** A run in which nothing is wrong. */
+export interface CleanRun extends LabRun {
+  name: string;
+  /** Warnings that are true of such a run, by code, with the reason. */
+  explained?: Readonly<Record<string, string>>;
 }
 
 /** What the run left. */

@@ -3,9 +3,10 @@ import { type Diagnosis, examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import { faultBy, registry } from '../doctor/registry.js';
 import { shapeProblem } from '../trace/shapes.js';
-import { type CleanRun, cleanRuns } from './clean.js';
+import { cleanRuns } from './clean.js';
 import { type Fault, faults, type Variant } from './faults/index.js';
 import { disposePolicies } from './policy.js';
+import type { CleanRun } from './run.js';
 import { atSeed, type LabResult, labRun } from './run.js';
 
 /** What the doctor said of one form of a fault. */

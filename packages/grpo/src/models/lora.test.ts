@@ -7,7 +7,7 @@ import { SafetensorsFile } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import type { Decoder } from './decoder.js';
 import { type LoadOptions, loadModel } from './load.js';
-import { mergeLora } from './lora.js';
+import { mergeLora } from './merge-lora.js';
 import type { LoadedModel, Model } from './model.js';
 import { pack } from './packed.js';
 import { saveModel } from './save.js';

@@ -1,7 +1,5 @@
 import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import { seedOf } from '../maths/random.js';
-import { adaptable } from './adaptable.js';
-import type { Decoder } from './decoder.js';
 import { copiesOf } from './weights.js';
 
 /** What adapters are, beside their numbers. */
@@ -128,17 +126,4 @@ export class Lora {
     );
     return x.mul(kept);
   }
-}
-
-/** Adds the adapters to the weights that they adapt, for good. The result has the same weights, and no adapters. */
-export function mergeLora(decoder: Decoder): Decoder {
-  const { lora } = decoder;
-  noGrad(() => {
-    for (const name of adaptable(decoder.config).keys()) {
-      const adapter = lora?.of(name);
-      const weight = decoder.parameters.get(`${name}.weight`)!;
-      if (adapter) tidy(() => weight.copy_(weight.to('float32').add(adapter.product())));
-    }
-  });
-  return decoder.withLora();
 }

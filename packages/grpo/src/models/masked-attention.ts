@@ -1,6 +1,6 @@
 import { cat, scaledDotProductAttention, type Tensor, tensor } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
-import type { Span } from './packed.js';
+import type { Span } from './segment.js';
 
 /** One attention call: neighbouring segments of one parent, kept apart by a mask. */
 export interface Block {

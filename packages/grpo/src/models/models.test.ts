@@ -8,9 +8,10 @@ import { SafetensorsFile } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel } from './load.js';
 import type { Model } from './model.js';
-import { pack, type Segment } from './packed.js';
+import { pack } from './packed.js';
 import { parameterSpecs } from './parameters.js';
 import { saveModel } from './save.js';
+import type { Segment } from './segment.js';
 
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));

@@ -1,7 +1,8 @@
 import { type DType, empty, grad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import type { DecoderConfig } from './config.js';
-import { pack, type Segment } from './packed.js';
+import { pack } from './packed.js';
+import type { Segment } from './segment.js';
 
 const shapeOf = (heads: number, kvHeads: number, headDim: number) =>
   ({ heads, kvHeads, headDim }) as DecoderConfig;

@@ -1,21 +1,8 @@
 import { cat, cpuLevels, segmentAttention, type Tensor, tensor, torchVersion } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import { attendBlocks, planBlocks } from './masked-attention.js';
+import type { Segment, Span } from './segment.js';
 import type { Attend, PackedTokens } from './transformer.js';
-
-/** A run of tokens: it sees all of its parent, which lies before it, and itself up to each token. */
-export interface Segment {
-  ids: readonly number[];
-  /** Index of the segment that this one continues, such as a group's prompt. */
-  parent?: number;
-}
-
-/** Where a segment lies among the packed tokens. */
-export interface Span {
-  start: number;
-  length: number;
-  parent: Span | undefined;
-}
 
 /** Segments as packed tokens, and the attention that keeps them apart. */
 export interface Packed extends PackedTokens {

@@ -4,8 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import type { Decoder } from './decoder.js';
 import { loadModel } from './load.js';
-import { pack, type Segment } from './packed.js';
+import { pack } from './packed.js';
 import { openPass, type Pass } from './recompute.js';
+import type { Segment } from './segment.js';
 
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));

@@ -1,40 +1,7 @@
 import { leakedAdvantages } from './compat-advantage.js';
-import type { Compat } from './settings.js';
+import { type RewardColumns, scoredOnly } from './reward-columns.js';
+import type { AdvantageSettings } from './settings.js';
 import { type Statistics, statistics } from './statistics.js';
-
-/** How rewards become advantages. */
-export interface AdvantageSettings {
-  /** What is subtracted: the group's mean, the mean of the group's others (RLOO), or nothing. */
-  baseline: 'group' | 'leave_one_out' | 'none';
-  /** Whose standard deviation divides. */
-  scale: 'group' | 'batch' | 'none';
-  /** 1 divides the sum of squares by n − 1, 0 by n. */
-  ddof: 0 | 1;
-  /** Added to the deviation: keeps a group of nearly equal rewards from being blown up. */
-  epsilon: number;
-  /** Least deviation that divides. */
-  floor: number;
-  /** A group whose deviation is below this counts as flat; 0 takes only equal rewards. */
-  flatBelow: number;
-  /** What a flat group gets: advantages of 0; no part in the update; or its rewards themselves. */
-  flat: 'zero' | 'drop' | 'raw';
-  /** Standardizes the advantages over the batch, after all else. */
-  whiten: boolean;
-  /** Bounds the advantages to ± this, last of all. */
-  clip?: number | undefined;
-  /** Rewards are summed and then compared, or each compared within its group and then summed (GDPO). */
-  combine: 'sum_then_normalize' | 'normalize_then_sum';
-  compat?: Compat | undefined;
-}
-
-/** Rewards of B completions, the groups one after another; NaN where there is no value. */
-export interface RewardColumns {
-  /** A column a reward: `[K][B]`. */
-  columns: readonly Float64Array[];
-  weights: readonly number[];
-  /** Weighted sums; NaN where a completion could not be scored. */
-  totals: Float64Array;
-}
 
 export interface Advantages {
   /** One a completion; 0 for a completion that could not be scored. */
@@ -99,13 +66,6 @@ export function advantagesOf(
     dropped: [...dropped],
   };
 }
-
-/** Where one reward failed, the others of the completion are not compared either. */
-const scoredOnly = ({ columns, weights, totals }: RewardColumns): RewardColumns => ({
-  columns: columns.map((column) => column.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value))),
-  weights,
-  totals,
-});
 
 /** The groups in which all that is compared is so: the totals, or for GDPO each reward that counts. */
 function whereAll(

@@ -1,6 +1,7 @@
 /** TRL's advantages, with the small ones of one sign that rounding leaves to a group of equal rewards. */
 import { type Tensor, tensor, tidy } from '@grpo/torch';
-import type { AdvantageSettings, RewardColumns } from './advantage.js';
+import type { RewardColumns } from './reward-columns.js';
+import type { AdvantageSettings } from './settings.js';
 
 /** In float32, by the sums that TRL takes: equal rewards of 0.2 get −1.49e-4 in a group of 8, where ours get 0. */
 export function leakedAdvantages(

@@ -17,6 +17,31 @@ export type KlLevel = 'token' | 'sequence_mean' | 'sequence_sum';
 /** `trl`: as TRL does from 1.11 on; `trl-1.10`: as it did up to then. */
 export type Compat = 'trl' | 'trl-1.10';
 
+/** How rewards become advantages. */
+export interface AdvantageSettings {
+  /** What is subtracted: the group's mean, the mean of the group's others (RLOO), or nothing. */
+  baseline: 'group' | 'leave_one_out' | 'none';
+  /** Whose standard deviation divides. */
+  scale: 'group' | 'batch' | 'none';
+  /** 1 divides the sum of squares by n − 1, 0 by n. */
+  ddof: 0 | 1;
+  /** Added to the deviation: keeps a group of nearly equal rewards from being blown up. */
+  epsilon: number;
+  /** Least deviation that divides. */
+  floor: number;
+  /** A group whose deviation is below this counts as flat; 0 takes only equal rewards. */
+  flatBelow: number;
+  /** What a flat group gets: advantages of 0; no part in the update; or its rewards themselves. */
+  flat: 'zero' | 'drop' | 'raw';
+  /** Standardizes the advantages over the batch, after all else. */
+  whiten: boolean;
+  /** Bounds the advantages to ± this, last of all. */
+  clip?: number | undefined;
+  /** Rewards are summed and then compared, or each compared within its group and then summed (GDPO). */
+  combine: 'sum_then_normalize' | 'normalize_then_sum';
+  compat?: Compat | undefined;
+}
+
 export interface KlSettings {
   estimator: KlEstimator;
   level: KlLevel;

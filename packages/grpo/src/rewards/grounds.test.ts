@@ -6,7 +6,8 @@ import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { groundsOf, partColumns } from './grounds.js';
 import { loadReward } from './load.js';
 import type { Reward, RewardBatch, RewardFunction, RewardValue } from './reward.js';
-import { scoreCompletions, totals } from './score.js';
+import { totals } from './reward-table.js';
+import { scoreCompletions } from './score.js';
 
 const batch: RewardBatch = {
   prompts: ['p', 'p', 'q', 'q'],

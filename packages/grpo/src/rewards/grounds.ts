@@ -1,15 +1,4 @@
-import type { RewardFacts, RewardTable } from './score.js';
-
-/** What a reward said of a completion beside its value. */
-export interface Grounds {
-  /** What the value is made of, by name. */
-  parts?: Readonly<Record<string, number>>;
-  /** The rule that decided. */
-  rule?: string;
-  /** Who judged, and in what words. */
-  provider?: string;
-  reply?: string;
-}
+import type { Grounds, RewardFacts, RewardTable } from './reward-table.js';
 
 type Grounded = Pick<RewardTable, 'names' | 'grounds'>;
 

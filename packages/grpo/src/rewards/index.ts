@@ -7,7 +7,7 @@ export { type Composition, composed } from './composed.js';
 export { type CompletionFailure, each, PartialFailure } from './each.js';
 export { describeFailures, RewardError, type RewardFailure } from './failure.js';
 export { type FairnessQuestion, fairnessReward } from './fairness/reward.js';
-export { type Grounds, groundsOf, partColumns } from './grounds.js';
+export { groundsOf, partColumns } from './grounds.js';
 export { type HallucinationQuestion, hallucinationReward } from './hallucination/reward.js';
 export { type Judge, type JudgeOptions, judge } from './judge/judge.js';
 export { isJudge, takeJudgeReports } from './judge/report.js';
@@ -34,7 +34,9 @@ export type {
   RewardValue,
   Verdict,
 } from './reward.js';
-export { type RewardFacts, type RewardTable, type ScoreOptions, scoreCompletions, totals } from './score.js';
+export type { Grounds } from './reward-table.js';
+export { type RewardFacts, type RewardTable, totals } from './reward-table.js';
+export { type ScoreOptions, scoreCompletions } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';
 export { questionHash, type TierPenalty, type Tiers } from './tier.js';
 export { UserCodeGuard } from './user-code.js';

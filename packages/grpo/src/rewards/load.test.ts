@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
 import { loadReward } from './load.js';
 import type { RewardBatch } from './reward.js';
-import { scoreCompletions, totals } from './score.js';
+import { totals } from './reward-table.js';
+import { scoreCompletions } from './score.js';
 
 let dir = '';
 beforeAll(() => {

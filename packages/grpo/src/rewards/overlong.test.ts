@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { overlongPunishment, withOverlong } from './overlong.js';
-import { type RewardTable, totals } from './score.js';
+import { type RewardTable, totals } from './reward-table.js';
 
 const HUNDRED = { maxTokens: 100, buffer: 20 };
 

@@ -1,7 +1,7 @@
 import { UserError } from '../errors/user-error.js';
 import { idsIn } from './builtin/completion-ids.js';
 import type { RewardFunction } from './reward.js';
-import type { RewardTable } from './score.js';
+import type { RewardTable } from './reward-table.js';
 
 /** The reward's name, in metrics and records. */
 const NAME = 'overlong';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { isObject } from '../formats/json.js';
-import type { Grounds } from './grounds.js';
+import type { Grounds } from './reward-table.js';
 
 /** Longer rules are no rules but explanations: they would fill the run's files. */
 const MAX_RULE = 200;

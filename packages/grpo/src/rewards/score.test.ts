@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { each } from './each.js';
 import { RewardError } from './failure.js';
 import type { Reward, RewardBatch, RewardFunction } from './reward.js';
-import { scoreCompletions, totals } from './score.js';
+import { totals } from './reward-table.js';
+import { scoreCompletions } from './score.js';
 
 const batch: RewardBatch = {
   prompts: ['p0', 'p0', [{ role: 'user', content: 'p1' }], [{ role: 'user', content: 'p1' }]],

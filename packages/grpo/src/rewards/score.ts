@@ -2,36 +2,15 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
-import type { StepRecord } from '../trace/index.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { failureOf, RewardError, type RewardFailure } from './failure.js';
-import { type Grounds, judgedBy } from './grounds.js';
+import { judgedBy } from './grounds.js';
 import { readValue, show } from './read-value.js';
 import type { Reward, RewardBatch } from './reward.js';
+import type { Grounds, RewardTable } from './reward-table.js';
 import { scoreSingly } from './score-singly.js';
 import { answerOf, UserCodeGuard } from './user-code.js';
-
-/** The rewards of B completions. */
-export interface RewardTable {
-  names: string[];
-  weights: number[];
-  /** One array of length B a reward; NaN where it has no value: no opinion, or a failure. */
-  columns: Float64Array[];
-  /** The grounds of these values, one array of length B a reward; missing where no reward gives any. */
-  grounds?: (Grounds | null)[][];
-  /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
-  dropped: Uint8Array;
-  failures: RewardFailure[];
-  /** What is known besides, for the record of the step. */
-  facts?: RewardFacts;
-}
-
-/** Who judged each completion, what the functions were given, and which values stand for a failure. */
-export type RewardFacts = Pick<
-  NonNullable<StepRecord['rewards']>,
-  'providers' | 'replies' | 'inputType' | 'fallbacks'
->;
 
 export interface ScoreOptions {
   /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */
@@ -90,19 +69,6 @@ export async function scoreCompletions<Row>(
     failures,
     ...(Object.keys(facts).length > 0 && { facts }),
   };
-}
-
-/** Weighted sums of the values, length B; NaN where no reward with a weight has one, or where one failed. */
-export function totals({ columns, weights, dropped }: RewardTable): Float64Array {
-  return Float64Array.from(dropped, (isDropped, i) => {
-    if (isDropped) return Number.NaN;
-    let total = Number.NaN;
-    columns.forEach((column, r) => {
-      const value = weights[r]! * column[i]!;
-      if (weights[r] !== 0 && !Number.isNaN(value)) total = Number.isNaN(total) ? value : total + value;
-    });
-    return total;
-  });
 }
 
 async function scoreColumn<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<Column> {

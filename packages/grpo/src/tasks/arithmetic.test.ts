@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
-import { scoreCompletions, totals } from '../rewards/score.js';
+import { totals } from '../rewards/reward-table.js';
+import { scoreCompletions } from '../rewards/score.js';
 import { type ArithmeticOptions, arithmeticTask } from './arithmetic.js';
 
 const families: Partial<ArithmeticOptions>[] = [

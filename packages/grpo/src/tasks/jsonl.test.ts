@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scoreCompletions, totals } from '../rewards/score.js';
+import { totals } from '../rewards/reward-table.js';
+import { scoreCompletions } from '../rewards/score.js';
 import { defineTask } from './define.js';
 import { type JsonlOptions, jsonlTask } from './jsonl.js';
 

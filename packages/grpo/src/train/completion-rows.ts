@@ -1,5 +1,5 @@
 import { groundsOf } from '../rewards/index.js';
-import type { Rollout } from './roll-out.js';
+import type { Rollout } from './batch.js';
 import type { StepRow } from './run-folder.js';
 
 /**

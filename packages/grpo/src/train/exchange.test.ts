@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import type { RewardFailure } from '../rewards/index.js';
 import type { Problem } from '../tasks/task.js';
+import type { StoredGroup } from './batch.js';
 import { type Drawn, joined, tokensIn } from './drawn.js';
 import { exchangeFlat } from './exchange.js';
-import { ReplayStore, type StoredGroup } from './replay.js';
+import { ReplayStore } from './replay.js';
 import { Supply } from './supply.js';
 
 /** A group of two completions of 3 tokens, with these rewards; its prompt has 2 tokens. */

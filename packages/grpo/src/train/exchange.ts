@@ -5,26 +5,10 @@
 import { UserError } from '../errors/user-error.js';
 import { isFlatGroup } from '../objective/index.js';
 import type { Problem } from '../tasks/task.js';
+import type { Exchange } from './batch.js';
 import { type Drawn, groupsOf, joined, tokensIn } from './drawn.js';
 import { advantageSettings } from './loss-settings.js';
-import type { StoredGroup } from './replay.js';
 import type { Trainer } from './trainer.js';
-
-/** How the groups of a step came together. */
-export interface Exchange {
-  /** The groups of the step's own problems, before any gave way. */
-  own: Drawn;
-  /** Groups sampled in the step, those that gave way included. */
-  sampled: number;
-  /** Tokens of them all. */
-  tokens: number;
-  /** Groups of further problems in place of flat ones. */
-  refilled: number;
-  /** Stored groups in place of flat ones, by the place of their prompt. */
-  replayed: ReadonlyMap<number, StoredGroup>;
-  /** The groups, by the place of their prompt, that are flat still. */
-  flat: readonly number[];
-}
 
 /**
  * Lets flat groups give way, in at most `groups.refills` rounds, and then to stored ones. Those that nothing replaces

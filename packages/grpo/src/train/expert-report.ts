@@ -1,5 +1,5 @@
 /** What a round of expert iteration tells. */
-import type { Rollout } from './roll-out.js';
+import type { Rollout } from './batch.js';
 import type { SftResult } from './sft.js';
 
 /** How many completions were kept, of how many problems, and how long they are. */

@@ -5,14 +5,16 @@
 import { UserError } from '../errors/user-error.js';
 import { permutation, seedOf } from '../maths/random.js';
 import { describeFailures } from '../rewards/index.js';
+import { type Rollout, tokensOf } from './batch.js';
 import { completionRows } from './completion-rows.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
 import { rolloutMetrics } from './metrics.js';
 import { orderOf } from './mixed-order.js';
-import { type Rollout, rollOut, tokensOf, withAdvantages } from './roll-out.js';
+import { rollOut, withAdvantages } from './roll-out.js';
+import { type RunEnd, runSteps } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
-import { type RunEnd, runSteps, type Session } from './session.js';
+import type { Session } from './session.js';
 import { type Example, type SftResult, sftStep } from './sft.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import { Stopwatch } from './stopwatch.js';

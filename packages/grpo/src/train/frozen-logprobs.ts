@@ -1,8 +1,8 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
+import type { Sampled } from './batch.js';
 import { eachMicroBatch } from './micro-batch.js';
-import type { Sampled } from './roll-out.js';
 import type { Stopwatch } from './stopwatch.js';
 import { cut } from './token-values.js';
 import type { Trainer } from './trainer.js';

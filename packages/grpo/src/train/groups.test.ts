@@ -1,9 +1,9 @@
 /** Groups that give way to others, and the reward of length, by whole steps. */
 import { describe, expect, it } from 'vitest';
 import { composedLoss, type LossInput } from '../objective/index.js';
+import { tokensOf } from './batch.js';
 import { metricsOf } from './metrics.js';
 import { ReplayStore } from './replay.js';
-import { tokensOf } from './roll-out.js';
 import type { Stages } from './stages.js';
 import { grpoStep } from './step.js';
 import { fixtureModel, flatWhere, PROBLEMS, rewarding, trainerOf } from './step.test.helper.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import type { Task } from '../tasks/task.js';
+import type { Rollout } from './batch.js';
 import { keepGood } from './keep.js';
-import type { Rollout } from './roll-out.js';
 
 /** Two problems with four completions each; of the second problem's first completion the reward failed. */
 const TEXTS = ['a', 'yes', 'yes', 'yes b', 'yes', 'no', 'c', 'yes d'];

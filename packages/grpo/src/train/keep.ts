@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.js';
 import type { Task } from '../tasks/task.js';
-import type { Rollout } from './roll-out.js';
+import type { Rollout } from './batch.js';
 
 /**
  * The completions that expert iteration imitates: those with a reward of at least `threshold`, or without one the right

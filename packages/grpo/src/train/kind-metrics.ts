@@ -1,6 +1,6 @@
 import { statistics } from '../objective/index.js';
+import type { Rollout } from './batch.js';
 import { type Drawn, groupsOf } from './drawn.js';
-import type { Rollout } from './roll-out.js';
 
 /** From this reward on a completion counts as solved where the share of flat groups is predicted. */
 const SOLVED = 0.5;

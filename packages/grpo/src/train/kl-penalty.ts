@@ -1,7 +1,7 @@
 import { noGrad, tensor, tidy } from '@grpo/torch';
 import { klOf, Rows } from '../objective/index.js';
+import type { Sampled } from './batch.js';
 import type { FrozenLogprobs } from './frozen-logprobs.js';
-import type { Sampled } from './roll-out.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 

@@ -1,10 +1,9 @@
 import { statistics } from '../objective/index.js';
 import { partColumns } from '../rewards/index.js';
+import type { Exchange, Rollout } from './batch.js';
 import { type Drawn, groupsOf } from './drawn.js';
-import type { Exchange } from './exchange.js';
 import { expectedFlat, kindMetrics, signalMetrics } from './kind-metrics.js';
 import { kindsOf } from './kinds.js';
-import type { Rollout } from './roll-out.js';
 import type { StepResult } from './step.js';
 
 /** A row of `metrics.jsonl`, a function of settings and seed alone. Names are TRL's where TRL has the quantity. */

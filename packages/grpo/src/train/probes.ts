@@ -4,7 +4,7 @@ import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
 import { chunkRows } from '../memory/training.js';
 import { type Decoder, pack } from '../models/index.js';
 import type { Difference, Probes } from '../trace/index.js';
-import type { Rollout } from './roll-out.js';
+import type { Rollout } from './batch.js';
 import type { Trainer } from './trainer.js';
 import { sampleOf } from './weight-sample.js';
 

@@ -7,7 +7,7 @@ import { readJsonLines } from '../formats/jsonl.js';
 import { judgedBy } from '../rewards/grounds.js';
 import { totals } from '../rewards/index.js';
 import type { Problem } from '../tasks/task.js';
-import type { StoredGroup } from './replay.js';
+import type { StoredGroup } from './batch.js';
 
 /** JSON has no NaN: a missing value is null. */
 const numbers = z.array(z.number().nullable());

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { ReplayStore, type StoredGroup } from './replay.js';
+import type { StoredGroup } from './batch.js';
+import { ReplayStore } from './replay.js';
 import { readStore, storeLines } from './replay-file.js';
 
 const problems = [0, 1, 2].map((i) => ({ prompt: String(i), row: { i } }));

@@ -1,22 +1,9 @@
 import { uniform } from '../maths/random.js';
-import { type Drawn, groupsOf } from './drawn.js';
-import type { FrozenLogprobs } from './frozen-logprobs.js';
-import type { Rollout } from './roll-out.js';
+import type { Rollout, StoredGroup } from './batch.js';
+import { groupsOf } from './drawn.js';
 
 /** Draws from the store have a stream of their own. */
 const REPLAY_STREAM = -2;
-
-/** A group of an earlier step. */
-export interface StoredGroup {
-  /** The one group, with the sampler's log-probs. */
-  group: Drawn;
-  /** Log-probs of the policy that sampled it by the trainer, where that computed them. */
-  old: readonly Float32Array[] | undefined;
-  /** Step that sampled it, counted from 0. */
-  step: number;
-  /** How much it teaches: Σ |advantage| × deviation of the rewards. */
-  score: number;
-}
 
 /** Groups whose rewards differ, to take the place of later ones whose rewards do not. */
 export class ReplayStore {
@@ -57,8 +44,12 @@ export class ReplayStore {
     });
   }
 
-  /** Takes in those groups of a step that it sampled itself and whose rewards differ. */
-  take(rollout: Rollout, { old_B }: FrozenLogprobs, isRecomputed: boolean, step: number): void {
+  /**
+   * Takes in those groups of a step that it sampled itself and whose rewards differ.
+   *
+   * @param old_B - log-probs of the policy that sampled by the trainer, where that computed them
+   */
+  take(rollout: Rollout, old_B: readonly Float32Array[] | undefined, step: number): void {
     const { advantages, exchange } = rollout;
     const left = [...(exchange?.flat ?? []), ...(exchange?.replayed.keys() ?? [])];
     for (const [p, group] of groupsOf(rollout).entries()) {
@@ -66,7 +57,7 @@ export class ReplayStore {
       const own = advantages.advantages.subarray(p * size, (p + 1) * size);
       const score = own.reduce((sum, advantage) => sum + Math.abs(advantage), 0) * advantages.deviations[p]!;
       if (score === 0 || left.includes(p)) continue;
-      const old = isRecomputed ? old_B?.slice(p * size, (p + 1) * size) : undefined;
+      const old = old_B?.slice(p * size, (p + 1) * size);
       // What failed was told when it was sampled.
       const rewardTable = { ...group.rewardTable, failures: [] };
       this.#keep({ group: { ...group, rewardTable }, old, step, score });

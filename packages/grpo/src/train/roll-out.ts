@@ -1,32 +1,15 @@
 import type { Config } from '../config/schema.js';
-import type { Advantages, RewardColumns } from '../objective/index.js';
+import type { RewardColumns } from '../objective/index.js';
 import { Watch } from '../progress/watch.js';
 import { totals, withOverlong } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
-import { type Drawn, tokensIn } from './drawn.js';
-import { type Exchange, exchangeFlat } from './exchange.js';
+import type { Rollout, Sampled } from './batch.js';
+import type { Drawn } from './drawn.js';
+import { exchangeFlat } from './exchange.js';
 import { advantageSettings } from './loss-settings.js';
-import type { Groups } from './micro-batch.js';
 import type { Stopwatch } from './stopwatch.js';
 import type { Trainer } from './trainer.js';
-
-/** What a step learns from: P prompts, B = P × G completions, prompt after prompt. */
-export interface Sampled extends Drawn {
-  /** The ids of prompts and completions that are scored and trained on. */
-  trained: Groups;
-  /** How the groups came together, where some may give way to others. */
-  exchange?: Exchange;
-  /** 1 where a token of `trained` enters the loss, completion by completion. */
-  masks_B: Uint8Array[];
-}
-
-/** The same, compared within each group. */
-export interface Rollout extends Sampled {
-  /** β × KL of each completion, where that is taken from its reward. */
-  klPenalties_B?: Float64Array | undefined;
-  advantages: Advantages;
-}
 
 /** Everything before the comparison: render, sample and score, and let groups without a difference give way. */
 export async function rollOut(
@@ -106,6 +89,3 @@ export function comparedRewards({
 
 const isTrained = ({ finishReason }: Completion, { maskTruncated }: Config['objective']) =>
   !(maskTruncated && finishReason === 'length');
-
-/** Tokens that were sampled for a rollout, those of groups that gave way included. */
-export const tokensOf = (sampled: Sampled): number => sampled.exchange?.tokens ?? tokensIn(sampled);

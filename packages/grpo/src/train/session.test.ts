@@ -7,7 +7,8 @@ import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { checkpointsIn } from './checkpoint.js';
 import { remainsOf, resolvedRun, run } from './run.test.helper.js';
-import { openSession, runSteps } from './session.js';
+import { runSteps } from './run-steps.js';
+import { openSession } from './session.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 describe('a session', () => {

@@ -1,7 +1,8 @@
 import { seedOf } from '../maths/random.js';
 import { DataOrder } from './data-order.js';
+import { type RunEnd, runSteps } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
-import { type RunEnd, runSteps, type Session } from './session.js';
+import type { Session } from './session.js';
 import { examplesOf, sftStep } from './sft.js';
 
 /** Fine-tunes a session's model on its task's demonstrations for `sft.steps` steps. */

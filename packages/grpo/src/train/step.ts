@@ -3,11 +3,12 @@ import { Watch } from '../progress/watch.js';
 import type { Problem } from '../tasks/task.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
 import { accumulateGradients } from './accumulate.js';
+import type { Rollout } from './batch.js';
 import { type FrozenLogprobs, frozenLogprobs } from './frozen-logprobs.js';
 import { kindsOf } from './kinds.js';
 import { klPenalties } from './kl-penalty.js';
 import { referenceChecksum, scoringProbes } from './probes.js';
-import { type Rollout, rollOut, withAdvantages } from './roll-out.js';
+import { rollOut, withAdvantages } from './roll-out.js';
 import { Stopwatch } from './stopwatch.js';
 import { MetricTally } from './tally.js';
 import type { Trainer } from './trainer.js';
@@ -130,7 +131,7 @@ export async function grpoStep(
     }
   }
   const done = result();
-  trainer.replay?.take(rollout, frozen, objective.oldLogprobs === 'recompute', step);
+  trainer.replay?.take(rollout, objective.oldLogprobs === 'recompute' ? frozen.old_B : undefined, step);
   control.afterStep(step, kinds_P, done.metrics);
   return done;
 }

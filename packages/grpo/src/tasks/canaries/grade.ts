@@ -1,5 +1,5 @@
 /** What canaries earned, and what they may earn at most and at least. */
-import { type RewardTable, totals } from '../../rewards/score.js';
+import { type RewardTable, totals } from '../../rewards/reward-table.js';
 import { CANARY, type CanaryKind } from '../../trace/canaries.js';
 import type { Task } from '../task.js';
 import type { CanaryGroup } from './make.js';

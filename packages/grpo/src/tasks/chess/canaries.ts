@@ -1,6 +1,6 @@
 import { findPolicy } from '../../rewards/chess/policy.js';
 import { Position } from '../../rewards/chess/position.js';
-import type { ChessRow } from './task.js';
+import type { ChessRow } from './row.js';
 
 /**
  * A completion with every legal move in it: as best move and as candidate, or as what may have been played. The row's own

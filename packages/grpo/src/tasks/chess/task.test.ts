@@ -4,11 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { fakeEngine } from '../../rewards/chess/engine/fake-engine.test.helper.js';
-import { scoreCompletions, totals } from '../../rewards/score.js';
+import { totals } from '../../rewards/reward-table.js';
+import { scoreCompletions } from '../../rewards/score.js';
 import { loadTask } from '../index.js';
 import { randomGame } from './games.js';
 import { generateRows } from './generate.js';
-import { type ChessRow, chessTask, isCorrectChess } from './task.js';
+import type { ChessRow } from './row.js';
+import { chessTask, isCorrectChess } from './task.js';
 
 const START = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1';
 const AFTER = 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1';

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { gradeCountdown } from '../../rewards/countdown/grade.js';
-import { scoreCompletions, totals } from '../../rewards/score.js';
+import { totals } from '../../rewards/reward-table.js';
+import { scoreCompletions } from '../../rewards/score.js';
 import { countdownRow } from './generate.js';
 import { countdownTask } from './task.js';
 

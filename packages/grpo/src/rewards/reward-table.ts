@@ -1,0 +1,47 @@
+import type { StepRecord } from '../trace/index.js';
+import type { RewardFailure } from './failure.js';
+
+/** The rewards of B completions. */
+export interface RewardTable {
+  names: string[];
+  weights: number[];
+  /** One array of length B a reward; NaN where it has no value: no opinion, or a failure. */
+  columns: Float64Array[];
+  /** The grounds of these values, one array of length B a reward; missing where no reward gives any. */
+  grounds?: (Grounds | null)[][];
+  /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
+  dropped: Uint8Array;
+  failures: RewardFailure[];
+  /** What is known besides, for the record of the step. */
+  facts?: RewardFacts;
+}
+
+/** Who judged each completion, what the functions were given, and which values stand for a failure. */
+export type RewardFacts = Pick<
+  NonNullable<StepRecord['rewards']>,
+  'providers' | 'replies' | 'inputType' | 'fallbacks'
+>;
+
+/** What a reward said of a completion beside its value. */
+export interface Grounds {
+  /** What the value is made of, by name. */
+  parts?: Readonly<Record<string, number>>;
+  /** The rule that decided. */
+  rule?: string;
+  /** Who judged, and in what words. */
+  provider?: string;
+  reply?: string;
+}
+
+/** Weighted sums of the values, length B; NaN where no reward with a weight has one, or where one failed. */
+export function totals({ columns, weights, dropped }: RewardTable): Float64Array {
+  return Float64Array.from(dropped, (isDropped, i) => {
+    if (isDropped) return Number.NaN;
+    let total = Number.NaN;
+    columns.forEach((column, r) => {
+      const value = weights[r]! * column[i]!;
+      if (weights[r] !== 0 && !Number.isNaN(value)) total = Number.isNaN(total) ? value : total + value;
+    });
+    return total;
+  });
+}
