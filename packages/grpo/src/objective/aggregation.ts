@@ -1,3 +1,4 @@
+import { sum } from '../maths/moments.js';
 import type { Aggregation, LossSettings } from './settings.js';
 
 /** Of what the micro-batch is a part. */
@@ -38,7 +39,7 @@ export function tokenWeights(
   counts: readonly number[],
   update: UpdateSize,
 ): number[] {
-  const micro = { completions: counts.length, tokens: counts.reduce((a, b) => a + b, 0) };
+  const micro = { completions: counts.length, tokens: sum(counts) };
   return counts.map((count) => weights[aggregation](count, update, micro, normalizer));
 }
 

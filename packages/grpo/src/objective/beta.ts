@@ -1,4 +1,5 @@
 /** The weight of the KL to the reference, β, where it changes in the course of a run. */
+import { median } from '../maths/quantile.js';
 
 /** How β follows the KL. */
 export interface BetaSettings {
@@ -63,10 +64,4 @@ export interface BetaWarmup {
 export function warmedUp(beta: number, step: number, { warmupSteps, warmup }: BetaWarmup): number {
   if (step >= warmupSteps) return beta;
   return warmup === 'zero' ? 0 : beta * (step / warmupSteps);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
 }

@@ -1,4 +1,5 @@
 import type { Tensor } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 import type { LossInput } from './loss-types.js';
 import { topEntropyMask } from './masks.js';
 import type { Rows } from './rows.js';
@@ -11,9 +12,9 @@ export function entropyMean({ settings, entropies_T, update, lengths }: LossInpu
       ? topEntropyMask(topEntropy, entropies_T, rows)
       : rows.masked(new Float64Array(entropies_T.numel).fill(1)),
   );
-  const tokens = rows.counts.reduce((a, b) => a + b, 0);
+  const tokens = sum(rows.counts);
   const share = compat ? lengths.length / update.completions : tokens / Math.max(update.tokens, 1);
-  const count = kept_T.reduce((a, b) => a + b, 0);
+  const count = sum(kept_T);
   return entropies_T
     .mul(rows.tensor(kept_T))
     .sum()

@@ -1,3 +1,4 @@
+export { problemsToTell } from '../maths/sample-size.js';
 export { describeDevice } from './device.js';
 export { type Difference, differenceOf } from './difference.js';
 export { type EvalCompletion, type EvalExample, evalCompletionRow } from './eval-completion.js';
@@ -11,7 +12,6 @@ export { openTask } from './open-task.js';
 export { ReplayStore, type StoredGroup } from './replay.js';
 export { type RewardModel, type RewardModelOptions, rewardModel } from './reward-model.js';
 export type { Rollout } from './roll-out.js';
-export { problemsToTell } from './sample-size.js';
 export { openSession, type RunEnd, type Session, type Watcher } from './session.js';
 export { trainSft } from './sft-run.js';
 export { type Stages, stages } from './stages.js';
