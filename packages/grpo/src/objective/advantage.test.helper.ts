@@ -1,6 +1,7 @@
 /** Rewards and settings of advantages, drawn by fast-check. */
 import fc from 'fast-check';
-import type { AdvantageSettings, RewardColumns } from './advantage.js';
+import type { RewardColumns } from './reward-columns.js';
+import type { AdvantageSettings } from './settings.js';
 
 export const PLAIN: AdvantageSettings = {
   baseline: 'group',

@@ -1,40 +1,7 @@
-import { leakedAdvantages } from './compat-advantage.js';
-import type { Compat } from './settings.js';
+import type { RewardColumns } from './reward-columns.js';
+import type { AdvantageSettings } from './settings.js';
 import { type Statistics, statistics } from './statistics.js';
-
-/** How rewards become advantages. */
-export interface AdvantageSettings {
-  /** What is subtracted: the group's mean, the mean of the group's others (RLOO), or nothing. */
-  baseline: 'group' | 'leave_one_out' | 'none';
-  /** Whose standard deviation divides. */
-  scale: 'group' | 'batch' | 'none';
-  /** 1 divides the sum of squares by n − 1, 0 by n. */
-  ddof: 0 | 1;
-  /** Added to the deviation: keeps a group of nearly equal rewards from being blown up. */
-  epsilon: number;
-  /** Least deviation that divides. */
-  floor: number;
-  /** A group whose deviation is below this counts as flat; 0 takes only equal rewards. */
-  flatBelow: number;
-  /** What a flat group gets: advantages of 0; no part in the update; or its rewards themselves. */
-  flat: 'zero' | 'drop' | 'raw';
-  /** Standardizes the advantages over the batch, after all else. */
-  whiten: boolean;
-  /** Bounds the advantages to ± this, last of all. */
-  clip?: number | undefined;
-  /** Rewards are summed and then compared, or each compared within its group and then summed (GDPO). */
-  combine: 'sum_then_normalize' | 'normalize_then_sum';
-  compat?: Compat | undefined;
-}
-
-/** Rewards of B completions, the groups one after another; NaN where there is no value. */
-export interface RewardColumns {
-  /** A column a reward: `[K][B]`. */
-  columns: readonly Float64Array[];
-  weights: readonly number[];
-  /** Weighted sums; NaN where a completion could not be scored. */
-  totals: Float64Array;
-}
+import { trlAdvantages } from './trl.js';
 
 export interface Advantages {
   /** One a completion; 0 for a completion that could not be scored. */
@@ -75,10 +42,12 @@ export function advantagesOf(
   const dropped = settings.flat === 'drop' && flat.size < groups.length ? flat : new Set<number>();
   // Without a baseline nothing is compared.
   const isReplaced = (b: number) => settings.baseline !== 'none' && flat.has(groupOf(b));
-  // A compatible comparison leaks.
-  const leaks = settings.compat && settings.flatBelow === 0;
-  const isZero = (b: number) => isReplaced(b) && settings.flat !== 'raw' && !leaks;
-  const compared = compare(rewards, groupSize, settings).map((advantage, b) => {
+  const isCompatible = settings.compat !== undefined;
+  // TRL has no group that counts as flat: what rounding leaves to one stays.
+  const isZero = (b: number) =>
+    isReplaced(b) && settings.flat !== 'raw' && !(isCompatible && settings.flatBelow === 0);
+  const comparison = isCompatible ? trlAdvantages : compare;
+  const compared = comparison(rewards, groupSize, settings).map((advantage, b) => {
     if (isZero(b)) return 0;
     return isReplaced(b) && settings.flat === 'raw' ? totals[b]! : advantage;
   });
@@ -136,7 +105,6 @@ export const isFlatGroup = (rewards: Float64Array, flatness: Flatness): boolean 
 const isFlat = ({ equal, deviation }: Statistics, { flatBelow }: Flatness) => equal || deviation < flatBelow;
 
 function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Float64Array {
-  if (settings.compat) return leakedAdvantages(rewards, groupSize, settings);
   if (settings.combine === 'sum_then_normalize') return relative(rewards.totals, groupSize, settings);
   const { columns, weights, totals } = rewards;
   const parts = columns.map((column) => relative(column, groupSize, { ...settings, scale: 'group' }));

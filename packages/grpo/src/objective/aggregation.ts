@@ -1,5 +1,6 @@
+import type { Aggregation } from '../config/choices.js';
 import { sum } from '../maths/moments.js';
-import type { Aggregation, LossSettings } from './settings.js';
+import type { LossSettings } from './settings.js';
 
 /** Of what the micro-batch is a part. */
 export interface UpdateSize {

@@ -1,8 +1,9 @@
 import { type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { type AdvantageSettings, advantagesOf } from './advantage.js';
+import { advantagesOf } from './advantage.js';
 import { type AdvantageCase, fixtures, type LossCase, lossInput, packed } from './golden.test.helper.js';
 import { composedLoss } from './loss.js';
+import type { AdvantageSettings } from './settings.js';
 
 const furthest = (ours: readonly number[], theirs: readonly number[]) => {
   expect(ours.length).toBe(theirs.length);

@@ -1,10 +1,4 @@
-export {
-  type AdvantageSettings,
-  type Advantages,
-  advantagesOf,
-  isFlatGroup,
-  type RewardColumns,
-} from './advantage.js';
+export { type Advantages, advantagesOf, isFlatGroup } from './advantage.js';
 export type { UpdateSize } from './aggregation.js';
 export { type BetaSettings, type BetaState, nextBeta, warmedUp } from './beta.js';
 export type { Share } from './clip-shares.js';
@@ -13,15 +7,8 @@ export { klOf } from './kl.js';
 export { type ScoredGroup, type ScoringOptions, scoreTokens } from './logprob.js';
 export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
+export type { RewardColumns } from './reward-columns.js';
 export { Rows } from './rows.js';
-export type {
-  Aggregation,
-  Compat,
-  CorrectionSettings,
-  KlSettings,
-  LossSettings,
-  PolicyTerm,
-  RatioLevel,
-} from './settings.js';
+export type { AdvantageSettings, LossSettings } from './settings.js';
 export { statistics } from './statistics.js';
 export type { TokenScores } from './vocabulary.js';

@@ -18,8 +18,8 @@ export function lossMetrics(
 ): LossMetrics {
   const { settings, advantages, entropies_T } = input;
   const means: Record<string, Share> = kl_T ? klMeans(kl_T, input, rows) : {};
-  if (settings.topEntropy < 1) {
-    const kept_T = topEntropyMask(settings.topEntropy, entropies_T, rows);
+  if (settings.entropy.topShare < 1) {
+    const kept_T = topEntropyMask(settings.entropy.topShare, entropies_T, rows);
     const entropies = entropies_T.detach().toNumbers();
     means['entropy/top'] = shareOf(entropies, (t) => kept_T[t] === 1);
   }

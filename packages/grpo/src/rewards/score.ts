@@ -2,6 +2,7 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
+import type { OnRewardError } from '../config/choices.js';
 import type { StepRecord } from '../trace/index.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
@@ -35,7 +36,7 @@ export type RewardFacts = Pick<
 
 export interface ScoreOptions {
   /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */
-  onError: 'stop' | 'drop';
+  onError: OnRewardError;
 }
 
 /** What one reward function made of the batch. */
