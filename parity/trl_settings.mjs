@@ -1,31 +1,25 @@
 /** GRPOConfig's settings as those of our objective. */
 
-const AGGREGATION = {
-  grpo: 'sequence_mean',
-  sapo: 'sequence_mean',
-  bnpo: 'micro_token_mean',
-  dr_grpo: 'constant',
-  dapo: 'token_mean',
-  cispo: 'token_mean',
-  vespo: 'token_mean',
-  luspo: 'sum',
-};
+import { namedLosses } from '../packages/grpo/dist/config/loss-names.js';
 
-/** @returns LossSettings */
+/** @returns LossSettings, as far as a run of TRL in the fixtures has them */
 export const lossSettings = (trl) => ({
-  policy: ['cispo', 'sapo', 'vespo'].includes(trl.loss_type) ? trl.loss_type : 'clip',
+  policy: namedLosses[trl.loss_type].policy,
   ratio: trl.importance_sampling_level,
-  aggregation: AGGREGATION[trl.loss_type],
+  aggregation: namedLosses[trl.loss_type].aggregation,
   normalizer: trl.max_completion_length,
   clipLow: trl.epsilon,
   clipHigh: trl.epsilon_high,
   delta: trl.delta ?? undefined,
   cap: trl.epsilon_high,
-  sapo: { positive: trl.sapo_temperature_pos, negative: trl.sapo_temperature_neg },
+  slopePositive: trl.sapo_temperature_pos,
+  slopeNegative: trl.sapo_temperature_neg,
   // No run has vespo.
-  vespo: { kPositive: 2, lambdaPositive: 3, kNegative: 3, lambdaNegative: 2 },
+  vespoPositive: [2, 3],
+  vespoNegative: [3, 2],
   kl: { estimator: 'k3', level: 'token', biasCorrected: trl.use_bias_correction_kl },
-  topEntropy: trl.top_entropy_quantile,
+  entropy: { topShare: trl.top_entropy_quantile },
+  correction: { level: 'off' },
   compat: 'trl',
 });
 

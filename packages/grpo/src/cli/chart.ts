@@ -1,3 +1,5 @@
+import { mean } from '../maths/moments.js';
+
 /** How a chart is drawn. */
 export interface ChartOptions {
   /** Columns and rows of the whole chart in characters, axis included. 72 × 10 when not given. */
@@ -76,8 +78,7 @@ function average(series: readonly number[], columns: number): number[] {
   return Array.from({ length: columns }, (_, i) => {
     const from = Math.floor((i * series.length) / columns);
     const to = Math.floor(((i + 1) * series.length) / columns);
-    const values = series.slice(from, to).filter(Number.isFinite);
-    return values.reduce((sum, value) => sum + value, 0) / values.length;
+    return mean(series.slice(from, to).filter(Number.isFinite));
   });
 }
 

@@ -249,7 +249,7 @@ describe('grpo data check', () => {
     const { files, window, notes } = JSON.parse(fits.out);
     expect(window).toEqual({ positions: 128, completion: 8 });
     // Three bytes of a byte order mark and two of CRLF, each a token.
-    expect(files[0].lengths).toMatchObject({ median: 105, longest: 105, line: 1 });
+    expect(files[0].lengths).toMatchObject({ median: 55.5, longest: 105, line: 1 });
     expect(files[0].findings).toEqual([]);
     expect(notes).toEqual([
       'bare.prompt begins with a byte order mark, which every prompt has too; save it as UTF-8 without one.',

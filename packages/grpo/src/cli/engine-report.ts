@@ -11,6 +11,7 @@ import {
   tidy,
   torchVersion,
 } from '@grpo/torch';
+import { median } from '../maths/quantile.js';
 import { engineLibraries } from '../train/circumstances.js';
 import type { EngineReport } from './environment.js';
 
@@ -53,7 +54,6 @@ export function measureGflops(dtype: DType, device: string): number {
     const end = performance.now() + 500;
     do seconds.push(once());
     while (performance.now() < end);
-    const median = seconds.sort((x, y) => x - y)[seconds.length >> 1]!;
-    return (2 * SIDE ** 3) / median / 1e9;
+    return (2 * SIDE ** 3) / median(seconds) / 1e9;
   });
 }

@@ -1,11 +1,13 @@
+import type { Aggregation, Baseline, PolicyTerm, RatioLevel, Scale } from './choices.js';
+
 /** What each named loss is made of; every part can be set on its own. */
 export interface LossParts {
-  policy: 'clip' | 'reinforce' | 'cispo' | 'sapo' | 'vespo' | 'gmpo';
-  ratio: 'none' | 'token' | 'sequence' | 'sequence_token';
-  aggregation: 'sequence_mean' | 'token_mean' | 'micro_token_mean' | 'constant' | 'sum';
+  policy: PolicyTerm;
+  ratio: RatioLevel;
+  aggregation: Aggregation;
   /** Those of `advantage`, where the loss is defined by them. */
-  baseline?: 'none';
-  scale?: 'none';
+  baseline?: Baseline;
+  scale?: Scale;
 }
 
 export const namedLosses = {

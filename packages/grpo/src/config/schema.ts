@@ -1,16 +1,15 @@
 import { z } from 'zod';
+import { REWARD_ERRORS } from './choices.js';
 import { PRESET_NAMES } from './presets/index.js';
+import { advantageSection } from './sections/advantage.js';
+import { correctionSection } from './sections/correction.js';
 import { taskSection } from './sections/data.js';
+import { entropySection } from './sections/entropy.js';
 import { groupsSection } from './sections/groups.js';
+import { klSection } from './sections/kl.js';
 import { loraSection } from './sections/lora.js';
 import { byteBudget, count, positiveCount } from './sections/numbers.js';
-import {
-  advantageSection,
-  correctionSection,
-  entropySection,
-  klSection,
-  objectiveSection,
-} from './sections/objective.js';
+import { objectiveSection } from './sections/objective.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rewardsList } from './sections/rewards.js';
 import { rolloutSection } from './sections/rollout.js';
@@ -60,7 +59,7 @@ export const configSchema = z.strictObject({
     ),
   rewards: rewardsList,
   onRewardError: z
-    .enum(['stop', 'drop'])
+    .enum(REWARD_ERRORS)
     .default('stop')
     .describe(
       "When a reward function fails on a completion: stop the run, or drop its reward: advantage 0, left out of its group's mean",

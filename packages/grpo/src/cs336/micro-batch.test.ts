@@ -1,5 +1,6 @@
 import { grad, memory, type Tensor, tensor } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { PLAIN } from '../objective/batch.test.helper.js';
 import { composedLoss, type LossSettings } from '../objective/index.js';
 import { fixture, isClose, numbersOf, STRICT, toTensor } from './fixture.test.helper.js';
 import {
@@ -20,17 +21,10 @@ const leaf = (made: Tensor) => {
 const CLIP_RANGE = 0.1;
 
 const composed: LossSettings = {
-  policy: 'clip',
-  ratio: 'token',
+  ...PLAIN,
   aggregation: 'sequence_mean',
-  normalizer: 1,
   clipLow: CLIP_RANGE,
   clipHigh: CLIP_RANGE,
-  cap: 1,
-  sapo: { positive: 1, negative: 1 },
-  vespo: { kPositive: 1, lambdaPositive: 1, kNegative: 1, lambdaNegative: 1 },
-  kl: { estimator: 'k3', level: 'token', biasCorrected: false },
-  topEntropy: 1,
 };
 
 /** The same micro-batch, which is half of an update, by the loss that `grpo train` uses. */

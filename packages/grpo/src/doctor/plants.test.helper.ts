@@ -1,10 +1,10 @@
 /** Faults that several tests put into a right record. */
 import type { Probes, StepRecord, UpdateRecord } from '../trace/index.js';
 import { examine } from './examine.js';
+import { groupsOf } from './groups.js';
 import { change, startOf } from './planted.test.helper.js';
 import { cleanRecord } from './record.test.helper.js';
 import { registry } from './registry.js';
-import { groupsOf } from './statistics.js';
 
 type Canary = NonNullable<Probes['canaries']>[number];
 

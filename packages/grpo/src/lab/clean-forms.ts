@@ -1,4 +1,14 @@
 /** Runs in which nothing is wrong, one at least of each form that the objective can have. */
+import {
+  BASELINES,
+  COMPATS,
+  CORRECTION_ACTIONS,
+  FLAT_GROUPS,
+  KL_ESTIMATORS,
+  KL_LEVELS,
+  KL_PLACES,
+  SCALES,
+} from '../config/choices.js';
 import { LOSS_NAMES, type LossName, namedLosses } from '../config/loss-names.js';
 import type { CleanRun } from './run.js';
 import { lettersTask } from './task.js';
@@ -47,9 +57,9 @@ const losses = LOSS_NAMES.flatMap((loss: LossName): CleanRun[] => {
 /** Every estimate of the KL, at every level, in each place that it can have. */
 const kls = [
   ...combinations({
-    'kl.estimator': ['k1', 'k2', 'k3', 'abs', 'full'],
-    'kl.level': ['token', 'sequence_mean', 'sequence_sum'],
-    'kl.place': ['loss', 'reward'],
+    'kl.estimator': KL_ESTIMATORS,
+    'kl.level': KL_LEVELS,
+    'kl.place': KL_PLACES,
   }),
 ]
   .filter((settings) => !(settings.includes('kl.estimator=full') && settings.includes('kl.place=reward')))
@@ -84,8 +94,8 @@ const klChoices = [
 const advantages = [
   ...[
     ...combinations({
-      'advantage.baseline': ['group', 'leave_one_out', 'none'],
-      'advantage.scale': ['group', 'batch', 'none'],
+      'advantage.baseline': BASELINES,
+      'advantage.scale': SCALES,
     }),
   ].map((settings) => of(settings)),
   of(['advantage.combine=normalize_then_sum']),
@@ -94,7 +104,7 @@ const advantages = [
   of(['advantage.floor=0.2', 'advantage.scale=batch']),
   of(['advantage.whiten=true']),
   of(['advantage.whiten=true', 'advantage.baseline=none', 'advantage.scale=none', 'advantage.clip=1.5']),
-  ...['zero', 'drop', 'raw'].flatMap((flat) => [
+  ...FLAT_GROUPS.flatMap((flat) => [
     of([`advantage.flat=${flat}`, 'advantage.flatBelow=0.12', BETA, ...REUSE], { steps: 5 }),
     of([
       `advantage.flat=${flat}`,
@@ -152,13 +162,13 @@ const masks = [
     'objective.aggregation=constant',
   ]),
   ...[
-    ...combinations({ 'correction.level': ['token', 'sequence'], 'correction.action': ['truncate', 'mask'] }),
+    ...combinations({ 'correction.level': ['token', 'sequence'], 'correction.action': CORRECTION_ACTIONS }),
   ].map((settings) => of([...settings, 'correction.min=0.9', 'correction.max=1.1', ...REUSE])),
   of(['correction.level=sequence', 'correction.max=2', 'objective.loss=vespo', ...REUSE]),
 ];
 
 const others = [
-  ...(['trl', 'trl-1.10'] as const).flatMap((compat) => [
+  ...COMPATS.flatMap((compat) => [
     of([`objective.compat=${compat}`, bonus, BETA, ...REUSE]),
     of([`objective.compat=${compat}`, 'objective.loss=luspo', BETA, ...REUSE]),
     of([`objective.compat=${compat}`, 'advantage.combine=normalize_then_sum', 'objective.loss=grpo']),

@@ -1,3 +1,4 @@
+import { sum } from '../maths/moments.js';
 import { type Stages, stages as standard } from '../train/stages.js';
 import { lossWith } from './plain-loss.js';
 
@@ -17,7 +18,7 @@ export function masking(
     },
     objective: lossWith({
       weights() {
-        const tokens = mask.reduce((a, b) => a + b, 0);
+        const tokens = sum(mask);
         return mask.map((kept) => kept / tokens);
       },
     }),

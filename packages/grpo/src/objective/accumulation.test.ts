@@ -12,13 +12,13 @@ import {
   partOf,
   randomSplit,
 } from './batch.test.helper.js';
-import type { CorrectionSettings, KlSettings, LossSettings } from './settings.js';
+import type { LossSettings } from './settings.js';
 
 type Options = NonNullable<Parameters<typeof lossAndGradients>[2]>;
 
 const LENGTHS = [3, 1, 0, 7, 2, 12, 1, 5];
 
-const kls: (KlSettings | null)[] = [
+const kls: (Partial<LossSettings['kl']> | null)[] = [
   null,
   { estimator: 'k3', level: 'token', biasCorrected: false },
   { estimator: 'k2', level: 'token', biasCorrected: true },
@@ -27,8 +27,8 @@ const kls: (KlSettings | null)[] = [
   { estimator: 'full', level: 'token', biasCorrected: false },
 ];
 
-const corrections: (CorrectionSettings | undefined)[] = [
-  undefined,
+const corrections: LossSettings['correction'][] = [
+  PLAIN.correction,
   { level: 'token', action: 'truncate', max: 1.1 },
   { level: 'sequence', action: 'mask', min: 0.5, max: 2 },
 ];
@@ -88,7 +88,7 @@ describe('the gradient of a batch is the sum over any split of it', () => {
           seed += 7;
           const offPolicyThreshold = uniform(seed) < 0.5 ? undefined : 0.02;
           const own = { policy, ratio, aggregation, correction, offPolicyThreshold };
-          const settings = { ...PLAIN, ...own, ...(kl && { kl }) };
+          const settings = { ...PLAIN, ...own, kl: { ...PLAIN.kl, ...kl } };
           for (const dtype of ['float32', 'float64'] as const) {
             const error = splitError(settings, { entropyCoefficient, dtype }, kl !== null, seed);
             expect(error, JSON.stringify({ dtype, entropyCoefficient, settings })).toBeLessThan(
@@ -118,7 +118,7 @@ describe('what is defined by the split changes with it', () => {
   });
 
   it.each(byUpdate)('%s with the tokens of highest entropy: the quantile of a micro-batch', (name) => {
-    expect(differs({ ...ofName(name), topEntropy: 0.5 })).toBeGreaterThan(0.01);
+    expect(differs({ ...ofName(name), entropy: { ...PLAIN.entropy, topShare: 0.5 } })).toBeGreaterThan(0.01);
   });
 
   it.each(['trl', 'trl-1.10'] as const)('an entropy bonus as of %s: the mean of a micro-batch', (compat) => {

@@ -1,7 +1,7 @@
-import { leakedAdvantages } from './compat-advantage.js';
-import { type RewardColumns, scoredOnly } from './reward-columns.js';
+import type { RewardColumns } from './reward-columns.js';
 import type { AdvantageSettings } from './settings.js';
 import { type Statistics, statistics } from './statistics.js';
+import { trlAdvantages } from './trl.js';
 
 export interface Advantages {
   /** One a completion; 0 for a completion that could not be scored. */
@@ -42,10 +42,12 @@ export function advantagesOf(
   const dropped = settings.flat === 'drop' && flat.size < groups.length ? flat : new Set<number>();
   // Without a baseline nothing is compared.
   const isReplaced = (b: number) => settings.baseline !== 'none' && flat.has(groupOf(b));
-  // A compatible comparison leaks.
-  const leaks = settings.compat && settings.flatBelow === 0;
-  const isZero = (b: number) => isReplaced(b) && settings.flat !== 'raw' && !leaks;
-  const compared = compare(rewards, groupSize, settings).map((advantage, b) => {
+  const isCompatible = settings.compat !== undefined;
+  // TRL has no group that counts as flat: what rounding leaves to one stays.
+  const isZero = (b: number) =>
+    isReplaced(b) && settings.flat !== 'raw' && !(isCompatible && settings.flatBelow === 0);
+  const comparison = isCompatible ? trlAdvantages : compare;
+  const compared = comparison(rewards, groupSize, settings).map((advantage, b) => {
     if (isZero(b)) return 0;
     return isReplaced(b) && settings.flat === 'raw' ? totals[b]! : advantage;
   });
@@ -66,6 +68,13 @@ export function advantagesOf(
     dropped: [...dropped],
   };
 }
+
+/** Where one reward failed, the others of the completion are not compared either. */
+const scoredOnly = ({ columns, weights, totals }: RewardColumns): RewardColumns => ({
+  columns: columns.map((column) => column.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value))),
+  weights,
+  totals,
+});
 
 /** The groups in which all that is compared is so: the totals, or for GDPO each reward that counts. */
 function whereAll(
@@ -96,7 +105,6 @@ export const isFlatGroup = (rewards: Float64Array, flatness: Flatness): boolean 
 const isFlat = ({ equal, deviation }: Statistics, { flatBelow }: Flatness) => equal || deviation < flatBelow;
 
 function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Float64Array {
-  if (settings.compat) return leakedAdvantages(rewards, groupSize, settings);
   if (settings.combine === 'sum_then_normalize') return relative(rewards.totals, groupSize, settings);
   const { columns, weights, totals } = rewards;
   const parts = columns.map((column) => relative(column, groupSize, { ...settings, scale: 'group' }));

@@ -1,4 +1,6 @@
-import type { Aggregation, LossSettings } from './settings.js';
+import type { Aggregation } from '../config/choices.js';
+import { sum } from '../maths/moments.js';
+import type { LossSettings } from './settings.js';
 
 /** Of what the micro-batch is a part. */
 export interface UpdateSize {
@@ -38,7 +40,7 @@ export function tokenWeights(
   counts: readonly number[],
   update: UpdateSize,
 ): number[] {
-  const micro = { completions: counts.length, tokens: counts.reduce((a, b) => a + b, 0) };
+  const micro = { completions: counts.length, tokens: sum(counts) };
   return counts.map((count) => weights[aggregation](count, update, micro, normalizer));
 }
 

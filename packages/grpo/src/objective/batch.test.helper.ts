@@ -1,5 +1,7 @@
 /** Made-up micro-batches in plain numbers, and what a loss makes of them. */
 import { type DType, grad, type Tensor, tidy } from '@grpo/torch';
+import { derive } from '../config/derive.js';
+import { configSchema } from '../config/schema.js';
 import { tensor } from '../device.test.helper.js';
 import { permutation, uniform } from '../maths/random.js';
 import { composedLoss } from './loss.js';
@@ -27,19 +29,18 @@ export interface Batch extends Point {
   update?: { completions: number; tokens: number };
 }
 
+const { config } = derive(configSchema.parse({}), 'train', new Date());
+const { objective, kl, entropy, correction } = config;
+
 /** Everything off that can be off. */
 export const PLAIN: LossSettings = {
-  policy: 'clip',
-  ratio: 'token',
-  aggregation: 'token_mean',
+  ...objective,
   normalizer: 7,
-  clipLow: 0.2,
   clipHigh: 0.28,
   cap: 1.3,
-  sapo: { positive: 1, negative: 1.05 },
-  vespo: { kPositive: 2, lambdaPositive: 3, kNegative: 3, lambdaNegative: 2 },
-  kl: { estimator: 'k3', level: 'token', biasCorrected: false },
-  topEntropy: 1,
+  kl,
+  entropy,
+  correction,
 };
 
 /** Completions of unequal lengths, one of them empty, and policies that are some way apart. */

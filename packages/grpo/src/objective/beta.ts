@@ -1,24 +1,12 @@
 /** The weight of the KL to the reference, β, where it changes in the course of a run. */
+import type { Config } from '../config/schema.js';
+import { median } from '../maths/quantile.js';
 
 /** How β follows the KL. */
-export interface BetaSettings {
-  /** Stays; is multiplied outside of a band around the target; or moves by its distance from it. */
-  control: 'fixed' | 'adaptive' | 'lagrangian';
-  /** KL that β is to bring about; needed unless β is fixed. */
-  target?: number | undefined;
-  /** `adaptive` leaves β alone while the KL is within target × (1 ± band). */
-  band: number;
-  /** `adaptive` multiplies β by `up` above the band, by `down` below it. */
-  up: number;
-  down: number;
-  /** `lagrangian` adds this × (KL − target). */
-  rate: number;
-  /** Bounds of β. */
-  least: number;
-  most?: number | undefined;
-  /** β follows the median KL of so many steps. */
-  window: number;
-}
+export type BetaSettings = Pick<
+  Config['kl'],
+  'control' | 'target' | 'band' | 'up' | 'down' | 'rate' | 'least' | 'most' | 'window'
+>;
 
 /** β, and the KL of the last steps, oldest first: those that it follows. */
 export interface BetaState {
@@ -48,25 +36,16 @@ const controls = {
   lagrangian: (beta: number, kl: number, { target = 0, rate }: BetaSettings) => beta + rate * (kl - target),
 };
 
-/** How a run begins. */
-export interface BetaWarmup {
-  warmupSteps: number;
-  /** β rises in a line from 0, or is 0, until the warm-up is over. */
-  warmup: 'linear' | 'zero';
-}
-
 /**
  * β with which a step is taken.
  *
  * @param step - counted from 0
  */
-export function warmedUp(beta: number, step: number, { warmupSteps, warmup }: BetaWarmup): number {
+export function warmedUp(
+  beta: number,
+  step: number,
+  { warmupSteps, warmup }: Pick<Config['kl'], 'warmupSteps' | 'warmup'>,
+): number {
   if (step >= warmupSteps) return beta;
   return warmup === 'zero' ? 0 : beta * (step / warmupSteps);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
 }

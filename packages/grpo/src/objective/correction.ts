@@ -1,6 +1,6 @@
 import { noGrad, type Tensor, where } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
 import type { Rows } from './rows.js';
-import type { CorrectionSettings } from './settings.js';
 
 /**
  * Importance weights for a sampler whose log-probs are not quite the trainer's: exp(trainer − sampler) of each token, or
@@ -10,7 +10,7 @@ import type { CorrectionSettings } from './settings.js';
  * @param sampler_T - the same by the sampler
  */
 export function samplerCorrection(
-  { level, action, min, max }: CorrectionSettings,
+  { level, action, min, max }: Config['correction'],
   trainer_T: Tensor,
   sampler_T: Tensor,
   rows: Rows,

@@ -1,17 +1,8 @@
 /** The weight of the entropy bonus where it follows the entropy (Skywork-OR1, section 4). */
+import type { Config } from '../config/schema.js';
 
 /** How the weight follows the entropy. */
-export interface EntropyControl {
-  /** Otherwise the weight stays. */
-  adaptive: boolean;
-  /** Entropy, in nats a token, up to which there is a bonus, and its weight grows. */
-  target: number;
-  /** Added to the weight after each update, or taken from it. */
-  delta: number;
-  /** Bounds of the weight. */
-  least: number;
-  most: number;
-}
+export type EntropyControl = Pick<Config['entropy'], 'adaptive' | 'target' | 'delta' | 'least' | 'most'>;
 
 /** The weight, and the entropy of the last update; null before the first. */
 export interface EntropyState {

@@ -1,19 +1,20 @@
 import type { Tensor } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 import type { LossInput } from './loss-types.js';
 import { topEntropyMask } from './masks.js';
 import type { Rows } from './rows.js';
 
-/** Mean entropy of the tokens that the policy term is kept for: the micro-batch's share of the update's. */
-export function entropyMean({ settings, entropies_T, update, lengths }: LossInput, rows: Rows): Tensor {
-  const { topEntropy, compat } = settings;
+/**
+ * Mean entropy of the tokens that the policy term is kept for, times the micro-batch's share of the update.
+ */
+export function entropyMean({ settings, entropies_T }: LossInput, rows: Rows, share: number): Tensor {
+  const { topShare } = settings.entropy;
   const kept_T = Float64Array.from(
-    topEntropy < 1
-      ? topEntropyMask(topEntropy, entropies_T, rows)
+    topShare < 1
+      ? topEntropyMask(topShare, entropies_T, rows)
       : rows.masked(new Float64Array(entropies_T.numel).fill(1)),
   );
-  const tokens = rows.counts.reduce((a, b) => a + b, 0);
-  const share = compat ? lengths.length / update.completions : tokens / Math.max(update.tokens, 1);
-  const count = kept_T.reduce((a, b) => a + b, 0);
+  const count = sum(kept_T);
   return entropies_T
     .mul(rows.tensor(kept_T))
     .sum()

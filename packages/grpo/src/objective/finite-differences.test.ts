@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { klSection, objectiveSection } from '../config/sections/objective.js';
+import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../config/choices.js';
 import { uniform } from '../maths/random.js';
 import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, type Point } from './batch.test.helper.js';
 import { plainLoss } from './plain-loss.test.helper.js';
-import type { CorrectionSettings, LossSettings } from './settings.js';
+import type { LossSettings } from './settings.js';
 
-/** Every value that the schema allows. */
-const { policy, ratio, aggregation } = objectiveSection.shape;
-const policies = policy.unwrap().options;
-const ratios = ratio.unwrap().options;
-const aggregations = aggregation.unwrap().options;
-const estimators = klSection.shape.estimator.unwrap().options;
-const levels = klSection.shape.level.unwrap().options;
-
-const corrections: (CorrectionSettings | undefined)[] = [
-  undefined,
+const corrections: LossSettings['correction'][] = [
+  PLAIN.correction,
   { level: 'token', action: 'truncate', max: 1.1 },
   { level: 'token', action: 'mask', min: 0.85, max: 1.2 },
   { level: 'sequence', action: 'truncate', min: 0.8, max: 1.2 },
@@ -32,7 +24,7 @@ function drawn(seed: number): {
     options: {
       correction: one(1, corrections),
       delta: one(2, [undefined, undefined, 1.35]),
-      topEntropy: one(3, [1, 1, 0.6]),
+      entropy: { ...PLAIN.entropy, topShare: one(3, [1, 1, 0.6]) },
       offPolicyThreshold: one(4, [undefined, 0.02]),
     },
     kl: { clip: one(5, [undefined, 0.5]), biasCorrected: one(6, [false, true]) },
@@ -89,14 +81,14 @@ function relativeError(a: readonly number[], b: readonly number[]): number {
   return Math.max(...a.map((x, i) => Math.abs(x - b[i]!) / Math.max(Math.abs(b[i]!), least)));
 }
 
-const pairs = policies.flatMap((policy) => ratios.map((ratio) => [policy, ratio] as const));
+const pairs = POLICY_TERMS.flatMap((policy) => RATIO_LEVELS.map((ratio) => [policy, ratio] as const));
 
 describe.each(pairs)('the gradient of %s, ratio %s', (policy, ratio) => {
   it('is the slope of the loss, with every aggregation and KL', () => {
     let seed = 1000 * (1 + pairs.findIndex(([p, r]) => p === policy && r === ratio));
-    for (const aggregation of aggregations) {
-      for (const estimator of estimators) {
-        for (const level of levels) {
+    for (const aggregation of AGGREGATIONS) {
+      for (const estimator of KL_ESTIMATORS) {
+        for (const level of KL_LEVELS) {
           for (const entropyCoefficient of [0, 0.4]) {
             seed++;
             const { options, kl } = drawn(seed);
@@ -106,7 +98,7 @@ describe.each(pairs)('the gradient of %s, ratio %s', (policy, ratio) => {
               ratio,
               aggregation,
               ...options,
-              kl: { ...kl, estimator, level },
+              kl: { ...PLAIN.kl, ...kl, estimator, level },
             };
             const batch = batches[seed % batches.length]!;
             const where = JSON.stringify({ seed, entropyCoefficient, settings });

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Tensor } from '@grpo/torch';
 import { namedLosses } from '../config/loss-names.js';
 import { tensor } from '../device.test.helper.js';
+import { PLAIN } from './batch.test.helper.js';
 import type { LossInput } from './loss-types.js';
-import type { CorrectionSettings, LossSettings } from './settings.js';
+import type { LossSettings } from './settings.js';
 
 /** A loss in TRL's terms, with the numbers that TRL's own code gives in float64 (`parity/make_objective_fixtures.py`). */
 export interface LossCase {
@@ -100,10 +101,11 @@ export function lossInput(c: LossCase): LossInput {
 function settingsOf(c: LossCase): LossSettings {
   const parts = namedLosses[c.loss_type];
   const [level, action] = (c.vllm_importance_sampling_mode?.split('_') ?? []) as [
-    CorrectionSettings['level'],
-    CorrectionSettings['action'],
+    'token' | 'sequence',
+    'truncate' | 'mask',
   ];
   return {
+    ...PLAIN,
     policy: c.trainer === 'experimental.gmpo' ? 'gmpo' : parts.policy,
     ratio: c.importance_sampling_level,
     aggregation: parts.aggregation,
@@ -112,15 +114,12 @@ function settingsOf(c: LossCase): LossSettings {
     clipHigh: c.epsilon_high,
     delta: c.delta ?? undefined,
     cap: c.epsilon_high,
-    sapo: { positive: c.sapo_temperature_pos, negative: c.sapo_temperature_neg },
-    vespo: {
-      kPositive: c.vespo_k_pos,
-      lambdaPositive: c.vespo_lambda_pos,
-      kNegative: c.vespo_k_neg,
-      lambdaNegative: c.vespo_lambda_neg,
-    },
-    kl: { estimator: 'k3', level: 'token', biasCorrected: c.use_bias_correction_kl },
-    topEntropy: c.top_entropy_quantile,
+    slopePositive: c.sapo_temperature_pos,
+    slopeNegative: c.sapo_temperature_neg,
+    vespoPositive: [c.vespo_k_pos, c.vespo_lambda_pos],
+    vespoNegative: [c.vespo_k_neg, c.vespo_lambda_neg],
+    kl: { ...PLAIN.kl, biasCorrected: c.use_bias_correction_kl },
+    entropy: { ...PLAIN.entropy, topShare: c.top_entropy_quantile },
     offPolicyThreshold: c.off_policy_mask_threshold ?? undefined,
     correction: c.vllm_importance_sampling_mode
       ? {
@@ -129,7 +128,7 @@ function settingsOf(c: LossCase): LossSettings {
           min: c.vllm_importance_sampling_clip_min ?? undefined,
           max: c.vllm_importance_sampling_clip_max ?? undefined,
         }
-      : undefined,
+      : PLAIN.correction,
     compat: 'trl',
   };
 }

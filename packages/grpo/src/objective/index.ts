@@ -9,15 +9,6 @@ export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
 export type { RewardColumns } from './reward-columns.js';
 export { Rows } from './rows.js';
-export type {
-  AdvantageSettings,
-  Aggregation,
-  Compat,
-  CorrectionSettings,
-  KlSettings,
-  LossSettings,
-  PolicyTerm,
-  RatioLevel,
-} from './settings.js';
+export type { AdvantageSettings, LossSettings } from './settings.js';
 export { statistics } from './statistics.js';
 export type { TokenScores } from './vocabulary.js';

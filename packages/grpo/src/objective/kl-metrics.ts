@@ -1,4 +1,5 @@
 import type { Tensor } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 import type { Share } from './clip-shares.js';
 import type { LossInput } from './loss-types.js';
 import type { Rows } from './rows.js';
@@ -11,10 +12,10 @@ export function klMeans(kl_T: Tensor, { settings, kinds }: LossInput, rows: Rows
   for (const [b, length] of rows.lengths.entries()) {
     const trained = values_T.slice(start, start + length).filter((_, t) => rows.isTrained(start + t));
     const counted = settings.kl.level === 'token' ? trained : trained.slice(0, 1);
-    const sum = counted.reduce((a, value) => a + value, 0);
+    const total = sum(counted);
     for (const name of kinds ? ['kl', `kl/${kinds[b]}`] : ['kl']) {
       const own = means[name] ?? { sum: 0, of: 0 };
-      means[name] = { sum: own.sum + sum, of: own.of + counted.length };
+      means[name] = { sum: own.sum + total, of: own.of + counted.length };
     }
     start += length;
   }

@@ -1,6 +1,7 @@
 import type { Tensor } from '@grpo/torch';
+import type { KlEstimator } from '../config/choices.js';
+import type { Config } from '../config/schema.js';
 import type { Rows } from './rows.js';
-import type { KlEstimator, KlSettings } from './settings.js';
 
 /** KL(policy ‖ reference) of one sampled token, from d = reference − policy log-prob. */
 type Estimate = (d: Tensor) => Tensor;
@@ -32,7 +33,10 @@ export interface KlInput {
  * The KL to the reference: of each token, or of each completion's mean or summed log-probs, the same for all of its
  * tokens: `[T]`.
  */
-export function klOf({ estimator, level, clip }: KlSettings, input: KlInput): Tensor {
+export function klOf(
+  { estimator, level, clip }: Pick<Config['kl'], 'estimator' | 'level' | 'clip'>,
+  input: KlInput,
+): Tensor {
   const { logprobs_T, referenceLogprobs_T, full_T, rows } = input;
   const atLevel = (values_T: Tensor) =>
     level === 'token'

@@ -1,4 +1,5 @@
 import type { Tensor } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 import { clipShares, type Share } from './clip-shares.js';
 import { klMeans } from './kl-metrics.js';
 import type { LossInput, LossMetrics } from './loss-types.js';
@@ -17,8 +18,8 @@ export function lossMetrics(
 ): LossMetrics {
   const { settings, advantages, entropies_T } = input;
   const means: Record<string, Share> = kl_T ? klMeans(kl_T, input, rows) : {};
-  if (settings.topEntropy < 1) {
-    const kept_T = topEntropyMask(settings.topEntropy, entropies_T, rows);
+  if (settings.entropy.topShare < 1) {
+    const kept_T = topEntropyMask(settings.entropy.topShare, entropies_T, rows);
     const entropies = entropies_T.detach().toNumbers();
     means['entropy/top'] = shareOf(entropies, (t) => kept_T[t] === 1);
   }
@@ -51,7 +52,7 @@ export function lossMetrics(
 /** Sum over some tokens, and how many they are. */
 function shareOf(values_T: readonly number[], counts: (t: number) => boolean): Share {
   const own = values_T.filter((_, t) => counts(t));
-  return { sum: own.reduce((sum, value) => sum + value, 0), of: own.length };
+  return { sum: sum(own), of: own.length };
 }
 
 /** The place of each completion's first token. */

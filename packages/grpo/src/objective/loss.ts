@@ -1,15 +1,24 @@
 import type { Tensor } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 import { sequenceWeights, tokenWeights } from './aggregation.js';
-import { weightsOfOldTrl } from './compat-trl.js';
 import { samplerCorrection } from './correction.js';
 import { entropyMean } from './entropy.js';
 import { klOf } from './kl.js';
 import { lossMetrics } from './loss-metrics.js';
-import type { Loss, LossInput } from './loss-types.js';
+import type { Loss, LossConventions, LossInput } from './loss-types.js';
 import { offPolicyMask, topEntropyMask } from './masks.js';
 import { policyTerms } from './policy-term.js';
 import { type Ratio, ratioOf } from './ratio.js';
 import { Rows } from './rows.js';
+import { trlLoss } from './trl.js';
+
+/** Our conventions: tokens and entropies weigh by the whole update, however it is split. */
+const ours: LossConventions = {
+  trainedOnly,
+  weights: ({ settings, update }, rows) =>
+    rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update))),
+  entropyShare: ({ update }, rows) => sum(rows.counts) / Math.max(update.tokens, 1),
+};
 
 /**
  * The loss that the settings describe: Σ weight × (policy term × masks × correction + β × KL) − c × entropy.
@@ -18,13 +27,14 @@ import { Rows } from './rows.js';
  */
 export const composedLoss = ((given: LossInput) => {
   const rows = new Rows(given.lengths, given.mask, given.logprobs_T);
-  // TRL up to 1.10 let padding in.
-  const input = given.settings.compat === 'trl-1.10' ? given : trainedOnly(given, rows);
+  const { compat } = given.settings;
+  const conventions = compat === undefined ? ours : { ...ours, ...trlLoss[compat] };
+  const input = conventions.trainedOnly(given, rows);
   const { logprobs_T, oldLogprobs_T, entropyCoefficient, settings } = input;
   const ratio = ratioOf(settings.ratio, logprobs_T, oldLogprobs_T, rows);
   const correction_T = correctionOf(input, rows);
   const policy_T = policyTerm(input, ratio, correction_T, rows);
-  const weights_T = weightsOf(input, rows);
+  const weights_T = rows.tensor(conventions.weights(input, rows));
   const kl = klTerm(input, ratio.ratio_T, weights_T, rows);
   const parts = [
     { name: 'policy', coefficient: 1, value: policy_T.mul(weights_T).sum() },
@@ -33,7 +43,13 @@ export const composedLoss = ((given: LossInput) => {
       : []),
     ...(entropyCoefficient === 0
       ? []
-      : [{ name: 'entropy', coefficient: -entropyCoefficient, value: entropyMean(input, rows) }]),
+      : [
+          {
+            name: 'entropy',
+            coefficient: -entropyCoefficient,
+            value: entropyMean(input, rows, conventions.entropyShare(input, rows)),
+          },
+        ]),
   ];
   return {
     loss: parts.map(({ coefficient, value }) => value.mul(coefficient)).reduce((sum, part) => sum.add(part)),
@@ -64,15 +80,16 @@ function trainedOnly(input: LossInput, rows: Rows): LossInput {
 }
 
 function correctionOf({ settings, logprobs_T, oldLogprobs_T, samplerLogprobs_T }: LossInput, rows: Rows) {
-  if (!settings.correction) return null;
+  if (settings.correction.level === 'off') return null;
   const sampler_T = needed(samplerLogprobs_T, 'a sampler correction', "the sampler's");
   return samplerCorrection(settings.correction, oldLogprobs_T ?? logprobs_T.detach(), sampler_T, rows);
 }
 
 function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null, rows: Rows): Tensor {
   const { settings, logprobs_T, advantages, lengths } = input;
-  const { policy, topEntropy } = settings;
-  const uncertain = topEntropy < 1 ? topEntropyMask(topEntropy, input.entropies_T, rows) : null;
+  const { policy } = settings;
+  const { topShare } = settings.entropy;
+  const uncertain = topShare < 1 ? topEntropyMask(topShare, input.entropies_T, rows) : null;
   // The mean of gmpo is one over the tokens that are kept.
   const kept = uncertain && policy === 'gmpo' ? new Rows(lengths, uncertain, logprobs_T) : rows;
   const advantages_B = rows.tensor(advantages);
@@ -100,15 +117,6 @@ function offPolicyFactor(input: LossInput, rows: Rows): Tensor | null {
   const sampled_T = samplerLogprobs_T ?? oldLogprobs_T ?? logprobs_T;
   const near_B = offPolicyMask(settings.offPolicyThreshold, sampled_T, logprobs_T, advantages, rows);
   return rows.tensor(rows.spreadNumbers(near_B));
-}
-
-function weightsOf(input: LossInput, rows: Rows): Tensor {
-  const { settings, update } = input;
-  return rows.tensor(
-    settings.compat === 'trl-1.10'
-      ? weightsOfOldTrl(settings, rows, update, settings.topEntropy < 1 || hasKl(input))
-      : rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update))),
-  );
 }
 
 const hasKl = ({ betas }: LossInput) => Array.from(betas).some((beta) => beta !== 0);

@@ -1,4 +1,5 @@
 import { noGrad, type Tensor } from '@grpo/torch';
+import { quantile } from '../maths/quantile.js';
 import type { Rows } from './rows.js';
 
 /**
@@ -11,15 +12,6 @@ export function topEntropyMask(share: number, entropies_T: Tensor, rows: Rows): 
   const known = entropies.filter((_, t) => rows.isTrained(t)).sort((a, b) => a - b);
   const threshold = quantile(known, 1 - share);
   return Uint8Array.from(entropies, (entropy, t) => (rows.isTrained(t) && entropy >= threshold ? 1 : 0));
-}
-
-/** Linear interpolation between the two nearest of the sorted values. */
-function quantile(sorted: readonly number[], at: number): number {
-  if (sorted.length === 0) return Number.POSITIVE_INFINITY;
-  const place = at * (sorted.length - 1);
-  const below = Math.floor(place);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
 }
 
 /**

@@ -65,13 +65,17 @@ function completionsOf({ lengths, mask, advantages, betas }: Batch): Completion[
 }
 
 /** The tokens of highest entropy. */
-function keptTokens({ topEntropy }: LossSettings, completions: readonly Completion[], { entropies }: Point) {
+function keptTokens(
+  { entropy: { topShare } }: LossSettings,
+  completions: readonly Completion[],
+  { entropies }: Point,
+) {
   const tokens = completions.flatMap((completion) => completion.tokens);
   const sorted = tokens.map((t) => entropies[t]!).sort((a, b) => a - b);
-  const place = (1 - topEntropy) * (sorted.length - 1);
+  const place = (1 - topShare) * (sorted.length - 1);
   const [below, above] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!];
   const threshold = below + (above - below) * (place % 1);
-  return new Set(tokens.filter((t) => topEntropy === 1 || entropies[t]! >= threshold));
+  return new Set(tokens.filter((t) => topShare === 1 || entropies[t]! >= threshold));
 }
 
 /** Of a token: log policy − log old policy. */
@@ -107,7 +111,7 @@ function policyTerm(
     reinforce: () => -A * at.logprobs[t]!,
     cispo: () => -Math.min(ratioAt(frozen), settings.cap) * A * at.logprobs[t]!,
     sapo: () => {
-      const slope = A > 0 ? settings.sapo.positive : settings.sapo.negative;
+      const slope = A > 0 ? settings.slopePositive : settings.slopeNegative;
       return ((-4 / slope) * A) / (1 + Math.exp(slope * (1 - ratioAt(at))));
     },
     vespo: () => -vespoWeight(completion, batch, settings, frozen) * A * at.logprobs[t]!,
@@ -127,8 +131,8 @@ function correctionOf(
   settings: LossSettings,
   frozen: Point,
 ) {
-  if (!settings.correction) return 1;
   const { level, action, min = 0, max = Number.POSITIVE_INFINITY } = settings.correction;
+  if (level === 'off') return 1;
   const gap = (place: number) => (batch.old ?? frozen.logprobs)[place]! - batch.sampler[place]!;
   const weight = Math.exp(level === 'token' ? gap(t) : sum(tokens.map(gap)));
   if (action === 'truncate') return bounded(weight, min, max);
@@ -136,8 +140,7 @@ function correctionOf(
 }
 
 function vespoWeight(completion: Completion, batch: Batch, settings: LossSettings, frozen: Point) {
-  const { kPositive, lambdaPositive, kNegative, lambdaNegative } = settings.vespo;
-  const [k, lambda] = completion.advantage >= 0 ? [kPositive, lambdaPositive] : [kNegative, lambdaNegative];
+  const [k, lambda] = completion.advantage >= 0 ? settings.vespoPositive : settings.vespoNegative;
   const least = Math.log(1e-8);
   const own = sum(completion.tokens.map((t) => gapOf(batch, t, frozen, frozen)));
   const samplers = sum(

@@ -1,7 +1,8 @@
 import { noGrad, type Tensor, where } from '@grpo/torch';
+import type { PolicyTerm } from '../config/choices.js';
 import type { Ratio } from './ratio.js';
 import type { Rows } from './rows.js';
-import type { LossSettings, PolicyTerm } from './settings.js';
+import type { LossSettings } from './settings.js';
 
 /** What a policy term is computed from. */
 export interface PolicyInput extends Ratio {
@@ -43,9 +44,8 @@ const cispo: PolicyFunction = ({ logprobs_T, ratio_T, advantages_T, settings }) 
   ratio_T.detach().clamp(null, settings.cap).mul(advantages_T).mul(logprobs_T).neg();
 
 /** −σ(τ (ratio − 1)) × 4/τ × A: a soft gate in place of a clip; τ by the sign of A (SAPO, eq. 6). */
-const sapo: PolicyFunction = ({ ratio_T, advantages_T, settings: { sapo: slopes } }) => {
-  const { positive, negative } = slopes;
-  const slope_T = chosen(advantages_T.gt(0), positive, negative, ratio_T);
+const sapo: PolicyFunction = ({ ratio_T, advantages_T, settings: { slopePositive, slopeNegative } }) => {
+  const slope_T = chosen(advantages_T.gt(0), slopePositive, slopeNegative, ratio_T);
   const gate_T = ratio_T.sub(1).mul(slope_T).sigmoid().mul(4).div(slope_T);
   return gate_T.mul(advantages_T).neg();
 };
@@ -62,18 +62,15 @@ export function vespoWeights({
   correction_T,
   advantages_B,
   rows,
-  settings: { vespo: shape },
+  settings: { vespoPositive, vespoNegative },
 }: Omit<PolicyInput, 'logprobs_T' | 'advantages_T' | 'ratio_T'>): Tensor {
   return noGrad(() => {
     const own_B = rows.sum(difference_T.clamp(-MOST_LOG, MOST_LOG));
     const samplers_B = correction_T && rows.sum(correction_T.log().clamp(LEAST_LOG, MOST_LOG));
     const log_B = (samplers_B ? own_B.add(samplers_B) : own_B).clamp(LEAST_LOG, MOST_LOG);
     const isPositive_B = advantages_B.ge(0);
-    const k_B = chosen(isPositive_B, shape.kPositive, shape.kNegative, log_B);
-    const lambda_B = chosen(isPositive_B, shape.lambdaPositive, shape.lambdaNegative, log_B).clamp(
-      1e-4,
-      null,
-    );
+    const k_B = chosen(isPositive_B, vespoPositive[0], vespoNegative[0], log_B);
+    const lambda_B = chosen(isPositive_B, vespoPositive[1], vespoNegative[1], log_B).clamp(1e-4, null);
     const phi_B = lambda_B.add(k_B.mul(log_B)).sub(lambda_B.mul(log_B.exp())).exp();
     return where(phi_B.isfinite(), phi_B, 0);
   });

@@ -1,7 +1,7 @@
 import { type DType, grad, noGrad, type Tensor, tidy } from '@grpo/torch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { klSection, objectiveSection } from '../config/sections/objective.js';
+import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../config/choices.js';
 import { tensor } from '../device.test.helper.js';
 import { uniform } from '../maths/random.js';
 import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, updateOf } from './batch.test.helper.js';
@@ -10,33 +10,27 @@ import { composedLoss } from './loss.js';
 import { Rows } from './rows.js';
 import type { LossSettings } from './settings.js';
 
-const { policy, ratio, aggregation } = objectiveSection.shape;
-const policies = policy.unwrap().options;
-const ratios = ratio.unwrap().options;
-const estimators = klSection.shape.estimator.unwrap().options;
-const levels = klSection.shape.level.unwrap().options;
-
 const anySettings = fc
   .record({
-    policy: fc.constantFrom(...policies),
-    ratio: fc.constantFrom(...ratios),
-    aggregation: fc.constantFrom(...aggregation.unwrap().options),
+    policy: fc.constantFrom(...POLICY_TERMS),
+    ratio: fc.constantFrom(...RATIO_LEVELS),
+    aggregation: fc.constantFrom(...AGGREGATIONS),
     delta: fc.constantFrom(undefined, 1.4),
-    topEntropy: fc.constantFrom(1, 0.6),
+    entropy: fc.constantFrom(1, 0.6).map((topShare) => ({ ...PLAIN.entropy, topShare })),
     offPolicyThreshold: fc.constantFrom(undefined, 0.02),
     correction: fc.constantFrom<LossSettings['correction'][]>(
-      undefined,
+      PLAIN.correction,
       { level: 'token', action: 'truncate', max: 1.1 },
       { level: 'sequence', action: 'mask', min: 0.6, max: 1.5 },
     ),
     kl: fc.record({
-      estimator: fc.constantFrom(...estimators),
-      level: fc.constantFrom(...levels),
+      estimator: fc.constantFrom(...KL_ESTIMATORS),
+      level: fc.constantFrom(...KL_LEVELS),
       biasCorrected: fc.boolean(),
       clip: fc.constantFrom(undefined, 0.5),
     }),
   })
-  .map((drawn): LossSettings => ({ ...PLAIN, ...drawn }));
+  .map((drawn): LossSettings => ({ ...PLAIN, ...drawn, kl: { ...PLAIN.kl, ...drawn.kl } }));
 
 const wide = (values: readonly number[], dtype: DType = 'float64') => tensor(values, undefined, { dtype });
 
@@ -157,7 +151,7 @@ describe('tokens that are not trained on', () => {
 });
 
 describe('a small step down the slope', () => {
-  it.each(policies.flatMap((policy) => ratios.map((ratio) => [policy, ratio] as const)))(
+  it.each(POLICY_TERMS.flatMap((policy) => RATIO_LEVELS.map((ratio) => [policy, ratio] as const)))(
     'of the policy term raises Σ A log p: %s, ratio %s',
     (policy, ratio) => {
       let moved = 0;
@@ -198,7 +192,7 @@ describe('the KL', () => {
   const logprob = fc.double({ min: -30, max: 0, noNaN: true });
   const near = fc.oneof(logprob, fc.double({ min: -1e-6, max: 0, noNaN: true }));
   const ofPairs = (
-    settings: LossSettings['kl'],
+    settings: Parameters<typeof klOf>[0],
     pairs: readonly (readonly [number, number])[],
     { full = null as number[] | null, dtype = 'float64' as DType } = {},
   ) =>
@@ -224,11 +218,11 @@ describe('the KL', () => {
     fc.assert(
       fc.property(
         pairs,
-        fc.constantFrom(...levels),
+        fc.constantFrom(...KL_LEVELS),
         fc.constantFrom(undefined, 0.5),
         fc.constantFrom<DType>('float32', 'float64'),
         (drawn, level, clip, dtype) => {
-          const kl = ofPairs({ estimator, level, clip, biasCorrected: false }, drawn, { dtype });
+          const kl = ofPairs({ estimator, level, clip }, drawn, { dtype });
           expect(Math.min(...kl)).toBeGreaterThanOrEqual(0);
         },
       ),
@@ -238,9 +232,9 @@ describe('the KL', () => {
 
   it.each(['k1', 'k2', 'k3', 'abs'] as const)('%s of equal policies is exactly 0', (estimator) => {
     fc.assert(
-      fc.property(fc.array(logprob, { minLength: 1 }), fc.constantFrom(...levels), (own, level) => {
+      fc.property(fc.array(logprob, { minLength: 1 }), fc.constantFrom(...KL_LEVELS), (own, level) => {
         const kl = ofPairs(
-          { estimator, level, biasCorrected: false },
+          { estimator, level },
           own.map((x) => [x, x]),
         );
         expect(kl.every((value) => value === 0)).toBe(true);
@@ -251,8 +245,7 @@ describe('the KL', () => {
   it('over the vocabulary is the mean or the sum of its tokens where one a completion is asked for', () => {
     const full = [0.1, 0.2, 0.6, 1, 0, 0.25];
     const drawn = full.map(() => [-1, -2] as const);
-    const at = (level: LossSettings['kl']['level']) =>
-      ofPairs({ estimator: 'full', level, biasCorrected: false }, drawn, { full });
+    const at = (level: LossSettings['kl']['level']) => ofPairs({ estimator: 'full', level }, drawn, { full });
     expect(at('token')).toEqual(full);
     const spread = (first: number, second: number) =>
       [first, first, second, second, second, second].map((x) => expect.closeTo(x, 12));

@@ -1,6 +1,6 @@
 import type { Tensor } from '@grpo/torch';
+import type { RatioLevel } from '../config/choices.js';
 import type { Rows } from './rows.js';
-import type { RatioLevel } from './settings.js';
 
 /** Policy to old policy. */
 export interface Ratio {

@@ -1,4 +1,5 @@
 import { type Tensor, tensor, where, zeros } from '@grpo/torch';
+import { sum } from '../maths/moments.js';
 
 /** The T tokens of a micro-batch as rows: which of its B completions each belongs to, and which are trained on. */
 export class Rows {
@@ -56,7 +57,7 @@ export class Rows {
 
   /** The same for numbers. */
   spreadNumbers(values_B: ArrayLike<number>): Float64Array {
-    const values_T = new Float64Array(this.lengths.reduce((a, b) => a + b, 0));
+    const values_T = new Float64Array(sum(this.lengths));
     let start = 0;
     for (const [b, length] of this.lengths.entries()) {
       values_T.fill(values_B[b]!, start, start + length);
@@ -85,7 +86,7 @@ export class Rows {
     let start = 0;
     return this.lengths.map((length) => {
       start += length;
-      return mask.subarray(start - length, start).reduce((a, b) => a + b, 0);
+      return sum(mask.subarray(start - length, start));
     });
   }
 }

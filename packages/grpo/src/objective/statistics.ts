@@ -1,3 +1,5 @@
+import { largest, moments, smallest } from '../maths/moments.js';
+
 /** Relative: sums of the same parts in another order. */
 const ROUNDING = 1e-12;
 
@@ -13,12 +15,11 @@ export interface Statistics {
 
 /** Mean and deviation of the values that are numbers; `ddof` is taken from what the sum of squares is divided by. */
 export function statistics(values: Float64Array, ddof: 0 | 1 = 1): Statistics {
-  const known = values.filter((x) => !Number.isNaN(x));
-  const count = known.length;
-  const mean = known.reduce((a, b) => a + b, 0) / count;
-  const [least, most] = known.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+  const { count, mean, deviation } = moments(values, ddof);
+  const [least, most] = [smallest(values), largest(values)];
   const equal = !(most - least > ROUNDING * Math.max(Math.abs(least), Math.abs(most)));
-  if (equal) return { count, mean: count > 0 ? known[0]! : Number.NaN, deviation: 0, equal };
-  const squares = known.reduce((sum, x) => sum + (x - mean) ** 2, 0);
-  return { count, mean, deviation: Math.sqrt(squares / (count - ddof)), equal };
+  // Rounding of the mean would leave a small bias of one sign.
+  return equal
+    ? { count, mean: values.find((x) => !Number.isNaN(x)) ?? Number.NaN, deviation: 0, equal }
+    : { count, mean, deviation, equal };
 }

@@ -2,6 +2,7 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
+import type { OnRewardError } from '../config/choices.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { failureOf, RewardError, type RewardFailure } from './failure.js';
@@ -14,7 +15,7 @@ import { answerOf, UserCodeGuard } from './user-code.js';
 
 export interface ScoreOptions {
   /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */
-  onError: 'stop' | 'drop';
+  onError: OnRewardError;
 }
 
 /** What one reward function made of the batch. */

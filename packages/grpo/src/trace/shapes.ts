@@ -1,4 +1,5 @@
 /** Whether the arrays of a record fit together. */
+import { sum } from '../maths/moments.js';
 import type { StepRecord, UpdateRecord } from './record.js';
 
 const PER_TOKEN = [
@@ -87,7 +88,7 @@ interface List {
 
 const lengthOf = (value: unknown) => (value as { length: number } | undefined)?.length;
 const list = (name: string, value: unknown): List => ({ name, count: lengthOf(value) });
-const total = (lengths: Int32Array | undefined) => lengths?.reduce((a, b) => a + b, 0);
+const total = (lengths: Int32Array | undefined) => lengths && sum(lengths);
 
 const lengthLists = ({ prompts, completions, scored }: StepRecord) =>
   [

@@ -1,6 +1,7 @@
+import { meanInterval } from '../maths/interval.js';
+import { mean } from '../maths/moments.js';
 import type { EvalCompletion } from './eval-completion.js';
 import type { Estimate } from './eval-score.js';
-import { meanInterval } from './interval.js';
 
 /** How one model's evaluation differs from another's on the same problems. */
 export interface Difference extends Estimate {
@@ -55,5 +56,3 @@ function meansByProblem(
   }
   return new Map([...values].map(([problem, own]) => [problem, mean(own)]));
 }
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

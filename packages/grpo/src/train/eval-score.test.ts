@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { clusteredWilson, wilson } from '../maths/interval.js';
 import type { EvalCompletion } from './eval-completion.js';
 import { passAtKs, scoreOf } from './eval-score.js';
-import { clusteredWilson, wilson } from './interval.js';
 
 /** Of each problem its completions: right or not, tokens, cut or not, a graded reward and a number. */
 const SAMPLES = [

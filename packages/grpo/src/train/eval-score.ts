@@ -1,6 +1,7 @@
+import { clusteredWilson, type Interval, meanInterval } from '../maths/interval.js';
+import { mean, sum } from '../maths/moments.js';
+import { passAtK } from '../maths/pass-at-k.js';
 import type { EvalCompletion } from './eval-completion.js';
-import { clusteredWilson, type Interval, meanInterval } from './interval.js';
-import { passAtK } from './pass-at-k.js';
 
 /** A mean or a share with its 95 % interval over problems; without one where too few values tell of their spread. */
 export interface Estimate {
@@ -134,5 +135,3 @@ function lengthsOf(completions: readonly EvalCompletion[]): Lengths {
 
 const present = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
 const hasAny = (values: readonly number[]) => values.length > 0;
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-const mean = (values: readonly number[]) => sum(values) / values.length;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
+import { meanInterval, wilson } from '../maths/interval.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import type { Task } from '../tasks/task.js';
 import { type EvalOptions, evaluate } from './evaluate.js';
-import { meanInterval, wilson } from './interval.js';
 import { tinyModel } from './tiny-model.test.helper.js';
 
 const SEED = 7;

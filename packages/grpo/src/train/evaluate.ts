@@ -1,5 +1,6 @@
 /** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
 import { UserError } from '../errors/user-error.js';
+import { defaultKs } from '../maths/pass-at-k.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
@@ -8,7 +9,6 @@ import type { Problem, Task } from '../tasks/task.js';
 import { type RenderedPrompt, renderPrompt } from '../text/render.js';
 import type { EvalCompletion, EvalExample } from './eval-completion.js';
 import { type Estimate, passAtKs, type Score, scoreOf } from './eval-score.js';
-import { defaultKs } from './pass-at-k.js';
 
 export interface EvalOptions {
   /** Most problems. */

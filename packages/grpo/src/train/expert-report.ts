@@ -1,4 +1,5 @@
 /** What a round of expert iteration tells. */
+import { mean } from '../maths/moments.js';
 import type { Rollout } from './batch.js';
 import type { SftResult } from './sft.js';
 
@@ -39,5 +40,3 @@ export function nothingKept({ rewards_B, completions_B }: Rollout, threshold: nu
     `${highest}, and ${cut} ${cut === 1 ? 'is' : 'are'} cut at rollout.maxNewTokens. Read some of them in completions.jsonl.`
   );
 }
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

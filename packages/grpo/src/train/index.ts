@@ -1,3 +1,4 @@
+export { problemsToTell } from '../maths/sample-size.js';
 export type { Rollout, StoredGroup } from './batch.js';
 export { describeDevice } from './device.js';
 export { type Difference, differenceOf } from './difference.js';
@@ -12,7 +13,6 @@ export { openTask } from './open-task.js';
 export { ReplayStore } from './replay.js';
 export { type RewardModel, type RewardModelOptions, rewardModel } from './reward-model.js';
 export type { RunEnd } from './run-steps.js';
-export { problemsToTell } from './sample-size.js';
 export { openSession, type Session, type Watcher } from './session.js';
 export { trainSft } from './sft-run.js';
 export { type Stages, stages } from './stages.js';

@@ -1,3 +1,4 @@
+import { mean } from '../maths/moments.js';
 import { statistics } from '../objective/index.js';
 import type { Rollout } from './batch.js';
 import { type Drawn, groupsOf } from './drawn.js';
@@ -73,5 +74,3 @@ function groupsByKind(own: Drawn, kinds_P: readonly string[]): Map<string, Drawn
 
 const rewardsOf = (groups: readonly Drawn[]) =>
   Float64Array.from(groups.flatMap(({ rewards_B }) => [...rewards_B]));
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

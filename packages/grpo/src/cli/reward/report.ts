@@ -1,4 +1,5 @@
 import { excerpt } from '../../errors/printable.js';
+import { mean } from '../../maths/moments.js';
 import { describeFailures, type RewardFailure } from '../../rewards/index.js';
 import { type GradedCanary, isWrong, misjudged } from '../../tasks/canaries/index.js';
 import { CANARY } from '../../trace/index.js';
@@ -46,17 +47,17 @@ function tableOf({ rewards, canaries, tells }: RewardReport): string[][] {
     const own = canaries.filter((canary) => canary.kind === kind);
     return [
       kind,
-      ...rewards.map((_, k) => mean(own.map(({ values }) => values[k]!))),
-      mean(own.map(({ total }) => total)),
+      ...rewards.map((_, k) => shownMean(own.map(({ values }) => values[k]!))),
+      shownMean(own.map(({ total }) => total)),
       ...(tells ? [`${own.filter(({ correct }) => correct).length} of ${own.length}`] : []),
     ];
   });
   return [head, ...rows];
 }
 
-function mean(values: readonly (number | null)[]): string {
+function shownMean(values: readonly (number | null)[]): string {
   const known = values.flatMap((value) => value ?? []);
-  return known.length === 0 ? '–' : (known.reduce((a, b) => a + b, 0) / known.length).toFixed(3);
+  return known.length === 0 ? '–' : mean(known).toFixed(3);
 }
 
 function judgeLines({ numbers, alarms }: RewardReport['judges']): string[] {

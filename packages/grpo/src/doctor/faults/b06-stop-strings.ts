@@ -1,9 +1,10 @@
+import { known } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { known, median } from '../trend.js';
 
 /** Tags that formats ask for; in other markup a tag may stay open for good. */
 const TAG =

@@ -1,9 +1,10 @@
+import { known } from '../../maths/moments.js';
+import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import { endsTrained } from '../end-token.js';
 import type { Fault } from '../fault.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { ends, known, mannKendall } from '../trend.js';
 
 export const b08: Fault = {
   code: 'B08',

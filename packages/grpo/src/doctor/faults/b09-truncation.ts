@@ -1,8 +1,9 @@
+import { known } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { known, median } from '../trend.js';
 
 const NEARLY_ALL = 0.95;
 /** Share of completions cut off from which their rewards judge much that is unfinished. */

@@ -1,10 +1,10 @@
+import { largest } from '../../maths/moments.js';
+import { longestRun } from '../../maths/trend.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { largest } from '../statistics.js';
-import { longestRun } from '../trend.js';
 
 /** Tokens of a prompt’s end that a completion must repeat from its first token to look wrongly cut. */
 const REPEATED = 8;

@@ -1,9 +1,9 @@
+import { nonzero } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { type Evidence, fail, pass } from '../outcome.js';
 import { say } from '../sentence.js';
-import { nonzero } from '../statistics.js';
 
 export const b11: Fault = {
   code: 'B11',

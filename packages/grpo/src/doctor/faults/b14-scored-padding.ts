@@ -1,10 +1,9 @@
+import { known, nonzero } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
 import { type Evidence, fail, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { nonzero } from '../statistics.js';
-import { known } from '../trend.js';
 
 /** A total this near 0 is that of certain text, and may well repeat. */
 const CERTAIN = 10;

@@ -1,10 +1,11 @@
+import { known } from '../../maths/moments.js';
+import { ends, longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { at } from '../log-view.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { ends, known, longestRun } from '../trend.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;

@@ -1,11 +1,11 @@
+import { known, largest, mean, sum } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { keysOf, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { groupsOf, largest, mean, sum } from '../statistics.js';
-import { known } from '../trend.js';
 
 /** Two equal draws this unlikely are no accident: natural logarithm, about 1e-9. */
 const ACCIDENT = -20;

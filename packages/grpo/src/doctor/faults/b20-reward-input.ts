@@ -1,3 +1,5 @@
+import { isFlat, known } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { CANARY, TOTAL } from '../../trace/index.js';
 import { SETTLES } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
@@ -6,8 +8,6 @@ import { gradesOf, isNatural } from '../grades.js';
 import { at } from '../log-view.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
 import { say, written } from '../sentence.js';
-import { isFlat } from '../statistics.js';
-import { known, median } from '../trend.js';
 
 /** Entries in a row before a flat metric says something. */
 const IN_A_ROW = 3;

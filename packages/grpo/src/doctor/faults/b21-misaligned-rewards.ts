@@ -1,13 +1,14 @@
+import { sum } from '../../maths/moments.js';
 import { CANARY } from '../../trace/index.js';
 import { by, graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { gradesOf } from '../grades.js';
+import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { groupsOf, sum } from '../statistics.js';
 
 /** Natural logarithm of the probability below which a pattern is no accident: about 1e-6. */
 const ACCIDENT = -14;

@@ -1,3 +1,4 @@
+import { known } from '../../maths/moments.js';
 import { graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -5,7 +6,6 @@ import { isNatural } from '../grades.js';
 import { at } from '../log-view.js';
 import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { known } from '../trend.js';
 
 const SOME = 0.05;
 const MANY = 0.3;

@@ -1,9 +1,9 @@
+import { known, mean } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { groupsOf, mean } from '../statistics.js';
-import { known } from '../trend.js';
 
 /** Entries from which a mean says something. */
 const ENOUGH = 5;

@@ -1,3 +1,4 @@
+import { slope } from '../../maths/trend.js';
 import { CANARY } from '../../trace/index.js';
 import { by, graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
@@ -5,7 +6,6 @@ import type { Fault } from '../fault.js';
 import { rewardNames } from '../log-view.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
-import { slope } from '../trend.js';
 
 export const b26: Fault = {
   code: 'B26',

@@ -1,9 +1,10 @@
+import { isFlat, smallest } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { gradesOf } from '../grades.js';
+import { groupsOf } from '../groups.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { groupsOf, isFlat, smallest } from '../statistics.js';
 
 /** Fewer are answers that lack something else, as a strict grader finds them in health. */
 const SEVERAL = 3;

@@ -1,9 +1,10 @@
+import { known } from '../../maths/moments.js';
+import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, rewardNames } from '../log-view.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { known, longestRun } from '../trend.js';
 
 /** A reward that takes away, and is 0 where there is nothing to take. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;

@@ -1,11 +1,13 @@
+import { isFlat, known, largest, mean, smallest } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { longestRun } from '../../maths/trend.js';
 import type { Declared } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { groupsOf, isFlat, largest, mean, smallest } from '../statistics.js';
-import { known, longestRun, median } from '../trend.js';
 
 /** Entries from which a mean says something. */
 const ENOUGH = 5;

@@ -2,8 +2,8 @@ import { explanationOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { isWhole, WHOLE } from '../group-advantages.js';
+import { groupsOf } from '../groups.js';
 import { fail, notApplicable, pass } from '../outcome.js';
-import { groupsOf } from '../statistics.js';
 
 export const b31: Fault = {
   code: 'B31',

@@ -1,7 +1,7 @@
 import type { StepRecord } from '../../trace/index.js';
+import { groupsOf } from '../groups.js';
 import { testStepCheck } from '../planted.test.helper.js';
 import { all, declare, deviation, mean, undeclared } from '../plants.test.helper.js';
-import { groupsOf } from '../statistics.js';
 
 const whitened = ({ rewards, advantages, completions }: StepRecord) => {
   const centred = groupsOf(completions!.prompt!).flatMap((group) => {

@@ -1,3 +1,4 @@
+import { groupsOf } from '../groups.js';
 import { testStepCheck } from '../planted.test.helper.js';
 import {
   all,
@@ -10,7 +11,6 @@ import {
   undeclared,
   unscored,
 } from '../plants.test.helper.js';
-import { groupsOf } from '../statistics.js';
 
 testStepCheck('B33.recompute', [
   {

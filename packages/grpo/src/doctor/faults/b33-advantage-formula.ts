@@ -1,10 +1,11 @@
+import { largest } from '../../maths/moments.js';
 import { explanationOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../group-advantages.js';
+import { groupsOf } from '../groups.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
-import { groupsOf, largest } from '../statistics.js';
 
 /** What equal rewards may give at most: rounding of the mean, divided by ε. */
 const LEAK = 0.01;

@@ -1,3 +1,5 @@
+import { known } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { compareFirst, ofFirstUpdate, placeOf } from '../first-update.js';
@@ -6,7 +8,6 @@ import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { quoted, say } from '../sentence.js';
 import { repeatBound, toleranceOf } from '../tolerance.js';
-import { known, median } from '../trend.js';
 
 /** A total this near 0 is that of certain text, and may well repeat. */
 const CERTAIN = 10;

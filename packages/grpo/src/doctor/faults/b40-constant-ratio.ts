@@ -1,3 +1,4 @@
+import { known } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -9,7 +10,6 @@ import { ratiosOf } from '../recompute/ratio.js';
 import { isTrained } from '../recompute/row.js';
 import { say } from '../sentence.js';
 import { compare, isFull } from '../tolerance.js';
-import { known } from '../trend.js';
 
 export const b40: Fault = {
   code: 'B40',

@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -7,7 +8,6 @@ import { overUpdates } from '../over-updates.js';
 import { formOf } from '../recompute/form.js';
 import { entropyMeanOf } from '../recompute/micro-batches.js';
 import { say } from '../sentence.js';
-import { sum } from '../statistics.js';
 import { isFull } from '../tolerance.js';
 
 /** Relative to the largest part: sums in another order, and parts that were rounded to half precision. */

@@ -1,11 +1,10 @@
+import { known, sum } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { overUpdates } from '../over-updates.js';
 import { say } from '../sentence.js';
-import { sum } from '../statistics.js';
-import { known } from '../trend.js';
 
 export const b44: Fault = {
   code: 'B44',

@@ -1,3 +1,5 @@
+import { known, sum } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { firstMasks, placeOf } from '../first-update.js';
@@ -5,9 +7,7 @@ import { updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { percent, say } from '../sentence.js';
-import { sum } from '../statistics.js';
 import { isFull } from '../tolerance.js';
-import { known, median } from '../trend.js';
 
 export const b49: Fault = {
   code: 'B49',

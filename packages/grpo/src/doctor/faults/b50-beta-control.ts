@@ -1,11 +1,12 @@
+import { known, largest } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { nextBeta } from '../recompute/beta.js';
 import { say } from '../sentence.js';
-import { largest } from '../statistics.js';
-import { known, longestRun, median } from '../trend.js';
 
 export const b50: Fault = {
   code: 'B50',

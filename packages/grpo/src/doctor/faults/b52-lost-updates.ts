@@ -1,9 +1,9 @@
+import { known, largest } from '../../maths/moments.js';
+import { longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { largest } from '../statistics.js';
-import { known, longestRun } from '../trend.js';
 
 const AN_UPDATE = 'updates.changedShare of an update with a gradient and a learning rate of 1e-8 or more';
 /** Below it an update is less than half a unit in the last place even of float32: the end of a schedule. */

@@ -1,10 +1,11 @@
+import { known, largest } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { ends, longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { largest } from '../statistics.js';
-import { ends, known, longestRun, median } from '../trend.js';
 
 export const b54: Fault = {
   code: 'B54',

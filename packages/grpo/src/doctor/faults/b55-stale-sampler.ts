@@ -1,11 +1,11 @@
+import { known, mean } from '../../maths/moments.js';
+import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { compareFirst } from '../first-update.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { mean } from '../statistics.js';
 import { toleranceOf } from '../tolerance.js';
-import { ends, known, mannKendall } from '../trend.js';
 
 export const b55: Fault = {
   code: 'B55',

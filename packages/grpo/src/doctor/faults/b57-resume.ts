@@ -1,9 +1,9 @@
+import { known } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { known } from '../trend.js';
 
 export const b57: Fault = {
   code: 'B57',

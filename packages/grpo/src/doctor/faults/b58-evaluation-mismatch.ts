@@ -1,7 +1,7 @@
+import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { notApplicable, pass, warn } from '../outcome.js';
-import { slope } from '../trend.js';
 
 export const b58: Fault = {
   code: 'B58',

@@ -1,8 +1,8 @@
+import { known } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
-import { known } from '../trend.js';
 
 /** What one log tells under two names. */
 const TWICE = [['frac_reward_zero_std', 'frac_reward_zero_std/counted_again']] as const;

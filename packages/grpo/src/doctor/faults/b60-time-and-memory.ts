@@ -1,9 +1,10 @@
+import { known, mean } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { slope } from '../../maths/trend.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inform, notApplicable, pass } from '../outcome.js';
 import { percent, quoted, say } from '../sentence.js';
-import { mean } from '../statistics.js';
-import { known, median, slope } from '../trend.js';
 
 export const b60: Fault = {
   code: 'B60',

@@ -1,5 +1,7 @@
 /** Advantages from rewards, as `objective/advantage.ts` has them. */
-import { type Groups, largest, moments, smallest } from '../statistics.js';
+
+import { largest, moments, smallest } from '../../maths/moments.js';
+import type { Groups } from '../groups.js';
 
 /** A way to turn rewards into advantages. */
 export interface Recipe {

@@ -1,6 +1,7 @@
 /** How much a token weighs in the sum that is the loss, as `objective/aggregation.ts` has it. */
+
+import { sum } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
-import { sum } from '../statistics.js';
 import type { Form } from './form.js';
 
 /** An update in numbers of trained tokens. */

@@ -1,6 +1,7 @@
 /** What the doctor recomputes in plain numbers is what `objective/` computes, whatever is declared. */
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../../config/choices.js';
 import { uniform } from '../../maths/random.js';
 import { type Batch, madeUpBatch, PLAIN as PLAIN_LOSS, updateOf } from '../../objective/batch.test.helper.js';
 import {
@@ -14,11 +15,7 @@ import type { StepCheck } from '../check.js';
 import { registry } from '../registry.js';
 import { PLAIN, recompute } from './advantage.js';
 
-const POLICIES = ['clip', 'reinforce', 'cispo', 'sapo', 'vespo', 'gmpo'] as const;
-const RATIOS = ['none', 'token', 'sequence', 'sequence_token'] as const;
-const AGGREGATIONS = ['sequence_mean', 'token_mean', 'micro_token_mean', 'constant', 'sum'] as const;
-const ESTIMATORS = ['k1', 'k2', 'k3', 'abs'] as const;
-const LEVELS = ['token', 'sequence_mean', 'sequence_sum'] as const;
+const ESTIMATORS = KL_ESTIMATORS.filter((estimator) => estimator !== 'full');
 
 interface Case {
   settings: LossSettings;
@@ -32,21 +29,22 @@ function caseOf(seed: number): Case {
   const one = <T>(list: readonly T[]): T => list[Math.floor(uniform(seed, key++) * list.length)]!;
   const settings: LossSettings = {
     ...PLAIN_LOSS,
-    policy: one(POLICIES),
-    ratio: one(RATIOS),
+    policy: one(POLICY_TERMS),
+    ratio: one(RATIO_LEVELS),
     aggregation: one(AGGREGATIONS),
     clipHigh: one([0.1, 0.28]),
     delta: one([undefined, 1.2, 2]),
     kl: {
+      ...PLAIN_LOSS.kl,
       estimator: one(ESTIMATORS),
-      level: one(LEVELS),
+      level: one(KL_LEVELS),
       biasCorrected: one([false, true]),
       clip: one([undefined, 0.3]),
     },
-    topEntropy: one([1, 1, 0.3, 0.6]),
+    entropy: { ...PLAIN_LOSS.entropy, topShare: one([1, 1, 0.3, 0.6]) },
     offPolicyThreshold: one([undefined, undefined, 0.05]),
     correction: one([
-      undefined,
+      PLAIN_LOSS.correction,
       { level: 'token', action: 'truncate', max: 1.1 } as const,
       { level: 'sequence', action: 'mask', min: 0.7, max: 1.2 } as const,
     ]),
@@ -55,7 +53,7 @@ function caseOf(seed: number): Case {
 }
 
 function declaredOf({ settings, beta, entropyCoefficient }: Case): Declared {
-  const { kl, correction, sapo, vespo } = settings;
+  const { kl, correction } = settings;
   return {
     dtype: 'float32',
     policy: settings.policy,
@@ -66,18 +64,18 @@ function declaredOf({ settings, beta, entropyCoefficient }: Case): Declared {
     clipHigh: settings.clipHigh,
     ...(settings.delta !== undefined && { delta: settings.delta }),
     cap: settings.cap,
-    slopePositive: sapo.positive,
-    slopeNegative: sapo.negative,
-    vespoPositive: [vespo.kPositive, vespo.lambdaPositive],
-    vespoNegative: [vespo.kNegative, vespo.lambdaNegative],
+    slopePositive: settings.slopePositive,
+    slopeNegative: settings.slopeNegative,
+    vespoPositive: settings.vespoPositive,
+    vespoNegative: settings.vespoNegative,
     beta,
     kl: kl.estimator,
     klLevel: kl.level,
     klBiasCorrected: kl.biasCorrected,
     ...(kl.clip !== undefined && { klClip: kl.clip }),
-    topEntropy: settings.topEntropy,
+    topEntropy: settings.entropy.topShare,
     ...(settings.offPolicyThreshold !== undefined && { offPolicyThreshold: settings.offPolicyThreshold }),
-    ...(correction && {
+    ...(correction.level !== 'off' && {
       correction: correction.level,
       correctionAction: correction.action,
       correctionMax: correction.max!,

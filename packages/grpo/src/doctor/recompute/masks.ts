@@ -1,4 +1,5 @@
 /** Which tokens the policy term is kept for, as `objective/masks.ts` and `correction.ts` have it. */
+import { quantile } from '../../maths/quantile.js';
 import type { Declared } from '../../trace/index.js';
 import { isTrained, meanOver, type Row, sumOver } from './row.js';
 
@@ -28,14 +29,6 @@ export function topEntropyOf(
     kept: Uint8Array.from(row, (entropy, t) => Number(isTrained(masks[i], t) && entropy >= threshold)),
     close: Uint8Array.from(row, (entropy) => Number(Math.abs(entropy - threshold) <= 1e-6)),
   }));
-}
-
-function quantile(sorted: Float64Array, at: number): number {
-  if (sorted.length === 0) return Number.POSITIVE_INFINITY;
-  const place = at * (sorted.length - 1);
-  const below = Math.floor(place);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
 }
 
 /** Bounds are not told apart by less, relatively. */

@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { DecoderConfig } from '../../models/index.js';
 import type { Machine } from './machine.js';
 import type { Workload } from './workload.js';
@@ -90,5 +91,3 @@ function rowsLike(rows: number): number {
   const unit = Math.max(1, 2 ** Math.floor(Math.log2(rows)) / 4);
   return Math.floor(rows / unit) * unit;
 }
-
-const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);

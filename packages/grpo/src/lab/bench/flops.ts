@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { DecoderConfig } from '../../models/index.js';
 import type { Workload } from './workload.js';
 
@@ -25,7 +26,7 @@ export function stageFlops(config: DecoderConfig, work: Workload, lengths: reado
   // Queries and keys, and the weights times the values, of one query over `seen` tokens.
   const looks = (seen: number) => 4 * layers * heads * headDim * seen;
   const promptTokens = work.prompts * work.promptLength;
-  const tokens = lengths.reduce((a, b) => a + b, 0);
+  const tokens = sum(lengths);
   const promptLooks = work.prompts * looks((work.promptLength * (work.promptLength + 1)) / 2);
   const completionLooks = lengths.reduce(
     (sum, length) => sum + looks(length * work.promptLength + (length * (length + 1)) / 2),

@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { synchronize, torchVersion } from '@grpo/torch';
+import { mean, sum } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { rollOut } from '../../train/roll-out.js';
 import { grpoStep } from '../../train/step.js';
 import { Stopwatch } from '../../train/stopwatch.js';
@@ -69,7 +71,7 @@ export async function measure(work: Workload): Promise<BenchResult> {
   const step_s_median = median(counted.map(({ total }) => total));
   const rollout_s_median = median(counted.map(({ rollout }) => rollout));
   const lengths = counted[0]!.lengths;
-  const mean_length = lengths.reduce((a, b) => a + b, 0) / lengths.length;
+  const mean_length = mean(lengths);
   const prefill = await prefillSeconds(trainer, work);
   const machine = measureMachine(trainer.model.decoder.dtype, work.device);
   const stages = stageRows(work, prefill, counted, machine);
@@ -130,7 +132,7 @@ function stageRows(
   const { lengths } = steps[0]!;
   const floors = stageFloors(benchModels[work.model], work, lengths, machine);
   const flops = stageFlops(benchModels[work.model], work, lengths);
-  const tokens = lengths.reduce((a, b) => a + b, 0);
+  const tokens = sum(lengths);
   const promptTokens = work.prompts * work.promptLength;
   const of = (name: string) => median(steps.map(({ seconds }) => seconds[name] ?? 0));
   const row = (stage: keyof StageFlops, seconds: number, computed: number): StageRow => ({
@@ -149,5 +151,3 @@ function stageRows(
     { stage: 'optimizer', seconds: of('update'), floor: floors.optimizer },
   ];
 }
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;

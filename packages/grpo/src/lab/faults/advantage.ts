@@ -1,4 +1,5 @@
 /** Advantages do not follow from the rewards of the group. */
+import { mean, moments } from '../../maths/moments.js';
 import { type AdvantageSettings, advantagesOf } from '../../objective/index.js';
 import type { Stages } from '../../train/stages.js';
 import type { LabRun } from '../run.js';
@@ -20,9 +21,7 @@ const within = (own: (reward: number, group: Float64Array) => number): Stages['a
 const groupAt = (rewards: Float64Array, b: number, size: number) =>
   rewards.subarray(b - (b % size), b - (b % size) + size);
 
-const mean = (values: Float64Array) => values.reduce((a, b) => a + b, 0) / values.length;
-const deviation = (values: Float64Array, ddof: number) =>
-  Math.sqrt(values.reduce((sum, x) => sum + (x - mean(values)) ** 2, 0) / (values.length - ddof));
+const deviation = (values: Float64Array, ddof: number) => moments(values, ddof).deviation;
 const scaledBy = (values: Float64Array, divisor: number) => values.map((x) => (x - mean(values)) / divisor);
 
 /** Rewards one after another in the order that `place` gives, and advantages back in the old one. */

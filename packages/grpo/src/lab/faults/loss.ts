@@ -260,13 +260,17 @@ export const lossFaults: readonly Fault[] = [
         name: 'the slopes of sapo exchanged',
         run: () =>
           otherLoss(
-            ({ sapo: { positive, negative } }) => ({ sapo: { positive: negative, negative: positive } }),
+            ({ slopePositive, slopeNegative }) => ({
+              slopePositive: slopeNegative,
+              slopeNegative: slopePositive,
+            }),
             ['objective.loss=sapo', ...REUSE],
           ),
       },
       {
         name: 'the tokens of low entropy left in',
-        run: () => otherLoss(() => ({ topEntropy: 1 }), ['entropy.topShare=0.2']),
+        run: () =>
+          otherLoss(({ entropy }) => ({ entropy: { ...entropy, topShare: 1 } }), ['entropy.topShare=0.2']),
       },
     ],
   },

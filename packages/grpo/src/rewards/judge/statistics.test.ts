@@ -1,34 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { alarmsOf } from './health.js';
-import { JudgeStatistics, percentile } from './statistics.js';
-
-describe('percentile', () => {
-  it('is the nearest rank', () => {
-    // The example that textbooks have of it.
-    const sorted = [15, 20, 35, 40, 50];
-    expect([5, 30, 40, 50, 100].map((percent) => percentile(sorted, percent))).toEqual([15, 20, 20, 35, 50]);
-    expect(percentile([7], 95)).toBe(7);
-    expect(percentile([], 95)).toBe(0);
-  });
-
-  it('has at least so many of them at or below it, and is the smallest such', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer(), { minLength: 1 }),
-        fc.integer({ min: 1, max: 100 }),
-        (values, percent) => {
-          const sorted = Float64Array.from(values).sort();
-          const found = percentile(sorted, percent);
-          const upTo = (limit: number) => values.filter((value) => value <= limit).length;
-          expect(100 * upTo(found)).toBeGreaterThanOrEqual(percent * values.length);
-          for (const smaller of values.filter((value) => value < found))
-            expect(100 * upTo(smaller)).toBeLessThan(percent * values.length);
-        },
-      ),
-    );
-  });
-});
+import { JudgeStatistics } from './statistics.js';
 
 describe('the health of a judge', () => {
   function health(seconds: number[], fallbacks: number, completions: number) {

@@ -1,3 +1,6 @@
+import { sum } from '../../maths/moments.js';
+import { percentile } from '../../maths/quantile.js';
+
 /** Enough for any step; older ones give way. */
 const KEPT = 10_000;
 
@@ -47,7 +50,7 @@ export class JudgeStatistics {
     const { failed, cacheHits, retries, rateLimited } = this;
     const sorted = Float64Array.from(this.#latencies).sort();
     return {
-      completions: [...this.#providers.values()].reduce((a, b) => a + b, 0),
+      completions: sum([...this.#providers.values()]),
       fallbacks: this.#fallbacks,
       failed,
       cacheHits,
@@ -66,9 +69,4 @@ export class JudgeStatistics {
     this.#latencies = [];
     this.#providers.clear();
   }
-}
-
-/** The smallest of the sorted values that `percent` of 100 do not exceed; 0 when there are none. */
-export function percentile(sorted: ArrayLike<number>, percent: number): number {
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;
 }

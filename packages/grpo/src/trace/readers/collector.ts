@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { MetricRow } from './metric-row.js';
 import { Thinned } from './thinned.js';
 
@@ -139,7 +140,7 @@ export class Collector {
   }
 
   #stride(): number | undefined {
-    const all = [...this.#strides.values()].reduce((a, b) => a + b, 0);
+    const all = sum([...this.#strides.values()]);
     const [stride, count] = [...this.#strides].sort((a, b) => b[1] - a[1])[0] ?? [];
     return count !== undefined && count >= 0.9 * all ? stride : undefined;
   }

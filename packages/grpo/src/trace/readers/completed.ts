@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { Declared } from '../declared.js';
 import type { StepRecord } from '../record.js';
 
@@ -184,6 +185,6 @@ function rewardsOf(
 function sums(rows: readonly Completed[]): Float64Array {
   return Float64Array.from(rows, ({ rewards }) => {
     const known = Object.values(rewards).filter((value) => !Number.isNaN(value));
-    return known.length > 0 ? known.reduce((a, b) => a + b, 0) : Number.NaN;
+    return known.length > 0 ? sum(known) : Number.NaN;
   });
 }

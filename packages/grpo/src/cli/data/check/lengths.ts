@@ -1,5 +1,6 @@
 import { UserError } from '../../../config/index.js';
 import { modelFolder } from '../../../hub/model-folder.js';
+import { median } from '../../../maths/quantile.js';
 import { readModelFolder } from '../../../models/folder.js';
 import type { Prompt } from '../../../text/message.js';
 import { renderPrompt } from '../../../text/render.js';
@@ -53,8 +54,7 @@ export class Lengths {
 
   summary(): LengthSummary | null {
     if (this.#all.length === 0) return null;
-    const sorted = Float64Array.from(this.#all).sort();
     const { length: longest, line } = this.#longest;
-    return { median: sorted[Math.floor(sorted.length / 2)]!, longest, line };
+    return { median: median(this.#all), longest, line };
   }
 }

@@ -1,4 +1,5 @@
 /** Diagnostics that grpo-dual prints; its texts are Chinese, the numbers stand between signs of their own. */
+import { mean } from '../../../maths/moments.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { literal } from '../literal.js';
@@ -97,10 +98,8 @@ export class DualConsole implements LogFormat {
 
   #close(next: number | undefined, line: number): void {
     const values = this.#values;
-    if (this.#entropies.length > 0)
-      values.entropy ??= this.#entropies.reduce((a, b) => a + b, 0) / this.#entropies.length;
-    for (const [name, list] of Object.entries(this.#parts))
-      if (list.length > 0) values[name] = list.reduce((a, b) => a + b, 0) / list.length;
+    if (this.#entropies.length > 0) values.entropy ??= mean(this.#entropies);
+    for (const [name, list] of Object.entries(this.#parts)) if (list.length > 0) values[name] = mean(list);
     const { flat, groups } = this.#counted;
     if (groups > 0) values['frac_reward_zero_std/counted_again'] = flat / groups;
     const [f, h] = [values.trunc_percent_f, values.trunc_percent_h];

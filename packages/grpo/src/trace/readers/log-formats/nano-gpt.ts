@@ -1,4 +1,5 @@
 /** Masked-diffusion GRPO in nano_gpt: lines of micro-steps, and one an iteration. */
+import { median } from '../../../maths/quantile.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import type { Producer } from '../producers/index.js';
@@ -147,9 +148,4 @@ export class NanoGpt implements LogFormat {
     this.#divisors = [];
     this.#collector.add({ values, step: Number(step), names: Object.keys(values) }, line);
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1]!;
 }

@@ -1,5 +1,6 @@
 /** Phase logs of rookworld's manual GRPO, and the table of steps in their end. */
 
+import { mean, moments } from '../../../maths/moments.js';
 import type { Declared } from '../../declared.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
@@ -211,12 +212,11 @@ function ofTotals(totals: readonly ReadonlyMap<string, number>[]): Record<string
     const values = [...one.values()];
     return values.map((value) => values.filter((other) => other === value).length);
   });
-  const centre = all.reduce((a, b) => a + b, 0) / all.length;
-  const spread = Math.sqrt(all.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (all.length - 1));
+  const { mean: centre, deviation } = moments(all, 1);
   return {
     'sequence_logprob_reference/equal': Math.max(...alike),
     'sequence_logprob_reference/texts': all.length,
-    'sequence_logprob_reference/spread': spread / Math.abs(centre),
+    'sequence_logprob_reference/spread': deviation / Math.abs(centre),
   };
 }
 
@@ -224,11 +224,8 @@ function ofTotals(totals: readonly ReadonlyMap<string, number>[]): Record<string
 function ofGroups(groups: readonly (readonly number[])[]): Record<string, number> {
   const scored = groups.filter((group) => group.length > 0);
   if (scored.length === 0) return {};
-  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
-  const deviation = (values: readonly number[]) => {
-    const centre = mean(values);
-    return Math.sqrt(values.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (values.length - 1 || 1));
-  };
+  // A single reward has a deviation of 0.
+  const deviation = (values: readonly number[]) => moments(values, values.length > 1 ? 1 : 0).deviation;
   return {
     reward: mean(scored.flat()),
     reward_std: mean(scored.map(deviation)),

@@ -1,3 +1,4 @@
+import { mean } from '../../../maths/moments.js';
 import type { Declared } from '../../declared.js';
 import type { MetricSeries } from '../../series.js';
 
@@ -23,5 +24,5 @@ export interface Producer {
 /** The mean of those that are there, as `target`. */
 export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
   const known = sources.flatMap((name) => values[name] ?? []);
-  if (known.length > 0) values[target] ??= known.reduce((a, b) => a + b, 0) / known.length;
+  if (known.length > 0) values[target] ??= mean(known);
 }

@@ -1,10 +1,44 @@
-/** TRL's advantages, with the small ones of one sign that rounding leaves to a group of equal rewards. */
+/**
+ * TRL's numbers where ours depart from them on purpose, for `objective.compat`. The formulas know nothing of them:
+ * - equal rewards that are not dyadic fractions leak small advantages of one sign
+ * - the entropy bonus is a mean over the micro-batch, so that a split changes it (ours: over the update)
+ * - up to 1.10 `luspo` averages over padding too, once a choice makes its terms differ from token to token
+ * - token means divide by the mean count of the rollout's updates, up to 1.10 by their sum (see `update.tokens`)
+ */
 import { type Tensor, tensor, tidy } from '@grpo/torch';
+import type { Compat } from '../config/choices.js';
+import { tokenWeights } from './aggregation.js';
+import type { LossConventions, LossInput } from './loss-types.js';
 import type { RewardColumns } from './reward-columns.js';
+import type { Rows } from './rows.js';
 import type { AdvantageSettings } from './settings.js';
 
-/** In float32, by the sums that TRL takes: equal rewards of 0.2 get −1.49e-4 in a group of 8, where ours get 0. */
-export function leakedAdvantages(
+/** How the loss of TRL differs from ours, by its version. */
+export const trlLoss: Record<Compat, Partial<LossConventions>> = {
+  trl: { entropyShare },
+  'trl-1.10': { entropyShare, trainedOnly: (input) => input, weights: weightsBefore111 },
+};
+
+function entropyShare({ lengths, update }: LossInput): number {
+  return lengths.length / update.completions;
+}
+
+function weightsBefore111(input: LossInput, rows: Rows): Float64Array {
+  const { settings, update } = input;
+  const isLuspo = settings.policy === 'clip' && settings.aggregation === 'sum';
+  const differ =
+    settings.entropy.topShare < 1 || settings.ratio !== 'sequence' || Array.from(input.betas).some(Boolean);
+  if (!isLuspo || !differ)
+    return rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update)));
+  const width = Math.max(...rows.lengths);
+  return rows.spreadNumbers(rows.counts.map((count) => count / (width * update.completions)));
+}
+
+/**
+ * Advantages in float32, by the sums that TRL takes: rounding leaves a group of equal rewards small ones of one sign.
+ * Equal rewards of 0.2 get −1.49e-4 in a group of 8, where ours get 0.
+ */
+export function trlAdvantages(
   { columns, weights, totals }: RewardColumns,
   groupSize: number,
   { scale, combine, epsilon }: AdvantageSettings,

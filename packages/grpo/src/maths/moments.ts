@@ -1,15 +1,16 @@
-/** Small sums that several checks need. */
-import { once } from './once.js';
+/** Sums, means and deviations of plain numbers. */
 
+/** Sum of the values, in their order. */
 export function sum(values: ArrayLike<number>): number {
   let total = 0;
   for (let i = 0; i < values.length; i++) total += values[i]!;
   return total;
 }
 
+/** Mean of the values; NaN of none. */
 export const mean = (values: ArrayLike<number>): number => sum(values) / values.length;
 
-/** Mean of the numbers, and their standard deviation with `n − ddof`; NaN values are left out. */
+/** Mean of the numbers, and their standard deviation with `n − ddof`, both NaN of none; NaN values are left out. */
 export function moments(
   values: ArrayLike<number>,
   ddof: number,
@@ -24,10 +25,11 @@ export function moments(
   let squares = 0;
   for (let i = 0; i < values.length; i++)
     if (!Number.isNaN(values[i]!)) squares += (values[i]! - centre) ** 2;
-  return { mean: centre, deviation: Math.sqrt(squares / (count - ddof)), count };
+  const deviation = count > 0 ? Math.sqrt(squares / (count - ddof)) : Number.NaN;
+  return { mean: centre, deviation, count };
 }
 
-/** Whether all numbers are one number; values that are NaN do not count. */
+/** Whether all numbers are one number; NaN values are left out. */
 export function isFlat(values: ArrayLike<number>): boolean {
   let first: number | undefined;
   for (let i = 0; i < values.length; i++) {
@@ -37,20 +39,6 @@ export function isFlat(values: ArrayLike<number>): boolean {
   }
   return true;
 }
-
-/** Indices of completions, group by group. */
-export type Groups = readonly (readonly number[])[];
-
-/** Indices of the completions of each prompt, in the order of the prompts’ first appearance. */
-export const groupsOf = once((promptOf: ArrayLike<number>): Groups => {
-  const groups = new Map<number, number[]>();
-  for (let b = 0; b < promptOf.length; b++) {
-    const group = groups.get(promptOf[b]!);
-    if (group) group.push(b);
-    else groups.set(promptOf[b]!, [b]);
-  }
-  return [...groups.values()];
-});
 
 /** How many values are not 0: of a mask, the tokens that enter the loss. */
 export function nonzero(values: ArrayLike<number>): number {
@@ -71,4 +59,11 @@ export function smallest(values: ArrayLike<number>): number {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < values.length; i++) if (values[i]! < least) least = values[i]!;
   return least;
+}
+
+/** The values that are not NaN. */
+export function known(values: ArrayLike<number>): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) numbers.push(values[i]!);
+  return numbers;
 }

@@ -1,8 +1,8 @@
 import { type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import type { Compat } from '../config/choices.js';
 import { fixtures, type LossCase, lossInput, packed } from './golden.test.helper.js';
 import { composedLoss } from './loss.js';
-import type { Compat } from './settings.js';
 
 const caseOf = (name: string) => fixtures.cases.find((c) => c.name === name)!;
 

@@ -1,5 +1,6 @@
 /** Trends of a metric over its entries. */
-import { mean, sum } from './statistics.js';
+import { known, mean, sum } from './moments.js';
+import { median } from './quantile.js';
 
 const MOST_PAIRED = 1000;
 
@@ -49,20 +50,6 @@ export function longestRun(
     if (length > best.length) best = { start: i - length + 1, length };
   }
   return best;
-}
-
-/** The numbers among the values. */
-export function known(values: ArrayLike<number>): number[] {
-  const numbers: number[] = [];
-  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) numbers.push(values[i]!);
-  return numbers;
-}
-
-/** The middle of the numbers. */
-export function median(values: ArrayLike<number>): number {
-  const sorted = known(values).sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The middle of the first and of the last tenth. */

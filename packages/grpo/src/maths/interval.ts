@@ -1,3 +1,5 @@
+import { mean, sum } from './moments.js';
+
 /** Ends of a 95 % confidence interval. */
 export interface Interval {
   low: number;
@@ -52,10 +54,10 @@ export function clusteredWilson(counts: readonly number[], sizes: readonly numbe
 export function meanInterval(values: readonly number[]): Interval | undefined {
   const n = values.length;
   if (n < 3 || values.every((value) => value === values[0])) return undefined;
-  const mean = sum(values) / n;
-  const squares = sum(values.map((value) => (value - mean) ** 2));
+  const centre = mean(values);
+  const squares = sum(values.map((value) => (value - centre) ** 2));
   const half = studentQuantile(n - 1) * Math.sqrt(squares / (n - 1) / n);
-  return { low: mean - half, high: mean + half };
+  return { low: centre - half, high: centre + half };
 }
 
 /**
@@ -72,5 +74,3 @@ function studentQuantile(degrees: number): number {
   ];
   return sum(terms.map((term, power) => term / degrees ** power));
 }
-
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
