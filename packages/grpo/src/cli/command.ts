@@ -32,7 +32,7 @@ export interface CommandArguments {
 /** What a command does; returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
 export type Run = (args: CommandArguments) => Promise<number>;
 
-/** What help and the argument parser need of a command. */
+/** A command of `grpo`, without what it loads when it runs: help and a wrong command line need no tensor engine. */
 export interface CommandInfo {
   name: string;
   /** One line for the list of commands. */
@@ -45,16 +45,13 @@ export interface CommandInfo {
   keys?: ConfigCommand;
   /** Whether it takes words that are neither flags nor settings: names, files. */
   operands?: true;
+  /** Imports the command's `run.ts`. */
+  load(): Promise<{ run: Run }>;
 }
 
 /** The flags that a command takes on a command line. */
 export const flagsOf = ({ flags, more }: CommandInfo, argv: readonly string[]): Record<string, Flag> =>
   more?.taken(argv) ? { ...flags, ...more.flags } : flags;
-
-/** A command as the table lists it. */
-export interface Command extends CommandInfo {
-  run: Run;
-}
 
 /** Exit codes beside 0 and those of `interruptible`. */
 export const EXIT = { error: 1, usage: 2, finding: 3 } as const;

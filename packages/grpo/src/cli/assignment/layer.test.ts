@@ -3,12 +3,11 @@ import { resolveConfig, UsageError } from '../../config/index.js';
 import { findKey } from '../../config/keys.js';
 import { type Layer, mergedLayer } from '../../config/layer.js';
 import { parseArguments } from '../arguments.js';
-import type { CommandInfo } from '../command.js';
-import { commandInfos } from '../table.js';
+import { commands } from '../table.js';
 import { assignmentFlags } from './flags.js';
 import { translate } from './layer.js';
 
-const train: CommandInfo = commandInfos.find(({ name }) => name === 'train')!;
+const train = commands.find(({ name }) => name === 'train')!;
 
 /** What a command line of the assignment becomes. */
 function read(line: string, preset = 'cs336') {

@@ -1,0 +1,23 @@
+import { moreFlags } from '../assignment/flags.js';
+import type { CommandInfo } from '../command.js';
+import { config, json, restart, resume } from '../flags.js';
+
+export const info: CommandInfo = {
+  name: 'train',
+  summary: 'Train a model with GRPO on a task and its rewards',
+  usage: 'train [--preset NAME] [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+  flags: {
+    preset: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Begin from published settings; grpo explain NAME shows them. cs336 brings flags of its own',
+    },
+    config,
+    resume,
+    restart,
+    json,
+  },
+  more: moreFlags,
+  keys: 'train',
+  load: () => import('./run.js'),
+};
