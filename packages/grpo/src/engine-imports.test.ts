@@ -20,6 +20,7 @@ const WITHOUT_ENGINE = [
   'memory/',
   'rewards/',
   'tasks/',
+  'cs336/command-line/',
   'cli/main.ts',
   'cli/diff/',
   'cli/doctor/run.ts',

@@ -10,13 +10,10 @@ export interface Flag {
   help: string;
 }
 
-/** Flags that a command takes beside its own in some cases only. */
-export interface MoreFlags {
+/** Flags that a command takes beside its own with some presets only. */
+export interface PresetFlags {
+  presets: readonly [string, ...string[]];
   flags: Readonly<Record<string, Flag>>;
-  /** When they are taken, as it is written: `--preset cs336`. */
-  condition: string;
-  /** Whether a command line is such a case. */
-  taken(argv: readonly string[]): boolean;
 }
 
 /** The command line of one command, read. */
@@ -40,7 +37,7 @@ export interface CommandInfo {
   /** The form of the command line, after `grpo`. */
   usage: string;
   flags: Record<string, Flag>;
-  more?: MoreFlags;
+  presetFlags?: readonly PresetFlags[];
   /** Whose settings it takes as `key=value`; without it, none. */
   keys?: ConfigCommand;
   /** Whether it takes words that are neither flags nor settings: names, files. */
@@ -50,8 +47,16 @@ export interface CommandInfo {
 }
 
 /** The flags that a command takes on a command line. */
-export const flagsOf = ({ flags, more }: CommandInfo, argv: readonly string[]): Record<string, Flag> =>
-  more?.taken(argv) ? { ...flags, ...more.flags } : flags;
+export function flagsOf(
+  { flags, presetFlags = [] }: CommandInfo,
+  argv: readonly string[],
+): Record<string, Flag> {
+  const named = argv.map((word, i) =>
+    word === '--preset' ? argv[i + 1] : /^(?:--)?preset=(.*)$/.exec(word)?.[1],
+  );
+  const taken = presetFlags.filter(({ presets }) => presets.some((preset) => named.includes(preset)));
+  return Object.assign({}, flags, ...taken.map((more) => more.flags));
+}
 
 /** Exit codes beside 0 and those of `interruptible`. */
 export const EXIT = { error: 1, usage: 2, finding: 3 } as const;

@@ -12,12 +12,6 @@ import { createReporter, type Reporter, type StepRow } from './live.js';
 /** A command that trains. */
 type TrainingCommand = 'train' | 'sft' | 'expert';
 
-/** What `--preset` stands for. */
-export function presetFlag({ preset }: CommandArguments['flags']): Layer {
-  const entry = ['preset', { value: preset, source: '--preset' }] as const;
-  return { entries: new Map(preset === undefined ? [] : [entry]), problems: [] };
-}
-
 /** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
 export function trainingConfig(
   command: TrainingCommand,

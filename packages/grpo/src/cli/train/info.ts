@@ -1,6 +1,8 @@
-import { moreFlags } from '../assignment/flags.js';
 import type { CommandInfo } from '../command.js';
 import { config, json, restart, resume } from '../flags.js';
+import { dialects } from './dialects.js';
+
+const withFlags = dialects.map(({ presets }) => presets[0]).join(', ');
 
 export const info: CommandInfo = {
   name: 'train',
@@ -10,14 +12,14 @@ export const info: CommandInfo = {
     preset: {
       type: 'string',
       value: 'NAME',
-      help: 'Begin from published settings; grpo explain NAME shows them. cs336 brings flags of its own',
+      help: `Begin from published settings; grpo explain NAME shows them. ${withFlags} brings flags of its own`,
     },
     config,
     resume,
     restart,
     json,
   },
-  more: moreFlags,
+  presetFlags: dialects,
   keys: 'train',
   load: () => import('./run.js'),
 };

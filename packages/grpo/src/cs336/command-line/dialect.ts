@@ -1,12 +1,13 @@
-/** The assignment's flags as a layer of the configuration. */
+/** A run with the assignment's command line: its flags as a layer of the configuration, its notes, its saved models. */
 import { type Config, type ResolvedConfig, UsageError } from '../../config/index.js';
 import { type Layer, mergedLayer } from '../../config/layer.js';
 import { argumentsLayer } from '../../config/layer-arguments.js';
-import type { CommandArguments } from '../command.js';
 import { assignmentFlags } from './flags.js';
+import { nameModels } from './saved-models.js';
 import { readSizes } from './sizes.js';
 
-type Flags = CommandArguments['flags'];
+/** Flags of a command line with their values. */
+type Flags = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 /** What the flags stand for, and what is to be said of it. */
 export interface Translation {
@@ -31,13 +32,21 @@ export function translate(flags: Flags, resolve: (layer: Layer) => ResolvedConfi
   return { layer: mergedLayer([direct, sizes.layer]), notes: sizes.notes };
 }
 
-/** What the assignment does otherwise than this run. */
-export function gradingNote({ task }: Config): string[] {
+/** Says where the assignment grades otherwise than this run. */
+export function notesOn({ task }: Config): string[] {
   return task.name === 'jsonl' && task.grading === 'numeric'
     ? [
         'Answers are graded as numbers (task.grading=numeric). The assignment’s grader is task.grading=r1_zero.',
       ]
     : [];
+}
+
+/** Names the models of a checkpoint as the assignment's script does. */
+export function saved(
+  { dir, step }: { dir: string; step: number },
+  { output, train, checkpoint }: Config,
+): void {
+  nameModels({ output, dir, step, steps: train.steps, every: checkpoint.every });
 }
 
 function refuseMissing(flags: Flags): void {

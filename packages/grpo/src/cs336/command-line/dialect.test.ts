@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { parseArguments } from '../../cli/arguments.js';
+import { commands } from '../../cli/table.js';
 import { resolveConfig, UsageError } from '../../config/index.js';
 import { findKey } from '../../config/keys.js';
 import { type Layer, mergedLayer } from '../../config/layer.js';
-import { parseArguments } from '../arguments.js';
-import { commands } from '../table.js';
+import { translate } from './dialect.js';
 import { assignmentFlags } from './flags.js';
-import { translate } from './layer.js';
 
 const train = commands.find(({ name }) => name === 'train')!;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Ended, grpo } from '../grpo.test.helper.js';
+import { type Ended, grpo } from '../../cli/grpo.test.helper.js';
 
 const MODEL = fileURLToPath(new URL('../../../../../parity/fixtures/models/llama3', import.meta.url));
 

@@ -1,7 +1,10 @@
 /** The flags of CS336's GRPO script under their own names, and the settings that they stand for. */
-import type { Flag, MoreFlags } from '../command.js';
 
-interface AssignmentFlag extends Flag {
+export interface AssignmentFlag {
+  type: 'boolean' | 'string';
+  /** Name of the value in the help. */
+  value?: string;
+  help: string;
   /** The setting with the same value, or with a fixed one; without it, see `sizes.ts`. */
   key?: string;
   fixed?: string;
@@ -53,19 +56,4 @@ export const assignmentFlags: Readonly<Record<string, AssignmentFlag>> = {
   'save-dir': value('output', 'DIR', 'output: the run, with checkpoint_step_N/ and final_model/ in it'),
   'wandb-project': value(undefined, 'NAME', 'W&B is not there yet: refused'),
   'wandb-run-name': value(undefined, 'NAME', 'W&B is not there yet: refused'),
-};
-
-/** The presets with which these flags are taken. */
-const NAMES = /^cs336(-offpolicy)?$/;
-
-export const isAssignment = (preset: string | undefined): boolean => NAMES.test(preset ?? '');
-
-export const moreFlags: MoreFlags = {
-  flags: assignmentFlags,
-  condition: '--preset cs336',
-  taken: (argv) =>
-    argv.some((word, i) => {
-      const [, written] = /^(?:--)?preset=(.*)$/.exec(word) ?? [];
-      return isAssignment(word === '--preset' ? argv[i + 1] : written);
-    }),
 };
