@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { lineChart } from '../packages/grpo/dist/cli/chart.js';
+import { lineChart } from '../packages/grpo/dist/cli/demo/chart.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -131,7 +131,7 @@ describe('imports', () => {
     const rooms = new Set(sources.map(({ owner, path }) => roomOf(owner, path)));
     expect([...rooms].sort()).toEqual(FLOORS.flat().sort());
     const cli = sources.find(({ path }) => path === 'cli/table.ts');
-    expect(cli?.imports).toContain('./commands/train.js');
+    expect(cli?.imports).toContain('./train/info.js');
   });
 
   it.each([
@@ -157,7 +157,7 @@ describe('imports', () => {
     ['of the engine below it', { owner: 'grpo', path: 'formats/json.ts', imports: ['@grpo/torch'] }],
     ['of the product by the engine', { owner: 'torch', path: 'tensor.ts', imports: ['grpo'] }],
     ['of the command by the library', { owner: 'grpo', path: 'index.ts', imports: ['./cli/version.js'] }],
-    ['out of the package', { owner: 'grpo', path: 'cli/run.ts', imports: ['../../../torch/src/index.js'] }],
+    ['out of the package', { owner: 'grpo', path: 'cli/main.ts', imports: ['../../../torch/src/index.js'] }],
     ['in a room without a floor', { owner: 'grpo', path: 'attic/box.ts', imports: [] }],
   ])('would be refused %s', (_, source) => {
     expect(violations([source])).toHaveLength(1);

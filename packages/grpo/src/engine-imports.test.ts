@@ -20,15 +20,14 @@ const WITHOUT_ENGINE = [
   'memory/',
   'rewards/',
   'tasks/',
+  'cs336/command-line/',
   'cli/main.ts',
-  'cli/commands/data.ts',
-  'cli/commands/doctor.ts',
-  'cli/commands/reward.ts',
-  'cli/commands/diff.ts',
-  'cli/commands/env.ts',
-  'cli/commands/explain.ts',
-  'cli/commands/fetch.ts',
-  'cli/commands/setup.ts',
+  'cli/diff/',
+  'cli/doctor/run.ts',
+  'cli/env/run.ts',
+  'cli/explain/',
+  'cli/fetch/',
+  'cli/setup/',
   'cli/data/',
   'cli/reward/',
 ];
@@ -70,7 +69,7 @@ it.each(WITHOUT_ENGINE)('%s loads no engine', (entry) => {
 });
 
 it('would notice one', () => {
-  expect(wayToEngine('cli/commands/train.ts')?.at(-1)).toBe('@grpo/torch');
+  expect(wayToEngine('cli/train/run.ts')?.at(-1)).toBe('@grpo/torch');
   const text = [
     "import type { Tensor } from 'a';",
     "import { type Tensor } from 'b';",

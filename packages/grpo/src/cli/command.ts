@@ -10,13 +10,10 @@ export interface Flag {
   help: string;
 }
 
-/** Flags that a command takes beside its own in some cases only. */
-export interface MoreFlags {
+/** Flags that a command takes beside its own with some presets only. */
+export interface PresetFlags {
+  presets: readonly [string, ...string[]];
   flags: Readonly<Record<string, Flag>>;
-  /** When they are taken, as it is written: `--preset cs336`. */
-  condition: string;
-  /** Whether a command line is such a case. */
-  taken(argv: readonly string[]): boolean;
 }
 
 /** The command line of one command, read. */
@@ -32,7 +29,7 @@ export interface CommandArguments {
 /** What a command does; returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
 export type Run = (args: CommandArguments) => Promise<number>;
 
-/** What help and the argument parser need of a command. */
+/** A command of `grpo`, without what it loads when it runs: help and a wrong command line need no tensor engine. */
 export interface CommandInfo {
   name: string;
   /** One line for the list of commands. */
@@ -40,20 +37,25 @@ export interface CommandInfo {
   /** The form of the command line, after `grpo`. */
   usage: string;
   flags: Record<string, Flag>;
-  more?: MoreFlags;
+  presetFlags?: readonly PresetFlags[];
   /** Whose settings it takes as `key=value`; without it, none. */
   keys?: ConfigCommand;
   /** Whether it takes words that are neither flags nor settings: names, files. */
   operands?: true;
+  /** Imports the command's `run.ts`. */
+  load(): Promise<{ run: Run }>;
 }
 
 /** The flags that a command takes on a command line. */
-export const flagsOf = ({ flags, more }: CommandInfo, argv: readonly string[]): Record<string, Flag> =>
-  more?.taken(argv) ? { ...flags, ...more.flags } : flags;
-
-/** A command as the table lists it. */
-export interface Command extends CommandInfo {
-  run: Run;
+export function flagsOf(
+  { flags, presetFlags = [] }: CommandInfo,
+  argv: readonly string[],
+): Record<string, Flag> {
+  const named = argv.map((word, i) =>
+    word === '--preset' ? argv[i + 1] : /^(?:--)?preset=(.*)$/.exec(word)?.[1],
+  );
+  const taken = presetFlags.filter(({ presets }) => presets.some((preset) => named.includes(preset)));
+  return Object.assign({}, flags, ...taken.map((more) => more.flags));
 }
 
 /** Exit codes beside 0 and those of `interruptible`. */

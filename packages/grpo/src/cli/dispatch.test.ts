@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig, UserError } from '../config/index.js';
-import type { Command, CommandArguments } from './command.js';
+import type { CommandArguments, CommandInfo } from './command.js';
 import { dispatch } from './dispatch.js';
 
 /** A command line's exit code and output, with a command `train` that does what `run` says. */
@@ -16,9 +16,10 @@ async function grpo(
     json: { type: 'boolean', help: 'JSON' },
     prompt: { type: 'string', multiple: true, help: 'Text' },
   } as const;
-  const commands: Command[] = [
-    { name: 'train', summary: 'Trains', usage: 'train', flags, keys: 'train', run },
-    { name: 'env', summary: 'Shows', usage: 'env', flags: {}, run },
+  const load = async () => ({ run });
+  const commands: CommandInfo[] = [
+    { name: 'train', summary: 'Trains', usage: 'train', flags, keys: 'train', load },
+    { name: 'env', summary: 'Shows', usage: 'env', flags: {}, load },
   ];
   const code = await dispatch(argv, {
     commands,

@@ -2,12 +2,12 @@ import { UsageError, UserError } from '../config/index.js';
 import { packageVersion } from '../config/version.js';
 import { nearest } from '../errors/nearest.js';
 import { parseArguments } from './arguments.js';
-import { type Command, EXIT } from './command.js';
+import { type CommandInfo, EXIT } from './command.js';
 import { commandHelp, overview } from './help.js';
 
 /** Where a command line comes from and goes to; replaced in tests. */
 export interface Surroundings {
-  commands: readonly Command[];
+  commands: readonly CommandInfo[];
   stdout: { write(text: string): unknown };
   stderr: { write(text: string): unknown };
   /** Whether stacks are printed (GRPO_DEBUG=1). */
@@ -46,7 +46,10 @@ async function runCommand(
   const found = commandOf(words, commands);
   if (found) {
     const { command, argv } = found;
-    if (!asksHelp) return command.run(parseArguments(command, argv));
+    if (!asksHelp) {
+      const args = parseArguments(command, argv);
+      return (await command.load()).run(args);
+    }
     stdout.write(commandHelp(command, argv));
     return 0;
   }
@@ -61,8 +64,8 @@ async function runCommand(
 /** The command that a command line begins with: its name is one word or two. */
 function commandOf(
   words: readonly string[],
-  commands: readonly Command[],
-): { command: Command; argv: string[] } | undefined {
+  commands: readonly CommandInfo[],
+): { command: CommandInfo; argv: string[] } | undefined {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ');
     const command = commands.find((candidate) => candidate.name === name);
@@ -71,7 +74,7 @@ function commandOf(
   return undefined;
 }
 
-function unknownCommand([first = '', second = '']: readonly string[], candidates: readonly Command[]) {
+function unknownCommand([first = '', second = '']: readonly string[], candidates: readonly CommandInfo[]) {
   const names = candidates.map(({ name }) => name);
   const isFamily = names.every((name) => name.startsWith(`${first} `));
   if (isFamily && (second === '' || second.startsWith('-')))

@@ -3,16 +3,14 @@ import { readsKey } from '../config/command-keys.js';
 import { keys } from '../config/keys.js';
 import type { CommandInfo } from './command.js';
 import { commandHelp, overview } from './help.js';
-import { commandInfos } from './table.js';
-
-const infos: readonly CommandInfo[] = commandInfos;
+import { commands } from './table.js';
 
 function info(name: string): CommandInfo {
-  return infos.find((candidate) => candidate.name === name)!;
+  return commands.find((candidate) => candidate.name === name)!;
 }
 
 describe('help', () => {
-  it.each(infos.map((command) => [command.name, command] as const))(
+  it.each(commands.map((command) => [command.name, command] as const))(
     'of %s has its flags and exactly its keys, and fits 100 columns',
     (_, command) => {
       const text = commandHelp(command);
@@ -25,7 +23,7 @@ describe('help', () => {
   );
 
   it('leaves no key of the schema out', () => {
-    const all = infos.map((one) => commandHelp(one)).join('\n');
+    const all = commands.map((one) => commandHelp(one)).join('\n');
     for (const key of keys)
       expect(all, key.path).toMatch(new RegExp(`^ {2}${key.path.replace('.', '\\.')}[= ]`, 'm'));
   });
@@ -59,8 +57,8 @@ describe('help', () => {
   });
 
   it('lists the commands', () => {
-    const text = overview(infos);
-    for (const { name, summary } of infos)
+    const text = overview(commands);
+    for (const { name, summary } of commands)
       expect(text).toContain(`  ${name.padEnd(16)}${summary.slice(0, 60)}`);
   });
 });

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { parseArguments } from './arguments.js';
-import type { CommandInfo } from './command.js';
-import { commandInfos } from './table.js';
+import { commands } from './table.js';
 
 const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
 const YAML = /^Write `gsm8k\.yaml`.*?^```yaml\n(.*?)^```$/ms.exec(README)![1]!;
@@ -13,13 +12,11 @@ const LINES = [...README.matchAll(/^npx grpo (.*--config gsm8k\.yaml[^#\n]*)/gm)
   line!.trim(),
 );
 
-const infos: readonly CommandInfo[] = commandInfos;
-
 describe('in the README', () => {
   it.each(LINES)('grpo %s fits the gsm8k.yaml that is written there', (line) => {
     const file = join(tempFolder(), 'gsm8k.yaml');
     writeFileSync(file, YAML);
-    const command = infos.find(({ name }) => line.startsWith(`${name} `))!;
+    const command = commands.find(({ name }) => line.startsWith(`${name} `))!;
     const words = line.slice(command.name.length).match(/'[^']*'|\S+/g)!;
     const argv = words.map((word) => word.replaceAll("'", ''));
     const { flags, settings } = parseArguments(command, argv);

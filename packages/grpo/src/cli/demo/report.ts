@@ -1,5 +1,5 @@
-import { lineChart } from '../chart.js';
 import type { Arm } from './arms.js';
+import { lineChart } from './chart.js';
 
 /** What the demo has to show at its end. */
 export interface DemoResult {

@@ -78,3 +78,27 @@ function leastSeconds(run: () => void): number {
   } while (performance.now() < end);
   return least / 1000;
 }
+
+const SIDE = 1024;
+
+/** 10⁹ floating-point operations per second of a square matrix product: the median of repeated runs. */
+export function measureGflops(dtype: DType, device: string): number {
+  return tidy(() => {
+    const a = empty([SIDE, SIDE], { device }).uniform_().to(dtype);
+    const once = () => {
+      const start = performance.now();
+      linear(a, a).dispose();
+      synchronize();
+      return (performance.now() - start) / 1000;
+    };
+    // The first runs pay for threads, memory and the choice of a kernel.
+    once();
+    once();
+    const seconds: number[] = [];
+    const end = performance.now() + 500;
+    do seconds.push(once());
+    while (performance.now() < end);
+    const median = seconds.sort((x, y) => x - y)[seconds.length >> 1]!;
+    return (2 * SIDE ** 3) / median / 1e9;
+  });
+}

@@ -1,0 +1,86 @@
+import { setThreads } from '@grpo/torch';
+import { z } from 'zod';
+import { UsageError } from '../../config/index.js';
+import { drawnFlags } from '../../lab/bench/drawn-flags.js';
+import { measureGflops } from '../../lab/bench/machine.js';
+import { type BenchResult, measure } from '../../lab/bench/measure.js';
+import { BENCH_MODELS, type Workload } from '../../lab/bench/workload.js';
+import type { CommandArguments } from '../command.js';
+import { aligned } from '../text-layout.js';
+
+const count = (least: number, fallback: number) => z.coerce.number().int().min(least).default(fallback);
+
+const flagsSchema = z.object({
+  seed: z.coerce.number().int().min(0).optional(),
+  model: z.enum(BENCH_MODELS).default('tiny'),
+  'prompt-len': count(1, 64),
+  'completion-len': count(4, 64),
+  group: count(2, 8),
+  prompts: count(1, 8),
+  steps: count(1, 4),
+  beta: z.coerce.number().min(0).default(0),
+  micro: count(0, 0),
+  threads: count(0, 0),
+  bf16: z.boolean().default(false),
+  'random-lengths': z.boolean().default(false),
+  device: z.enum(['cpu', 'cuda']).default('cpu'),
+});
+
+/** `grpo bench`: times GRPO steps on random weights. */
+export async function run({ flags }: CommandArguments): Promise<number> {
+  const work = workloadOf(flags);
+  if (work.threads > 0) setThreads(work.threads);
+  const result = await measure(work);
+  const rate = measureGflops(work.bf16 ? 'bfloat16' : 'float32', work.device);
+  process.stdout.write(
+    flags.json ? `${JSON.stringify({ ...result, matmul_gflops: rate })}\n` : report(result, rate),
+  );
+  return 0;
+}
+
+function workloadOf({ json: _, ...flags }: CommandArguments['flags']): Workload {
+  const seed = Number(flags.seed);
+  const parsed = flagsSchema.safeParse(Number.isInteger(seed) ? { ...drawnFlags(seed), ...flags } : flags);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new UsageError(`--${issue!.path.join('.')}: ${issue!.message}.`, {
+      hint: 'grpo bench --help shows what it takes.',
+    });
+  }
+  const { 'prompt-len': promptLength, 'completion-len': completionLength, ...rest } = parsed.data;
+  const { 'random-lengths': randomLengths, seed: _seed, ...work } = rest;
+  return { ...work, promptLength, completionLength, randomLengths };
+}
+
+function report(result: BenchResult, rate: number): string {
+  const { workload: work } = result;
+  const lines = [
+    `${work.model}, ${(result.params / 1e6).toFixed(1)} million parameters, ${work.bf16 ? 'bfloat16' : 'float32'} on ${work.device}; libtorch ${result.torch}`,
+    `${work.prompts} prompts × ${work.group} completions, ${work.promptLength} + ${result.mean_length.toFixed(1)} tokens, β ${work.beta}`,
+    '',
+    `step       ${seconds(result.step_s_median)}`,
+    `rollout    ${seconds(result.rollout_s_median)}   ${result.rollout_tok_per_s.toFixed(0)} tokens/s`,
+    `training   ${seconds(result.train_s_median)}`,
+    `memory     ${result.peak_rss_mb.toFixed(0).padStart(7)} MB at most`,
+    `sampler and trainer differ by ${result.sampler_gap_max.toExponential(1)} nats a token at most`,
+    '',
+    ...aligned([
+      ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`, 'floor', '× floor'],
+      ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops, floor }) => [
+        stage,
+        seconds.toFixed(3),
+        tokensPerSecond?.toFixed(0) ?? '',
+        gflops?.toFixed(0) ?? '',
+        gflops === undefined ? '' : `${((100 * gflops) / rate).toFixed(0)}%`,
+        floor.toFixed(3),
+        (seconds / floor).toFixed(2),
+      ]),
+    ]),
+    '',
+    `The step takes ${result.step_over_floor.toFixed(2)} × the sum of the floors, decoding ${result.decode_over_floor.toFixed(2)} × its own.`,
+    `A floor: arithmetic at the best rate of each product's shape, or bytes at ${result.triad_gb_s.toFixed(1)} GB/s, whichever is longer.`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const seconds = (value: number) => `${value.toFixed(3).padStart(7)} s`;

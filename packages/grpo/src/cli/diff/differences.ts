@@ -1,0 +1,67 @@
+/** How two configurations differ. */
+import { findKey } from '../../config/keys.js';
+import type { Unsupported } from '../../config/presets/index.js';
+import type { Explained, Setting } from '../explain/explained.js';
+
+/** A value with its source; undefined where the setting has no effect. */
+type Side = Pick<Setting, 'value' | 'unit' | 'source'> | undefined;
+
+export interface Difference {
+  key: string;
+  /** What it does, and what more and less of it do. */
+  help: string;
+  a: Side;
+  b: Side;
+}
+
+/** Lines of the formulas that are not the same. */
+export interface FormulaDifference {
+  /** `L`, or a symbol. */
+  symbol: string;
+  a: string | undefined;
+  b: string | undefined;
+}
+
+export interface Differences {
+  a: string;
+  b: string;
+  formula: FormulaDifference[];
+  settings: Difference[];
+  /** What the originals have and these have not. */
+  unsupported: { a: readonly Unsupported[]; b: readonly Unsupported[] };
+}
+
+export function differences(a: Explained, b: Explained): Differences {
+  const [settingsA, settingsB] = [a, b].map(({ settings }) => new Map(settings.map((one) => [one.key, one])));
+  const paths = union(settingsA!.keys(), settingsB!.keys());
+  const linesA = formulaLinesOf(a);
+  const linesB = formulaLinesOf(b);
+  return {
+    a: a.name,
+    b: b.name,
+    formula: union(linesA.keys(), linesB.keys())
+      .map((symbol) => ({ symbol, a: linesA.get(symbol), b: linesB.get(symbol) }))
+      .filter((line) => line.a !== line.b),
+    settings: paths
+      .map((key) => ({
+        key,
+        help: findKey(key)!.help,
+        a: sideOf(settingsA!.get(key)),
+        b: sideOf(settingsB!.get(key)),
+      }))
+      .filter((one) => JSON.stringify(one.a?.value) !== JSON.stringify(one.b?.value)),
+    unsupported: { a: a.unsupported, b: b.unsupported },
+  };
+}
+
+const sideOf = (setting: Setting | undefined): Side =>
+  setting && { value: setting.value, unit: setting.unit, source: setting.source };
+
+function formulaLinesOf({ formula: { loss, where } }: Explained): Map<string, string> {
+  // A ratio or KL of tokens is compared with one of completions.
+  const meanings = where.map(({ symbol, text }) => [symbol.replace(/ₜ$/u, ''), text] as const);
+  return new Map([['L', loss.join(' ')], ...meanings]);
+}
+
+/** Of both, in the order of the first, then of the second. */
+const union = (a: Iterable<string>, b: Iterable<string>) => [...new Set([...a, ...b])];

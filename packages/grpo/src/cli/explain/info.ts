@@ -1,0 +1,12 @@
+import type { CommandInfo } from '../command.js';
+import { config, jsonObject } from '../flags.js';
+
+export const info: CommandInfo = {
+  name: 'explain',
+  summary: 'Show what a preset or a file makes of training: formula, settings, what is unsound',
+  usage: 'explain [PRESET | --config FILE.yaml] [--json] [key=value ...]',
+  flags: { config, json: jsonObject },
+  keys: 'explain',
+  operands: true,
+  load: () => import('./run.js'),
+};

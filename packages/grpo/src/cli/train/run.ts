@@ -1,0 +1,32 @@
+import type { Layer } from '../../config/index.js';
+import { mergedLayer } from '../../config/layer.js';
+import { trainGrpo } from '../../train/index.js';
+import type { CommandArguments } from '../command.js';
+import { runTraining, trainingConfig } from '../training.js';
+import { dialects } from './dialects.js';
+
+/** `grpo train`: GRPO on a task. */
+export async function run(args: CommandArguments): Promise<number> {
+  const named = presetLayer(args.flags);
+  const resolve = (layer: Layer) => trainingConfig('train', args, mergedLayer([named, layer]));
+  const written = dialects.find(({ flags }) =>
+    Object.keys(args.flags).some((name) => Object.hasOwn(flags, name)),
+  );
+  const translation = (await written?.load())?.translate(args.flags, resolve);
+  const resolved = resolve(translation?.layer ?? mergedLayer([]));
+  const { config } = resolved;
+  const dialect = await dialects.find(({ presets }) => presets.includes(config.preset ?? ''))?.load();
+  return runTraining(args, resolved, {
+    command: 'train',
+    steps: config.train.steps,
+    train: trainGrpo,
+    notes: [...(translation?.notes ?? []), ...(dialect?.notesOn(config) ?? [])],
+    ...(dialect && { saved: (checkpoint) => dialect.saved(checkpoint, config) }),
+  });
+}
+
+/** `--preset NAME` as a setting. */
+function presetLayer({ preset }: CommandArguments['flags']): Layer {
+  const entry = ['preset', { value: preset, source: '--preset' }] as const;
+  return { entries: new Map(preset === undefined ? [] : [entry]), problems: [] };
+}

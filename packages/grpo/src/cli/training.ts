@@ -1,0 +1,160 @@
+import { takeSignal, watchSignals } from '@grpo/torch';
+import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
+import { latestCheckpoint } from '../train/checkpoint.js';
+import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
+import type { MetricsRow } from '../train/metrics.js';
+import type { TimingsRow } from '../train/timings.js';
+import { type CommandArguments, EXIT } from './command.js';
+import { fewProblems, formatEvaluation } from './evaluation.js';
+import { interruptible, interruptRun, SIGNALS } from './interrupt.js';
+import { createReporter, type Reporter, type StepRow } from './live.js';
+
+/** A command that trains. */
+type TrainingCommand = 'train' | 'sft' | 'expert';
+
+/** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
+export function trainingConfig(
+  command: TrainingCommand,
+  { flags, settings }: CommandArguments,
+  flagsLayer?: Layer,
+): ResolvedConfig {
+  const resume = flags.resume as string | undefined;
+  if (flags.restart && resume === undefined)
+    throw new UsageError('--restart goes with --resume: a new run starts by itself');
+  const layers = resume === undefined ? [] : [recordLayer(resume)];
+  const file = flags.config as string | undefined;
+  return resolveConfig({ command, layers, file, flags: flagsLayer, settings });
+}
+
+/**
+ * Runs a training command: opens the session, trains, reports, and answers what interrupts it.
+ *
+ * @returns the exit code
+ */
+export async function runTraining(
+  args: CommandArguments,
+  resolved: ResolvedConfig,
+  {
+    command,
+    steps,
+    train,
+    notes = [],
+    saved,
+  }: {
+    command: TrainingCommand;
+    steps: number;
+    train: (session: Session) => Promise<RunEnd>;
+    /** What is to be said before it begins. */
+    notes?: readonly string[];
+    saved?: Watcher['saved'];
+  },
+): Promise<number> {
+  const reporter = createReporter({ json: args.flags.json === true });
+  using interrupt = interruptible(reporter.note, 'stopping and saving');
+  try {
+    const device = describeDevice(resolved.config.device, resolved.provenance.device!);
+    await using session = await openSession(resolved, {
+      resume: args.flags.resume !== undefined,
+      restart: args.flags.restart === true,
+      watcher: { ...watcherOf(reporter, steps), ...(saved && { saved }) },
+      signal: interrupt.signal,
+    });
+    reporter.note(device);
+    reporter.note(session.needs);
+    for (const text of notes) reporter.note(text);
+    const { output } = session.config;
+    if (session.progress.step > 0)
+      reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
+    const end = await train(session).catch((error: unknown) => {
+      const last = latestCheckpoint(session.folder.checkpoints);
+      const goOn = `npx grpo ${command} --resume ${output}`;
+      if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
+      else reporter.note(`No step was saved. To start over: ${goOn} --restart`);
+      throw error;
+    });
+    reporter.done(summarize(command, session, end));
+    if (end.stopped) return EXIT.finding;
+    return end.interrupted ? interrupt.exitCode : 0;
+  } finally {
+    reporter.close();
+  }
+}
+
+/**
+ * Turns what a run tells into what a reporter shows. A report of progress is also the moment in which a signal is heard
+ * that came while Node's event loop did not have its turn.
+ */
+export function watcherOf(reporter: Reporter, steps: number): Watcher {
+  let first: { step: number; time: number } | undefined;
+  let warned = false;
+  watchSignals(SIGNALS);
+  return {
+    step(row, timings) {
+      first ??= { step: row.step - 1, time: performance.now() - 1000 * timings.step_time };
+      const perStep = (performance.now() - first.time) / 1000 / (row.step - first.step);
+      reporter.step(stepRow(row, timings, { steps, secondsLeft: perStep * (steps - row.step) }));
+    },
+    evaluated(result, step) {
+      reporter.note(formatEvaluation(step === 0 ? 'before' : `after step ${step}`, result));
+      const warning = warned ? undefined : fewProblems(result);
+      if (warning !== undefined) reporter.note(warning);
+      warned = true;
+    },
+    progress(now) {
+      const arrived = takeSignal();
+      if (arrived) interruptRun(arrived);
+      reporter.progress(now);
+    },
+    note: (text) => reporter.note(text),
+  };
+}
+
+function stepRow(
+  row: MetricsRow,
+  timings: TimingsRow,
+  { steps, secondsLeft }: { steps: number; secondsLeft: number },
+): StepRow {
+  return {
+    step: row.step,
+    steps,
+    reward: row.reward,
+    rewardStd: row.reward_std,
+    length: row['completions/mean_length']!,
+    clippedRatio: row['completions/clipped_ratio'],
+    tokensPerSecond: timings.tokens_per_second,
+    secondsLeft,
+    kept: row.kept,
+    loss: row.loss,
+    gradNorm: row.grad_norm,
+    kl: row.kl,
+  };
+}
+
+function summarize(
+  command: string,
+  { folder, progress }: Session,
+  { interrupted, stopped, before, after }: RunEnd,
+) {
+  const { step } = progress;
+  const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
+  const lines = [interrupted || stopped ? early : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
+  if (stopped)
+    lines.push(
+      `The doctor stopped it: ${stopped.code}. For all that it knows: npx grpo doctor ${folder.path}`,
+    );
+  else if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
+  else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);
+  return {
+    text: lines.join('\n'),
+    data: {
+      done: true,
+      interrupted,
+      stopped: stopped?.code ?? null,
+      steps: progress.step,
+      tokens: progress.tokens,
+      output: folder.path,
+      evalBefore: before?.greedy ?? null,
+      evalAfter: after?.greedy ?? null,
+    },
+  };
+}
