@@ -1,4 +1,4 @@
-import { mean } from '../maths/moments.js';
+import { mean } from '../../maths/moments.js';
 
 /** How a chart is drawn. */
 export interface ChartOptions {

@@ -1,6 +1,5 @@
 import { cpuLevels, cudaDeviceCount, getThreads, mpsAvailable, torchVersion } from '@grpo/torch';
 import { measureGflops } from '../../lab/bench/machine.js';
-import { median } from '../../maths/quantile.js';
 import { engineLibraries } from '../../train/circumstances.js';
 import type { EngineReport } from './environment.js';
 

@@ -10,6 +10,7 @@ import {
   type Tensor,
   tidy,
 } from '@grpo/torch';
+import { median } from '../../maths/quantile.js';
 
 /** What this machine can do at most, measured in this process. */
 export interface Machine {
@@ -98,7 +99,6 @@ export function measureGflops(dtype: DType, device: string): number {
     const end = performance.now() + 500;
     do seconds.push(once());
     while (performance.now() < end);
-    const median = seconds.sort((x, y) => x - y)[seconds.length >> 1]!;
-    return (2 * SIDE ** 3) / median / 1e9;
+    return (2 * SIDE ** 3) / median(seconds) / 1e9;
   });
 }
