@@ -11,7 +11,7 @@ const dist = (path) => new URL(`../packages/grpo/dist/${path}`, import.meta.url)
 const { resolveConfig } = await import(dist('config/index.js'));
 const { uniform } = await import(dist('maths/random.js'));
 const { readModelFolder, writeRandomWeights } = await import(dist('models/index.js'));
-const { writeArithmeticModelFiles } = await import(dist('tasks/arithmetic-model.js'));
+const { writeArithmeticModelFiles } = await import(dist('tasks/arithmetic/arithmetic-model.js'));
 const { estimateMemory, openTask, withMemory } = await import(dist('train/index.js'));
 
 const [seed = '1', count = '10'] = process.argv.slice(2);

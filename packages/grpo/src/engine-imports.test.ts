@@ -19,6 +19,7 @@ const WITHOUT_ENGINE = [
   'text/',
   'memory/',
   'rewards/',
+  'reward-exports.ts',
   'tasks/',
   'cs336/command-line/',
   'cli/main.ts',

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
 

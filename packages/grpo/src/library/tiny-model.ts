@@ -4,7 +4,7 @@ import { onFile } from '../errors/file-error.js';
 import { UserError } from '../errors/user-error.js';
 import { writeFileAtomic } from '../formats/atomic-file.js';
 import { writeRandomWeights } from '../models/index.js';
-import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 
 /** What {@link writeTinyModel} takes beside the folder. */
 export interface TinyModelOptions extends Partial<TinyModelSize> {

@@ -1,14 +1,13 @@
-/** Rewards: what a user's reward module may import, and what the product scores with. No tensor engine in here. */
+/** Rewards: graders, judges and the running of user code. No tensor engine in here. */
 export { accuracy } from './builtin/accuracy.js';
 export { type CosineLengthSettings, cosineLength, cosineScaled } from './builtin/cosine-length.js';
+export { type OverlongSettings, overlong, overlongPunishment, withOverlong } from './builtin/overlong.js';
 export { type RepetitionSettings, repetition } from './builtin/repetition.js';
 export { thinkFormat } from './builtin/think-format.js';
 export { type Composition, composed } from './composed.js';
 export { type CompletionFailure, each, PartialFailure } from './each.js';
 export { describeFailures, RewardError, type RewardFailure } from './failure.js';
-export { type FairnessQuestion, fairnessReward } from './fairness/reward.js';
 export { groundsOf, partColumns } from './grounds.js';
-export { type HallucinationQuestion, hallucinationReward } from './hallucination/reward.js';
 export { type Judge, type JudgeOptions, judge } from './judge/judge.js';
 export { isJudge, takeJudgeReports } from './judge/report.js';
 export type { JudgeCounts } from './judge/statistics.js';
@@ -24,7 +23,6 @@ export {
 } from './math/graders.js';
 export { type MathGrade, type MathRule, mathEqual } from './math/math-equal.js';
 export { goldAnswer, gradeNumeric, type NumericGrade, parseDecimal } from './numeric.js';
-export { type OverlongSettings, overlong, overlongPunishment, withOverlong } from './overlong.js';
 export type {
   CompletionScore,
   JudgeVerdict,
@@ -34,9 +32,8 @@ export type {
   RewardValue,
   Verdict,
 } from './reward.js';
-export type { Grounds } from './reward-table.js';
-export { type RewardFacts, type RewardTable, totals } from './reward-table.js';
+export { type Grounds, type RewardFacts, type RewardTable, totals } from './reward-table.js';
 export { type ScoreOptions, scoreCompletions } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';
 export { questionHash, type TierPenalty, type Tiers } from './tier.js';
-export { UserCodeGuard } from './user-code.js';
+export { UserCodeGuard } from './user-code/user-code.js';

@@ -1,6 +1,5 @@
 /** From settings to a reward: a user's module, loaded at run time without a build, a built-in, a model, or a judge. */
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { rewardName } from '../config/reward-kinds.js';
 import type { RewardEntry } from '../config/schema.js';
 import type { JudgeSettings } from '../config/sections/judge.js';
@@ -9,17 +8,13 @@ import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';
 import { builtinReward } from './builtin/index.js';
 import { composed } from './composed.js';
-import { describeExports, importModule } from './import-module.js';
 import { Judge } from './judge/judge.js';
 import type { Reward, RewardFunction } from './reward.js';
-import { RewardWorker } from './reward-worker.js';
+import { loadRewardFunction } from './user-code/load-function.js';
+import { RewardWorker } from './user-code/reward-worker.js';
 
 /** A reward that may own a worker thread or a model, which disposing ends. */
 export interface LoadedReward extends Reward, Disposable {}
-
-const EXAMPLE = `The module's default export (or an export named "reward") scores a batch, one number or null a completion:
-  import { each } from 'grpo/rewards';
-  export default each((completion, row) => (completion.includes(String(row.answer)) ? 1 : 0));`;
 
 /** No model reads a longer one. */
 const MAX_PROMPT_BYTES = 2 ** 20;
@@ -90,19 +85,4 @@ async function loadModule(
 ): Promise<{ score: RewardFunction } & Disposable> {
   if (seconds !== undefined) return RewardWorker.start(path, seconds);
   return { score: await loadRewardFunction(path), [Symbol.dispose]: () => undefined };
-}
-
-/** Loads the reward function of the module at an absolute path, in this thread. */
-export async function loadRewardFunction(path: string): Promise<RewardFunction> {
-  // It is this copy, and it does not load the tensor engine.
-  const alias = { 'grpo/rewards': fileURLToPath(new URL('./index.js', import.meta.url)) };
-  const exported = await importModule('reward module', path, { alias });
-  const score = exported.default ?? exported.reward;
-  if (typeof score !== 'function') {
-    throw new UserError(
-      `reward module ${path} exports no reward function; it exports ${describeExports(exported)}`,
-      { hint: EXAMPLE },
-    );
-  }
-  return score as RewardFunction;
 }

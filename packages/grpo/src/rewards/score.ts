@@ -11,7 +11,7 @@ import { readValue, show } from './read-value.js';
 import type { Reward, RewardBatch } from './reward.js';
 import type { Grounds, RewardTable } from './reward-table.js';
 import { scoreSingly } from './score-singly.js';
-import { answerOf, UserCodeGuard } from './user-code.js';
+import { answerOf, UserCodeGuard } from './user-code/user-code.js';
 
 export interface ScoreOptions {
   /** `stop` throws at any failure; `drop` leaves the completions concerned without a total. */

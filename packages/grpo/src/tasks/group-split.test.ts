@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { bbqTask } from './fairness/bbq.js';
 import { bbqRows, writeRows } from './fairness/sample.test.helper.js';
-import { haluevalTask } from './hallucination/halueval.js';
+import { bbqTask } from './fairness/task.js';
 import { qaRows } from './hallucination/sample.test.helper.js';
+import { haluevalTask } from './hallucination/task.js';
 
 describe('files of problems that belong together', () => {
   it('may be a folder, read in the order of its names', async () => {

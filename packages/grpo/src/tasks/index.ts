@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
 import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load.js';
-import { arithmeticTask } from './arithmetic.js';
+import { arithmeticTask } from './arithmetic/task.js';
 import { checkTiers } from './check-tiers.js';
 import { chessTask } from './chess/task.js';
 import { countdownTask } from './countdown/task.js';
-import { bbqTask } from './fairness/bbq.js';
-import { haluevalTask } from './hallucination/halueval.js';
-import { jsonlTask } from './jsonl.js';
+import { bbqTask } from './fairness/task.js';
+import { haluevalTask } from './hallucination/task.js';
+import { jsonlTask } from './jsonl/task.js';
 import { mixedTask } from './mix.js';
 import type { Task } from './task.js';
 

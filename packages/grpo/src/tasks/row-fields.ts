@@ -10,9 +10,7 @@ export function textOf(row: Row, key: string): string {
   const value = Object.hasOwn(row, key) ? row[key] : undefined;
   if (typeof value === 'string' && value.trim() !== '') return value;
   if (value !== undefined) throw new RowProblem(`${key} must be text, found ${shown(value)}`);
-  const keys = Object.keys(row).slice(0, 12);
-  const found = keys.map((name) => printable(name, 40)).join(', ') || 'no keys';
-  throw new RowProblem(`no key ${excerpt(key)}; the row has ${found}`);
+  throw new RowProblem(`no key ${excerpt(key)}; the row has ${keysOf(row)}`);
 }
 
 /** What `read` makes of a row, or the problem that it throws. */
@@ -23,4 +21,11 @@ export function orProblem<Item>(read: () => Item): Item | { problem: string } {
     if (error instanceof RowProblem) return { problem: error.message };
     throw error;
   }
+}
+
+/** The keys of a row for an error message, at most a dozen. */
+export function keysOf(row: Row): string {
+  const keys = Object.keys(row);
+  const listed = keys.slice(0, 12).map((name) => printable(name, 40));
+  return [...listed, ...(keys.length > 12 ? ['…'] : [])].join(', ') || 'no keys';
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { writeRandomWeights } from '../models/index.js';
-import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import { bbqRows, writeRows } from '../tasks/fairness/sample.test.helper.js';
 import { haluevalRows } from '../tasks/hallucination/sample.test.helper.js';
 import { trainGrpo } from './grpo.js';

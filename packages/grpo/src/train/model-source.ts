@@ -8,7 +8,7 @@ import { pinModel } from '../hub/model-folder.js';
 import { type LoadedModel, type LoadOptions, loadModel, writeRandomWeights } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
-import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import type { Task } from '../tasks/task.js';
 import { resolveDevice } from './device.js';
 import { planMemory } from './memory-plan.js';

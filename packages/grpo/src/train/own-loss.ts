@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { UserError } from '../errors/user-error.js';
 import type { Loss, LossOutput } from '../objective/index.js';
 import { describeError } from '../rewards/describe-error.js';
-import { describeExports, importModule } from '../rewards/import-module.js';
-import * as rewards from '../rewards/index.js';
+import { describeExports, importModule } from '../rewards/user-code/import-module.js';
 
 const EXAMPLE = `Its default export takes a LossInput and returns { loss }, a scalar with a gradient:
   import { type Loss, Rows } from 'grpo';
@@ -26,7 +25,8 @@ const EXAMPLE = `Its default export takes a LossInput and returns { loss }, a sc
 export async function loadLoss(module: string): Promise<Loss> {
   const path = resolve(module);
   // As a program would see it, and not imported from above.
-  const grpo: unknown = await import(new URL('../index.js', import.meta.url).href);
+  const open = (file: string): Promise<unknown> => import(new URL(file, import.meta.url).href);
+  const [grpo, rewards] = [await open('../index.js'), await open('../reward-exports.js')];
   const virtualModules = { grpo, 'grpo/rewards': rewards, '@grpo/torch': torch };
   const exported = await importModule('loss module', path, { virtualModules });
   const loss = exported.default;

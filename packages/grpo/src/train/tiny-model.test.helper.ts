@@ -3,7 +3,7 @@ import type { DType } from '@grpo/torch';
 import { onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
-import { writeArithmeticModelFiles } from '../tasks/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 
 /** The folder of a model of random weights and a byte tokenizer, gone when the current test ends. */
 export async function tinyModelFolder(seed = 1): Promise<string> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeRandomWeights } from '../../models/index.js';
-import { writeArithmeticModelFiles } from '../../tasks/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../../tasks/arithmetic/arithmetic-model.js';
 import { grpo } from '../grpo.test.helper.js';
 
 const SHARED = ['model=one', 'rollout.maxNewTokens=8', 'eval.limit=3', 'eval.samples=2'];

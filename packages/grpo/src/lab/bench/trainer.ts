@@ -6,7 +6,7 @@ import { resolveConfig } from '../../config/index.js';
 import { uniform } from '../../maths/random.js';
 import { initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
-import { writeArithmeticModelFiles } from '../../tasks/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../../tasks/arithmetic/arithmetic-model.js';
 import type { Problem, Task } from '../../tasks/task.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import { Control } from '../../train/control.js';

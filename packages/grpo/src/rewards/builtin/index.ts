@@ -1,10 +1,10 @@
 /** The rewards of `rewards: [{builtin: NAME}]`. */
 import type { RewardEntry } from '../../config/schema.js';
 import type { BuiltinReward } from '../../config/sections/rewards.js';
-import { overlong } from '../overlong.js';
 import type { RewardFunction } from '../reward.js';
 import { accuracy } from './accuracy.js';
 import { cosineLength } from './cosine-length.js';
+import { overlong } from './overlong.js';
 import { repetition } from './repetition.js';
 import { thinkFormat } from './think-format.js';
 

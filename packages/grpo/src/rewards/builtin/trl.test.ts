@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { overlong } from '../overlong.js';
 import type { RewardBatch, RewardFunction, RewardValue } from '../reward.js';
 import { scoreCompletions } from '../score.js';
 import { type CosineLengthSettings, cosineLength, cosineScaled } from './cosine-length.js';
+import { overlong } from './overlong.js';
 import { repetition } from './repetition.js';
 import { thinkFormat } from './think-format.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CANARY } from '../../trace/index.js';
-import { arithmeticTask } from '../arithmetic.js';
+import { arithmeticTask } from '../arithmetic/task.js';
 import { defineTask } from '../define.js';
 import { framed } from './frame.js';
 import { type CanaryGroup, canaryGroups } from './make.js';

@@ -1,5 +1,5 @@
-import { findPolicy } from '../../rewards/chess/policy.js';
-import { Position } from '../../rewards/chess/position.js';
+import { findPolicy } from './policy.js';
+import { Position } from './position.js';
 import type { ChessRow } from './row.js';
 
 /**

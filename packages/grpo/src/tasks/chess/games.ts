@@ -1,7 +1,7 @@
 /** Random legal games, and the A rows that they make. */
 import { uniform } from '../../maths/random.js';
-import type { Outcome } from '../../rewards/chess/grammar.js';
-import { Position } from '../../rewards/chess/position.js';
+import type { Outcome } from './grammar.js';
+import { Position } from './position.js';
 
 /** What an A row is worth when the game goes on, as in RookWorld. */
 const GOES_ON = 0.001;

@@ -1,13 +1,8 @@
 /** Rows of RookWorld from random games. */
-import type { Analyst } from '../../rewards/chess/engine/analysis.js';
-import { Position } from '../../rewards/chess/position.js';
-import {
-  environmentCompletion,
-  environmentPrompt,
-  policyCompletion,
-  policyPrompt,
-} from '../../rewards/chess/write-row.js';
+import type { Analyst } from './engine/analysis.js';
 import { randomGame } from './games.js';
+import { Position } from './position.js';
+import { environmentCompletion, environmentPrompt, policyCompletion, policyPrompt } from './write-row.js';
 
 /** Every so many games one is held out. */
 const HELD_OUT_EVERY = 10;

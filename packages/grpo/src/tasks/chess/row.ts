@@ -1,9 +1,9 @@
 import { FormatError } from '../../errors/format-error.js';
 import { shown } from '../../formats/json.js';
 import { type Row, readRows } from '../../formats/rows.js';
-import { GrammarError, type SplitRow, splitRow } from '../../rewards/chess/grammar.js';
-import { Position } from '../../rewards/chess/position.js';
-import { keysOf } from '../jsonl-row.js';
+import { keysOf } from '../row-fields.js';
+import { GrammarError, type SplitRow, splitRow } from './grammar.js';
+import { Position } from './position.js';
 
 /** A row of the file, split. */
 export interface ChessRow extends SplitRow {

@@ -1,13 +1,14 @@
-/** Chess as RookWorld asks it. Rows are `{"text": "…"}`, P and A mixed; the grammar is in `rewards/chess/grammar.ts`. */
-import { ChessEngine } from '../../rewards/chess/engine/engine.js';
-import { findEngine } from '../../rewards/chess/engine/find.js';
-import { expectedFen, predictedFen } from '../../rewards/chess/environment.js';
-import { scoreChess } from '../../rewards/chess/index.js';
-import { findPolicy, policyPosition } from '../../rewards/chess/policy.js';
+/** Chess as RookWorld asks it. Rows are `{"text": "…"}`, P and A mixed; the grammar is in `grammar.ts`. */
+
 import { each } from '../../rewards/each.js';
 import { type ProblemFiles, readSplit } from '../split.js';
 import type { Problem, Task } from '../task.js';
 import { everyMove } from './canaries.js';
+import { ChessEngine } from './engine/engine.js';
+import { findEngine } from './engine/find.js';
+import { expectedFen, predictedFen } from './environment.js';
+import { findPolicy, policyPosition } from './policy.js';
+import { scoreChess } from './reward.js';
 import { type ChessRow, readChessRows } from './row.js';
 
 export interface ChessOptions extends ProblemFiles {

@@ -1,6 +1,6 @@
 /** Countdown problems with solutions, drawn from a seed. */
 import { uniform } from '../../maths/random.js';
-import { workOut } from '../../rewards/countdown/expression.js';
+import { workOut } from './expression.js';
 import type { CountdownRow } from './task.js';
 
 /** Numbers of a problem, and their range: those of the public Countdown sets with three and four numbers. */

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
-import { gradeCountdown } from '../../rewards/countdown/grade.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
 import { countdownRow } from './generate.js';
+import { gradeCountdown, gradeCountdown } from './grade.js';
 import { countdownTask } from './task.js';
 
 function file(...rows: unknown[]): string {

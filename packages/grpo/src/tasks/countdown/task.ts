@@ -3,13 +3,13 @@ import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
 import { shown } from '../../formats/json.js';
 import { type Row, readRows } from '../../formats/rows.js';
-import { workOut } from '../../rewards/countdown/expression.js';
-import { type CountdownProblem, gradeCountdown } from '../../rewards/countdown/grade.js';
-import { keysOf } from '../jsonl-row.js';
 import { type PromptSettings, type PromptTemplate, promptTemplate } from '../prompt.js';
+import { keysOf } from '../row-fields.js';
 import { type ProblemFiles, readSplit } from '../split.js';
 import type { Problem, Task } from '../task.js';
-import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from '../think-answer.js';
+import { THINK_ANSWER_STOP, thinkAnswer, thinkAnswerGrading } from '../think-answer-grading.js';
+import { workOut } from './expression.js';
+import { type CountdownProblem, gradeCountdown } from './grade.js';
 
 /** More cannot be asked in a sentence. */
 const MAX_NUMBERS = 20;

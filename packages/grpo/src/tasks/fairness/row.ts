@@ -1,8 +1,8 @@
 /** A row in the layout of BBQ. */
 import { isObject, shown } from '../../formats/json.js';
 import type { Row } from '../../formats/rows.js';
-import type { FairnessQuestion } from '../../rewards/fairness/reward.js';
 import { RowProblem, textOf } from '../row-fields.js';
+import type { FairnessQuestion } from './reward.js';
 
 /** The fields that are read; others stay in the row. */
 export interface BbqRow extends Row {

@@ -1,7 +1,7 @@
 /** What is asked of a row, and what a good completion looks like. */
 import type { Row } from '../../formats/rows.js';
-import type { HallucinationQuestion } from '../../rewards/hallucination/reward.js';
-import { contentWords, wordsOf } from '../../rewards/words.js';
+import { contentWords, wordsOf } from '../words.js';
+import type { HallucinationQuestion } from './reward.js';
 import { type Kind, kindOf } from './row.js';
 
 const LINES = `Write two lines:

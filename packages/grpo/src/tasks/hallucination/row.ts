@@ -1,8 +1,8 @@
 /** Rows in the layouts of HaluEval: qa, dialogue, summarization and general, told apart by their keys. */
 import { isObject, shown } from '../../formats/json.js';
 import type { Row } from '../../formats/rows.js';
-import type { HallucinationQuestion } from '../../rewards/hallucination/reward.js';
 import { RowProblem, textOf } from '../row-fields.js';
+import type { HallucinationQuestion } from './reward.js';
 
 export type Kind = HallucinationQuestion['kind'];
 

@@ -1,4 +1,4 @@
-import type { RowProblem } from '../../../tasks/jsonl-row.js';
+import type { RowProblem } from '../../../tasks/jsonl/row.js';
 
 /** What can be wrong with rows, in the order of the report. */
 export type FindingKind = RowProblem['kind'] | 'no tokens' | 'duplicate' | 'leaked' | 'overlap' | 'too long';

@@ -1,10 +1,10 @@
 import { UserError } from '../../../config/index.js';
 import type { Config } from '../../../config/schema.js';
 import type { Row } from '../../../formats/rows.js';
-import type { CountdownProblem } from '../../../rewards/countdown/grade.js';
+import type { CountdownProblem } from '../../../tasks/countdown/grade.js';
 import { countdownProblem, countdownTemplate, problemKey } from '../../../tasks/countdown/task.js';
-import { jsonlTemplate } from '../../../tasks/jsonl.js';
-import { itemOf, type RowProblem } from '../../../tasks/jsonl-row.js';
+import { itemOf, type RowProblem } from '../../../tasks/jsonl/row.js';
+import { jsonlTemplate } from '../../../tasks/jsonl/task.js';
 import type { PromptTemplate } from '../../../tasks/prompt.js';
 
 /** How a task reads its rows. */

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../formats/temp-folder.test.helper.js';
-import { fakeEngine } from '../../../rewards/chess/engine/fake-engine.test.helper.js';
-import { splitRow } from '../../../rewards/chess/grammar.js';
+import { fakeEngine } from '../../../tasks/chess/engine/fake-engine.test.helper.js';
+import { splitRow } from '../../../tasks/chess/grammar.js';
 import { grpo } from '../../grpo.test.helper.js';
 
 const texts = (path: string) =>

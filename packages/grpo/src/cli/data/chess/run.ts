@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { UsageError, UserError } from '../../../errors/user-error.js';
 import { writeFileAtomic } from '../../../formats/atomic-file.js';
-import { ChessEngine } from '../../../rewards/chess/engine/engine.js';
-import { findEngine } from '../../../rewards/chess/engine/find.js';
+import { ChessEngine } from '../../../tasks/chess/engine/engine.js';
+import { findEngine } from '../../../tasks/chess/engine/find.js';
 import { type GeneratedRow, generateRows } from '../../../tasks/chess/generate.js';
 import type { CommandArguments } from '../../command.js';
 

@@ -2,7 +2,7 @@ import { excerpt } from '../../../errors/printable.js';
 import { shown } from '../../../formats/json.js';
 import type { Row } from '../../../formats/rows.js';
 import { finalAnswer } from '../../../rewards/final-answer.js';
-import { keysOf } from '../../../tasks/jsonl-row.js';
+import { keysOf } from '../../../tasks/row-fields.js';
 
 /** What becomes of a row. */
 export interface Conversion {
