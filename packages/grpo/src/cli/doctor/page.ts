@@ -1,25 +1,11 @@
-/** A diagnosis as one self-contained HTML page: the cause first, with the curves that the findings cite. */
+/** A report as one self-contained HTML page: the cause first, with the curves that the findings cite. */
 import type { Check } from '../../doctor/check.js';
-import type { Diagnosis, Judgement } from '../../doctor/examine.js';
-import type { Finding } from '../../doctor/finding.js';
-import { printable } from '../../errors/printable.js';
+import type { Judgement } from '../../doctor/examine.js';
 import type { MetricSeries } from '../../trace/index.js';
-import { arrange } from './arrange.js';
 import { curve } from './curve.js';
-import {
-  coverage,
-  type Examined,
-  labelOf,
-  notesOf,
-  place,
-  rerunOf,
-  says,
-  sourcesOf,
-  stepsOf,
-  summaryOf,
-  UNPROVED,
-} from './examined.js';
+import { UNPROVED } from './examined.js';
 import { escapeHtml as e } from './html.js';
+import type { Report, Section, Told } from './report.js';
 import { STYLE } from './style.js';
 
 /** As many curves as one finding shows. */
@@ -27,104 +13,76 @@ const MOST_CURVES = 4;
 
 /** The page. It loads nothing from anywhere. */
 export function htmlReport(
-  examined: Examined,
-  diagnosis: Diagnosis,
+  { path, summary, cause, verdict, judged, sections, notes }: Report,
+  judgements: readonly Judgement[],
   checks: readonly Check[],
   series: MetricSeries | undefined,
 ): string {
-  const { findings, judgements } = diagnosis;
-  const found = arrange(findings);
-  const card = (finding: Finding) => article(finding, [], checks, series);
-  const folded = (finding: Finding) => brief(finding, checks, series);
-  const section = (title: string, list: readonly Finding[], write: (finding: Finding) => string) =>
-    list.length === 0 ? '' : `<h2>${title}</h2>${list.map(write).join('')}`;
-  const path = printable(examined.path, 300);
-  const judged = judgements.some((judgement) => judgement.judged > 0);
+  const lead = cause
+    ? article(cause, series)
+    : `<article class="${judged ? 'pass' : 'warn'}"><p class="says">${verdict}</p></article>`;
+  const section = ({ title, findings, brief }: Section) =>
+    `<h2>${title}</h2>${findings.map((told) => (brief ? folded : article)(told, series)).join('')}`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${e(path)}: diagnosis</title><style>${STYLE}</style></head><body>
 <h1>${e(path)}</h1>
-<p class="soft">${e(summaryOf(examined))}</p>
-<div id="cause">${found.cause.map((cause) => article(cause, found.sign, checks, series)).join('') || nothing(judged)}</div>
-${section('This follows from it', found.follows, folded)}
-${section('This may follow from it, and may not', found['may follow'], folded)}
-${section('This is wrong besides', found.besides, card)}
-${section('To know', found['to know'], folded)}
+<p class="soft">${e(summary)}</p>
+<div id="cause">${lead}</div>
+${sections.map(section).join('\n')}
 <h2>What was judged</h2>
-${[...(judged ? [coverage(examined, judgements, checks)] : []), ...notesOf(examined)].map((text) => `<p class="soft">${e(text)}</p>`).join('')}
+${notes.map((text) => `<p class="soft">${e(text)}</p>`).join('')}
 ${judged ? allChecks(judgements, checks) : ''}
 </body></html>
 `;
 }
 
-const nothing = (judged: boolean) =>
-  judged
-    ? '<article class="pass"><p class="says">Nothing wrong was found by the checks that could be made.</p></article>'
-    : '<article class="warn"><p class="says">Nothing here can be judged.</p></article>';
-
 const LABELS = { fail: 'FAIL', warn: 'WARN', inform: 'NOTE' };
 
 /** A finding with all that is known of it. */
-function article(
-  finding: Finding,
-  signs: readonly Finding[],
-  checks: readonly Check[],
-  series: MetricSeries | undefined,
-): string {
-  return `<article class="${finding.severity}">${head(finding)}${inside(finding, signs, checks, series)}</article>`;
-}
+const article = (told: Told, series: MetricSeries | undefined): string =>
+  `<article class="${told.finding.severity}">${head(told)}${inside(told, series)}</article>`;
 
 /** A finding in a sentence, the rest of it folded. */
-function brief(finding: Finding, checks: readonly Check[], series: MetricSeries | undefined): string {
-  return `<article class="${finding.severity}">${head(finding)}<details><summary>details</summary>${inside(finding, [], checks, series)}</details></article>`;
-}
+const folded = (told: Told, series: MetricSeries | undefined): string =>
+  `<article class="${told.finding.severity}">${head(told)}<details><summary>details</summary>${inside(told, series)}</details></article>`;
 
-const head = (finding: Finding) =>
-  `<span class="label">${LABELS[finding.severity]}</span> <code>${labelOf(finding)}</code><p class="says">${e(says(finding))}</p>`;
+const head = ({ finding, label, says }: Told) =>
+  `<span class="label">${LABELS[finding.severity]}</span> <code>${label}</code><p class="says">${e(says)}</p>`;
 
-function inside(
-  finding: Finding,
-  signs: readonly Finding[],
-  checks: readonly Check[],
-  series: MetricSeries | undefined,
-): string {
-  const check = checks.find(({ code }) => code === finding.code)!;
-  const [steps, rerun] = [stepsOf(finding), rerunOf(check)];
+function inside(told: Told, series: MetricSeries | undefined): string {
+  const { check, steps, places, signs, rerun, sources } = told;
   const rows = [
     ...(steps === undefined ? [] : [['steps', steps]]),
-    ...finding.evidence.map((item) => ['where', place(item)]),
-    ...signs.map((sign) => ['seen too', `${says(sign)} (${labelOf(sign)})`]),
+    ...places.map((place) => ['where', place]),
+    ...signs.map((sign) => ['seen too', `${sign.says} (${sign.label})`]),
     ['do', check.remedy],
     ...(check.settles === undefined ? [] : [['to be sure', check.settles]]),
     ...(rerun === undefined ? [] : [['run again', rerun]]),
     ['must hold', check.title],
     ['test', check.threshold],
-    ['source', sourcesOf(check)],
+    ['source', sources],
     ['proved with', check.proofs.join(', ') || UNPROVED],
   ] as [string, string][];
   const terms = rows.map(([name, text], i) => {
     const again = name === rows[i - 1]?.[0];
     return `<dt>${again ? '' : name}</dt><dd>${e(text)}</dd>`;
   });
-  return `${figures([finding, ...signs], checks, series)}<dl>${terms.join('')}</dl>`;
+  return `${figures([told, ...signs], series)}<dl>${terms.join('')}</dl>`;
 }
 
 /** The curves of what the findings cite, with the steps of their evidence marked. */
-function figures(
-  findings: readonly Finding[],
-  checks: readonly Check[],
-  series: MetricSeries | undefined,
-): string {
+function figures(findings: readonly Told[], series: MetricSeries | undefined): string {
   if (!series) return '';
-  const ofLogs = findings.filter(({ code }) => checks.find((check) => check.code === code)!.scope === 'log');
-  const cited = ofLogs.flatMap(({ code, evidence }) => [
-    ...evidence.flatMap(({ text, values }) => [
+  const ofLogs = findings.filter(({ check }) => check.scope === 'log');
+  const cited = ofLogs.flatMap(({ finding, check }) => [
+    ...finding.evidence.flatMap(({ text, values }) => [
       ...(text === undefined ? [] : [text]),
       ...Object.keys(values ?? {}),
     ]),
-    ...checks.find((check) => check.code === code)!.needs,
+    ...check.needs,
   ]);
-  const marks = ofLogs.flatMap(({ evidence }) => evidence.flatMap(({ step }) => step ?? []));
+  const marks = ofLogs.flatMap(({ finding }) => finding.evidence.flatMap(({ step }) => step ?? []));
   const drawn = [...new Set(cited)].map((name) => curve(series, name, [...new Set(marks)]));
   return drawn
     .filter((figure) => figure !== '')

@@ -5,8 +5,9 @@ import { arrange } from './arrange.js';
 import { curve } from './curve.js';
 import { diagnoseText } from './diagnose.test.helper.js';
 import { place } from './examined.js';
-import { terminalReport } from './report.js';
+import { reportOf } from './report.js';
 import { rookworldLog } from './seed-logs.test.helper.js';
+import { terminalReport } from './terminal.js';
 
 const finding = (
   code: Finding['code'],
@@ -68,7 +69,7 @@ it.each([40, 60, 100])('a report fits into %i columns', async (width) => {
     notes,
     isGrpo: true,
   };
-  const lines = terminalReport(examined, diagnosed, registry, width).split('\n');
+  const lines = terminalReport(reportOf(examined, diagnosed, registry), width).split('\n');
   expect(lines.length).toBeGreaterThan(20);
   // A name longer than a line stands alone.
   expect(lines.filter((line) => line.length > width && line.trim().includes(' '))).toEqual([]);

@@ -1,12 +1,8 @@
-/** A diagnosis for a terminal: the cause first, what follows from it after it, and what could not be judged last. */
-
+/** A diagnosis in words: what the terminal and the page both say, before it is laid out. */
 import type { Check } from '../../doctor/check.js';
 import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
-import { entryOf } from '../../doctor/registry.js';
 import { printable } from '../../errors/printable.js';
-import { colors } from '../colors.js';
-import { twoColumns, wrap } from '../text-layout.js';
 import { arrange } from './arrange.js';
 import {
   coverage,
@@ -19,95 +15,88 @@ import {
   sourcesOf,
   stepsOf,
   summaryOf,
-  UNPROVED,
 } from './examined.js';
 
-const MARGIN = 6;
-const NAMES = 12;
+/** A finding, its check, and all that is said of it. */
+export interface Told {
+  finding: Finding;
+  check: Check;
+  /** Code and name. */
+  label: string;
+  /** What is wrong, in a sentence. */
+  says: string;
+  steps: string | undefined;
+  places: readonly string[];
+  /** Other signs of the same fault. */
+  signs: readonly Told[];
+  /** What became worthless. */
+  rerun: string | undefined;
+  sources: string;
+}
 
-const LABELS = {
-  fail: colors.red(colors.bold('FAIL')),
-  warn: colors.yellow(colors.bold('WARN')),
-  inform: colors.cyan('note'),
-};
+export interface Section {
+  title: string;
+  findings: readonly Told[];
+  /** Whether a sentence for each is enough. */
+  brief: boolean;
+}
 
-/** The whole report in lines of at most `width` characters, ending in a newline. */
-export function terminalReport(
+export interface Report {
+  path: string;
+  summary: string;
+  /** The finding that leads. */
+  cause: Told | undefined;
+  /** Said where none leads. */
+  verdict: string;
+  /** Whether anything could be judged. */
+  judged: boolean;
+  /** The other findings; those of an empty section are none. */
+  sections: readonly Section[];
+  /** How much was judged, how the files were read, and what was left out. */
+  notes: readonly string[];
+}
+
+/** Puts a diagnosis into words. */
+export function reportOf(
   examined: Examined,
-  diagnosis: Diagnosis,
+  { findings, judgements }: Diagnosis,
   checks: readonly Check[],
-  width = 100,
-): string {
-  const found = arrange(diagnosis.findings);
-  const full = (finding: Finding, signs: readonly Finding[] = []) => whole(finding, signs, checks, width);
-  const short = (finding: Finding) => brief(finding, width);
-  const section = (title: string, findings: readonly Finding[], write: (finding: Finding) => string[]) =>
-    findings.length === 0 ? [] : [[title], ...blocksOf(findings.map(write))];
-  const judged = diagnosis.judgements.some((judgement) => judgement.judged > 0);
-  const blocks = [
-    wrap(`${printable(examined.path, 300)}: ${summaryOf(examined)}.`, width),
-    ...found.cause.map((cause) => full(cause, found.sign)),
-    ...(found.cause.length > 0 ? [] : [verdict(examined, judged)]),
-    ...section('This follows from it:', found.follows, short),
-    ...section('This may follow from it, and may not:', found['may follow'], short),
-    ...section('This is wrong besides:', found.besides, (finding) => full(finding)),
-    ...section('To know:', found['to know'], short),
-    [...(judged ? [coverage(examined, diagnosis.judgements, checks)] : []), ...notesOf(examined)].flatMap(
-      (text) => wrap(text, width).map(colors.dim),
-    ),
-  ];
-  return `${blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+): Report {
+  const { cause, sign, follows, 'may follow': mayFollow, besides, 'to know': toKnow } = arrange(findings);
+  const tell = (finding: Finding) => tellOf(finding, checks);
+  const section = (title: string, found: readonly Finding[], brief: boolean): Section[] =>
+    found.length === 0 ? [] : [{ title, findings: found.map(tell), brief }];
+  const [leading] = cause.map(tell);
+  const judged = examined.isGrpo && judgements.some((judgement) => judgement.judged > 0);
+  return {
+    path: printable(examined.path, 300),
+    summary: summaryOf(examined),
+    cause: leading && { ...leading, signs: sign.map(tell) },
+    judged,
+    verdict: judged
+      ? 'Nothing wrong was found by the checks that could be made.'
+      : 'Nothing here can be judged.',
+    sections: [
+      ...section('This follows from it', follows, true),
+      ...section('This may follow from it, and may not', mayFollow, true),
+      ...section('This is wrong besides', besides, false),
+      ...section('To know', toKnow, true),
+    ],
+    notes: [...(judged ? [coverage(examined, judgements, checks)] : []), ...notesOf(examined)],
+  };
 }
 
-/** Findings of one line stand together, longer ones apart. */
-const blocksOf = (items: readonly string[][]): string[][] =>
-  items.every((lines) => lines.length < 4) ? [items.flat()] : [...items];
-
-function verdict({ isGrpo }: Examined, judged: boolean): string[] {
-  if (!isGrpo || !judged) return [colors.yellow('Nothing here can be judged.')];
-  return [colors.green('Nothing wrong was found by the checks that could be made.')];
-}
-
-/** A finding with all that is known of it. */
-function whole(
-  finding: Finding,
-  signs: readonly Finding[],
-  checks: readonly Check[],
-  width: number,
-): string[] {
+function tellOf(finding: Finding, checks: readonly Check[]): Told {
   const check = checks.find(({ code }) => code === finding.code)!;
-  const steps = stepsOf(finding);
-  const rerun = rerunOf(check);
-  const rows: [string, string][] = [
-    ...(steps === undefined ? [] : [['steps', steps] as [string, string]]),
-    ...finding.evidence.slice(0, 3).map((item): [string, string] => ['where', place(item)]),
-    ...signs.map((sign): [string, string] => ['seen too', `${says(sign)} (${labelOf(sign)})`]),
-    ['do', check.remedy],
-    ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
-    ...(rerun === undefined ? [] : [['run again', rerun] as [string, string]]),
-    ['check', `${check.code}, ${entryOf(check.code).name}: ${check.title}`],
-    ['source', sourcesOf(check)],
-    ...(check.proofs.length > 0 ? [] : [['unproved', UNPROVED] as [string, string]]),
-  ];
-  const [first = '', ...rest] = wrap(says(finding), width - MARGIN);
-  return [
-    `${LABELS[finding.severity]}  ${colors.bold(first)}`,
-    ...rest.map((line) => ' '.repeat(MARGIN) + colors.bold(line)),
-    ...twoColumns(named(rows), NAMES, width - MARGIN).map((line) => ' '.repeat(MARGIN) + line),
-  ];
-}
-
-/** Rows of which those with one name after another name it once. */
-const named = (rows: readonly (readonly [string, string])[]): [string, string][] =>
-  rows.map(([name, text], i) => [name === rows[i - 1]?.[0] ? '' : name, text]);
-
-/** A finding in a line or two. */
-function brief(finding: Finding, width: number): string[] {
-  const lines = wrap(`${says(finding)} (${labelOf(finding)})`, width - MARGIN);
-  return lines.map((line, i) =>
-    i === 0 ? `${LABELS[finding.severity]}  ${line}` : ' '.repeat(MARGIN) + line,
-  );
+  return {
+    finding,
+    check,
+    label: labelOf(finding),
+    says: says(finding),
+    steps: stepsOf(finding),
+    places: finding.evidence.map(place),
+    signs: [],
+    rerun: rerunOf(check),
+    sources: sourcesOf(check),
+  };
 }

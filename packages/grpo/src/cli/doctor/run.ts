@@ -11,7 +11,8 @@ import { jsonReport } from './data.js';
 import type { Examined } from './examined.js';
 import { explanation, faultFor } from './explanation.js';
 import { htmlReport } from './page.js';
-import { terminalReport } from './report.js';
+import { reportOf } from './report.js';
+import { terminalReport } from './terminal.js';
 
 /**
  * `grpo doctor`: reads what a run left and names what is wrong with it, or explains a fault. Exit code 0 without findings, 1 with some, 2
@@ -55,11 +56,10 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     notes: reading.notes,
     isGrpo,
   };
-  process.stdout.write(
-    flags.json ? jsonReport(examined, diagnosis) : terminalReport(examined, diagnosis, registry, pageWidth()),
-  );
+  const report = reportOf(examined, diagnosis, registry);
+  process.stdout.write(flags.json ? jsonReport(examined, diagnosis) : terminalReport(report, pageWidth()));
   if (flags.html !== undefined) {
-    writeFileAtomic(flags.html as string, htmlReport(examined, diagnosis, registry, series));
+    writeFileAtomic(flags.html as string, htmlReport(report, diagnosis.judgements, registry, series));
     process.stderr.write(`Page: ${String(flags.html)}\n`);
   }
   if (diagnosis.judgements.every(({ judged }) => judged === 0)) return EXIT.usage;
