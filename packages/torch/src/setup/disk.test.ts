@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { explainDiskError, makeFolder } from './disk.js';
-import { download } from './download.js';
 import { setup } from './index.js';
 import { temporaryFolder } from './libtorch.test.helper.js';
+import { download } from './pytorch/download.js';
+import { sendFile, serve } from './pytorch/server.test.helper.js';
 import { SetupError } from './run.js';
-import { sendFile, serve } from './server.test.helper.js';
 
 afterEach(() => vi.unstubAllEnvs());
 

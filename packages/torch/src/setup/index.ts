@@ -5,8 +5,7 @@ import { inspectLayout } from './layout.js';
 import { buildDir, nativeDir } from './paths.js';
 import { type BuildRecord, type Libtorch, readBuildRecord, writeBuildRecord } from './record.js';
 import { speaker } from './say.js';
-import { search } from './search.js';
-import { ways } from './ways.js';
+import { search, ways } from './search.js';
 
 export { type BuildRecord, type Libtorch, readBuildRecord, type Source } from './record.js';
 export { SetupError } from './run.js';

@@ -3,8 +3,7 @@ import { inspectLayout, type Layout, type Missing } from './layout.js';
 import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 import type { Source } from './record.js';
 import { SetupError } from './run.js';
-import { search, type Way } from './search.js';
-import { ways } from './ways.js';
+import { search, type Way, ways } from './search.js';
 
 const layout = inspectLayout(writeLibtorch(temporaryFolder())) as Layout;
 const silent = () => {};

@@ -7,7 +7,7 @@ import type { Declared } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
 import { Collector, type RawEntry } from './collector.js';
-import { completionRecords } from './completion-lines.js';
+import { completionRecords } from './completions/completion-lines.js';
 import { linesOf } from './lines.js';
 import { literal } from './literal.js';
 import { metricRow } from './metric-row.js';

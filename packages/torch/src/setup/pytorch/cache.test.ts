@@ -13,8 +13,8 @@ import {
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { temporaryFolder, writeLibtorch } from '../libtorch.test.helper.js';
 import { findCachedTorch } from './cache.js';
-import { temporaryFolder, writeLibtorch } from './libtorch.test.helper.js';
 import { pinnedTorch } from './pinned.js';
 import { sendAndDrop, sendFile, serve } from './server.test.helper.js';
 import { makeZip } from './zip.test.helper.js';

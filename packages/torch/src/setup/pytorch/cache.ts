@@ -1,13 +1,13 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { makeFolder } from './disk.js';
-import { inspectLayout, type Layout, type Missing } from './layout.js';
+import { makeFolder } from '../disk.js';
+import { inspectLayout, type Layout, type Missing } from '../layout.js';
+import { cacheDir } from '../paths.js';
+import type { Say } from '../say.js';
 import { installWithNode } from './node-wheel.js';
-import { cacheDir } from './paths.js';
 import { pinnedTorch } from './pinned.js';
 import { hasNvidiaDriver, installWithPip } from './pip.js';
-import type { Say } from './say.js';
 
 /**
  * The pinned PyTorch in the user's cache folder, put there when it is not: by pip, which knows the user's proxies

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { temporaryFolder } from '../libtorch.test.helper.js';
 import { download } from './download.js';
-import { temporaryFolder } from './libtorch.test.helper.js';
 import { sendAndDrop, sendFile, serve } from './server.test.helper.js';
 
 const content = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * i) % 251));

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDiskError } from './disk.js';
-import type { Missing } from './layout.js';
-import { describeBytes, type Progress, startProgress } from './progress.js';
-import type { Say } from './say.js';
+import { isDiskError } from '../disk.js';
+import type { Missing } from '../layout.js';
+import { describeBytes, type Progress, startProgress } from '../progress.js';
+import type { Say } from '../say.js';
 
 /** Options of {@link download}; the times are for tests. */
 export interface DownloadOptions {

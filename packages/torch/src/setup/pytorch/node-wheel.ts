@@ -1,10 +1,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Missing } from '../layout.js';
+import { withProgress } from '../progress.js';
+import type { Say } from '../say.js';
 import { download, unreachable } from './download.js';
-import type { Missing } from './layout.js';
 import { cpuIndex, defaultIndex, indexVariable } from './pinned.js';
-import { withProgress } from './progress.js';
-import type { Say } from './say.js';
 import { chooseWheel, type IndexFile, readIndexPage } from './simple-index.js';
 import { unpackWheel } from './unpack.js';
 

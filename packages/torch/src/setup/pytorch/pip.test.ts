@@ -1,10 +1,10 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { temporaryFolder } from './libtorch.test.helper.js';
+import { temporaryFolder } from '../libtorch.test.helper.js';
+import type { Say } from '../say.js';
 import { pinnedTorch } from './pinned.js';
 import { hasNvidiaDriver, installWithPip, wheels } from './pip.js';
-import type { Say } from './say.js';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { installCommand } from './install-command.js';
-import type { Missing } from './layout.js';
+import { installCommand } from '../install-command.js';
+import type { Missing } from '../layout.js';
+import { withProgress } from '../progress.js';
+import { run } from '../run.js';
+import type { Say } from '../say.js';
 import { cpuIndex, indexVariable, pinnedTorch } from './pinned.js';
-import { withProgress } from './progress.js';
-import { run } from './run.js';
-import type { Say } from './say.js';
 
 /** Installs the pinned PyTorch to `site` with pip; `aside` is a folder for what pip needs meanwhile. */
 export async function installWithPip(site: string, aside: string, say: Say): Promise<Missing | undefined> {

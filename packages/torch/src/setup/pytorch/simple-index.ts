@@ -1,4 +1,4 @@
-import type { Missing } from './layout.js';
+import type { Missing } from '../layout.js';
 import { pinnedTorch } from './pinned.js';
 
 /** A file that a package index offers. */

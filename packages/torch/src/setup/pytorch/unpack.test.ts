@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from './libtorch.test.helper.js';
+import { temporaryFolder } from '../libtorch.test.helper.js';
 import { unpackWheel } from './unpack.js';
 import { makeZip, type ZipInput } from './zip.test.helper.js';
 

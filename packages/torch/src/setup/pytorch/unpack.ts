@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, openPromise } from 'yauzl';
-import { isDiskError } from './disk.js';
-import type { Missing } from './layout.js';
-import type { Progress } from './progress.js';
+import { isDiskError } from '../disk.js';
+import type { Missing } from '../layout.js';
+import type { Progress } from '../progress.js';
 
 /** The C++ half of the wheel, the libraries that it brings along, and its licences. */
 const wanted =

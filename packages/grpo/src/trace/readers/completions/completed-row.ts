@@ -1,7 +1,7 @@
 /** A completion out of a row of a table, whoever wrote it. */
-import { isObject } from '../../formats/json.js';
+import { isObject } from '../../../formats/json.js';
+import { numberOf } from '../metric-row.js';
 import type { Completed } from './completed.js';
-import { numberOf } from './metric-row.js';
 
 /** The names under which tables have a thing; the first that a row has wins. */
 const NAMES = {

@@ -1,6 +1,6 @@
-import { sum } from '../../maths/moments.js';
-import type { Declared } from '../declared.js';
-import type { StepRecord } from '../record.js';
+import { sum } from '../../../maths/moments.js';
+import type { Declared } from '../../declared.js';
+import type { StepRecord } from '../../record.js';
 
 /** One completion as some file has it. What it does not have is missing. */
 export interface Completed {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lines, readText } from './files.test.helper.js';
+import { lines, readText } from '../files.test.helper.js';
 
 const row = (step: number, prompt: string, more: object = {}) => ({
   step,

@@ -1,13 +1,13 @@
-import { FormatError } from '../../errors/format-error.js';
-import { excerpt } from '../../errors/printable.js';
-import { isObject } from '../../formats/json.js';
-import type { StepRecord } from '../record.js';
+import { FormatError } from '../../../errors/format-error.js';
+import { excerpt } from '../../../errors/printable.js';
+import { isObject } from '../../../formats/json.js';
+import type { StepRecord } from '../../record.js';
+import { linesOf } from '../lines.js';
+import { literal } from '../literal.js';
+import type { Place } from '../place.js';
+import { BrokenParts, type Reading } from '../reading.js';
 import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow, looksCompleted } from './completed-row.js';
-import { linesOf } from './lines.js';
-import { literal } from './literal.js';
-import type { Place } from './place.js';
-import { BrokenParts, type Reading } from './reading.js';
 
 /** A step that has more is read in parts; so is a file that tells no steps. */
 const MOST_ROWS = 4096;

@@ -1,5 +1,5 @@
-import type { StepRecord } from '../record.js';
-import type { CompletionRow } from './reading.js';
+import type { StepRecord } from '../../record.js';
+import type { CompletionRow } from '../reading.js';
 
 /** The completions of records that have their texts. */
 export function completionsOf(records: Iterable<StepRecord>): Iterable<CompletionRow> {

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { onFile } from '../../errors/file-error.js';
-import { FormatError } from '../../errors/format-error.js';
-import type { ParquetRow } from '../../formats/parquet.js';
-import type { StepRecord } from '../record.js';
+import { onFile } from '../../../errors/file-error.js';
+import { FormatError } from '../../../errors/format-error.js';
+import type { ParquetRow } from '../../../formats/parquet.js';
+import type { StepRecord } from '../../record.js';
+import { numberOf } from '../metric-row.js';
+import { readParquet } from '../parquet.js';
+import { PARQUET_MAGIC, type Place } from '../place.js';
+import { BrokenParts, type Reading } from '../reading.js';
 import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow } from './completed-row.js';
-import { numberOf } from './metric-row.js';
-import { readParquet } from './parquet.js';
-import { PARQUET_MAGIC, type Place } from './place.js';
-import { BrokenParts, type Reading } from './reading.js';
 
 /** Unpacked bytes of completions that are held at once: the tables are read asynchronously, the records are not. */
 const MOST_BYTES = 64 * 2 ** 20;

@@ -1,11 +1,11 @@
-import { FormatError } from '../../errors/format-error.js';
-import { isObject } from '../../formats/json.js';
-import { Collector } from './collector.js';
-import { membersOf } from './json-document.js';
-import { metricRow, numberOf } from './metric-row.js';
-import type { Place } from './place.js';
-import { BrokenParts, type Reading } from './reading.js';
-import { type Hints, seriesOf } from './series-of.js';
+import { FormatError } from '../../../errors/format-error.js';
+import { isObject } from '../../../formats/json.js';
+import { Collector } from '../collector.js';
+import { membersOf } from '../json-document.js';
+import { metricRow, numberOf } from '../metric-row.js';
+import type { Place } from '../place.js';
+import { BrokenParts, type Reading } from '../reading.js';
+import { type Hints, seriesOf } from '../series-of.js';
 
 /** Whether a file is what transformers' Trainer saves of its progress. */
 export const isTrainerState = ({ name, head }: Pick<Place, 'name' | 'head'>): boolean =>

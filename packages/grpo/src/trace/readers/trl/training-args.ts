@@ -1,9 +1,9 @@
 /** `training_args.bin`: every setting of a run of transformers' Trainer, pickled in an uncompressed zip archive. */
-import { FormatError } from '../../errors/format-error.js';
-import { isObject } from '../../formats/json.js';
-import { readWhole } from '../../formats/read-file.js';
-import type { Declared } from '../declared.js';
-import type { MetricSeries } from '../series.js';
+import { FormatError } from '../../../errors/format-error.js';
+import { isObject } from '../../../formats/json.js';
+import { readWhole } from '../../../formats/read-file.js';
+import type { Declared } from '../../declared.js';
+import type { MetricSeries } from '../../series.js';
 import { NotAPickle, unpickle } from './pickle.js';
 
 const MOST_BYTES = 2 ** 20;

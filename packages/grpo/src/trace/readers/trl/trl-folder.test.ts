@@ -2,8 +2,8 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { column, folderOf, readText, steps, TRL_RUN } from './files.test.helper.js';
-import { readRun } from './index.js';
+import { column, folderOf, readText, steps, TRL_RUN } from '../files.test.helper.js';
+import { readRun } from '../index.js';
 
 const run = fileURLToPath(TRL_RUN);
 const state = readFileSync(join(run, 'checkpoint-4/trainer_state.json'), 'utf8');

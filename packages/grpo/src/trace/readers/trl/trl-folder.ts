@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { onFile } from '../../errors/file-error.js';
-import { FormatError } from '../../errors/format-error.js';
-import { readText } from '../../formats/read-file.js';
-import type { StepRecord } from '../record.js';
-import { readTables, tableRecords, tablesIn } from './completion-tables.js';
-import type { Place } from './place.js';
-import { meaningOfVersion } from './producers/index.js';
-import { BrokenParts, type Reading } from './reading.js';
-import type { Hints } from './series-of.js';
+import { onFile } from '../../../errors/file-error.js';
+import { FormatError } from '../../../errors/format-error.js';
+import { readText } from '../../../formats/read-file.js';
+import type { StepRecord } from '../../record.js';
+import { readTables, tableRecords, tablesIn } from '../completions/completion-tables.js';
+import type { Place } from '../place.js';
+import { meaningOfVersion } from '../producers/index.js';
+import { BrokenParts, type Reading } from '../reading.js';
+import type { Hints } from '../series-of.js';
 import { readTrainerState } from './trainer-state.js';
 import { readTrainingArgs, type TrainingArgs } from './training-args.js';
 
