@@ -6,7 +6,7 @@ import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
 import { loadTask } from '../index.js';
-import { fakeEngine, fakeEngine } from './engine/fake-engine.test.helper.js';
+import { fakeEngine } from './engine/fake-engine.test.helper.js';
 import { randomGame } from './games.js';
 import { generateRows } from './generate.js';
 import type { ChessRow } from './row.js';

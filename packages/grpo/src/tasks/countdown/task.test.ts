@@ -5,7 +5,7 @@ import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
 import { countdownRow } from './generate.js';
-import { gradeCountdown, gradeCountdown } from './grade.js';
+import { gradeCountdown } from './grade.js';
 import { countdownTask } from './task.js';
 
 function file(...rows: unknown[]): string {
