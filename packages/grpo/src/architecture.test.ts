@@ -196,3 +196,53 @@ describe('imports', () => {
     ]);
   });
 });
+
+/** Sources of one folder, at most; what is in folders below does not count. */
+const MOST = 22;
+
+/** Folders with one entry per file: however many they are, none imports another. */
+const CATALOGUES = ['grpo: doctor/faults'];
+
+/** Halls without walls yet. */
+const HALLS = ['grpo: models', 'grpo: train'];
+
+const folderOf = ({ owner, path }: Pick<Source, 'owner' | 'path'>) => `${owner}: ${posix.dirname(path)}`;
+
+/** The folders of more than {@link MOST} sources. */
+function largeFolders(sources: readonly Source[]): string[] {
+  const counts = new Map<string, number>();
+  for (const folder of sources.map(folderOf)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  return [...counts.keys()].filter((folder) => counts.get(folder)! > MOST);
+}
+
+/** What the entries of catalogues import of each other. */
+const importedEntries = (sources: readonly Source[]): string[] =>
+  sources
+    .filter((source) => CATALOGUES.includes(folderOf(source)))
+    .flatMap(({ path, imports }) =>
+      imports.filter((to) => posix.dirname(to) === '.').map((to) => `${path} imports ${to}`),
+    );
+
+describe('folders', () => {
+  const sources = [...readSources('torch'), ...readSources('grpo')];
+
+  it('whose parts call each other are small', () => {
+    expect(largeFolders(sources).sort()).toEqual([...CATALOGUES, ...HALLS].sort());
+  });
+
+  it('that are catalogues have entries that do not import each other', () => {
+    expect(importedEntries(sources)).toEqual([]);
+  });
+
+  it('would be refused', () => {
+    const file = (path: string, imports: string[] = []): Source => ({ owner: 'grpo', path, imports });
+    const files = Array.from({ length: MOST }, (_, i) => file(`attic/${i}.ts`));
+    expect(largeFolders([...files, file('attic/below/22.ts')])).toEqual([]);
+    expect(largeFolders([...files, file('attic/22.ts')])).toEqual(['grpo: attic']);
+    const entries = [
+      file('doctor/faults/b01.ts', ['./b02.js']),
+      file('doctor/faults/b02.ts', ['../check.js']),
+    ];
+    expect(importedEntries(entries)).toEqual(['doctor/faults/b01.ts imports ./b02.js']);
+  });
+});

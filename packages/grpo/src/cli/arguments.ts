@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../config/index.js';
 import { findKey } from '../config/keys.js';
-import { isSetting } from '../config/layer-arguments.js';
+import { isSetting } from '../config/layers/arguments-layer.js';
 import { nearest } from '../errors/nearest.js';
 import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 

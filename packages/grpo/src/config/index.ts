@@ -1,7 +1,7 @@
 export { UsageError, UserError } from '../errors/user-error.js';
 export type { ConfigCommand } from './command-keys.js';
 export type { InCode } from './in-code.js';
-export { type Layer, objectLayer } from './layer.js';
+export { type Layer, objectLayer } from './layers/layer.js';
 export {
   type Circumstances,
   type ConfigRecord,

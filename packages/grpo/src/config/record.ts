@@ -4,7 +4,7 @@ import { UserError } from '../errors/user-error.js';
 import { readJsonObject } from '../formats/json.js';
 import { IN_CODE, type InCode, requireSameTask, withCode } from './in-code.js';
 import { keys } from './keys.js';
-import type { Layer } from './layer.js';
+import type { Layer } from './layers/layer.js';
 import type { ResolvedConfig } from './resolve.js';
 
 /** What a run's numbers depend on beside its settings. */

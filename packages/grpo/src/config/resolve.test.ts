@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../errors/user-error.js';
 import { keys } from './keys.js';
-import { objectLayer } from './layer.js';
+import { objectLayer } from './layers/layer.js';
 import { type ConfigSources, resolveConfig } from './resolve.js';
 
 let folder: string;

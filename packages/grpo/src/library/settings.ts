@@ -10,7 +10,7 @@ import {
   resolveConfig,
   UsageError,
 } from '../config/index.js';
-import { notRead } from '../config/layer.js';
+import { notRead } from '../config/layers/layer.js';
 import type { Task } from '../tasks/task.js';
 
 type Section<Name extends keyof ConfigInput> = NonNullable<ConfigInput[Name]>;

@@ -1,6 +1,6 @@
 import type { Tensor } from '@grpo/torch';
 import type { UpdateSize } from './aggregation.js';
-import type { Share } from './clip-shares.js';
+import type { Share } from './metrics/clip-shares.js';
 import type { Rows } from './rows.js';
 import type { LossSettings } from './settings.js';
 

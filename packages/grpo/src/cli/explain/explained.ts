@@ -4,7 +4,7 @@ import { readsKey } from '../../config/command-keys.js';
 import { resolveConfig, UsageError } from '../../config/index.js';
 import { inertBecause } from '../../config/inert.js';
 import { type Key, keys } from '../../config/keys.js';
-import { citation, isOfPreset } from '../../config/layer-preset.js';
+import { citation, isOfPreset } from '../../config/layers/preset-layer.js';
 import {
   isPreset,
   PRESET_NAMES,

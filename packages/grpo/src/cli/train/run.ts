@@ -1,5 +1,5 @@
 import type { Layer } from '../../config/index.js';
-import { mergedLayer } from '../../config/layer.js';
+import { mergedLayer } from '../../config/layers/layer.js';
 import { trainGrpo } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';

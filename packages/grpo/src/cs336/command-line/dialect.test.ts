@@ -3,7 +3,7 @@ import { parseArguments } from '../../cli/arguments.js';
 import { commands } from '../../cli/table.js';
 import { resolveConfig, UsageError } from '../../config/index.js';
 import { findKey } from '../../config/keys.js';
-import { type Layer, mergedLayer } from '../../config/layer.js';
+import { type Layer, mergedLayer } from '../../config/layers/layer.js';
 import { translate } from './dialect.js';
 import { assignmentFlags } from './flags.js';
 

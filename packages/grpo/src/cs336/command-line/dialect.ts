@@ -1,7 +1,7 @@
 /** A run with the assignment's command line: its flags as a layer of the configuration, its notes, its saved models. */
 import { type Config, type ResolvedConfig, UsageError } from '../../config/index.js';
-import { type Layer, mergedLayer } from '../../config/layer.js';
-import { argumentsLayer } from '../../config/layer-arguments.js';
+import { argumentsLayer } from '../../config/layers/arguments-layer.js';
+import { type Layer, mergedLayer } from '../../config/layers/layer.js';
 import { assignmentFlags } from './flags.js';
 import { nameModels } from './saved-models.js';
 import { readSizes } from './sizes.js';

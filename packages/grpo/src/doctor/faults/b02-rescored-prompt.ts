@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { differences } from '../id-differences.js';
+import { differences } from '../measures/id-differences.js';
 import { fail, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 

@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
-import { isMessage } from '../conversation.js';
 import type { Fault } from '../fault.js';
+import { isMessage } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
 

@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
-import { isMessage, type Said } from '../conversation.js';
 import type { Fault } from '../fault.js';
+import { isMessage, type Said } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
 

@@ -1,8 +1,8 @@
 import { known } from '../../maths/moments.js';
 import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
-import { endsTrained } from '../end-token.js';
 import type { Fault } from '../fault.js';
+import { endsTrained } from '../measures/end-token.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 

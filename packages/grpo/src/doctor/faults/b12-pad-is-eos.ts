@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
-import { endsTrained } from '../end-token.js';
 import type { Fault } from '../fault.js';
+import { endsTrained } from '../measures/end-token.js';
 import { notApplicable } from '../outcome.js';
 import { say } from '../sentence.js';
 

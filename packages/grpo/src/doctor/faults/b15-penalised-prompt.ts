@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { roundingOf, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
-import { roundingOf, truncates } from '../sampling.js';
 import { say } from '../sentence.js';
 
 /** Between two log-probs of one pass, whose logits may have been processed in half precision. */

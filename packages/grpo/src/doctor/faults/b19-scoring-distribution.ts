@@ -1,10 +1,10 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { sampledMasks } from '../first-update.js';
 import { inputs, updateRows } from '../inputs.js';
+import { sampledMasks } from '../measures/first-update.js';
+import { temperatureOf } from '../measures/plain-scoring.js';
+import { truncates } from '../measures/sampling.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
-import { temperatureOf } from '../plain-scoring.js';
-import { truncates } from '../sampling.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';
 

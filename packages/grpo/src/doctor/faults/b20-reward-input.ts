@@ -1,11 +1,11 @@
 import { isFlat, known } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, TOTAL } from '../../trace/index.js';
-import { SETTLES } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { gradesOf, isNatural } from '../grades.js';
 import { at } from '../log-view.js';
+import { SETTLES } from '../measures/canaries.js';
+import { gradesOf, isNatural } from '../measures/grades.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
 import { say, written } from '../sentence.js';
 

@@ -1,12 +1,12 @@
 import { sum } from '../../maths/moments.js';
 import { CANARY } from '../../trace/index.js';
-import { by, graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { gradesOf } from '../grades.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
+import { by, graded, SETTLES, SHARE } from '../measures/canaries.js';
+import { gradesOf } from '../measures/grades.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 

@@ -1,9 +1,9 @@
 import { known } from '../../maths/moments.js';
-import { graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { isNatural } from '../grades.js';
 import { at } from '../log-view.js';
+import { graded, SETTLES, SHARE } from '../measures/canaries.js';
+import { isNatural } from '../measures/grades.js';
 import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 

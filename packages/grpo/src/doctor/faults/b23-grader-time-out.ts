@@ -1,6 +1,6 @@
-import { graded, SETTLES, SHARE } from '../canaries.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { graded, SETTLES, SHARE } from '../measures/canaries.js';
 import { say } from '../sentence.js';
 
 export const b23: Fault = {

@@ -1,9 +1,9 @@
 import { slope } from '../../maths/trend.js';
 import { CANARY } from '../../trace/index.js';
-import { by, graded, SETTLES, SHARE } from '../canaries.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { rewardNames } from '../log-view.js';
+import { by, graded, SETTLES, SHARE } from '../measures/canaries.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
 

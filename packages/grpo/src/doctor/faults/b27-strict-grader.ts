@@ -1,8 +1,8 @@
 import { isFlat, smallest } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { gradesOf } from '../grades.js';
 import { groupsOf } from '../groups.js';
+import { gradesOf } from '../measures/grades.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 

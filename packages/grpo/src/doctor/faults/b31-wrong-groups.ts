@@ -1,8 +1,8 @@
-import { explanationOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { isWhole, WHOLE } from '../group-advantages.js';
 import { groupsOf } from '../groups.js';
+import { explanationOf } from '../measures/advantages.js';
+import { isWhole, WHOLE } from '../measures/group-advantages.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 
 export const b31: Fault = {

@@ -1,7 +1,7 @@
-import { explanationOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { asDeclared, isWhole, WHOLE } from '../group-advantages.js';
+import { explanationOf } from '../measures/advantages.js';
+import { asDeclared, isWhole, WHOLE } from '../measures/group-advantages.js';
 import { notApplicable, pass } from '../outcome.js';
 
 export const b32: Fault = {

@@ -1,9 +1,9 @@
 import { largest } from '../../maths/moments.js';
-import { explanationOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../group-advantages.js';
 import { groupsOf } from '../groups.js';
+import { explanationOf } from '../measures/advantages.js';
+import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quoted, say } from '../sentence.js';
 

@@ -1,9 +1,9 @@
 import { largest, sum } from '../../maths/moments.js';
-import { explanationOf, roundingOf } from '../advantages.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../group-advantages.js';
 import { groupsOf } from '../groups.js';
+import { explanationOf, roundingOf } from '../measures/advantages.js';
+import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 

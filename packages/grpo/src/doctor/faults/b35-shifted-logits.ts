@@ -1,8 +1,8 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { compareFirst, ofFirstUpdate } from '../first-update.js';
+import { compareFirst, ofFirstUpdate } from '../measures/first-update.js';
+import { judge, nearest, PATH } from '../measures/plain-scoring.js';
 import { fail, notApplicable, pass } from '../outcome.js';
-import { judge, nearest, PATH } from '../plain-scoring.js';
 import { say } from '../sentence.js';
 import { compare } from '../tolerance.js';
 

@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { firstMasks, ofFirstUpdate } from '../first-update.js';
+import { firstMasks, ofFirstUpdate } from '../measures/first-update.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 

@@ -2,7 +2,7 @@ import { known } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { compareFirst, placeOf } from '../first-update.js';
+import { compareFirst, placeOf } from '../measures/first-update.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';

@@ -1,10 +1,10 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { overUpdates } from '../measures/over-updates.js';
+import { weightMiss } from '../measures/token-weights.js';
 import { fail, notApplicable, pass } from '../outcome.js';
-import { overUpdates } from '../over-updates.js';
 import { formOf } from '../recompute/form.js';
 import { say } from '../sentence.js';
-import { weightMiss } from '../token-weights.js';
 import { isFull } from '../tolerance.js';
 
 export const b41: Fault = {

@@ -1,8 +1,8 @@
 import { longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { overUpdates } from '../measures/over-updates.js';
 import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { overUpdates } from '../over-updates.js';
 import { say } from '../sentence.js';
 
 /** What an entropy term does that raises the loss: the entropy of a tiny step, or the term itself. */

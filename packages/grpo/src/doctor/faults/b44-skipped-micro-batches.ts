@@ -2,8 +2,8 @@ import { known, sum } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
+import { overUpdates } from '../measures/over-updates.js';
 import { fail, notApplicable, pass } from '../outcome.js';
-import { overUpdates } from '../over-updates.js';
 import { say } from '../sentence.js';
 
 export const b44: Fault = {

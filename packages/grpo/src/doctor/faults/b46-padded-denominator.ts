@@ -2,10 +2,10 @@ import { largest, nonzero, sum } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { membersOf, updateRows } from '../inputs.js';
-import { overUpdates } from '../over-updates.js';
+import { overUpdates } from '../measures/over-updates.js';
+import { firstMiss, weightMiss } from '../measures/token-weights.js';
 import { formOf } from '../recompute/form.js';
 import { say } from '../sentence.js';
-import { firstMiss, weightMiss } from '../token-weights.js';
 
 export const b46: Fault = {
   code: 'B46',

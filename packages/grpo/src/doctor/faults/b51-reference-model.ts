@@ -1,7 +1,7 @@
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { compareFirst, placeOf } from '../first-update.js';
 import { klOfStepOne } from '../log-view.js';
+import { compareFirst, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';

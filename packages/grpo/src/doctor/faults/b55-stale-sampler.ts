@@ -2,7 +2,7 @@ import { known, mean } from '../../maths/moments.js';
 import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { compareFirst } from '../first-update.js';
+import { compareFirst } from '../measures/first-update.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';

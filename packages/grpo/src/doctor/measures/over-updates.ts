@@ -1,5 +1,5 @@
 /** A check of every update of a step. */
-import type { UpdateRecord } from '../trace/index.js';
+import type { UpdateRecord } from '../../trace/index.js';
 import {
   type Evidence,
   type EvidenceOf,
@@ -8,7 +8,7 @@ import {
   notApplicable,
   type Outcome,
   pass,
-} from './outcome.js';
+} from '../outcome.js';
 
 /**
  * Asks every update. `test` returns what is missing as text, where it does not hold as evidence, or undefined.

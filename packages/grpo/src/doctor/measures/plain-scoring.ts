@@ -1,7 +1,7 @@
 /** How sampler and trainer score, told by one completion scored plainly under several settings. */
-import type { Probes, StepRecord } from '../trace/index.js';
-import { fail, type Measured, notApplicable, type Outcome, pass } from './outcome.js';
-import { toleranceOf } from './tolerance.js';
+import type { Probes, StepRecord } from '../../trace/index.js';
+import { fail, type Measured, notApplicable, type Outcome, pass } from '../outcome.js';
+import { toleranceOf } from '../tolerance.js';
 
 export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
 

@@ -1,10 +1,10 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
 
-import { largest, moments } from '../maths/moments.js';
-import type { Declared, StepRecord } from '../trace/index.js';
-import { type Groups, groupsOf } from './groups.js';
-import { once } from './once.js';
-import { PLAIN, type Recipe, type Rewards, recompute } from './recompute/advantage.js';
+import { largest, moments } from '../../maths/moments.js';
+import type { Declared, StepRecord } from '../../trace/index.js';
+import { type Groups, groupsOf } from '../groups.js';
+import { once } from '../once.js';
+import { PLAIN, type Recipe, type Rewards, recompute } from '../recompute/advantage.js';
 
 /** What explains the recorded advantages. */
 export type Explanation =

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
-import { UsageError } from '../errors/user-error.js';
-import { type ConfigCommand, readsKey } from './command-keys.js';
-import { findKey, type Key } from './keys.js';
+import { UsageError } from '../../errors/user-error.js';
+import { type ConfigCommand, readsKey } from '../command-keys.js';
+import { findKey, type Key } from '../keys.js';
 import { type Layer, notAKey, notRead } from './layer.js';
 
 const SOURCE = 'command line';

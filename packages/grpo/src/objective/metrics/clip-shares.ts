@@ -1,5 +1,5 @@
-import type { Rows } from './rows.js';
-import type { LossSettings } from './settings.js';
+import type { Rows } from '../rows.js';
+import type { LossSettings } from '../settings.js';
 
 /** A sum and what divides it: sums and divisors of micro-batches add up. */
 export interface Share {

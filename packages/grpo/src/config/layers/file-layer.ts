@@ -9,10 +9,10 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml';
-import { excerpt, printable } from '../errors/printable.js';
-import { UsageError, UserError } from '../errors/user-error.js';
-import { readText } from '../formats/read-file.js';
-import { findKey, sections } from './keys.js';
+import { excerpt, printable } from '../../errors/printable.js';
+import { UsageError, UserError } from '../../errors/user-error.js';
+import { readText } from '../../formats/read-file.js';
+import { findKey, sections } from '../keys.js';
 import { type Layer, notAKey } from './layer.js';
 
 /** Ten times what all settings take, each with its help; the parser's time grows with the square of the keys. */

@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../errors/user-error.js';
-import { fuzz, mutateBytes, replaceFile } from '../formats/mutate.test.helper.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { fileLayer, yamlLayer } from './layer-file.js';
-import { resolveConfig } from './resolve.js';
+import { UsageError } from '../../errors/user-error.js';
+import { fuzz, mutateBytes, replaceFile } from '../../formats/mutate.test.helper.js';
+import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { resolveConfig } from '../resolve.js';
+import { fileLayer, yamlLayer } from './file-layer.js';
 
 const COUNT = Number(process.env.GRPO_FUZZ ?? 2000);
 

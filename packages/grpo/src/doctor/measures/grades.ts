@@ -1,6 +1,6 @@
 /** What completions earned for what they say. */
-import type { StepRecord } from '../trace/index.js';
-import { once } from './once.js';
+import type { StepRecord } from '../../trace/index.js';
+import { once } from '../once.js';
 
 /** Name of the column that takes a KL from the rewards. */
 const PENALTY = 'kl_penalty';

@@ -1,12 +1,12 @@
 import type { Tensor } from '@grpo/torch';
-import { sum } from '../maths/moments.js';
+import { sum } from '../../maths/moments.js';
+import type { LossInput, LossMetrics } from '../loss-types.js';
+import { topEntropyMask } from '../masks.js';
+import { vespoWeights } from '../policy-term.js';
+import type { Ratio } from '../ratio.js';
+import type { Rows } from '../rows.js';
 import { clipShares, type Share } from './clip-shares.js';
 import { klMeans } from './kl-metrics.js';
-import type { LossInput, LossMetrics } from './loss-types.js';
-import { topEntropyMask } from './masks.js';
-import { vespoWeights } from './policy-term.js';
-import type { Ratio } from './ratio.js';
-import type { Rows } from './rows.js';
 
 /** What a loss tells of itself, under TRL's names. */
 export function lossMetrics(

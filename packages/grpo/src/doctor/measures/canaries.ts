@@ -1,6 +1,6 @@
 /** Canaries: completions whose right grade is known, sent through the production path of the rewards. */
-import type { Probes } from '../trace/index.js';
-import { type Evidence, notApplicable, type Outcome, pass, warn } from './outcome.js';
+import type { Probes } from '../../trace/index.js';
+import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 
 /** Share of the rows on which a canary may be graded wrongly by accident. */
 const ACCIDENTS = 0.25;

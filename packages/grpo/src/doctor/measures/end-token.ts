@@ -1,9 +1,9 @@
 /** Whether end tokens enter the loss. */
 
-import { nonzero } from '../maths/moments.js';
-import type { StepRecord } from '../trace/index.js';
-import { type Inputs, inputs } from './inputs.js';
-import { type Evidence, fail, type Measured, notApplicable, type Outcome, pass } from './outcome.js';
+import { nonzero } from '../../maths/moments.js';
+import type { StepRecord } from '../../trace/index.js';
+import { type Inputs, inputs } from '../inputs.js';
+import { type Evidence, fail, type Measured, notApplicable, type Outcome, pass } from '../outcome.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;

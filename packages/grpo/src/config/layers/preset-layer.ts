@@ -1,5 +1,5 @@
+import { isPreset, type Preset, presets } from '../presets/index.js';
 import type { Layer } from './layer.js';
-import { isPreset, type Preset, presets } from './presets/index.js';
 
 const PREFIX = 'preset ';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { resolveConfig } from '../resolve.js';
 import { objectLayer } from './layer.js';
-import { resolveConfig } from './resolve.js';
 
 const given = { command: 'train', settings: ['task.name=arithmetic'] } as const;
 const layers = [objectLayer('preset', { device: 'cuda' })];

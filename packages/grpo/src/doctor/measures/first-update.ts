@@ -1,9 +1,9 @@
 /** The first update of a step: the policy is still the one that sampled. */
 
-import type { StepRecord } from '../trace/index.js';
-import { inputs, membersOf, replayedOf } from './inputs.js';
-import { once, onceOfBoth } from './once.js';
-import { compare, type Gap } from './tolerance.js';
+import type { StepRecord } from '../../trace/index.js';
+import { inputs, membersOf, replayedOf } from '../inputs.js';
+import { once, onceOfBoth } from '../once.js';
+import { compare, type Gap } from '../tolerance.js';
 
 const chosen = onceOfBoth((members: readonly number[], rows: readonly unknown[]): readonly unknown[] =>
   members.map((b) => rows[b]),

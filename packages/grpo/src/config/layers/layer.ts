@@ -1,5 +1,5 @@
-import { nearest } from '../errors/nearest.js';
-import { findKey, keys, sections } from './keys.js';
+import { nearest } from '../../errors/nearest.js';
+import { findKey, keys, sections } from '../keys.js';
 
 /** One value that somebody gave. */
 export interface Entry {

@@ -1,6 +1,6 @@
 /** What the declared sampling does to log-probs. */
-import type { Declared, StepRecord } from '../trace/index.js';
-import { isFull } from './tolerance.js';
+import type { Declared, StepRecord } from '../../trace/index.js';
+import { isFull } from '../tolerance.js';
 
 /** Between two log-probs of one pass, whose logits may have been processed in half precision. */
 export const ROUNDING = { full: 1e-4, half: 0.01 };

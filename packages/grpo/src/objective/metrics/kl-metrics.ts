@@ -1,8 +1,8 @@
 import type { Tensor } from '@grpo/torch';
-import { sum } from '../maths/moments.js';
+import { sum } from '../../maths/moments.js';
+import type { LossInput } from '../loss-types.js';
+import type { Rows } from '../rows.js';
 import type { Share } from './clip-shares.js';
-import type { LossInput } from './loss-types.js';
-import type { Rows } from './rows.js';
 
 /** Mean KL, and that of each kind of completions: of tokens, or of completions where it is one value a completion. */
 export function klMeans(kl_T: Tensor, { settings, kinds }: LossInput, rows: Rows): Record<string, Share> {

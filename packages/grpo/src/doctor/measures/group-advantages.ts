@@ -1,9 +1,9 @@
 /** What holds of advantages that compare the completions of one group. */
 
-import { largest, smallest } from '../maths/moments.js';
-import type { Declared } from '../trace/index.js';
-import { groupsOf } from './groups.js';
-import { type Evidence, type Found, fail, inform, type Measured } from './outcome.js';
+import { largest, smallest } from '../../maths/moments.js';
+import type { Declared } from '../../trace/index.js';
+import { groupsOf } from '../groups.js';
+import { type Evidence, type Found, fail, inform, type Measured } from '../outcome.js';
 
 export const BASELINE = 'a baseline, with which flat groups get 0';
 

@@ -1,12 +1,12 @@
 /** Whether tokens weigh in the loss as they should. */
 
-import { nonzero } from '../maths/moments.js';
-import type { StepRecord, UpdateRecord } from '../trace/index.js';
-import { membersOf, updateRows } from './inputs.js';
-import type { EvidenceOf } from './outcome.js';
-import { klWeighings, weighings } from './recompute/aggregation.js';
-import type { Form } from './recompute/form.js';
-import { sizesOf } from './recompute/micro-batches.js';
+import { nonzero } from '../../maths/moments.js';
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
+import { membersOf, updateRows } from '../inputs.js';
+import type { EvidenceOf } from '../outcome.js';
+import { klWeighings, weighings } from '../recompute/aggregation.js';
+import type { Form } from '../recompute/form.js';
+import { sizesOf } from '../recompute/micro-batches.js';
 
 type Miss = EvidenceOf<{ weight: number; expected: number }>;
 
