@@ -1,0 +1,25 @@
+import { noGrad, tensor, tidy } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import { klOf, Rows } from '../objective/index.js';
+import type { Batch } from './batch.js';
+import { join } from './token-values.js';
+
+/**
+ * β × KL of each completion to the reference, for `kl.place=reward`: the sum over its tokens, or the one value of its
+ * summed or mean log-probs. The log-probs are those of the policy that sampled. undefined without a reference.
+ */
+export function klPenalties(kl: Config['kl'], batch: Batch): Float64Array | undefined {
+  const { old_B, reference_B, completions_B, trained, betas_P } = batch;
+  if (!reference_B) return undefined;
+  const policy_B = old_B ?? completions_B.map(({ logprobs }) => logprobs);
+  const lengths = trained.completions_B.map(({ ids }) => ids.length);
+  const kls_B = noGrad(() =>
+    tidy(() => {
+      const [logprobs_T, referenceLogprobs_T] = [tensor(join(policy_B)), tensor(join(reference_B))];
+      const rows = new Rows(lengths, null, logprobs_T);
+      const kl_T = klOf(kl, { logprobs_T, referenceLogprobs_T, full_T: null, rows });
+      return (kl.level === 'token' ? rows.sum(kl_T) : rows.mean(kl_T)).toNumbers();
+    }),
+  );
+  return Float64Array.from(kls_B, (value, b) => betas_P[batch.problemOf(b)]! * value);
+}

@@ -1,0 +1,92 @@
+// The files of this project that one default GRPO step runs, by V8's coverage: node parity/step_files.mjs [--watched] [ROOT]
+// ROOT is a built checkout, this one unless given. With --watched the step has the observers that `grpo train` gives it.
+//
+// Counted: every file of packages/grpo of which a function runs after `grpoStep` is entered and before `AdamW.step` is.
+// Left out: packages/torch (engine and native code), and models/, the decoder. What is imported but does not run is not
+// counted. Functions are those that ran in these files; types are the interfaces, type aliases and classes that the
+// files declare.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import inspector from 'node:inspector';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  options: { watched: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const root = resolve(positionals[0] ?? fileURLToPath(new URL('..', import.meta.url)));
+const load = (path) => import(pathToFileURL(join(root, path)).href);
+const LEFT_OUT = /^models\//;
+
+const grpo = await load('packages/grpo/dist/index.js');
+const { AdamW } = await load('packages/torch/dist/index.js');
+const folder = mkdtempSync(join(tmpdir(), 'grpo-step-files-'));
+
+const task = grpo.defineTask({
+  name: 'letters',
+  rows: [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => ({ letter })),
+  prompt: ({ letter }) => `${letter}:`,
+  rewards: { share: (completion, { letter }) => completion.split(letter).length - 1 },
+});
+const model = await grpo.writeTinyModel(join(folder, 'model'));
+const settings = { rollout: { maxNewTokens: 8 } };
+const run = await grpo.openRun({ model, task, settings, output: join(folder, 'run') });
+const trainer = await trainerOf(run);
+const problems = run.task.train.slice(0, run.config.rollout.prompts);
+await grpo.grpoStep(trainer, problems, 0, 1e-3);
+
+const session = new inspector.Session();
+session.connect();
+/** Calls the inspector; in its own process it answers at once. */
+function post(method, params) {
+  let answer;
+  session.post(method, params, (error, result) => {
+    if (error) throw new Error(error.message);
+    answer = result;
+  });
+  return answer;
+}
+let scripts = [];
+const { step } = AdamW.prototype;
+AdamW.prototype.step = function (...args) {
+  if (scripts.length === 0) scripts = post('Profiler.takePreciseCoverage').result;
+  return step.apply(this, args);
+};
+post('Profiler.enable');
+post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+await grpo.grpoStep(trainer, problems, 1, 1e-3);
+session.disconnect();
+await run[Symbol.asyncDispose]();
+rmSync(folder, { recursive: true });
+
+const dist = pathToFileURL(join(root, 'packages/grpo/dist/')).href;
+const files = scripts
+  .filter(({ url }) => url.startsWith(dist))
+  .map(({ url, functions }) => ({
+    path: url.slice(dist.length).replace(/\.js$/, '.ts'),
+    functions: functions.filter(
+      ({ ranges: [range], functionName }) => range.count > 0 && functionName !== '',
+    ),
+    all: functions.filter(({ ranges: [range] }) => range.count > 0).length,
+  }))
+  .filter(({ path, all }) => all > 0 && !LEFT_OUT.test(path))
+  .sort((a, b) => (a.path < b.path ? -1 : 1));
+const typesIn = (path) =>
+  readFileSync(join(root, 'packages/grpo/src', path), 'utf8').match(
+    /^(export )?(abstract )?(interface|type|class) \w+/gm,
+  )?.length ?? 0;
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+for (const { path, functions } of files)
+  console.log(`${path}: ${functions.map(({ functionName }) => functionName).join(', ')}`);
+console.log(
+  `${files.length} files, ${sum(files.map(({ functions }) => functions.length))} named functions, ` +
+    `${sum(files.map(({ path }) => typesIn(path)))} types`,
+);
+
+/** What `grpoStep` takes, with nothing that watches it unless that is asked for. */
+async function trainerOf(run) {
+  const plain = { ...run, reference: undefined, stages: grpo.stages };
+  return values.watched ? { ...plain, measureWeights: true, probeScoring: 'where they differ' } : plain;
+}
