@@ -33,9 +33,10 @@ const task = grpo.defineTask({
 const model = await grpo.writeTinyModel(join(folder, 'model'));
 const settings = { rollout: { maxNewTokens: 8 } };
 const run = await grpo.openRun({ model, task, settings, output: join(folder, 'run') });
-const trainer = await trainerOf(run);
+const trainer = { ...run, watch: undefined, reference: undefined, stages: grpo.stages };
+const takeStep = await stepOf();
 const problems = run.task.train.slice(0, run.config.rollout.prompts);
-await grpo.grpoStep(trainer, problems, 0, 1e-3);
+await takeStep(trainer, problems, 0, 1e-3);
 
 const session = new inspector.Session();
 session.connect();
@@ -56,7 +57,7 @@ AdamW.prototype.step = function (...args) {
 };
 post('Profiler.enable');
 post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-await grpo.grpoStep(trainer, problems, 1, 1e-3);
+await takeStep(trainer, problems, 1, 1e-3);
 session.disconnect();
 await run[Symbol.asyncDispose]();
 rmSync(folder, { recursive: true });
@@ -85,8 +86,12 @@ console.log(
     `${sum(files.map(({ path }) => typesIn(path)))} types`,
 );
 
-/** What `grpoStep` takes, with nothing that watches it unless that is asked for. */
-async function trainerOf(run) {
-  const plain = { ...run, reference: undefined, stages: grpo.stages };
-  return values.watched ? { ...plain, measureWeights: true, probeScoring: 'where they differ' } : plain;
+/** `grpoStep`, with nothing that watches it unless that is asked for. */
+async function stepOf() {
+  if (!values.watched) return grpo.grpoStep;
+  const options = { measureWeights: true, probeScoring: 'where they differ' };
+  const { recordStep } = await load('packages/grpo/dist/observe/record-step.js').catch(() => ({}));
+  return recordStep
+    ? (...args) => recordStep(...args, options)
+    : (trainer, ...args) => grpo.grpoStep({ ...trainer, ...options }, ...args);
 }
