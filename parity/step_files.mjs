@@ -2,9 +2,11 @@
 // ROOT is a built checkout, this one unless given. With --watched the step has the observers that `grpo train` gives it.
 //
 // Counted: every file of packages/grpo of which a function runs after `grpoStep` is entered and before `AdamW.step` is.
-// Left out: packages/torch (engine and native code), and models/, the decoder. What is imported but does not run is not
-// counted. Functions are those that ran in these files; types are the interfaces, type aliases and classes that the
-// files declare.
+// Left out always: packages/torch (engine and native code), and models/, the decoder. What is imported but does not run is
+// not counted. To follow the step is to read all of the algorithm (step/, objective/), and of each room that it only calls
+// the file that it calls: text/render.ts, rollout/sampler.ts, rewards/score.ts. What these stand on (the tokenizer, the
+// cache, the guard around a user's reward) and the rooms that every room uses (maths/, memory/, progress/) are listed
+// apart. Functions are the named ones that ran; types are the interfaces, type aliases and classes of these files.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import inspector from 'node:inspector';
 import { tmpdir } from 'node:os';
@@ -18,7 +20,8 @@ const { values, positionals } = parseArgs({
 });
 const root = resolve(positionals[0] ?? fileURLToPath(new URL('..', import.meta.url)));
 const load = (path) => import(pathToFileURL(join(root, path)).href);
-const LEFT_OUT = /^models\//;
+const LEFT_OUT = /^(models|library)\//;
+const FOLLOWED = /^(step|train|objective)\/|^(text\/render|rollout\/sampler|rewards\/score)\.ts$/;
 
 const grpo = await load('packages/grpo/dist/index.js');
 const { AdamW } = await load('packages/torch/dist/index.js');
@@ -79,11 +82,20 @@ const typesIn = (path) =>
     /^(export )?(abstract )?(interface|type|class) \w+/gm,
   )?.length ?? 0;
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
-for (const { path, functions } of files)
-  console.log(`${path}: ${functions.map(({ functionName }) => functionName).join(', ')}`);
-console.log(
-  `${files.length} files, ${sum(files.map(({ functions }) => functions.length))} named functions, ` +
-    `${sum(files.map(({ path }) => typesIn(path)))} types`,
+function print(title, list) {
+  const functions = sum(list.map((file) => file.functions.length));
+  const types = sum(list.map(({ path }) => typesIn(path)));
+  console.log(`${title}: ${list.length} files, ${functions} functions, ${types} types`);
+  for (const { path, functions: own } of list)
+    console.log(`  ${path}: ${own.map(({ functionName }) => functionName).join(', ')}`);
+}
+const watching = files.filter(({ path }) => path.startsWith('observe/'));
+const followed = files.filter(({ path }) => FOLLOWED.test(path));
+print('To follow', followed);
+if (watching.length > 0) print('What watches', watching);
+print(
+  'What these stand on',
+  files.filter((file) => !followed.includes(file) && !watching.includes(file)),
 );
 
 /** `grpoStep`, with nothing that watches it unless that is asked for. */

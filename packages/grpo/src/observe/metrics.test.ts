@@ -4,7 +4,7 @@ import { resolveConfig } from '../config/index.js';
 import { advantagesOf } from '../objective/index.js';
 import type { Completion } from '../rollout/index.js';
 import { Batch } from '../step/batch.js';
-import { advantageSettings } from '../step/loss-settings.js';
+import { advantageSettings } from '../step/compare-rewards.js';
 import { MetricTally } from '../step/metric-tally.js';
 import { metricsOf } from './metrics.js';
 import type { RecordedStep } from './step-recorder.js';

@@ -1,3 +1,4 @@
+import { mean } from '../maths/moments.js';
 import { statistics } from '../objective/index.js';
 import { partColumns } from '../rewards/index.js';
 import type { Batch, Exchange } from '../step/batch.js';
@@ -86,8 +87,6 @@ function equalShare(own: Batch): number {
   const equal = groupsOf(own).map(({ rewards_B }) => Number(statistics(rewards_B).equal));
   return mean(equal);
 }
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** The loss without its entropy bonus, where it has one; as TRL names it. */
 function policyLossOf({ updates }: RecordedStep): { policy_loss?: number } {

@@ -1,4 +1,5 @@
 import { tensor } from '@grpo/torch';
+import { mean } from '../maths/moments.js';
 import type { Batch } from '../step/batch.js';
 import { MetricTally, metricsOfPass } from '../step/metric-tally.js';
 import type { MicroBatch } from '../step/micro-batch.js';
@@ -185,5 +186,3 @@ export class StepRecorder implements StepObserver, Disposable {
     tally.compare(scores.logprobs_T.detach().indexSelect(0, own_T), samplerLogprobs_T.indexSelect(0, own_T));
   }
 }
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

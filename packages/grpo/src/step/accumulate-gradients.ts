@@ -1,9 +1,9 @@
 import { tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
-import type { LossInput, TokenScores, UpdateSize } from '../objective/index.js';
+import { sum } from '../maths/moments.js';
+import type { LossInput, LossSettings, TokenScores, UpdateSize } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Batch } from './batch.js';
-import { lossSettings } from './loss-settings.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
 import { join } from './token-values.js';
@@ -129,4 +129,10 @@ function lossInput(
   };
 }
 
-const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);
+/** What the loss reads of the configuration. */
+const lossSettings = ({ objective, kl, entropy, correction }: Config): LossSettings => ({
+  ...objective,
+  kl,
+  entropy,
+  correction,
+});

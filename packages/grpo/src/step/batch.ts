@@ -27,7 +27,7 @@ export class Batch {
   /** Log-probs of `trained` by the reference; undefined without one. */
   reference_B: Float32Array[] | undefined;
   /** Kind of each problem; '' where kinds are not told apart. */
-  kinds_P: readonly string[] = [];
+  kinds_P: readonly string[];
   /** Weight of the KL to the reference, by problem. */
   betas_P: readonly number[] = [];
   /** β × KL of each completion, where that is taken from its reward. */
@@ -47,6 +47,7 @@ export class Batch {
     this.rewardTable = rewardTable;
     this.rewards_B = totals(rewardTable);
     this.trained = { prompts, completions_B };
+    this.kinds_P = problems.map(() => '');
   }
 
   /** Completions per problem: G. */

@@ -21,9 +21,9 @@ export type ControlState = z.infer<typeof controlSchema>;
 
 /** Weights of the objective that change while training: they follow what the updates of each step measure. */
 export class Control implements StepObserver {
-  /** What the update and the step measured so far, where a weight follows it. */
-  #update = new MetricTally();
-  #step = new MetricTally();
+  /** What the update and the step measured so far; only where a weight follows it. */
+  #update: MetricTally | undefined;
+  #step: MetricTally | undefined;
 
   /** @param state - that of the run so far; a new run's when not given */
   constructor(
@@ -46,7 +46,8 @@ export class Control implements StepObserver {
 
   /** Gives each problem of a step its kind and its β. */
   weigh(batch: Batch, step: number): void {
-    batch.kinds_P = kindsOf(batch.problems, this.config.kl.kindKey);
+    const { kindKey } = this.config.kl;
+    if (kindKey !== undefined) batch.kinds_P = kindsOf(batch.problems, kindKey);
     batch.betas_P = batch.kinds_P.map((kind) => this.beta(step, kind));
   }
 
@@ -80,25 +81,24 @@ export class Control implements StepObserver {
   }
 
   compared(): void {
-    this.#step = new MetricTally();
+    if (this.#follows) this.#step = new MetricTally();
   }
 
   updateBegins(): void {
-    this.#update = new MetricTally();
+    if (this.#follows) this.#update = new MetricTally();
   }
 
   microBatchDone(pass: MicroBatchPass): void {
-    const { kl, entropy } = this.config;
-    if (kl.control !== 'fixed' || entropy.adaptive) this.#update.add(metricsOfPass(pass));
+    this.#update?.add(metricsOfPass(pass));
   }
 
   updated(): void {
-    this.#step.merge(this.#update);
-    this.afterUpdate(this.#update.values);
+    if (this.#update) this.#step?.merge(this.#update);
+    this.afterUpdate(this.#update?.values ?? {});
   }
 
   done({ kinds_P }: Batch, step: number): void {
-    this.afterStep(step, kinds_P, this.#step.values);
+    this.afterStep(step, kinds_P, this.#step?.values ?? {});
   }
 
   /** Takes in what an update measured. */
@@ -129,6 +129,11 @@ export class Control implements StepObserver {
       // Missing where no token of the kind was trained on.
       if (measured !== undefined) this.state.betas[kind] = nextBeta(this.#of(kind), measured, kl);
     }
+  }
+
+  /** Whether a weight follows what is measured. */
+  get #follows(): boolean {
+    return this.config.kl.control !== 'fixed' || this.config.entropy.adaptive;
   }
 
   get #hasKl(): boolean {

@@ -6,8 +6,8 @@ import { UserError } from '../errors/user-error.js';
 import { isFlatGroup } from '../objective/index.js';
 import type { Problem } from '../tasks/task.js';
 import type { Batch } from './batch.js';
+import { advantageSettings } from './compare-rewards.js';
 import { groupsOf, joinGroups } from './groups.js';
-import { advantageSettings } from './loss-settings.js';
 import type { Trainer } from './trainer.js';
 
 /**

@@ -1,13 +1,14 @@
 import { UserError } from '../errors/user-error.js';
+import { mean } from '../maths/moments.js';
 import { Watch } from '../progress/watch.js';
 import type { Problem } from '../tasks/task.js';
 import { accumulateGradients } from './accumulate-gradients.js';
 import type { Batch } from './batch.js';
 import { compareRewards } from './compare-rewards.js';
 import { scoreFrozen } from './frozen-logprobs.js';
-import type { UpdateResult } from './observer.js';
+import { joinObservers, type UpdateResult } from './observer.js';
 import { rollOut } from './roll-out.js';
-import { eventsOf, type Trainer } from './trainer.js';
+import type { Trainer } from './trainer.js';
 import { updatesOf } from './updates.js';
 
 /** One step. */
@@ -44,10 +45,12 @@ export async function grpoStep(
   step: number,
   learningRate: number,
 ): Promise<StepResult> {
-  const { stages, optimizer, control, config, watch = new Watch() } = trainer;
-  const events = eventsOf(trainer);
+  const { stages, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
+  // What follows the training and acts on later steps hears of this one as those do who only watch it.
+  const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
   const batch = await rollOut(trainer, problems, step, events);
-  await scoreFrozen(trainer, batch, events);
+  if (trainer.reference || config.objective.oldLogprobs !== 'detach')
+    await scoreFrozen(trainer, batch, events);
   control.weigh(batch, step);
   compareRewards(trainer, batch);
   events.compared(batch, step);
@@ -77,5 +80,3 @@ export async function grpoStep(
     gradNorm: mean(results.map((result) => result.gradNorm)),
   };
 }
-
-const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -1,4 +1,5 @@
 import type { Tensor } from '@grpo/torch';
+import { sum as sumOf } from '../maths/moments.js';
 import type { LossMetrics, Share } from '../objective/index.js';
 import type { MicroBatchPass } from './observer.js';
 
@@ -64,17 +65,12 @@ function bound(
 
 /** What a micro-batch measured: the loss's own metrics, and the mean entropy of the tokens that are trained on. */
 export function metricsOfPass({ scores, input, output }: MicroBatchPass): LossMetrics {
-  return {
-    ...output.metrics,
-    means: { entropy: meanOf(scores.entropies_T, input.mask!), ...output.metrics?.means },
-  };
+  const { metrics } = output;
+  return { ...metrics, means: { entropy: meanOf(scores.entropies_T, input.mask!), ...metrics?.means } };
 }
 
 /** Sum over the trained tokens, and how many they are. */
 function meanOf(values_T: Tensor, mask: Uint8Array): Share {
   const values = values_T.detach().toNumbers();
-  return {
-    sum: values.reduce((total, value, t) => total + (mask[t] ? value : 0), 0),
-    of: mask.reduce((a, b) => a + b, 0),
-  };
+  return { sum: values.reduce((total, value, t) => total + (mask[t] ? value : 0), 0), of: sumOf(mask) };
 }

@@ -48,7 +48,8 @@ export interface StepObserver {
 export type StepEvents = Required<StepObserver>;
 
 /** Several observers as one, told in their order. */
-export function joinObservers(observers: readonly StepObserver[]): StepEvents {
+export function joinObservers(several: readonly (StepObserver | undefined)[]): StepEvents {
+  const observers = several.filter((one) => one !== undefined);
   const tell = (event: (observer: StepObserver) => void) => {
     for (const observer of observers) event(observer);
   };

@@ -6,7 +6,7 @@ import type { SamplingOptions } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import type { Control } from './control.js';
 import type { MovingReference } from './moving-reference.js';
-import { joinObservers, type StepEvents, type StepObserver } from './observer.js';
+import type { StepObserver } from './observer.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
@@ -37,7 +37,3 @@ export interface Trainer {
   /** Watch each step; without them it does the same. */
   observers?: readonly StepObserver[];
 }
-
-/** The events of a step: for those who watch it, then for what follows the training and acts on later steps. */
-export const eventsOf = ({ observers = [], control, movingReference, replay }: Trainer): StepEvents =>
-  joinObservers([...observers, control, movingReference, replay].filter((one) => one !== undefined));
