@@ -60,8 +60,8 @@ export async function grpoStep(
     `Step ${step + 1} has changed the weights already: it is finished first.`,
   );
   for (const update of updatesOf(batch, config, step)) {
-    const isFirst = update.index === 0;
-    const loss = await accumulateGradients(trainer, batch, update, events, isFirst ? watch : finishing);
+    const progress = update.index === 0 ? watch : finishing;
+    const loss = await accumulateGradients(trainer, batch, update, events, progress);
     const norms = events.stage('update', () =>
       stages.update(optimizer, learningRate, config.optimizer.maxGradNorm),
     );
@@ -74,9 +74,6 @@ export async function grpoStep(
     results.push(result);
   }
   events.done(batch, step);
-  return {
-    batch,
-    loss: mean(results.map((result) => result.loss)),
-    gradNorm: mean(results.map((result) => result.gradNorm)),
-  };
+  const meanOf = (key: 'loss' | 'gradNorm') => mean(results.map((result) => result[key]));
+  return { batch, loss: meanOf('loss'), gradNorm: meanOf('gradNorm') };
 }
