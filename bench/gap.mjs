@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { benchTrainer, problemsOf } from '../packages/grpo/dist/lab/bench/trainer.js';
 import { pack } from '../packages/grpo/dist/models/index.js';
-import { grpoStep } from '../packages/grpo/dist/train/step.js';
+import { recordStep } from '../packages/grpo/dist/observe/record-step.js';
 import { noGrad, setThreads, tensor, tidy } from '../packages/torch/dist/index.js';
 
 const { values: options } = parseArgs({
@@ -81,16 +81,16 @@ async function measure(model, bf16) {
   };
   let [sum, most, recomputed, tokens, last] = [0, 0, 0, 0];
   for (let step = 0; step < work.steps; step++) {
-    last = await grpoStep(recomputing, problemsOf(step, work), step, 1e-6);
-    const { metrics, updates, rollout } = last;
-    const count = rollout.completions_B.reduce((total, { ids }) => total + ids.length, 0);
+    last = await recordStep(recomputing, problemsOf(step, work), step, 1e-6);
+    const { metrics, updates, batch } = last;
+    const count = batch.completions_B.reduce((total, { ids }) => total + ids.length, 0);
     sum += metrics['sampling/sampling_logp_difference/mean'] * count;
     tokens += count;
     most = Math.max(most, metrics['sampling/sampling_logp_difference/max']);
     recomputed = Math.max(recomputed, ...updates[0].ratios.map((ratio) => Math.abs(Math.log(ratio))));
   }
-  const [{ ids }] = last.rollout.completions_B;
-  const alone = rowByRowGap(trainer.model, last.rollout.prompts[0].ids, ids);
+  const [{ ids }] = last.batch.completions_B;
+  const alone = rowByRowGap(trainer.model, last.batch.prompts[0].ids, ids);
   trainer[Symbol.dispose]();
   return [
     model,

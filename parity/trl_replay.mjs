@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SafetensorsFile } from '../packages/grpo/dist/formats/safetensors.js';
 import { loadModel } from '../packages/grpo/dist/models/load.js';
 import { advantagesOf, composedLoss, scoreTokens } from '../packages/grpo/dist/objective/index.js';
-import { rolloutMetrics } from '../packages/grpo/dist/train/metrics.js';
+import { rolloutMetrics } from '../packages/grpo/dist/observe/metrics.js';
 import { AdamW, fromBytes, noGrad, tensor, tidy } from '../packages/torch/dist/index.js';
 import { advantageSettings, lossSettings } from './trl_settings.mjs';
 

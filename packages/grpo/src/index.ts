@@ -36,6 +36,7 @@ export {
   type LossSettings,
   Rows,
 } from './objective/index.js';
+export type { MetricsRow } from './observe/metrics.js';
 export { Abandoned, type Observer, type StageProgress, Watch } from './progress/watch.js';
 export {
   type CompletionScore,
@@ -73,4 +74,3 @@ export {
   stages,
   type Trainer,
 } from './train/index.js';
-export type { MetricsRow } from './train/metrics.js';

@@ -1,8 +1,8 @@
 import { takeSignal, watchSignals } from '@grpo/torch';
 import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
 import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
-import type { MetricsRow } from '../train/metrics.js';
 import type { TimingsRow } from '../train/timings.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { fewProblems, formatEvaluation } from './evaluation.js';

@@ -1,5 +1,5 @@
 import { sum } from '../maths/moments.js';
-import { type Stages, stages as standard } from '../train/stages.js';
+import { type Stages, stages as standard } from '../step/stages.js';
 import { lossWith } from './plain-loss.js';
 
 /**

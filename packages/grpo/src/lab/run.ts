@@ -3,22 +3,22 @@ import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Decoder, Model } from '../models/index.js';
+import { type CanaryProbe, probeCanaries } from '../observe/canaries.js';
+import { metricsOf } from '../observe/metrics.js';
+import { stepRecordOf } from '../observe/step-record.js';
+import { StepRecorder } from '../observe/step-recorder.js';
+import { Control } from '../step/control.js';
+import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import { MovingReference } from '../step/moving-reference.js';
+import { ReplayStore } from '../step/replay-store.js';
+import { samplingOf } from '../step/sampling.js';
+import { type Stages, stages as standardStages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
-import { tokensOf } from '../train/batch.js';
-import { type CanaryProbe, probeCanaries } from '../train/canaries.js';
-import { Control } from '../train/control.js';
-import { metricsOf } from '../train/metrics.js';
-import { MovingReference } from '../train/moving-reference.js';
-import { ReplayStore } from '../train/replay.js';
-import { samplingOf } from '../train/sampling.js';
 import { learningRateAt } from '../train/schedule.js';
-import { type Stages, stages as standardStages } from '../train/stages.js';
-import { grpoStep, NotFiniteError, type StepResult } from '../train/step.js';
-import { stepRecordOf } from '../train/step-record.js';
 import { Supply } from '../train/supply.js';
-import type { Trainer } from '../train/trainer.js';
 import { type PolicyOptions, policy } from './policy.js';
 import { lettersTask } from './task.js';
 
@@ -107,10 +107,9 @@ function trainerOf(
   stages: Partial<Stages> = {},
 ): Trainer {
   const { kl, groups, seed } = config;
-  return {
+  const trainer: Trainer = {
     model,
     reference,
-    movingReference: reference && kl.referenceEvery > 0 ? new MovingReference(reference, kl) : undefined,
     supply: new Supply(task.train, seed),
     replay: groups.replay > 0 ? new ReplayStore(groups.replay) : undefined,
     task,
@@ -119,9 +118,9 @@ function trainerOf(
     sampling: samplingOf(config, task.stop),
     stages: { ...standardStages, ...stages },
     control: new Control(config),
-    measureWeights: true,
-    probeScoring: true,
   };
+  if (reference && kl.referenceEvery > 0) trainer.movingReference = new MovingReference(reference, trainer);
+  return trainer;
 }
 
 async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
@@ -129,21 +128,24 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
   let tokens = 0;
-  const note = (result: StepResult, step: number, canaries?: CanaryProbe) => {
-    records.push(stepRecordOf(trainer, result, step, canaries));
-    const stepTokens = tokensOf(result.rollout);
+  const note = ({ recorded }: StepRecorder, step: number, canaries?: CanaryProbe) => {
+    records.push(stepRecordOf(trainer, recorded, step, canaries));
+    const stepTokens = recorded.batch.sampledTokens;
     tokens += stepTokens;
-    const { step: _, ...values } = metricsOf(result, step, { tokens, stepTokens });
+    const { step: _, ...values } = metricsOf(recorded, step, { tokens, stepTokens });
     entries.push({ step, values });
   };
   for (let i = 0; i < steps; i++) {
     const problems = trainer.supply!.take(config.rollout.prompts);
     const canaries = await probeCanaries(trainer, i);
+    const learningRate = learningRateAt(config.optimizer, i, steps);
+    using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
     try {
-      note(await grpoStep(trainer, problems, i, learningRateAt(config.optimizer, i, steps)), i + 1, canaries);
+      await grpoStep({ ...trainer, observers: [recorder] }, problems, i, learningRate);
+      note(recorder, i + 1, canaries);
     } catch (error) {
       if (!(error instanceof NotFiniteError)) throw error;
-      note(error.result, i + 1, canaries);
+      note(recorder, i + 1, canaries);
       break;
     }
   }

@@ -2,6 +2,7 @@
 import { setThreads } from '@grpo/torch';
 import { UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import type { StageProgress } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { latestCheckpoint } from '../train/checkpoint.js';
@@ -17,7 +18,6 @@ import {
   trainSft,
   withMemory,
 } from '../train/index.js';
-import type { MetricsRow } from '../train/metrics.js';
 import {
   type EvalSettings,
   nameOf,

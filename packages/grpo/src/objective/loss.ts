@@ -4,7 +4,7 @@ import { sequenceWeights, tokenWeights } from './aggregation.js';
 import { samplerCorrection } from './correction.js';
 import { entropyMean } from './entropy.js';
 import { klOf } from './kl.js';
-import type { Loss, LossConventions, LossInput } from './loss-types.js';
+import type { Loss, LossConventions, LossInput, LossMetrics } from './loss-types.js';
 import { offPolicyMask, topEntropyMask } from './masks.js';
 import { lossMetrics } from './metrics/loss-metrics.js';
 import { policyTerms } from './policy-term.js';
@@ -51,6 +51,7 @@ export const composedLoss = ((given: LossInput) => {
           },
         ]),
   ];
+  let metrics: LossMetrics | undefined;
   return {
     loss: parts.map(({ coefficient, value }) => value.mul(coefficient)).reduce((sum, part) => sum.add(part)),
     terms: {
@@ -61,7 +62,11 @@ export const composedLoss = ((given: LossInput) => {
       klWeights_T: kl && kl.weights_T !== weights_T ? kl.weights_T : null,
     },
     parts: parts.map(({ value, ...part }) => ({ ...part, value: value.item() })),
-    metrics: lossMetrics(input, ratio, correction_T, kl?.kl_T ?? null, rows),
+    /** Computed where something reads them. */
+    get metrics() {
+      metrics ??= lossMetrics(input, ratio, correction_T, kl?.kl_T ?? null, rows);
+      return metrics;
+    },
   };
 }) satisfies Loss;
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import { generateRows } from '../tasks/chess/generate.js';
 import { trainGrpo } from './grpo.js';
-import type { MetricsRow } from './metrics.js';
 import { openSession } from './session.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 

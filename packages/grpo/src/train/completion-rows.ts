@@ -1,5 +1,5 @@
 import { groundsOf } from '../rewards/index.js';
-import type { Rollout } from './batch.js';
+import type { Batch } from '../step/batch.js';
 import type { StepRow } from './run-folder.js';
 
 /**
@@ -7,17 +7,13 @@ import type { StepRow } from './run-folder.js';
  *
  * @param learnt - what the algorithm made of completion b
  */
-export function completionRows(
-  { completions_B, prompts, rewardTable, rewards_B }: Rollout,
-  step: number,
-  learnt: (b: number) => object,
-): StepRow[] {
-  const group = completions_B.length / prompts.length;
+export function completionRows(batch: Batch, step: number, learnt: (b: number) => object): StepRow[] {
+  const { completions_B, prompts, rewardTable, rewards_B } = batch;
   return completions_B.map((completion, b) => ({
     step,
-    prompt: Math.floor(b / group),
-    index: b % group,
-    prompt_text: prompts[Math.floor(b / group)]!.text,
+    prompt: batch.problemOf(b),
+    index: b % batch.group,
+    prompt_text: prompts[batch.problemOf(b)]!.text,
     completion: completion.text,
     finish_reason: completion.finishReason,
     length: completion.ids.length,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { grpoStep } from './step.js';
-import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from './step.test.helper.js';
+import { recordStep } from '../observe/record-step.js';
+import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from '../step/step.test.helper.js';
 
 describe('old log-probs that the trainer recomputes', () => {
   it.each([
@@ -14,8 +14,8 @@ describe('old log-probs that the trainer recomputes', () => {
       'rollout.temperature=0.7',
     ];
     const trainer = trainerOf(fixtureModel('llama3'), settings, { score: spreadRewards });
-    const { updates, rollout } = await grpoStep(trainer, PROBLEMS, 3, 0.01);
-    const length = rollout.completions_B.reduce((total, { ids }) => total + ids.length, 0);
+    const { updates, batch } = await recordStep(trainer, PROBLEMS, 3, 0.01);
+    const length = batch.completions_B.reduce((total, { ids }) => total + ids.length, 0);
     const ratios = updates[0]!.ratios!;
     expect(ratios).toHaveLength(length);
     expect(ratios.every((ratio) => ratio === 1)).toBe(true);

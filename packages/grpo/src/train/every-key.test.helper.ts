@@ -5,11 +5,11 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readsKey } from '../config/command-keys.js';
 import { resolveConfig, UserError } from '../config/index.js';
+import { type Stages, stages } from '../step/stages.js';
 import { trainExpert } from './expert.js';
 import { trainGrpo } from './grpo.js';
 import { openSession, type Session } from './session.js';
 import { trainSft } from './sft-run.js';
-import { type Stages, stages } from './stages.js';
 
 export type TrainingCommand = 'train' | 'sft' | 'expert';
 

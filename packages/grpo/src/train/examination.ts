@@ -2,9 +2,9 @@ import type { Config } from '../config/schema.js';
 import { examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import { registry, sentenceOf } from '../doctor/registry.js';
+import type { ProbeScoring } from '../observe/probes.js';
 import { type StepRecord, writeStepRecord } from '../trace/index.js';
 import type { RunFolder } from './run-folder.js';
-import type { Trainer } from './trainer.js';
 
 /** Steps of a run in which what fails stops it, unless checks are off, and that are always recorded. */
 const STRICT_STEPS = 2;
@@ -55,7 +55,7 @@ export class Examination {
   }
 
   /** Whether a step is to score a completion again; what agrees only in some of the steps that are kept. */
-  probes(step: number): Trainer['probeScoring'] {
+  probes(step: number): ProbeScoring {
     if (!this.isDue(step)) return false;
     const { every } = this.config.record;
     const isProbed = step <= STRICT_STEPS || step % (every * Math.ceil(PROBE_EVERY / every)) === 0;

@@ -1,15 +1,12 @@
 /** What a round of expert iteration tells. */
 import { mean } from '../maths/moments.js';
-import type { Rollout } from './batch.js';
+import type { Batch } from '../step/batch.js';
 import type { SftResult } from './sft.js';
 
 /** How many completions were kept, of how many problems, and how long they are. */
-export function keptMetrics(
-  { problems, completions_B }: Rollout,
-  kept: readonly number[],
-): Record<string, number> {
-  const group = completions_B.length / problems.length;
-  const solved = new Set(kept.map((b) => Math.floor(b / group)));
+export function keptMetrics(batch: Batch, kept: readonly number[]): Record<string, number> {
+  const { problems, completions_B } = batch;
+  const solved = new Set(kept.map((b) => batch.problemOf(b)));
   return {
     kept: kept.length,
     kept_problems: solved.size / problems.length,
@@ -29,7 +26,7 @@ export function updateMetrics(updates: readonly SftResult[]): Record<string, num
 }
 
 /** What to say of a round that has nothing to imitate. */
-export function nothingKept({ rewards_B, completions_B }: Rollout, threshold: number | undefined): string {
+export function nothingKept({ rewards_B, completions_B }: Batch, threshold: number | undefined): string {
   const wanted = threshold === undefined ? 'is right' : `has a reward of ${threshold} or more`;
   const known = rewards_B.filter((reward) => !Number.isNaN(reward));
   const highest =

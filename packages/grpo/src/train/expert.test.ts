@@ -4,13 +4,13 @@ import { AdamW } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { permutation } from '../maths/random.js';
+import type { MetricsRow } from '../observe/metrics.js';
+import { type Stages, stages } from '../step/stages.js';
+import { rewarding, weightsOf } from '../step/step.test.helper.js';
 import { trainExpert } from './expert.js';
-import type { MetricsRow } from './metrics.js';
 import { resolvedRun, run } from './run.test.helper.js';
 import { openSession } from './session.js';
 import { type Example, sftStep } from './sft.js';
-import { type Stages, stages } from './stages.js';
-import { rewarding, weightsOf } from './step.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 const FAST = ['sft.learningRate=0.02', 'rollout.prompts=4', 'rollout.group=8', 'expert.iterations=6'];

@@ -4,27 +4,29 @@
  */
 import { UserError } from '../errors/user-error.js';
 import { permutation, seedOf } from '../maths/random.js';
+import { rolloutMetrics } from '../observe/metrics.js';
+import { Stopwatch } from '../observe/stopwatch.js';
 import { describeFailures } from '../rewards/index.js';
-import { type Rollout, tokensOf } from './batch.js';
+import type { Batch } from '../step/batch.js';
+import { compareRewards } from '../step/compare-rewards.js';
+import { joinObservers } from '../step/observer.js';
+import { rollOut } from '../step/roll-out.js';
+import { type Stages, stages as standardStages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
 import { completionRows } from './completion-rows.js';
 import { keptMetrics, nothingKept, updateMetrics } from './expert-report.js';
 import { keepGood } from './keep.js';
-import { rolloutMetrics } from './metrics.js';
 import { orderOf } from './mixed-order.js';
-import { rollOut, withAdvantages } from './roll-out.js';
 import { type RunEnd, runSteps } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 import type { Session } from './session.js';
 import { type Example, type SftResult, sftStep } from './sft.js';
-import { type Stages, stages as standardStages } from './stages.js';
-import { Stopwatch } from './stopwatch.js';
-import type { Trainer } from './trainer.js';
 
 /**
  * Trains a session's model by expert iteration for `expert.iterations` rounds. A round is a step of the run: it is
  * evaluated, saved and resumed as one.
  *
- * @param stages - your own stages in place of the standard ones; those of the rollout are used
+ * @param stages - your own stages in place of the standard ones; those of the batch are used
  * @throws UserError when nothing says which completions are good
  */
 export async function trainExpert(session: Session, stages: Partial<Stages> = {}): Promise<RunEnd> {
@@ -47,24 +49,25 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
     const step = iteration + 1;
     const clock = new Stopwatch();
     const problems = order.at(iteration, sizes.prompts).map((i) => task.train[i]!);
-    const rollout = withAdvantages(trainer, await rollOut(trainer, problems, iteration, clock));
-    const kept = keepGood(rollout, task, expert);
-    const examples = kept.map((b) => exampleOf(rollout, b));
+    const batch = await rollOut(trainer, problems, iteration, joinObservers([clock]));
+    compareRewards(trainer, batch);
+    const kept = keepGood(batch, task, expert);
+    const examples = kept.map((b) => exampleOf(batch, b));
     const schedule = { ...optimizer, learningRate: sft.learningRate };
     const learningRate = learningRateAt(schedule, iteration, expert.iterations);
-    const updates = await clock.timeAsync('sft', () => imitate(session, examples, iteration, learningRate));
+    const updates = await clock.stage('sft', () => imitate(session, examples, iteration, learningRate));
 
-    const stepTokens = tokensOf(rollout);
+    const stepTokens = batch.sampledTokens;
     progress.tokens += stepTokens;
     const isKept = new Set(kept);
-    folder.completions(completionRows(rollout, step, (b) => ({ kept: isKept.has(b) })));
-    const { failures } = rollout.rewardTable;
+    folder.completions(completionRows(batch, step, (b) => ({ kept: isKept.has(b) })));
+    const { failures } = batch.rewardTable;
     if (failures.length > 0) watcher.note?.(`step ${step}: ${describeFailures(failures)}`);
-    if (kept.length === 0) watcher.note?.(`step ${step}: ${nothingKept(rollout, expert.threshold)}`);
+    if (kept.length === 0) watcher.note?.(`step ${step}: ${nothingKept(batch, expert.threshold)}`);
     const metrics = {
       step,
-      ...rolloutMetrics(rollout),
-      ...keptMetrics(rollout, kept),
+      ...rolloutMetrics(batch),
+      ...keptMetrics(batch, kept),
       ...updateMetrics(updates),
       learning_rate: learningRate,
       num_tokens: progress.tokens,
@@ -75,9 +78,8 @@ export async function trainExpert(session: Session, stages: Partial<Stages> = {}
 }
 
 /** A prompt and one of its completions, token for token as sampled. */
-function exampleOf({ prompts, completions_B }: Rollout, b: number): Example {
-  const group = completions_B.length / prompts.length;
-  return { prompt: prompts[Math.floor(b / group)]!.ids, completion: completions_B[b]!.ids };
+function exampleOf(batch: Batch, b: number): Example {
+  return { prompt: batch.prompts[batch.problemOf(b)]!.ids, completion: batch.completions_B[b]!.ids };
 }
 
 /** SFT on the examples for `expert.epochs` epochs, each in a new order; the last batch of one may be smaller. */

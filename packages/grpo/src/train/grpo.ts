@@ -1,27 +1,27 @@
 import { UserError } from '../errors/user-error.js';
 import { type Decoder, loadAdapter } from '../models/index.js';
+import { probeCanaries } from '../observe/canaries.js';
+import { metricsOf } from '../observe/metrics.js';
+import { stepRecordOf } from '../observe/step-record.js';
+import { StepRecorder } from '../observe/step-recorder.js';
+import { Stopwatch } from '../observe/stopwatch.js';
 import { describeFailures } from '../rewards/index.js';
-import { tokensOf } from './batch.js';
-import { probeCanaries } from './canaries.js';
-import { latestCheckpoint, replayPath } from './checkpoint.js';
+import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import { kindsOf } from '../step/kinds.js';
+import { MovingReference } from '../step/moving-reference.js';
+import { ReplayStore } from '../step/replay-store.js';
+import { type Stages, stages as standardStages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
+import { latestCheckpoint, replayPath, restoreReference } from './checkpoint.js';
 import { completionRows } from './completion-rows.js';
 import { Examination, type StepVerdict } from './examination.js';
-import { kindsOf } from './kinds.js';
-import { metricsOf } from './metrics.js';
 import { openModel } from './model-source.js';
-import { MovingReference } from './moving-reference.js';
-import { ReplayStore } from './replay.js';
 import { readStore } from './replay-file.js';
 import { type RunEnd, runSteps } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 import type { Session } from './session.js';
 import { RefillWatch, SignalWatch } from './signal.js';
-import { type Stages, stages as standardStages } from './stages.js';
-import { grpoStep, NotFiniteError, type StepResult } from './step.js';
-import { stepRecordOf } from './step-record.js';
-import { Stopwatch } from './stopwatch.js';
 import { Supply } from './supply.js';
-import type { Trainer } from './trainer.js';
 
 /**
  * Trains a session's model with GRPO for `train.steps` steps.
@@ -50,7 +50,6 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
     supply,
     stages: { ...standardStages, ...stages },
     ownStages: Object.keys(stages),
-    measureWeights,
   };
   const examination = await Examination.after(progress.step, config, folder);
   const signal = new SignalWatch();
@@ -59,41 +58,47 @@ export async function trainGrpo(session: Session, own: Partial<Stages> = {}): Pr
     return await runSteps(session, config.train.steps, async (step) => {
       const problems = supply.take(config.rollout.prompts);
       const rate = learningRateAt(config.optimizer, step, config.train.steps);
-      const probeScoring = examination.probes(step + 1);
       const clock = new Stopwatch();
       const canaries = examination.wants(step + 1)
-        ? await clock.timeAsync('canaries', () => probeCanaries(trainer, step))
+        ? await clock.stage('canaries', () => probeCanaries(trainer, step))
         : undefined;
       for (const text of canaries?.news ?? []) watcher.note?.(text);
-      const recordOf = (done: StepResult) => stepRecordOf(trainer, done, step + 1, canaries);
-      const result = await grpoStep({ ...trainer, probeScoring }, problems, step, rate).catch(
-        (error: unknown) => {
-          throw error instanceof NotFiniteError && examination.wants(step + 1)
-            ? diagnosed(error, examination.step(recordOf(error.result)))
-            : error;
-        },
-      );
-      const { advantages } = result.rollout.advantages;
-      const stepTokens = tokensOf(result.rollout);
+      using recorder = new StepRecorder(trainer, {
+        measureWeights,
+        probeScoring: examination.probes(step + 1),
+      });
+      const recordOf = () => stepRecordOf(trainer, recorder.recorded, step + 1, canaries);
+      await grpoStep({ ...trainer, observers: [recorder] }, problems, step, rate).catch((error: unknown) => {
+        throw error instanceof NotFiniteError && examination.wants(step + 1)
+          ? diagnosed(error, examination.step(recordOf()))
+          : error;
+      });
+      const { recorded } = recorder;
+      const { batch } = recorded;
+      const { advantages } = batch.advantages;
+      const stepTokens = batch.sampledTokens;
       progress.tokens += stepTokens;
-      const replayed = result.rollout.exchange?.replayed;
       const learnt = (b: number) => {
-        const stored = replayed?.get(Math.floor(b / config.rollout.group));
+        const stored = batch.exchange?.replayed.get(batch.problemOf(b));
         return { advantage: advantages[b], ...(stored && { replayed_from: stored.step + 1 }) };
       };
-      folder.completions(completionRows(result.rollout, step + 1, learnt));
-      const { failures } = result.rollout.rewardTable;
+      folder.completions(completionRows(batch, step + 1, learnt));
+      const { failures } = batch.rewardTable;
       if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
-      const metrics = metricsOf(result, step + 1, {
+      const metrics = metricsOf(recorded, step + 1, {
         tokens: progress.tokens,
         stepTokens,
         kindKey: config.kl.kindKey,
       });
       for (const text of [refills.after(metrics), signal.after(metrics)])
         if (text !== undefined) watcher.note?.(text);
-      const verdict = examination.wants(step + 1) ? examination.step(recordOf(result)) : undefined;
+      const verdict = examination.wants(step + 1) ? examination.step(recordOf()) : undefined;
       for (const text of verdict?.news ?? []) watcher.note?.(text);
-      return { metrics, seconds: { ...(canaries && clock.seconds), ...result.seconds }, stop: verdict?.stop };
+      return {
+        metrics,
+        seconds: { ...(canaries && clock.seconds), ...recorded.seconds },
+        stop: verdict?.stop,
+      };
     });
   } finally {
     movingReference?.[Symbol.dispose]();
@@ -151,9 +156,9 @@ function openReference({
 
 /** The same where it moves: on resuming, as the checkpoint has it. */
 function openMovingReference(session: Session, reference: Decoder): MovingReference {
-  const moving = new MovingReference(reference, session.config.kl);
+  const moving = new MovingReference(reference, session);
   const checkpoint = latestCheckpoint(session.folder.checkpoints);
-  if (checkpoint) moving.restore(checkpoint.dir);
+  if (checkpoint) moving.restore((masters) => restoreReference(checkpoint.dir, masters));
   session.reference = moving.masters;
   return moving;
 }

@@ -1,29 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
+import { Batch } from '../step/batch.js';
 import type { Task } from '../tasks/task.js';
-import type { Rollout } from './batch.js';
 import { keepGood } from './keep.js';
 
 /** Two problems with four completions each; of the second problem's first completion the reward failed. */
 const TEXTS = ['a', 'yes', 'yes', 'yes b', 'yes', 'no', 'c', 'yes d'];
 const REWARDS = [0, 1, 1, 2, Number.NaN, 0.5, 1.5, 1];
 
-/** Keeping looks at rewards. */
-const NO_ADVANTAGES = {
-  advantages: new Float64Array(8),
-  means: new Float64Array(2),
-  deviations: new Float64Array(2),
-  zeroVariance: 0,
-  dropped: [],
-};
-
-const rollout: Rollout = {
+const batch = new Batch({
   problems: [
     { prompt: '1', row: 'yes' },
     { prompt: '2', row: 'yes' },
   ],
   prompts: [],
-  trained: { prompts: [], completions_B: [] },
   completions_B: TEXTS.map((text) => {
     return {
       ids: [],
@@ -33,11 +23,14 @@ const rollout: Rollout = {
       sampledLogprobs: new Float32Array(),
     };
   }),
-  rewardTable: { names: [], weights: [], columns: [], dropped: new Uint8Array(8), failures: [] },
-  rewards_B: Float64Array.from(REWARDS),
-  advantages: NO_ADVANTAGES,
-  masks_B: [],
-};
+  rewardTable: {
+    names: ['stub'],
+    weights: [1],
+    columns: [Float64Array.from(REWARDS)],
+    dropped: Uint8Array.from(REWARDS, (reward) => Number(Number.isNaN(reward))),
+    failures: [],
+  },
+});
 
 const task: Task = {
   name: 'stub',
@@ -50,7 +43,7 @@ const task: Task = {
 
 function kept(...settings: string[]): number[] {
   const { config } = resolveConfig({ command: 'expert', settings: ['task.name=arithmetic', ...settings] });
-  return keepGood(rollout, task, config.expert);
+  return keepGood(batch, task, config.expert);
 }
 
 describe('what expert iteration keeps', () => {

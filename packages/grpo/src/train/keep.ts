@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.js';
+import type { Batch } from '../step/batch.js';
 import type { Task } from '../tasks/task.js';
-import type { Rollout } from './batch.js';
 
 /**
  * The completions that expert iteration imitates: those with a reward of at least `threshold`, or without one the right
@@ -9,11 +9,10 @@ import type { Rollout } from './batch.js';
  * @returns their places among the B, problem after problem, within a problem the best-rewarded first
  */
 export function keepGood(
-  { problems, completions_B, rewards_B }: Rollout,
+  { problems, completions_B, rewards_B, group }: Batch,
   task: Task,
   { threshold, unique, perProblem }: Config['expert'],
 ): number[] {
-  const group = completions_B.length / problems.length;
   const text = (b: number) => completions_B[b]!.text;
   return problems.flatMap(({ row }, p) => {
     const isGood = (b: number) =>

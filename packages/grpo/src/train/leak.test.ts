@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import type { MetricsRow } from '../observe/metrics.js';
+import { rewarding } from '../step/step.test.helper.js';
 import { trainGrpo } from './grpo.js';
-import type { MetricsRow } from './metrics.js';
 import { type RunOptions, resolvedRun } from './run.test.helper.js';
 import { openSession } from './session.js';
 import { trainSft } from './sft-run.js';
-import { rewarding } from './step.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 const STEPS = 1000;

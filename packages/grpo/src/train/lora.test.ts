@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type Decoder, loadModel } from '../models/index.js';
 import { initLora } from '../models/init-lora.js';
-import { MovingReference } from './moving-reference.js';
+import { recordStep } from '../observe/record-step.js';
+import { MovingReference } from '../step/moving-reference.js';
+import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from '../step/step.test.helper.js';
 import { resolvedRun, run } from './run.test.helper.js';
 import { openSession } from './session.js';
-import { grpoStep } from './step.js';
-import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from './step.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 const lines = (...path: string[]) =>
@@ -39,13 +39,13 @@ describe('a GRPO step with adapters', () => {
     const reference = model.decoder.withLora();
     const trainer = trainerOf(model, ['kl.beta=0.1', 'lora.rank=2'], { score: spreadRewards }, reference);
     const [weights, adapters] = [weightsOf(model.decoder), adaptersOf(model.decoder)];
-    const first = await grpoStep(trainer, PROBLEMS, 0, 1e-2);
+    const first = await recordStep(trainer, PROBLEMS, 0, 1e-2);
     // Fresh adapters change nothing: the policy is the reference to the last bit, and the sampler's as ever.
     const { policyLogprobs, ratios } = first.updates[0]!;
-    expect([...policyLogprobs!]).toEqual(first.frozen.reference_B!.flatMap((own) => [...own]));
+    expect([...policyLogprobs!]).toEqual(first.batch.reference_B!.flatMap((own) => [...own]));
     expect(new Set(ratios)).toEqual(new Set([1]));
     expect(first.updates[0]!.zeroGradients).toBe(0.5);
-    const second = await grpoStep(trainer, PROBLEMS, 1, 1e-2);
+    const second = await recordStep(trainer, PROBLEMS, 1, 1e-2);
     expect(second.metrics.kl).toBeGreaterThan(1e-4);
     expect(second.updates[0]!.zeroGradients).toBe(0);
     expect(weightsOf(model.decoder)).toEqual(weights);
@@ -57,14 +57,14 @@ describe('a GRPO step with adapters', () => {
     const reference = model.decoder.withLora(model.decoder.lora!.clone());
     const settings = ['kl.beta=0.1', 'lora.rank=2', 'kl.referenceEvery=2', 'kl.referenceMix=1'];
     const trainer = trainerOf(model, settings, { score: spreadRewards }, reference);
-    const movingReference = new MovingReference(reference, trainer.config.kl);
+    const movingReference = new MovingReference(reference, trainer);
     onTestFinished(() => {
       movingReference[Symbol.dispose]();
       reference.lora!.dispose();
     });
-    await grpoStep({ ...trainer, movingReference }, PROBLEMS, 0, 1e-2);
+    await recordStep({ ...trainer, movingReference }, PROBLEMS, 0, 1e-2);
     expect(adaptersOf(reference)).not.toEqual(adaptersOf(model.decoder));
-    await grpoStep({ ...trainer, movingReference }, PROBLEMS, 1, 1e-2);
+    await recordStep({ ...trainer, movingReference }, PROBLEMS, 1, 1e-2);
     expect(adaptersOf(reference)).toEqual(adaptersOf(model.decoder));
   });
 });

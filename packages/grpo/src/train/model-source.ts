@@ -8,11 +8,11 @@ import { pinModel } from '../hub/model-folder.js';
 import { type LoadedModel, type LoadOptions, loadModel, writeRandomWeights } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
+import { samplingOf } from '../step/sampling.js';
 import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import type { Task } from '../tasks/task.js';
 import { resolveDevice } from './device.js';
 import { planMemory } from './memory-plan.js';
-import { samplingOf } from './sampling.js';
 
 /** The model that a run starts from: the configured one, or the tiny one in the run folder. */
 const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');

@@ -2,7 +2,7 @@
 import { empty, type Tensor } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
-import type { Stages } from './stages.js';
+import type { Stages } from '../step/stages.js';
 
 // 140 TB in float32: more than any machine can address.
 const TOO_MANY = 2 ** 45;

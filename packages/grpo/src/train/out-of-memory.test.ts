@@ -2,11 +2,9 @@ import { AdamW, memory } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
 import type { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
+import { recordStep } from '../observe/record-step.js';
 import { memoryNews } from '../rollout/index.js';
-import { exhaust, failingLogprob } from './out-of-memory.test.helper.js';
-import { sftStep } from './sft.js';
-import type { Stages } from './stages.js';
-import { grpoStep } from './step.js';
+import type { Stages } from '../step/stages.js';
 import {
   fixtureModel,
   intoGradients,
@@ -15,7 +13,9 @@ import {
   relativeError,
   spreadRewards,
   trainerOf,
-} from './step.test.helper.js';
+} from '../step/step.test.helper.js';
+import { exhaust, failingLogprob } from './out-of-memory.test.helper.js';
+import { sftStep } from './sft.js';
 
 const LENGTHS = [
   [3, 9, 5, 1],
@@ -39,7 +39,7 @@ async function gradientsOf(model: Model, settings: string[], logprob: Partial<St
   };
   const trainer = trainerOf(model, settings, stages);
   const before = memory();
-  const step = await grpoStep(trainer, PROBLEMS, 0, 0);
+  const step = await recordStep(trainer, PROBLEMS, 0, 0);
   expect(memory()).toEqual(before);
   return { step, gradients };
 }
@@ -79,7 +79,7 @@ describe.each(['forward', 'backward'] as const)('a %s pass that runs out of memo
     };
     const trainer = trainerOf(model, ['train.microBatchTokens=120', ...SETTINGS.slice(1)], stages);
     const before = memory();
-    const error = await grpoStep(trainer, PROBLEMS, 0, 0).catch((e: UserError) => e);
+    const error = await recordStep(trainer, PROBLEMS, 0, 0).catch((e: UserError) => e);
     expect(error).toMatchObject({
       message: expect.stringMatching(/^out of memory: half of a lot, \d+ tokens, does not fit$/),
       hint: expect.stringMatching(/^Lower train.microBatchTokens, which allows 120 tokens; dtype=bfloat16/),
@@ -113,7 +113,7 @@ it('old log-probs are scored again in halves', async () => {
   const settings = [...SETTINGS, 'objective.oldLogprobs=recompute'];
   const oldOf = async (fails: (n: number) => boolean) => {
     const { logprob } = failingLogprob('forward', fails);
-    return (await gradientsOf(fixtureModel('llama3'), settings, { logprob })).step.frozen.old_B!;
+    return (await gradientsOf(fixtureModel('llama3'), settings, { logprob })).step.batch.old_B!;
   };
   const [expected, found] = [await oldOf(() => false), await oldOf((n) => n === 2)];
   expect(found.map(({ length }) => length)).toEqual(LENGTHS.flat());

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { composedLoss } from '../objective/index.js';
+import { recordStep } from '../observe/record-step.js';
+import { stepRecordOf } from '../observe/step-record.js';
+import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from '../step/step.test.helper.js';
 import { loadLoss } from './own-loss.js';
 import { run } from './run.test.helper.js';
-import { grpoStep } from './step.js';
-import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from './step.test.helper.js';
-import { stepRecordOf } from './step-record.js';
 
 /** Writes a loss module and returns its path. */
 function moduleOf(source: string): string {
@@ -29,7 +29,7 @@ export default (({ logprobs_T, advantages, lengths, mask, update }) => {
 async function stepWith(source: string | undefined, settings: readonly string[] = []) {
   const objective = source === undefined ? composedLoss : await loadLoss(moduleOf(source));
   const trainer = trainerOf(fixtureModel('llama3'), settings, { objective, score: spreadRewards });
-  const result = await grpoStep(trainer, PROBLEMS, 0, 0.01);
+  const result = await recordStep(trainer, PROBLEMS, 0, 0.01);
   return { trainer, result };
 }
 

@@ -5,9 +5,8 @@ import { FormatError } from '../errors/format-error.js';
 import { UserError } from '../errors/user-error.js';
 import { readJsonLines } from '../formats/jsonl.js';
 import { judgedBy } from '../rewards/grounds.js';
-import { totals } from '../rewards/index.js';
+import { Batch, type StoredGroup } from '../step/batch.js';
 import type { Problem } from '../tasks/task.js';
-import type { StoredGroup } from './batch.js';
 
 /** JSON has no NaN: a missing value is null. */
 const numbers = z.array(z.number().nullable());
@@ -117,13 +116,7 @@ export async function readStore(path: string, problems: readonly Problem[]): Pro
     }
     const facts = judgedBy(rewards.grounds ?? []);
     const rewardTable = { ...rewards, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
-    const group = {
-      problems: [own],
-      prompts: [prompt],
-      completions_B: completions,
-      rewardTable,
-      rewards_B: totals(rewardTable),
-    };
+    const group = new Batch({ problems: [own], prompts: [prompt], completions_B: completions, rewardTable });
     stored.push({ group, old: oldLogprobs, step, score });
   }
   return stored;

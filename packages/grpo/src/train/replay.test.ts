@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import type { StoredGroup } from './batch.js';
-import { ReplayStore } from './replay.js';
+import { Batch, type StoredGroup } from '../step/batch.js';
+import { ReplayStore } from '../step/replay-store.js';
 import { readStore, storeLines } from './replay-file.js';
 
 const problems = [0, 1, 2].map((i) => ({ prompt: String(i), row: { i } }));
@@ -22,7 +22,7 @@ function storedOf(step: number, score: number, old?: readonly Float32Array[]): S
     failures: [],
   };
   return {
-    group: {
+    group: new Batch({
       problems: [problems[step % 3]!],
       prompts: [{ text: 'p', ids: [1, 2], spans: [{ kind: 'prompt', start: 0, end: 2 }] }],
       completions_B: [0.1, 1e-30].map((value) => ({
@@ -33,8 +33,7 @@ function storedOf(step: number, score: number, old?: readonly Float32Array[]): S
         sampledLogprobs: Float32Array.of(0, -value),
       })),
       rewardTable,
-      rewards_B: Float64Array.of(1, 0.05),
-    },
+    }),
     old,
     step,
     score,

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { fixtureModel } from '../step/step.test.helper.js';
 import { defineTask } from '../tasks/define.js';
 import { requireRowsFit } from './rows-fit.js';
 import { openSession } from './session.js';
-import { fixtureModel } from './step.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 /** The tiny model has 128 positions, and a token for a byte of these. */

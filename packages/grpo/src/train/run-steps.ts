@@ -1,12 +1,12 @@
 import { memory } from '@grpo/torch';
 import type { Finding } from '../doctor/finding.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import { Abandoned } from '../progress/watch.js';
 import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews } from '../rollout/index.js';
 import { requireSpace } from './checkpoint-space.js';
 import { evalCompletionRow } from './eval-completion.js';
 import { type EvalResult, evaluate } from './evaluate.js';
-import type { MetricsRow } from './metrics.js';
 import { Saver } from './saver.js';
 import type { Session } from './session.js';
 import { timingsOf } from './timings.js';

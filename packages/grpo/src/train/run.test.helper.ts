@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type ResolvedConfig, resolveConfig } from '../config/index.js';
+import type { MetricsRow } from '../observe/metrics.js';
+import type { Stages } from '../step/stages.js';
+import { rewarding } from '../step/step.test.helper.js';
 import { trainExpert } from './expert.js';
 import { trainGrpo } from './grpo.js';
-import type { MetricsRow } from './metrics.js';
 import type { RunEnd } from './run-steps.js';
 import { openSession } from './session.js';
 import { trainSft } from './sft-run.js';
-import type { Stages } from './stages.js';
-import { rewarding } from './step.test.helper.js';
 
 export interface RunOptions {
   command?: 'train' | 'sft' | 'expert';

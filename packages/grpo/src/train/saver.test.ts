@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { type Stages, stages } from '../step/stages.js';
 import { halfOfTheTokens, type RunOptions, remainsOf, run } from './run.test.helper.js';
-import { type Stages, stages } from './stages.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 /** The stage of a name, which throws when it is called for the `at`-th time, counted from 1. */

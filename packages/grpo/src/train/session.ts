@@ -15,8 +15,12 @@ import type { Estimate } from '../memory/estimate.js';
 import { memoryLine } from '../memory/words.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
+import { Control, controlSchema } from '../step/control.js';
+import type { ReplayStore } from '../step/replay-store.js';
+import { samplingOf } from '../step/sampling.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import {
@@ -27,18 +31,14 @@ import {
   restoreOptimizer,
 } from './checkpoint.js';
 import { circumstances } from './circumstances.js';
-import { Control, controlSchema } from './control.js';
 import { resolveDevice } from './device.js';
 import type { EvalResult } from './evaluate.js';
 import { planMemory, withMemory } from './memory-plan.js';
-import type { MetricsRow } from './metrics.js';
 import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
 import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
-import type { ReplayStore } from './replay.js';
 import { requireRowsFit } from './rows-fit.js';
 import { RunFolder } from './run-folder.js';
-import { samplingOf } from './sampling.js';
 import type { TimingsRow } from './timings.js';
 
 /** What a run tells whoever watches it. */

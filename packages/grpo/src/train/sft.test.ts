@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
+import { fixtureModel, weightsOf } from '../step/step.test.helper.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { type Example, examplesOf, sftStep } from './sft.js';
-import { fixtureModel, weightsOf } from './step.test.helper.js';
 
 const PROBLEMS: Problem[] = [
   { prompt: [{ role: 'user', content: 'the 2+2?' }], row: {}, demonstration: '4' },

@@ -1,14 +1,13 @@
 import { type AdamW, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
-import { type Model, openPass } from '../models/index.js';
+import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
+import { eachMicroBatch, type MicroBatch } from '../step/micro-batch.js';
+import { openTrainingPass, type PassProgress } from '../step/training-pass.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
-import { eachMicroBatch, type MicroBatch } from './micro-batch.js';
-import { type PassProgress, trainingPasses } from './pass-progress.js';
-import { recomputes } from './recompute.js';
 
 /** A prompt and the completion that is to be imitated, end token included. */
 export interface Example {
@@ -78,15 +77,13 @@ export async function sftStep(
     const all = [...examples.keys()];
     const add = (micro: MicroBatch, tell: PassProgress) =>
       tidy(() => {
-        const { recompute = 'none', activationRoom } = options;
-        using pass = openPass(
-          model.decoder,
-          recomputes(recompute, model.decoder, micro.size, activationRoom),
-        );
-        const { onLayer, onMark } = trainingPasses(model.decoder.config.layers, tell);
-        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1, { onLayer });
+        const { recompute = 'none', activationRoom: room } = options;
+        using pass = openTrainingPass(model.decoder, micro.size, { recompute, room, tell });
+        const { logprobs_T, entropies_T } = scoreTokens(pass.decoder, micro.groups, 1, {
+          onLayer: pass.onLayer,
+        });
         const share = logprobs_T.sum().div(-tokens);
-        optimizer.accumulate(() => pass.backward(share, onMark));
+        optimizer.accumulate(() => pass.backward(share));
         sum.loss += share.item();
         sum.entropy += entropies_T.sum().item() / tokens;
       });

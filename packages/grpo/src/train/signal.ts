@@ -1,4 +1,4 @@
-import type { MetricsRow } from './metrics.js';
+import type { MetricsRow } from '../observe/metrics.js';
 
 const PATIENCE = 3;
 

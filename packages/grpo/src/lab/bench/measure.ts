@@ -2,10 +2,11 @@ import { performance } from 'node:perf_hooks';
 import { synchronize, torchVersion } from '@grpo/torch';
 import { mean, sum } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
-import { rollOut } from '../../train/roll-out.js';
-import { grpoStep } from '../../train/step.js';
-import { Stopwatch } from '../../train/stopwatch.js';
-import type { Trainer } from '../../train/trainer.js';
+import { recordStep } from '../../observe/record-step.js';
+import { Stopwatch } from '../../observe/stopwatch.js';
+import { joinObservers } from '../../step/observer.js';
+import { rollOut } from '../../step/roll-out.js';
+import type { Trainer } from '../../step/trainer.js';
 import { stageFloors } from './floor.js';
 import { type StageFlops, stageFlops } from './flops.js';
 import { type Machine, measureMachine } from './machine.js';
@@ -56,11 +57,11 @@ export async function measure(work: Workload): Promise<BenchResult> {
   for (let step = 0; step < work.steps; step++) {
     const problems = problemsOf(step, work);
     const start = performance.now();
-    const result = await grpoStep(trainer, problems, step, 1e-6);
+    const result = await recordStep(trainer, problems, step, 1e-6);
     synchronize();
     const total = (performance.now() - start) / 1000;
-    const { seconds, rollout, metrics } = result;
-    const lengths = rollout.completions_B.map(({ ids }) => ids.length);
+    const { seconds, batch, metrics } = result;
+    const lengths = batch.completions_B.map(({ ids }) => ids.length);
     steps.push({ total, rollout: seconds.sample!, seconds, lengths });
     loss.push(result.loss);
     kl.push(metrics.kl ?? null);
@@ -117,7 +118,7 @@ async function prefillSeconds(trainer: Trainer, work: Workload): Promise<number>
   const seconds: number[] = [];
   for (let i = 0; i < 3; i++) {
     const clock = new Stopwatch();
-    await rollOut(one, problemsOf(i, work), i, clock);
+    await rollOut(one, problemsOf(i, work), i, joinObservers([clock]));
     seconds.push(clock.seconds.sample!);
   }
   return median(seconds);

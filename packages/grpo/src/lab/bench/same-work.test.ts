@@ -1,9 +1,9 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Stages } from '../../train/stages.js';
-import { grpoStep } from '../../train/step.js';
-import { intoGradients, spreadRewards } from '../../train/step.test.helper.js';
-import type { Trainer } from '../../train/trainer.js';
+import { recordStep } from '../../observe/record-step.js';
+import type { Stages } from '../../step/stages.js';
+import { intoGradients, spreadRewards } from '../../step/step.test.helper.js';
+import type { Trainer } from '../../step/trainer.js';
 import { lossWith } from '../plain-loss.js';
 import { plainScores } from '../plain-scoring.js';
 import { benchTrainer, problemsOf } from './trainer.js';
@@ -39,7 +39,7 @@ async function stepOf({ trainer, work }: Awaited<ReturnType<typeof trainerFor>>,
   });
   // So few tokens are all distinct: by the benchmark's own reward there would be no advantage.
   const stages = { ...trainer.stages, score: spreadRewards, update, ...own };
-  const result = await grpoStep({ ...trainer, stages }, problemsOf(0, work), 0, 0);
+  const result = await recordStep({ ...trainer, stages }, problemsOf(0, work), 0, 0);
   return { ...result, gradients };
 }
 
@@ -51,7 +51,7 @@ describe('the work of a step of the benchmark', () => {
   it('is that of the flags: prompts, completions and scored tokens, none of them an end', async () => {
     const made = await trainerFor({});
     const step = await stepOf(made);
-    const { trained, completions_B } = step.rollout;
+    const { trained, completions_B } = step.batch;
     expect(trained.prompts.map(({ ids }) => ids.length)).toEqual([9, 9]);
     expect(completions_B.map(({ ids }) => ids.length)).toEqual([7, 7, 7, 7, 7, 7]);
     expect(scoredTokens(step)).toBe(2 * 3 * 7);
@@ -100,7 +100,7 @@ describe.each([0, 0.05])('loss and gradients of a step of the benchmark, β %d',
       // A pass of its own for each prompt and completion, all logits, and the loss written out: nothing is shared.
       const plain = await stepOf(made, {
         sample: async () => {
-          const { completions_B } = fast.rollout;
+          const { completions_B } = fast.batch;
           return [completions_B.slice(0, 3), completions_B.slice(3)];
         },
         logprob: (decoder, groups, temperature) => plainScores(decoder, groups, temperature),

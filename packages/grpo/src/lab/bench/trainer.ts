@@ -6,13 +6,13 @@ import { resolveConfig } from '../../config/index.js';
 import { uniform } from '../../maths/random.js';
 import { initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
+import { Control } from '../../step/control.js';
+import { samplingOf } from '../../step/sampling.js';
+import { type Stages, stages } from '../../step/stages.js';
+import type { Trainer } from '../../step/trainer.js';
 import { writeArithmeticModelFiles } from '../../tasks/arithmetic/arithmetic-model.js';
 import type { Problem, Task } from '../../tasks/task.js';
 import { Tokenizer } from '../../text/tokenizer.js';
-import { Control } from '../../train/control.js';
-import { samplingOf } from '../../train/sampling.js';
-import { type Stages, stages } from '../../train/stages.js';
-import type { Trainer } from '../../train/trainer.js';
 import { benchModels, type Workload } from './workload.js';
 
 /** Streams of random numbers, apart from those of the sampler. */

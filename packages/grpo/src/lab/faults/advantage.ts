@@ -1,7 +1,7 @@
 /** Advantages do not follow from the rewards of the group. */
 import { mean, moments } from '../../maths/moments.js';
 import { type AdvantageSettings, advantagesOf } from '../../objective/index.js';
-import type { Stages } from '../../train/stages.js';
+import type { Stages } from '../../step/stages.js';
 import type { LabRun } from '../run.js';
 import { lettersTask } from '../task.js';
 import type { Fault } from './fault.js';

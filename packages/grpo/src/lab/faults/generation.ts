@@ -4,7 +4,7 @@ import { noGrad, tidy } from '@grpo/torch';
 import { type Model, OwningDecoder } from '../../models/index.js';
 import type { SamplingOptions } from '../../rollout/index.js';
 import { penalize } from '../../rollout/penalties.js';
-import { type Stages, stages as standard } from '../../train/stages.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import { plainSample } from '../plain-sampling.js';
 import { plainScores } from '../plain-scoring.js';
 import type { Fault } from './fault.js';

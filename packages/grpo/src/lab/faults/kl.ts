@@ -3,7 +3,7 @@
 import { noGrad } from '@grpo/torch';
 import { initDecoder, type OwningDecoder } from '../../models/index.js';
 import { composedLoss, type LossInput } from '../../objective/index.js';
-import { Control } from '../../train/control.js';
+import { Control } from '../../step/control.js';
 import type { LossParts } from '../plain-loss.js';
 import { lossWith } from '../plain-loss.js';
 import type { Fault } from './fault.js';

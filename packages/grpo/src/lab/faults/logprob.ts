@@ -2,7 +2,7 @@
 import { cat, Generator, type Tensor, tensor, zeros } from '@grpo/torch';
 import { type Decoder, pack } from '../../models/index.js';
 import type { ScoredGroup, TokenScores } from '../../objective/index.js';
-import { type Stages, stages as standard } from '../../train/stages.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import { plainScores, type ScoringDetails, scoreRows } from '../plain-scoring.js';
 import type { Fault } from './fault.js';
 

@@ -1,8 +1,8 @@
 /** The update does not reach the weights, or the sampler. */
 import { type AdamW, noGrad, tidy } from '@grpo/torch';
 import type { OwningDecoder } from '../../models/index.js';
-import { stages as standard } from '../../train/stages.js';
-import type { Trainer } from '../../train/trainer.js';
+import { stages as standard } from '../../step/stages.js';
+import type { Trainer } from '../../step/trainer.js';
 import { plainScores } from '../plain-scoring.js';
 import type { LabRun } from '../run.js';
 import type { Fault } from './fault.js';

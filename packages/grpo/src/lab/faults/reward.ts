@@ -1,6 +1,6 @@
 /** Rewards are not those of the completions. */
 import { scoreCompletions } from '../../rewards/index.js';
-import { type Stages, stages as standard } from '../../train/stages.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import { type LettersRow, lettersTask } from '../task.js';
 import type { Fault } from './fault.js';
 

@@ -1,10 +1,10 @@
 /** The prompt has not the form that the model knows. */
 
 import type { Model } from '../../models/index.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import type { Problem } from '../../tasks/task.js';
 import type { Message } from '../../text/message.js';
 import { type RenderedPrompt, renderPrompt } from '../../text/render.js';
-import { type Stages, stages as standard } from '../../train/stages.js';
 import { lettersTask, rowOf } from '../task.js';
 import type { Fault } from './fault.js';
 

@@ -1,7 +1,7 @@
 /** Other tokens are trained on than were sampled. */
 import type { Model } from '../../models/index.js';
-import type { Groups } from '../../train/micro-batch.js';
-import { type Stages, stages as standard } from '../../train/stages.js';
+import type { Groups } from '../../step/micro-batch.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import { masking } from '../masking.js';
 import { lettersTask } from '../task.js';
 import type { Fault } from './fault.js';

@@ -1,0 +1,188 @@
+import { packageVersion } from '../config/version.js';
+import { isObject } from '../formats/json.js';
+import type { Model } from '../models/index.js';
+import { partColumns, type RewardTable } from '../rewards/index.js';
+import type { Batch } from '../step/batch.js';
+import { join } from '../step/token-values.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Message, Prompt } from '../text/message.js';
+import { declaredOf } from '../trace/declared-of.js';
+import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import type { CanaryProbe } from './canaries.js';
+import type { RecordedStep } from './step-recorder.js';
+
+/**
+ * The record of a step, from what it computed.
+ *
+ * @param canaries - what was measured of the rewards before it
+ */
+export function stepRecordOf(
+  trainer: Trainer,
+  recorded: RecordedStep,
+  step: number,
+  canaries?: CanaryProbe,
+): StepRecord {
+  const { config, model, sampling, ownStages } = trainer;
+  const { batch, scored, updates } = recorded;
+  const { completions_B, prompts, problems, rewardTable, compared, advantages } = batch;
+  const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
+  const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
+  const scoredPrompts = prompts.map((_, p) => own[p * batch.group]!.prompt);
+  // Dropped groups are not scored.
+  const isScored = (_: Float32Array, b: number) => scored.has(b);
+  const scoredLengths = Int32Array.from(own, ({ completion }) => completion.length);
+  const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
+  return {
+    format: 'grpo-step',
+    version: 1,
+    step,
+    producer: { name: 'grpo', version: packageVersion() },
+    seed: config.seed,
+    declared: {
+      ...declaredOf(config),
+      ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }),
+      ...(ownStages && { ownStages: [...ownStages] }),
+    },
+    tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
+    prompts: {
+      messages: problems.map(({ prompt }) => prompt),
+      texts: prompts.map(({ text }) => text),
+      rows: problems.map(({ row }) => row),
+      ...(answers.some((answer) => answer !== null) && { answers }),
+      ...assistantHeaderOf(model, problems[0]?.prompt),
+      ids: flat(prompts.map(({ ids }) => ids)),
+      lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
+      spans: prompts.map(({ spans }) =>
+        spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
+      ),
+      ...replayedOf(batch),
+      scoredIds: flat(scoredPrompts),
+      scoredLengths: Int32Array.from(scoredPrompts, (ids) => ids.length),
+    },
+    completions: {
+      prompt: Int32Array.from(completions_B, (_, b) => batch.problemOf(b)),
+      texts: completions_B.map(({ text }) => text),
+      finish: completions_B.map(({ finishReason }) => finishReason),
+      ids: flat(completions_B.map(({ ids }) => ids)),
+      lengths,
+      source: new Uint8Array(lengths.reduce((a, b) => a + b, 0)),
+      samplerLogprobs: join(completions_B.map(({ logprobs }) => logprobs)),
+      sampledLogprobs: join(completions_B.map(({ sampledLogprobs }) => sampledLogprobs)),
+    },
+    scored: {
+      ids: flat(own.map(({ completion }) => completion)),
+      lengths: scoredLengths,
+      mask: maskOf(scoredLengths, updates, batch.masks_B),
+      ...(batch.old_B && { oldLogprobs: join(batch.old_B.filter(isScored)) }),
+      ...(batch.reference_B && { referenceLogprobs: join(batch.reference_B.filter(isScored)) }),
+    },
+    rewards: {
+      names: [...compared.names],
+      weights: [...compared.weights],
+      values: Float64Array.from(compared.columns.flatMap((column) => [...column])),
+      totals: compared.totals,
+      ...groundsIn(rewardTable, compared.names.length),
+      inputType: 'text',
+      ...rewardTable.facts,
+      failures: rewardTable.failures.map(({ reward, index, reason }) => ({
+        reward,
+        completion: index,
+        reason,
+      })),
+    },
+    advantages: advantages.advantages,
+    updates,
+    ...((recorded.probes || canaries) && {
+      probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
+    }),
+    stages: Object.entries(recorded.seconds).map(([name, seconds]) => ({ name, seconds })),
+  };
+}
+
+/** Parts and rules; a penalty that was added to the rewards has none. */
+function groundsIn(
+  table: RewardTable,
+  rewards: number,
+): Pick<NonNullable<StepRecord['rewards']>, 'parts' | 'rules'> {
+  const { grounds } = table;
+  if (!grounds) return {};
+  const parts = partColumns(table);
+  const none = Array.from(table.dropped, () => null);
+  return {
+    ...(parts.length > 0 && { parts }),
+    ...(grounds.some((column) => column.some((own) => own?.rule !== undefined)) && {
+      rules: Array.from({ length: rewards }, (_, k) => grounds[k]?.map((own) => own?.rule ?? null) ?? none),
+    }),
+  };
+}
+
+/** Which groups were not sampled in this step. */
+function replayedOf({ prompts, exchange }: Batch): { replayed?: Int32Array } {
+  const replayed = exchange?.replayed;
+  if (!replayed || replayed.size === 0) return {};
+  return { replayed: Int32Array.from(prompts, (_, p) => (replayed.get(p)?.step ?? -1) + 1) };
+}
+
+/** The answer that a row of data holds, as text. */
+function answerOf(row: unknown, key: string): string | null {
+  const answer: unknown = isObject(row) ? row[key] : undefined;
+  return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : null;
+}
+
+/** The numbers of all rows, one row after another. */
+function flat(rows: readonly (readonly number[])[]): Int32Array {
+  const all = new Int32Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    all.set(row, at);
+    at += row.length;
+  }
+  return all;
+}
+
+/** 1 where the loss gave a token a weight, or was to give one where it tells none; of the first update that a completion is in. */
+function maskOf(
+  lengths: Int32Array,
+  updates: readonly UpdateRecord[],
+  masks_B: readonly Uint8Array[],
+): Uint8Array {
+  const starts = offsetsOf(lengths);
+  const mask = new Uint8Array(starts.at(-1)!);
+  for (const { completions, weights } of updates) {
+    let at = 0;
+    for (const b of completions ?? []) {
+      for (let t = 0; t < lengths[b]!; t++)
+        mask[starts[b]! + t] = (weights?.[at + t] ?? masks_B[b]![t]) === 0 ? 0 : 1;
+      at += lengths[b]!;
+    }
+  }
+  return mask;
+}
+
+function tokenizerOf({ tokenizer, endIds }: Model, text: string): StepRecord['tokenizer'] {
+  const { bosId, bosToken, padId, addsBos } = tokenizer;
+  const expectedBos = bosToken !== undefined && (addsBos || text.startsWith(bosToken)) ? 1 : 0;
+  return {
+    vocabularySize: tokenizer.vocabSize,
+    ...(bosId !== undefined && { bosId, expectedBos }),
+    ...(padId !== undefined && { padId }),
+    endIds: [...endIds],
+    specialTokens: tokenizer.specialTokens,
+  };
+}
+
+/** What the template puts between a conversation and an answer; nothing where it cannot be told, or for plain text. */
+function assistantHeaderOf(
+  { template, tokenizer }: Model,
+  prompt: Prompt | undefined,
+): { assistantHeader?: string } {
+  if (!template || typeof prompt !== 'object') return {};
+  const render = (messages: readonly Message[]) =>
+    template.render(messages, { addGenerationPrompt: false, namedTokens: tokenizer.namedTokens });
+  const closed = render(prompt);
+  const mark = '\u{f0000}';
+  const [before, after] = render([...prompt, { role: 'assistant', content: mark }]).split(mark);
+  return after !== undefined && before!.startsWith(closed)
+    ? { assistantHeader: before!.slice(closed.length) }
+    : {};
+}

@@ -1,0 +1,188 @@
+import { tensor } from '@grpo/torch';
+import { mean } from '../maths/moments.js';
+import type { Batch } from '../step/batch.js';
+import { MetricTally, metricsOfPass } from '../step/metric-tally.js';
+import type { MicroBatch } from '../step/micro-batch.js';
+import type { MicroBatchPass, StepObserver, UpdateResult } from '../step/observer.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Update } from '../step/updates.js';
+import type { Probes, UpdateRecord } from '../trace/index.js';
+import { KindGradients } from './kind-gradients.js';
+import { type ProbeScoring, referenceChecksum, scoringProbes } from './probes.js';
+import { Stopwatch } from './stopwatch.js';
+import { normsOf, type ScoredIds, UpdateTrace } from './update-trace.js';
+import { WeightSample } from './weight-sample.js';
+
+/** One step, for records and metrics. */
+export interface RecordedStep {
+  batch: Batch;
+  /** The ids that were scored, by completion. */
+  scored: ReadonlyMap<number, ScoredIds>;
+  updates: UpdateRecord[];
+  /** What was measured besides, where it was asked for. */
+  probes: Probes | undefined;
+  learningRate: number;
+  /** Means over the step's updates. */
+  loss: number;
+  gradNorm: number;
+  /** The loss's own metrics over the step, and the weights of the objective. */
+  metrics: Record<string, number>;
+  /** Seconds of each stage. */
+  seconds: Record<string, number>;
+}
+
+/** What costs time and is recorded only where it is asked for. */
+export interface RecorderOptions {
+  /** Whether each update is to say how many weights it changed. */
+  measureWeights?: boolean;
+  /** Whether a completion of the first update is to be scored again. */
+  probeScoring?: ProbeScoring;
+}
+
+/** An update, as far as it is. */
+interface OpenUpdate {
+  isFirst: boolean;
+  trace: UpdateTrace;
+  tally: MetricTally;
+  /** Where kinds are compared: the gradients of each. */
+  kinds: KindGradients | undefined;
+  apart: Update['apart'];
+}
+
+/** Records one step of a trainer. */
+export class StepRecorder implements StepObserver, Disposable {
+  readonly #clock = new Stopwatch();
+  readonly #tally = new MetricTally();
+  readonly #scored = new Map<number, ScoredIds>();
+  readonly #updates: UpdateRecord[] = [];
+  #batch: Batch | undefined;
+  #step = 0;
+  #update: OpenUpdate | undefined;
+  #weights: WeightSample | undefined;
+  #kindMetrics: Record<string, number> = {};
+  #probes: Probes | undefined;
+  #recorded: RecordedStep | undefined;
+
+  /** @param trainer - the one that takes the step */
+  constructor(
+    private readonly trainer: Trainer,
+    private readonly options: RecorderOptions = {},
+  ) {}
+
+  /** The step, once it is done, or has failed for a gradient that is not finite. */
+  get recorded(): RecordedStep {
+    if (!this.#recorded) throw new Error('the step is not done yet');
+    return this.#recorded;
+  }
+
+  stage<T>(name: string, work: () => T): T {
+    return this.#clock.stage(name, work);
+  }
+
+  compared(batch: Batch, step: number): void {
+    this.#batch = batch;
+    this.#step = step;
+  }
+
+  updateBegins({ index, apart }: Update): void {
+    this.#update?.kinds?.dispose();
+    this.#update = {
+      isFirst: index === 0,
+      trace: new UpdateTrace(this.#scored),
+      tally: new MetricTally(),
+      kinds: apart && new KindGradients(this.trainer.optimizer),
+      apart,
+    };
+  }
+
+  microBatchBegins({ members }: MicroBatch): void {
+    const { kinds, apart } = this.#update!;
+    kinds?.begin(apart!(members[0]!));
+  }
+
+  microBatchDone(pass: MicroBatchPass): void {
+    const { isFirst, tally, trace } = this.#update!;
+    tally.add(metricsOfPass(pass));
+    // The policy is still the one that sampled: its log-probs should be the sampler's.
+    if (isFirst) this.#compareSampler(tally, pass);
+    trace.add(pass);
+  }
+
+  beforeUpdate(): void {
+    const { isFirst, trace, tally, kinds } = this.#update!;
+    const { trainer, options } = this;
+    this.#tally.merge(tally);
+    if (kinds) {
+      this.#kindMetrics = this.stage('kinds', () => kinds.metrics());
+      kinds.dispose();
+    }
+    const { probeScoring } = options;
+    if (isFirst && probeScoring) this.#probes = this.stage('probe', () => this.#probe(trace, probeScoring));
+    this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
+  }
+
+  updated({ loss, learningRate, gradNorm, gradNorms }: UpdateResult): void {
+    const { control } = this.trainer;
+    this.#updates.push(
+      this.#update!.trace.record({
+        loss,
+        learningRate,
+        gradNorm,
+        ...control.factsOf(this.#step),
+        ...(gradNorms && normsOf(gradNorms)),
+        ...this.#weights?.changes(),
+      }),
+    );
+    this[Symbol.dispose]();
+  }
+
+  failed(result: UpdateResult): void {
+    this.updated(result);
+    this.done();
+  }
+
+  done(): void {
+    const { control } = this.trainer;
+    const updates = this.#updates;
+    const batch = this.#batch!;
+    this.#recorded = {
+      batch,
+      scored: this.#scored,
+      updates,
+      probes: this.#probes,
+      learningRate: updates.at(-1)!.learningRate!,
+      loss: mean(updates.map((update) => update.loss!)),
+      gradNorm: mean(updates.map((update) => update.gradNorm!)),
+      metrics: { ...this.#tally.values, ...control.metrics(this.#step, batch.kinds_P), ...this.#kindMetrics },
+      seconds: this.#clock.seconds,
+    };
+  }
+
+  /** Frees what an update holds that was not finished. */
+  [Symbol.dispose](): void {
+    this.#weights?.[Symbol.dispose]();
+    this.#weights = undefined;
+    this.#update?.kinds?.dispose();
+  }
+
+  #probe(trace: UpdateTrace, which: ProbeScoring): Probes {
+    const { reference } = this.trainer;
+    return {
+      ...scoringProbes(this.trainer, this.#batch!, trace, which),
+      ...(reference && { referenceChecksum: referenceChecksum(reference) }),
+    };
+  }
+
+  /** How far trainer and sampler are apart on the tokens that were sampled in this step, not replayed. */
+  #compareSampler(tally: MetricTally, { micro, scores, input }: MicroBatchPass): void {
+    const batch = this.#batch!;
+    const { samplerLogprobs_T, lengths } = input;
+    if (!samplerLogprobs_T) return;
+    const isOwn = (b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
+    const owners = micro.members.flatMap((b, i) => Array<boolean>(lengths[i]!).fill(isOwn(b)));
+    const places = owners.flatMap((own, t) => (own ? [t] : []));
+    if (places.length === 0) return;
+    const own_T = tensor(places, undefined, { dtype: 'int64', device: this.trainer.model.decoder.device });
+    tally.compare(scores.logprobs_T.detach().indexSelect(0, own_T), samplerLogprobs_T.indexSelect(0, own_T));
+  }
+}

@@ -1,0 +1,107 @@
+import type { Tensor } from '@grpo/torch';
+import type { LossPart } from '../objective/index.js';
+import type { MicroBatchPass } from '../step/observer.js';
+import { join } from '../step/token-values.js';
+import type { UpdateRecord } from '../trace/index.js';
+
+type PerToken =
+  | 'policyLogprobs'
+  | 'entropies'
+  | 'ratios'
+  | 'policyTerms'
+  | 'klTerms'
+  | 'weights'
+  | 'klWeights';
+
+/** The tokens that were scored for a prompt and its completion. */
+export interface ScoredIds {
+  prompt: readonly number[];
+  completion: readonly number[];
+}
+
+/** Collects, micro-batch by micro-batch, what the record of an optimizer update holds. */
+export class UpdateTrace {
+  readonly #members: number[] = [];
+  readonly #sizes: number[] = [];
+  readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
+  readonly #components = new Map<string, LossPart>();
+  #executed = 0;
+  #configured = 0;
+
+  constructor(
+    /** By completion; filled as they are scored. */
+    private readonly scored: Map<number, ScoredIds>,
+  ) {}
+
+  /** Takes the values of a micro-batch. */
+  add({ micro, scores, output, executed }: MicroBatchPass): void {
+    const { terms = {}, parts = [] } = output;
+    const ids = micro.groups.flatMap(({ prompt, completions }) =>
+      completions.map((completion) => ({ prompt, completion })),
+    );
+    for (const [i, b] of micro.members.entries()) this.scored.set(b, ids[i]!);
+    this.#configured++;
+    // Scored, but without effect: it is no part of the update.
+    if (executed === this.#executed) return;
+    this.#executed = executed;
+    this.#members.push(...micro.members);
+    this.#sizes.push(micro.members.length);
+    this.#push('policyLogprobs', scores.logprobs_T);
+    this.#push('entropies', scores.entropies_T);
+    this.#push('ratios', terms.ratio_T);
+    this.#push('policyTerms', terms.policy_T);
+    this.#push('klTerms', terms.kl_T);
+    this.#push('weights', terms.weights_T);
+    this.#push('klWeights', terms.klWeights_T);
+    for (const { name, coefficient, value } of parts) {
+      const so = this.#components.get(name)?.value ?? 0;
+      this.#components.set(name, { name, coefficient, value: so + value });
+    }
+  }
+
+  /** The completions of the update, in the order of their values. */
+  get members(): readonly number[] {
+    return this.#members;
+  }
+
+  /** Log-probs of the tokens of one of them as they were scored. */
+  policyOf(completion: number): Float32Array {
+    const place = this.#members.indexOf(completion);
+    const lengthOf = (b: number) => this.scored.get(b)!.completion.length;
+    const start = this.#members.slice(0, place).reduce((sum, b) => sum + lengthOf(b), 0);
+    return join(this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));
+  }
+
+  /** The record of the update, with what the optimizer tells. */
+  record(facts: UpdateRecord): UpdateRecord {
+    const perToken = Object.entries(this.#values).map(([name, parts]) => [name, join(parts)] as const);
+    return {
+      completions: Int32Array.from(this.#members),
+      ...Object.fromEntries(perToken),
+      ...(this.#components.size > 0 && { components: [...this.#components.values()] }),
+      microBatches: { executed: this.#executed, configured: this.#configured, sizes: this.#sizes },
+      ...facts,
+    };
+  }
+
+  #push(name: PerToken, values: Tensor | null | undefined): void {
+    if (!values) return;
+    const own = new Float32Array(values.detach().toTypedArray() as Float32Array);
+    this.#values[name] = [...(this.#values[name] ?? []), own];
+  }
+}
+
+/** Gradient norms by layer, and the share of tensors that got no gradient. */
+export function normsOf(
+  norms: ReadonlyMap<string, number>,
+): Pick<UpdateRecord, 'gradNorms' | 'zeroGradients'> {
+  const groups: Record<string, number> = {};
+  let zero = 0;
+  for (const [name, norm] of norms) {
+    // `model.layers.3.mlp.up_proj.weight` belongs to `model.layers.3`.
+    const group = /^.*?\.\d+(?=\.)/.exec(name)?.[0] ?? name;
+    groups[group] = Math.hypot(groups[group] ?? 0, norm);
+    if (norm === 0) zero++;
+  }
+  return { gradNorms: groups, zeroGradients: zero / norms.size };
+}

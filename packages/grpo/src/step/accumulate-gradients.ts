@@ -1,0 +1,138 @@
+import { tensor, tidy } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import { sum } from '../maths/moments.js';
+import type { LossInput, LossSettings, TokenScores, UpdateSize } from '../objective/index.js';
+import type { Watch } from '../progress/watch.js';
+import type { Batch } from './batch.js';
+import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
+import type { StepEvents } from './observer.js';
+import { join } from './token-values.js';
+import type { Trainer } from './trainer.js';
+import { openTrainingPass, type PassProgress } from './training-pass.js';
+import type { Update } from './updates.js';
+
+/**
+ * Adds the gradients of one update's loss to the optimizer, micro-batch by micro-batch; after an error there are none.
+ *
+ * @returns the loss
+ */
+export async function accumulateGradients(
+  trainer: Trainer,
+  batch: Batch,
+  update: Update,
+  events: StepEvents,
+  watch: Watch,
+): Promise<number> {
+  const { config, optimizer, model } = trainer;
+  const size = updateSize(batch, update, config.objective);
+  const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart: update.apart };
+  let loss = 0;
+  const begin = () => {
+    loss = 0;
+    events.updateBegins(update);
+  };
+  const restart = () => {
+    optimizer.zeroGrad();
+    begin();
+  };
+  const add = (micro: MicroBatch, tell: PassProgress) => {
+    events.microBatchBegins(micro);
+    loss += tidy(() => learn(trainer, batch, micro, size, events, tell));
+  };
+  try {
+    begin();
+    await eachMicroBatch(model.decoder, batch.trained, update.prompts, limits, add, restart);
+    events.beforeUpdate(update);
+  } catch (error) {
+    // Or the update after this one would begin with half of its gradients.
+    optimizer.zeroGrad();
+    throw error;
+  }
+  return loss;
+}
+
+/** What the loss of the update is normalized by. */
+function updateSize(
+  { trained, masks_B }: Batch,
+  { prompts }: Update,
+  { compat }: Config['objective'],
+): UpdateSize {
+  const members = membersOf(trained, prompts);
+  const tokensOf = (masks: readonly Uint8Array[]) => masks.reduce((total, mask) => total + sum(mask), 0);
+  const tokens = {
+    // TRL divides each update by the mean of all of the rollout, and did by their sum up to 1.10.
+    trl: () => (tokensOf(masks_B) * members.length) / masks_B.length,
+    'trl-1.10': () => tokensOf(masks_B),
+    ours: () => tokensOf(members.map((b) => masks_B[b]!)),
+  };
+  return { completions: members.length, tokens: tokens[compat ?? 'ours']() };
+}
+
+/** Forward and backward pass of one micro-batch; returns its share of the update's loss. */
+function learn(
+  trainer: Trainer,
+  batch: Batch,
+  micro: MicroBatch,
+  size: UpdateSize,
+  events: StepEvents,
+  tell: PassProgress,
+): number {
+  const { stages, model, reference, config, optimizer, sampling, control } = trainer;
+  const { recompute } = config.train;
+  using pass = openTrainingPass(model.decoder, micro.size, { recompute, room: trainer.activationRoom, tell });
+  const scores = events.stage('logprob', () =>
+    stages.logprob(pass.decoder, micro.groups, sampling.temperature, {
+      entropyGradient: control.entropyCoefficient !== 0,
+      fullKlTo: config.kl.estimator === 'full' ? reference : undefined,
+      onLayer: pass.onLayer,
+    }),
+  );
+  const input = lossInput(trainer, batch, micro, size, scores);
+  const output = stages.objective(input);
+  events.stage('backward', () => optimizer.accumulate(() => pass.backward(output.loss)));
+  events.microBatchDone({ micro, scores, input, output, executed: optimizer.accumulated });
+  return output.loss.item();
+}
+
+/** The part of the batch that a micro-batch holds, token by token and completion by completion. */
+function lossInput(
+  { model, config, control }: Trainer,
+  batch: Batch,
+  { members }: MicroBatch,
+  update: UpdateSize,
+  { logprobs_T, entropies_T, fullKl_T }: TokenScores,
+): LossInput {
+  const { kl } = config;
+  const { old_B, reference_B, betas_P, kinds_P } = batch;
+  const { device } = model.decoder;
+  const of = <V>(values_B: ArrayLike<V>): V[] => members.map((b) => values_B[b]!);
+  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(of(values_B)), undefined, { device });
+  const lengths = of(batch.trained.completions_B).map(({ ids }) => ids.length);
+  const completions = of(batch.completions_B);
+  // A stage of one's own may train on other tokens than were sampled.
+  const isSampled = completions.every(({ ids }, i) => ids.length === lengths[i]);
+  return {
+    logprobs_T,
+    entropies_T,
+    oldLogprobs_T: old_B ? tokensOf(old_B) : null,
+    referenceLogprobs_T: reference_B ? tokensOf(reference_B) : null,
+    samplerLogprobs_T: isSampled ? tokensOf(batch.completions_B.map(({ logprobs }) => logprobs)) : null,
+    fullKl_T: fullKl_T ?? null,
+    advantages: of(batch.advantages.advantages),
+    lengths,
+    mask: Uint8Array.from(of(batch.masks_B).flatMap((own) => [...own])),
+    update,
+    betas: members.map((b) => (kl.place === 'loss' ? betas_P[batch.problemOf(b)]! : 0)),
+    kinds: kl.kindKey === undefined ? undefined : members.map((b) => kinds_P[batch.problemOf(b)]!),
+    entropyCoefficient: control.entropyCoefficient,
+    settings: lossSettings(config),
+  };
+}
+
+/** What the loss reads of the configuration. */
+const lossSettings = ({ objective, kl, entropy, correction }: Config): LossSettings => ({
+  ...objective,
+  kl,
+  entropy,
+  correction,
+});

@@ -1,0 +1,64 @@
+import { noGrad, tidy } from '@grpo/torch';
+import type { Decoder } from '../models/index.js';
+import type { Batch } from './batch.js';
+import { eachMicroBatch } from './micro-batch.js';
+import type { StepEvents } from './observer.js';
+import { cut } from './token-values.js';
+import type { Trainer } from './trainer.js';
+
+/** Scores a batch, before the first update, under the policies that stay as they are: the old one and the reference. */
+export async function scoreFrozen(trainer: Trainer, batch: Batch, events: StepEvents): Promise<void> {
+  const { model, reference, config } = trainer;
+  const all = [...batch.problems.keys()];
+  const score = (decoder: Decoder, stage: string, prompts = all) =>
+    scoreUnder(decoder, trainer, batch, { prompts, stage, events });
+  const old = {
+    detach: () => undefined,
+    sampler: () => batch.completions_B.map(({ logprobs }) => logprobs),
+    recompute: async () => {
+      const stored = storedLogprobs(batch);
+      const own = all.filter((p) => !batch.exchange?.replayed.has(p));
+      const scored = await score(model.decoder, 'old', own);
+      return batch.completions_B.map((_, b) => stored.get(b) ?? scored[b]!);
+    },
+  };
+  batch.old_B = await old[config.objective.oldLogprobs]();
+  batch.reference_B = reference && (await score(reference, 'reference'));
+}
+
+/** Log-probs of replayed completions, by their place, as of the step that sampled them. */
+function storedLogprobs({ exchange, group: size }: Batch): Map<number, Float32Array> {
+  const replayed = [...(exchange?.replayed ?? [])];
+  return new Map(
+    replayed.flatMap(([p, { old, group }]) =>
+      group.completions_B.map(({ logprobs }, g) => [p * size + g, old?.[g] ?? logprobs] as const),
+    ),
+  );
+}
+
+/** Log-probs of some prompts' completions under a decoder, by their place, without gradients. */
+async function scoreUnder(
+  decoder: Decoder,
+  { stages, model, config, sampling, watch }: Trainer,
+  { trained }: Batch,
+  { prompts, stage, events }: { prompts: readonly number[]; stage: string; events: StepEvents },
+): Promise<Float32Array[]> {
+  const logprobs_B: Float32Array[] = [];
+  const limits = { tokens: config.train.microBatchTokens, stage, watch };
+  await eachMicroBatch(model.decoder, trained, prompts, limits, ({ groups, members }, tell) => {
+    const onLayer = (layer: number) => tell(layer / decoder.config.layers);
+    const values = events.stage(stage, () =>
+      noGrad(() =>
+        tidy(
+          () =>
+            stages
+              .logprob(decoder, groups, sampling.temperature, { onLayer })
+              .logprobs_T.toTypedArray() as Float32Array,
+        ),
+      ),
+    );
+    const lengths = members.map((b) => trained.completions_B[b]!.ids.length);
+    for (const [i, own] of cut(values, lengths).entries()) logprobs_B[members[i]!] = own;
+  });
+  return logprobs_B;
+}

@@ -1,0 +1,79 @@
+import { UserError } from '../errors/user-error.js';
+import { mean } from '../maths/moments.js';
+import { Watch } from '../progress/watch.js';
+import type { Problem } from '../tasks/task.js';
+import { accumulateGradients } from './accumulate-gradients.js';
+import type { Batch } from './batch.js';
+import { compareRewards } from './compare-rewards.js';
+import { scoreFrozen } from './frozen-logprobs.js';
+import { joinObservers, type UpdateResult } from './observer.js';
+import { rollOut } from './roll-out.js';
+import type { Trainer } from './trainer.js';
+import { updatesOf } from './updates.js';
+
+/** One step. */
+export interface StepResult {
+  /** The completions that it learnt from. */
+  batch: Batch;
+  /** Means over the updates. */
+  loss: number;
+  gradNorm: number;
+}
+
+/** A gradient is not finite. The weights are those before its update. */
+export class NotFiniteError extends UserError {
+  /** @param made - updates that the step had made before */
+  constructor(gradNorm: number, step: number, made: number) {
+    const since = made === 0 ? 'before the step' : `after its first ${made} updates`;
+    super(`the gradient of step ${step + 1} is ${gradNorm}; the weights are as ${since}`, {
+      hint: 'A smaller optimizer.learningRate or kl.beta usually helps; look at the last rows of metrics.jsonl',
+    });
+  }
+}
+
+/**
+ * One GRPO step: sample completions of every problem, compare their rewards within each group, and update the policy
+ * by the log-probs of what was sampled.
+ *
+ * @param step - counted from 0; with the seed it fixes every random draw
+ * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. Abandoned, before
+ * the first update only: the trainer is then as before the step, but for `supply`
+ */
+export async function grpoStep(
+  trainer: Trainer,
+  problems: readonly Problem[],
+  step: number,
+  learningRate: number,
+): Promise<StepResult> {
+  const { stages, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
+  // What follows the training and acts on later steps hears of this one as those do who only watch it.
+  const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
+  const batch = await rollOut(trainer, problems, step, events);
+  if (trainer.reference || config.objective.oldLogprobs !== 'detach')
+    await scoreFrozen(trainer, batch, events);
+  control.weigh(batch, step);
+  compareRewards(trainer, batch);
+  events.compared(batch, step);
+  const results: UpdateResult[] = [];
+  // An update cannot be taken back.
+  const finishing = watch.finishing(
+    `Step ${step + 1} has changed the weights already: it is finished first.`,
+  );
+  for (const update of updatesOf(batch, config, step)) {
+    const progress = update.index === 0 ? watch : finishing;
+    const loss = await accumulateGradients(trainer, batch, update, events, progress);
+    const norms = events.stage('update', () =>
+      stages.update(optimizer, learningRate, config.optimizer.maxGradNorm),
+    );
+    const result = { learningRate, loss, ...norms };
+    if (!Number.isFinite(result.gradNorm)) {
+      events.failed(result);
+      throw new NotFiniteError(result.gradNorm, step, update.index);
+    }
+    events.updated(result);
+    results.push(result);
+  }
+  events.done(batch, step);
+  const meanOf = (key: 'loss' | 'gradNorm') => mean(results.map((result) => result[key]));
+  return { batch, loss: meanOf('loss'), gradNorm: meanOf('gradNorm') };
+}

@@ -1,0 +1,138 @@
+import type { Decoder } from '../models/index.js';
+import type { ScoredGroup } from '../objective/index.js';
+import { Watch } from '../progress/watch.js';
+import { withinMemory } from '../rollout/index.js';
+import type { PassProgress } from './training-pass.js';
+
+/** Anything that is tokens: a rendered prompt, a completion. */
+interface Tokens {
+  ids: readonly number[];
+}
+
+/** P prompts and their B completions, the same number of each, prompt after prompt. */
+export interface Groups {
+  prompts: readonly Tokens[];
+  completions_B: readonly Tokens[];
+}
+
+/** Completions that are computed together. */
+export interface MicroBatch {
+  groups: ScoredGroup[];
+  /** Where these completions stand among the B. */
+  members: number[];
+  /** How many they are. */
+  count: number;
+  /** Tokens, each prompt counted once. */
+  size: number;
+}
+
+/**
+ * Does `work` for all completions of the chosen prompts, in micro-batches of at most `train.microBatchTokens` tokens,
+ * or of fewer where memory is short.
+ *
+ * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together;
+ *   `stage` is what `watch` calls the work
+ * @param work - must leave nothing behind when it throws, unless `restart` clears that away
+ * @param restart - begins again, after memory ran out
+ * @throws Abandoned
+ */
+export async function eachMicroBatch(
+  decoder: Decoder,
+  groups: Groups,
+  chosen: readonly number[],
+  limits: { tokens: number; stage: string; watch?: Watch; apart?: ((b: number) => string) | undefined },
+  work: (micro: MicroBatch, tell: PassProgress) => void,
+  restart?: () => void,
+): Promise<void> {
+  const members = membersOf(groups, chosen);
+  const { tokens, apart, stage, watch = new Watch() } = limits;
+  const progress = { stage, done: 0, total: members.length, unit: 'completions', tokens: 0 };
+  const tell = ({ count, size }: MicroBatch, share: number) =>
+    watch.report({
+      ...progress,
+      tokens: progress.tokens + share * size,
+      share: (progress.done + share * count) / members.length,
+    });
+  const bound = {
+    unit: 'tokens',
+    setting: 'train.microBatchTokens',
+    configured: tokens,
+    model: decoder,
+  };
+  const again =
+    restart &&
+    (() => {
+      restart();
+      Object.assign(progress, { done: 0, tokens: 0 });
+    });
+  // Micro-batches keep to their bound when memory is short.
+  const take = (from: number, budget: number) =>
+    microBatchAt(groups, members, from, budget, { slack: budget < tokens ? 1 : WHOLE, apart });
+  const run = async (micro: MicroBatch) => {
+    tell(micro, 0);
+    work(micro, (share) => tell(micro, share));
+    progress.done += micro.count;
+    progress.tokens += micro.size;
+    await watch.breathe();
+  };
+  await withinMemory(bound, members.length, take, run, again);
+}
+
+/** The completions of some prompts. */
+export function membersOf({ prompts, completions_B }: Groups, chosen: readonly number[]): number[] {
+  const size = completions_B.length / prompts.length;
+  return chosen.flatMap((p) => Array.from({ length: size }, (_, i) => p * size + i));
+}
+
+/** A group of up to so many times the budget is not cut: its prompt would be computed again for each part. */
+const WHOLE = 2;
+
+/**
+ * The micro-batch of about `budget` tokens that begins with the member at `from`, each prompt counted once. A completion
+ * that exceeds the budget with its prompt alone gets a micro-batch of its own.
+ *
+ * @param slack - a group of at most so many times the budget is not cut
+ * @param apart - members of which it differs are not in one micro-batch
+ */
+export function microBatchAt(
+  { prompts, completions_B }: Groups,
+  members: readonly number[],
+  from: number,
+  budget: number,
+  { slack = WHOLE, apart = () => '' }: { slack?: number; apart?: ((b: number) => string) | undefined } = {},
+): MicroBatch {
+  const size = completions_B.length / prompts.length;
+  const groupOf = (b: number) => Math.floor(b / size);
+  const lengthOf = (b: number) => completions_B[b]!.ids.length;
+  const micro: MicroBatch = { groups: [], members: [], count: 0, size: 0 };
+  for (let i = from; i < members.length; ) {
+    const p = groupOf(members[i]!);
+    const prompt = prompts[p]!.ids;
+    const rest = members.slice(i, i + size).filter((b) => groupOf(b) === p);
+    const whole = rest.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    const isKept = whole <= slack * budget;
+    const least = isKept ? whole : prompt.length + lengthOf(rest[0]!);
+    if (micro.count > 0 && micro.size + least > budget) break;
+    if (micro.count > 0 && apart(members[i]!) !== apart(micro.members[0]!)) break;
+    const room = isKept ? whole : budget - micro.size;
+    const taken = fitting(rest.map(lengthOf), room - prompt.length);
+    const own = rest.slice(0, taken);
+    micro.groups.push({ prompt, completions: own.map((b) => completions_B[b]!.ids) });
+    micro.members.push(...own);
+    micro.count += taken;
+    micro.size += own.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    i += taken;
+    if (taken < rest.length) break;
+  }
+  return micro;
+}
+
+/** How many of the lengths, from the first on, fit into the room together; at least 1. */
+function fitting(lengths: readonly number[], room: number): number {
+  let sum = 0;
+  const beyond = lengths.findIndex((length) => {
+    sum += length;
+    return sum > room;
+  });
+  return beyond < 0 ? lengths.length : Math.max(1, beyond);
+}

@@ -1,0 +1,39 @@
+import type { AdamW } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import type { Decoder, Model } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
+import type { SamplingOptions } from '../rollout/index.js';
+import type { Problem, Task } from '../tasks/task.js';
+import type { Control } from './control.js';
+import type { MovingReference } from './moving-reference.js';
+import type { StepObserver } from './observer.js';
+import type { ReplayStore } from './replay-store.js';
+import type { Stages } from './stages.js';
+
+/** What a GRPO step works with. */
+export interface Trainer {
+  model: Model;
+  /** The frozen policy that the KL is measured to; only with a β. */
+  reference: Decoder | undefined;
+  /** Where the policy is mixed into it. */
+  movingReference?: MovingReference | undefined;
+  task: Task;
+  /** Further problems, where groups are refilled; without it none are. */
+  supply?: { take(count: number): readonly Problem[] } | undefined;
+  /** Groups of earlier steps that may be replayed. */
+  replay?: ReplayStore | undefined;
+  optimizer: AdamW;
+  config: Config;
+  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
+  activationRoom?: number;
+  sampling: SamplingOptions;
+  /** Weights of the objective that change while training. */
+  control: Control;
+  stages: Stages;
+  /** Stages that a user put in place of ours. */
+  ownStages?: readonly string[];
+  /** Hears how far a step is, and may abandon it before its first update. */
+  watch?: Watch | undefined;
+  /** Watch each step; without them it does the same. */
+  observers?: readonly StepObserver[];
+}
