@@ -4,7 +4,7 @@ import type { Model } from '../models/index.js';
 import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
-import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { offsetsOf, RECORD_VERSION, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import type { Rollout } from './batch.js';
 import type { CanaryProbe } from './canaries.js';
 import { comparedRewards } from './roll-out.js';
@@ -37,7 +37,7 @@ export function stepRecordOf(
   const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step,
     producer: { name: 'grpo', version: packageVersion() },
     seed: config.seed,
