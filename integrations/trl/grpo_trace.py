@@ -39,6 +39,8 @@ from safetensors.numpy import save
 from transformers import LogitsProcessor, TrainerCallback
 
 # Key under which each row of TRL's batch carries its number through shuffling and splitting.
+# Of the step record: see docs/step-record.md.
+RECORD_VERSION = 2
 ROW = "grpo_trace_row"
 
 SCORE = "_get_per_token_logps_and_entropies"
@@ -623,7 +625,7 @@ def _record(trainer, rollout: _Rollout, facts: dict) -> tuple[dict, dict]:
     end_ids = facts["tokenizer"]["endIds"]
     record = {
         "format": "grpo-step",
-        "version": 1,
+        "version": RECORD_VERSION,
         "step": rollout.step,
         **facts,
         "settings": {**facts["settings"], "logitsProcessors": rollout.processors},
@@ -721,31 +723,43 @@ def _declared(trainer, rollout: _Rollout) -> dict:
         # Each reward is scaled by itself.
         scale = None
     return {
-        "groupSize": trainer.num_generations,
-        "maxNewTokens": trainer.max_completion_length,
-        "minNewTokens": getattr(getattr(trainer, "generation_config", None), "min_new_tokens", None),
-        "temperature": trainer.temperature,
-        **_sampling(trainer),
-        "loss": getattr(trainer, "loss_type", None),
-        "beta": trainer.beta,
-        "kl": "k3" if trainer.beta else None,
-        "klBiasCorrected": getattr(args, "use_bias_correction_kl", None) if trainer.beta else None,
-        "clipLow": trainer.epsilon_low,
-        "clipHigh": trainer.epsilon_high,
-        "delta": getattr(args, "delta", None),
-        "topEntropy": getattr(trainer, "top_entropy_quantile", None),
-        "offPolicyThreshold": getattr(trainer, "off_policy_mask_threshold", None),
-        "entropyCoefficient": getattr(trainer, "entropy_coef", None),
-        "scaleRewards": {True: "group", False: "none"}.get(scale, scale),
-        "advantageEpsilon": 1e-4,
-        "advantageDdof": 1,
-        "ratioLevel": getattr(trainer, "importance_sampling_level", "token"),
-        "oldLogprobs": "detach" if rollout.scored[0].old is None else "recompute",
+        "rollout": {
+            "group": trainer.num_generations,
+            "maxNewTokens": trainer.max_completion_length,
+            "minNewTokens": getattr(getattr(trainer, "generation_config", None), "min_new_tokens", None),
+            "temperature": trainer.temperature,
+            **_sampling(trainer),
+        },
+        "objective": {
+            "loss": getattr(trainer, "loss_type", None),
+            "ratio": getattr(trainer, "importance_sampling_level", "token"),
+            "clipLow": trainer.epsilon_low,
+            "clipHigh": trainer.epsilon_high,
+            "delta": getattr(args, "delta", None),
+            "offPolicyThreshold": getattr(trainer, "off_policy_mask_threshold", None),
+            "oldLogprobs": "detach" if rollout.scored[0].old is None else "recompute",
+            "maskTruncated": getattr(trainer, "mask_truncated_completions", None),
+        },
+        "advantage": {
+            "scale": {True: "group", False: "none"}.get(scale, scale),
+            "epsilon": 1e-4,
+            "ddof": 1,
+        },
+        "kl": {
+            "beta": trainer.beta,
+            "estimator": "k3" if trainer.beta else None,
+            "biasCorrected": getattr(args, "use_bias_correction_kl", None) if trainer.beta else None,
+        },
+        "entropy": {
+            "coefficient": getattr(trainer, "entropy_coef", None),
+            "topShare": getattr(trainer, "top_entropy_quantile", None),
+        },
+        "optimizer": {
+            "learningRate": args.learning_rate,
+            "maxGradNorm": args.max_grad_norm,
+            "weightDecay": args.weight_decay,
+        },
         "updatesPerRollout": _micro_steps(trainer) / args.gradient_accumulation_steps,
-        "maskTruncated": getattr(trainer, "mask_truncated_completions", None),
-        "learningRate": args.learning_rate,
-        "maxGradNorm": args.max_grad_norm,
-        "weightDecay": args.weight_decay,
         **_precision(trainer),
         "activeDropout": rollout.dropout,
         "rewardWeights": trainer.reward_weights.tolist(),

@@ -248,3 +248,35 @@ describe('folders', () => {
     expect(importedEntries(entries)).toEqual(['doctor/faults/b01.ts imports ./b02.js']);
   });
 });
+
+/** The rooms and files that the doctor's second version may import: none of them computes what it judges. */
+const BELOW_RECOMPUTE =
+  /^(doctor\/(recompute\/|inputs\.|groups\.)|maths\/|trace\/|config\/(choices|loss-names)\.)/;
+
+const importsBeyond = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
+  imports
+    .map((specifier) => (specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier))
+    .filter((target) => !BELOW_RECOMPUTE.test(target));
+
+describe('doctor/recompute', () => {
+  const sources = readSources('grpo').filter(({ path }) => path.startsWith('doctor/recompute/'));
+
+  it('imports nothing that computes a step: a fault in shared code would be invisible', () => {
+    expect(sources.length).toBeGreaterThan(5);
+    expect(sources.flatMap((source) => importsBeyond(source))).toEqual([]);
+  });
+
+  it.each(['../../objective/index.js', '../../config/derive.js', '../advantages.js', '@grpo/torch', 'zod'])(
+    'would be refused %s',
+    (specifier) => {
+      expect(importsBeyond({ path: 'doctor/recompute/kl.ts', imports: [specifier] })).toHaveLength(1);
+    },
+  );
+
+  it('is imported by the doctor alone', () => {
+    const users = readSources('grpo').filter(({ imports }) =>
+      imports.some((specifier) => /(^|\/)recompute\/|\/doctor\/recompute/.test(specifier)),
+    );
+    expect(users.filter(({ path }) => !path.startsWith('doctor/')).map(({ path }) => path)).toEqual([]);
+  });
+});

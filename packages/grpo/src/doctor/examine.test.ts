@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../trace/index.js';
+import { RECORD_VERSION } from '../trace/record.js';
 import type { StepCheck } from './check.js';
 import { examine, type Material } from './examine.js';
 import { fail } from './outcome.js';
@@ -69,7 +70,12 @@ describe('a clean step', () => {
 
 describe('an empty record', () => {
   it('passes nothing', () => {
-    const record = { format: 'grpo-step', version: 1, step: 1, producer: { name: 'test' } } as const;
+    const record = {
+      format: 'grpo-step',
+      version: RECORD_VERSION,
+      step: 1,
+      producer: { name: 'test' },
+    } as const;
     const { judgements, findings } = examine({ records: [record] }, registry);
     expect(findings).toEqual([]);
     expect(judgements.filter(({ verdict }) => verdict !== 'not applicable')).toEqual([]);

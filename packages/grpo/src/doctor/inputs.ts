@@ -21,7 +21,7 @@ const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => 
 /** One array a prompt or a completion where it says rows. */
 export const inputs = {
   declared: input('declared', (r) => r.declared),
-  groupSize: input('declared.groupSize', (r) => r.declared?.groupSize),
+  groupSize: input('declared.rollout.group', (r) => r.declared?.rollout?.group),
   tokenizer: input('tokenizer', (r) => r.tokenizer),
   bosId: input('tokenizer.bosId', (r) => r.tokenizer?.bosId),
   expectedBos: input('tokenizer.expectedBos', (r) => r.tokenizer?.expectedBos),

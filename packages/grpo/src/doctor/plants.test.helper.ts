@@ -1,4 +1,5 @@
 /** Faults that several tests put into a right record. */
+import { declaredByBoth } from '../trace/declared.js';
 import type { Probes, StepRecord, UpdateRecord } from '../trace/index.js';
 import { examine } from './examine.js';
 import { groupsOf } from './groups.js';
@@ -48,7 +49,7 @@ export const changeCanaries =
 
 /** A KL that is taken from the rewards: of two equal completions it differs by rounding. */
 export const penalized = ({ declared, rewards }: StepRecord) => {
-  declared!.klPlace = 'reward';
+  declared!.kl!.place = 'reward';
   const penalties = rewards!.totals!.map((_, b) => 0.1 + 1e-7 * (b % 5));
   rewards!.names = ['right', 'kl_penalty'];
   rewards!.weights = [1, -1];
@@ -67,7 +68,7 @@ export const unscored = ({ rewards, advantages }: StepRecord) => {
 };
 
 export const declare = (changes: NonNullable<StepRecord['declared']>) => (record: StepRecord) => {
-  record.declared = { ...record.declared, ...changes };
+  record.declared = declaredByBoth(record.declared, changes);
 };
 
 export const scaled = (epsilon: number, ddof: number) =>
@@ -94,7 +95,7 @@ export const recipe =
   };
 
 export const undeclared = ({ declared }: StepRecord) => {
-  for (const key of ['scaleRewards', 'advantageEpsilon', 'advantageDdof'] as const) delete declared![key];
+  delete declared!.advantage;
 };
 
 /** As TRL computes them: the mean of equal rewards is off by rounding. */

@@ -1,4 +1,5 @@
 import type { StepRecord } from '../trace/index.js';
+import { RECORD_VERSION } from '../trace/record.js';
 
 const P = 3;
 const G = 4;
@@ -58,24 +59,15 @@ export function cleanRecord(seed = 1, step = 1): StepRecord {
   const loss = policyTerms.reduce((a, term, t) => a + term * weights[t]!, 0);
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step,
     producer: { name: 'test' },
     declared: {
-      groupSize: G,
+      rollout: { group: G, maxNewTokens: 16, temperature: 1, topP: 1, topK: 0, minP: 0 },
       maxPromptTokens: 32,
-      maxNewTokens: 16,
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      loss: 'dapo',
-      beta: 0.1,
-      kl: 'k3',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      scaleRewards: 'group',
-      oldLogprobs: 'detach',
+      objective: { loss: 'dapo', clipLow: 0.2, clipHigh: 0.2, oldLogprobs: 'detach' },
+      kl: { beta: 0.1, estimator: 'k3' },
+      advantage: { scale: 'group' },
       dtype: 'float32',
       masterWeights: false,
       activeDropout: [],

@@ -1,4 +1,5 @@
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
+import { RECORD_VERSION } from '../trace/record.js';
 import { END, numbers } from './record.test.helper.js';
 
 export const PAD = 48;
@@ -105,33 +106,34 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
   const ended = (b: number) => [PAD, END].includes(rows[b]!.at(-1)!);
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step,
     producer: { name: 'test' },
     declared: {
-      groupSize: G,
+      rollout: {
+        group: G,
+        maxNewTokens: 64,
+        minNewTokens: bonus ? 2 : 0,
+        temperature: 1,
+        topP: 1,
+        topK: 0,
+        minP: 0,
+        repetitionPenalty: penalties ? 1.2 : 1,
+      },
       maxPromptTokens: 64,
-      maxNewTokens: 64,
-      minNewTokens: bonus ? 2 : 0,
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      repetitionPenalty: penalties ? 1.2 : 1,
       stop: ['</answer>'],
-      loss: 'dapo',
-      beta: 0.1,
-      kl: 'k3',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      entropyCoefficient: bonus ? 0.01 : 0,
-      scaleRewards: 'group',
-      advantageEpsilon: 1e-4,
-      advantageDdof: 1,
-      ratioLevel: 'token',
-      oldLogprobs: 'recompute',
+      objective: {
+        loss: 'dapo',
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        ratio: 'token',
+        oldLogprobs: 'recompute',
+        maskTruncated: false,
+      },
+      kl: { beta: 0.1, estimator: 'k3' },
+      entropy: { coefficient: bonus ? 0.01 : 0 },
+      advantage: { scale: 'group', epsilon: 1e-4, ddof: 1 },
       updatesPerRollout: 2,
-      maskTruncated: false,
       dtype: 'float32',
       masterWeights: false,
       activeDropout: [],

@@ -7,7 +7,7 @@ import { join } from '../step/token-values.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
-import { offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { offsetsOf, RECORD_VERSION, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
 import type { RecordedStep } from './step-recorder.js';
 
@@ -34,7 +34,7 @@ export function stepRecordOf(
   const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step,
     producer: { name: 'grpo', version: packageVersion() },
     seed: config.seed,

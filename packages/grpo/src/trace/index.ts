@@ -1,9 +1,9 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
 export { CANARY, PART, TOTAL } from './canaries.js';
-export type { Declared } from './declared.js';
+export type { Declared, DeclaredSection } from './declared.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';
-export { type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
+export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
 export type { MetricSeries, MetricsEntry } from './series.js';
 export { writeStepRecord } from './write.js';

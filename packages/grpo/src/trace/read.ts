@@ -7,7 +7,7 @@ import { excerpt } from '../errors/printable.js';
 import { parseJsonObject, shown } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { numbersOf } from './numbers.js';
-import { type StepRecord, stepRecordSchema } from './record.js';
+import { RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
 
@@ -21,10 +21,10 @@ export function readStepRecord(folder: string): StepRecord {
   const file = join(folder, STEP_JSON);
   const bytes = onFile('read', file, () => readFileSync(file));
   const json = parseJsonObject(file, 'the record', bytes);
-  if (json.format === 'grpo-step' && json.version !== 1) {
+  if (json.format === 'grpo-step' && json.version !== RECORD_VERSION) {
     throw new FormatError(
       file,
-      `a step record of version ${shown(json.version)}; this release reads version 1`,
+      `a step record of version ${shown(json.version)}, and this grpo reads version ${RECORD_VERSION}: record the step again, or read it with the grpo of the run that wrote it`,
     );
   }
   const tensors = join(folder, STEP_TENSORS);

@@ -9,9 +9,10 @@ import { type SafetensorsDtype, SafetensorsFile, writeSafetensors } from '../for
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { readStepRecord } from './read.js';
 import type { StepRecord } from './record.js';
+import { RECORD_VERSION } from './record.js';
 import { writeStepRecord } from './write.js';
 
-const HEAD = { format: 'grpo-step', version: 1, step: 1, producer: { name: 'test' } } as const;
+const HEAD = { format: 'grpo-step', version: RECORD_VERSION, step: 1, producer: { name: 'test' } } as const;
 
 interface Tensor {
   dtype: SafetensorsDtype;
@@ -255,7 +256,7 @@ describe('what does not fit is refused, and named', () => {
   });
 
   it('a key that reaches the prototype does not', () => {
-    const json = `{"format":"grpo-step","version":1,"step":1,"producer":{"name":"x"},"__proto__":{"polluted":1},"versions":{"__proto__":"x"}}`;
+    const json = `{"format":"grpo-step","version":${RECORD_VERSION},"step":1,"producer":{"name":"x"},"__proto__":{"polluted":1},"versions":{"__proto__":"x"}}`;
     const folder = tempFolder();
     writeFileSync(join(folder, 'step.json'), json);
     readStepRecord(folder);
@@ -263,8 +264,8 @@ describe('what does not fit is refused, and named', () => {
   });
 
   it('another version, another format, a folder without a record', () => {
-    expect(() => readStepRecord(folderOf({ ...HEAD, version: 2 }))).toThrow(
-      'a step record of version 2; this release reads version 1',
+    expect(() => readStepRecord(folderOf({ ...HEAD, version: 1 }))).toThrow(
+      'step.json: a step record of version 1, and this grpo reads version 2: record the step again, or read it with the grpo of the run that wrote it',
     );
     expect(() => readStepRecord(folderOf({ ...HEAD, format: 'x' }))).toThrow('not a step record');
     expect(() => readStepRecord(folderOf({ ...HEAD, advantages: [1, 2] }))).toThrow('must be a tensor');

@@ -156,10 +156,13 @@ const updateSchema = z.object({
   changedWeightShare: real.optional(),
 });
 
+/** The version of a step record that this grpo writes and reads; a change of the record's shape raises it. */
+export const RECORD_VERSION = 2;
+
 /** @see docs/step-record.md */
 export const stepRecordSchema = z.object({
   format: z.literal('grpo-step'),
-  version: z.literal(1),
+  version: z.literal(RECORD_VERSION),
   /** Counted from 1. */
   step: count,
   producer: z.object({ name: z.string(), version: z.string().optional() }),

@@ -21,7 +21,7 @@ testStepCheck('B10.length', [
   {
     name: 'longer than allowed',
     plant: ({ declared }) => {
-      declared!.maxNewTokens = 10;
+      declared!.rollout!.maxNewTokens = 10;
     },
     verdict: 'fail',
     evidence: { completion: 8 },
@@ -29,7 +29,7 @@ testStepCheck('B10.length', [
   {
     name: 'several turns that are each short enough',
     plant: (record) => {
-      record.declared!.maxNewTokens = 30;
+      record.declared!.rollout!.maxNewTokens = 30;
       for (let b = 8; b < 24; b++) record.completions!.source![startOf(record, b) + 15] = 1;
     },
     verdict: 'pass',
@@ -37,7 +37,7 @@ testStepCheck('B10.length', [
   {
     name: 'no limit declared',
     plant: ({ declared }) => {
-      delete declared!.maxNewTokens;
+      delete declared!.rollout!.maxNewTokens;
     },
     verdict: 'not applicable',
   },

@@ -47,15 +47,16 @@ export const b10: Fault = {
       kind: 'identity',
       level: 2,
       rank: 1,
-      threshold: 'tokens of the model in a row ≤ declared.maxNewTokens',
+      threshold: 'tokens of the model in a row ≤ declared.rollout.maxNewTokens',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'A longer completion counts prompt or padding.',
       remedy: 'Look at where the completion is cut out of the sampler’s output.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['declared', 'lengths'],
-      test({ declared: { maxNewTokens }, lengths }, record) {
-        if (maxNewTokens === undefined) return notApplicable('declared.maxNewTokens');
+      test({ declared: { rollout }, lengths }, record) {
+        const { maxNewTokens } = rollout ?? {};
+        if (maxNewTokens === undefined) return notApplicable('declared.rollout.maxNewTokens');
         const sources = inputs.sources.from(record);
         const long = [...lengths].flatMap((length, completion): Evidence[] => {
           if (length <= maxNewTokens) return [];

@@ -14,7 +14,7 @@ testStepCheck('B15.first-token', [
     name: 'with top-p the first token may be likelier',
     into: { penalties: true },
     plant: (record) => {
-      record.declared!.topP = 0.9;
+      record.declared!.rollout!.topP = 0.9;
       record.completions!.sampledLogprobs![startOf(record, 8)]! += 0.05;
     },
     verdict: 'pass',
@@ -23,7 +23,7 @@ testStepCheck('B15.first-token', [
     name: 'with top-p it is not less likely',
     into: { penalties: true },
     plant: (record) => {
-      record.declared!.topP = 0.9;
+      record.declared!.rollout!.topP = 0.9;
       record.completions!.sampledLogprobs![startOf(record, 8)]! -= 0.05;
     },
     verdict: 'fail',

@@ -27,14 +27,14 @@ export const b15: Fault = {
       induces: ['B03', 'B08', 'B19', 'B39'],
       proofs: ['native', 'TRL run'],
       needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
-      test({ declared, samplerLogprobs, sampledLogprobs }, record) {
-        const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+      test({ declared: { rollout = {} }, samplerLogprobs, sampledLogprobs }, record) {
+        const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = rollout;
         if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
           return notApplicable('declared penalties');
-        if (declared.temperature === 0) return notApplicable('a temperature above 0');
+        if (rollout.temperature === 0) return notApplicable('a temperature above 0');
         // What is left of a cut distribution is likelier than before.
         const bound = roundingOf(record);
-        const cut = truncates(declared) || (declared.minNewTokens ?? 0) > 0;
+        const cut = truncates(rollout) || (rollout.minNewTokens ?? 0) > 0;
         const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
           const [plain, drawn] = [row[0] ?? 0, sampledLogprobs[completion]![0] ?? 0];
           const differ = cut ? drawn < plain - bound : Math.abs(plain - drawn) > bound;

@@ -46,7 +46,7 @@ testStepCheck('B16.suppressed', [
   {
     name: 'the end forbidden for most of the room',
     plant: ({ declared, completions }) => {
-      declared!.minNewTokens = 60;
+      declared!.rollout!.minNewTokens = 60;
       completions!.finish!.fill('length');
     },
     verdict: 'warn',
@@ -54,7 +54,7 @@ testStepCheck('B16.suppressed', [
   {
     name: 'completions that end all the same',
     plant: ({ declared }) => {
-      declared!.minNewTokens = 60;
+      declared!.rollout!.minNewTokens = 60;
     },
     verdict: 'pass',
   },

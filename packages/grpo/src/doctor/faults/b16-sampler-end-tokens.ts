@@ -32,7 +32,8 @@ export const b16: Fault = {
       settles: 'A step without a minimum length: either completions end by themselves, or not.',
       proofs: ['native'],
       needs: ['declared', 'finish'],
-      test({ declared: { minNewTokens = 0, maxNewTokens }, finish }) {
+      test({ declared: { rollout }, finish }) {
+        const { minNewTokens = 0, maxNewTokens } = rollout ?? {};
         if (minNewTokens === 0 || maxNewTokens === undefined)
           return notApplicable('a declared minimum and maximum length');
         const cut = finish.filter((reason) => reason === 'length').length;

@@ -35,7 +35,7 @@ testStepCheck('B17.draws', [
     name: 'a long completion twice, in greedy decoding',
     plant: (record) => {
       twin(record, 9);
-      record.declared!.temperature = 0;
+      record.declared!.rollout!.temperature = 0;
     },
     verdict: 'not applicable',
   },

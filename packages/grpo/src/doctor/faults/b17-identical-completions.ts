@@ -32,7 +32,7 @@ export const b17: Fault = {
       proofs: ['native'],
       needs: ['ids', 'promptOf', 'sampledLogprobs'],
       test({ ids, promptOf, sampledLogprobs }, { declared }) {
-        if (declared?.temperature === 0) return notApplicable('a temperature above 0');
+        if (declared?.rollout?.temperature === 0) return notApplicable('a temperature above 0');
         const keys = keysOf(ids);
         const twins: Evidence[] = [];
         for (const group of groupsOf(promptOf)) {

@@ -15,7 +15,7 @@ testStepCheck('B18.override', [
   {
     name: 'what the run declares is not known',
     plant: ({ declared }) => {
-      delete declared!.topK;
+      delete declared!.rollout!.topK;
     },
     verdict: 'not applicable',
   },

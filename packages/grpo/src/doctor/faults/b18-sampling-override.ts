@@ -29,12 +29,12 @@ export const b18: Fault = {
       induces: ['B19', 'B39'],
       proofs: ['native'],
       needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
-      test({ declared, samplerLogprobs, sampledLogprobs }, record) {
-        const { topP, topK, repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = declared;
+      test({ declared: { rollout = {} }, samplerLogprobs, sampledLogprobs }, record) {
+        const { topP, topK, repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = rollout;
         const neutral = repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0;
-        if (topP === undefined || topK === undefined || truncates(declared) || !neutral)
+        if (topP === undefined || topK === undefined || truncates(rollout) || !neutral)
           return notApplicable('sampling without truncation and penalties, declared');
-        if (declared.temperature === 0 || (declared.minNewTokens ?? 0) > 0)
+        if (rollout.temperature === 0 || (rollout.minNewTokens ?? 0) > 0)
           return notApplicable('a temperature above 0, and no least length');
         const bound = roundingOf(record);
         const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
@@ -68,7 +68,8 @@ export const b18: Fault = {
       induces: ['B19', 'B39', 'B55'],
       proofs: ['native'],
       needs: ['probes', 'declared'],
-      test: ({ probes, declared }, record) => temperatureOf('sampler', probes, declared.temperature, record),
+      test: ({ probes, declared }, record) =>
+        temperatureOf('sampler', probes, declared.rollout?.temperature, record),
       says: (m) =>
         say`Completions were sampled at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}): the engine has settings of its own.`,
     }),

@@ -35,7 +35,7 @@ testStepCheck('B19.surprise', [
   {
     name: 'tokens likelier, as a declared top-p makes them',
     plant: (record) => {
-      record.declared!.topP = 0.9;
+      record.declared!.rollout!.topP = 0.9;
       change(record, 'policyLogprobs', (value) => value * 0.3);
     },
     verdict: 'inform',

@@ -59,8 +59,9 @@ export const b19: Fault = {
         if (!Number.isFinite(score)) return notApplicable('tokens with log-probs and entropies');
         const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
         if (Math.abs(score) <= SURPRISE) return pass(measured);
-        const { minNewTokens = 0 } = record.declared ?? {};
-        const explained = minNewTokens > 0 || (score < 0 && truncates(record.declared ?? {}));
+        const { rollout = {} } = record.declared ?? {};
+        const { minNewTokens = 0 } = rollout;
+        const explained = minNewTokens > 0 || (score < 0 && truncates(rollout));
         return explained ? inform(measured) : warn(measured);
       },
       says: (m) =>
@@ -82,8 +83,8 @@ export const b19: Fault = {
       induces: ['B19', 'B38', 'B39', 'B55'],
       proofs: ['TRL run'],
       needs: ['probes', 'declared'],
-      test({ probes: { temperatures }, declared: { temperature } }, record) {
-        const own = temperatures?.find((probe) => probe.temperature === temperature);
+      test({ probes: { temperatures }, declared: { rollout } }, record) {
+        const own = temperatures?.find((probe) => probe.temperature === rollout?.temperature);
         if (!temperatures || !own) return notApplicable('probes.temperatures, with the declared one');
         const tolerance = toleranceOf(record).mean;
         const best = temperatures.reduce((a, b) => (b.mean < a.mean ? b : a));
@@ -119,7 +120,7 @@ export const b19: Fault = {
       proofs: ['native'],
       needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
       test({ samplerLogprobs, sampledLogprobs, declared }) {
-        if (declared.temperature === 0) return notApplicable('a temperature above 0');
+        if (declared.rollout?.temperature === 0) return notApplicable('a temperature above 0');
         let [tokens, total] = [0, 0];
         for (const [b, row] of samplerLogprobs.entries()) {
           const drawn = sampledLogprobs[b]!;
@@ -155,7 +156,8 @@ export const b19: Fault = {
       induces: ['B38', 'B39', 'B51', 'B55'],
       proofs: ['native'],
       needs: ['probes', 'declared'],
-      test: ({ probes, declared }, record) => temperatureOf('policy', probes, declared.temperature, record),
+      test: ({ probes, declared }, record) =>
+        temperatureOf('policy', probes, declared.rollout?.temperature, record),
       says: (m) =>
         say`The trainer scores at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}).`,
     }),

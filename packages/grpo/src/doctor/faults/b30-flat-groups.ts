@@ -99,7 +99,7 @@ export const b30: Fault = {
       needs: ['grad_norm', 'frac_reward_zero_std'],
       test(log) {
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
-        if (log.declared.beta !== 0 || log.declared.entropyCoefficient || log.has('entropy_coef'))
+        if (log.declared.kl?.beta !== 0 || log.declared.entropy?.coefficient || log.has('entropy_coef'))
           return notApplicable('a declared β of 0, without entropy bonus');
         if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
         if (log.has('aux_loss')) return notApplicable('a loss without other terms');
@@ -153,4 +153,4 @@ export const b30: Fault = {
 };
 
 /** Whether equal rewards give no advantage. */
-const isCompared = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';
+const isCompared = ({ advantage }: Declared) => advantage?.baseline !== 'none' && advantage?.flat !== 'raw';

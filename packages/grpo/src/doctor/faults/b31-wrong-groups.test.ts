@@ -16,7 +16,7 @@ testStepCheck('B31.grouping', [
   { name: 'rewards that were not graded', plant: unscored, verdict: 'pass' },
   {
     name: 'groups of which a part is on another machine',
-    plant: declare({ groupSize: 8 }),
+    plant: declare({ rollout: { group: 8 } }),
     verdict: 'not applicable',
   },
 ]);

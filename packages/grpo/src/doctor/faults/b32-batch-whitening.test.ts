@@ -16,7 +16,7 @@ testStepCheck('B32.whitening', [
   { name: 'the same, and no scale is declared', plant: all(whitened, undeclared), verdict: 'inform' },
   {
     name: 'the same, as declared',
-    plant: all(whitened, declare({ scaleRewards: 'batch' })),
+    plant: all(whitened, declare({ advantage: { scale: 'batch' } })),
     verdict: 'pass',
   },
 ]);

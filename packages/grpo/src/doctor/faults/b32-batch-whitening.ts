@@ -27,7 +27,7 @@ export const b32: Fault = {
       test(given, record) {
         if (!isWhole(given)) return notApplicable(WHOLE);
         const { kind } = explanationOf(record);
-        return kind === 'batch whitening' && given.declared.scaleRewards !== 'batch'
+        return kind === 'batch whitening' && given.declared.advantage?.scale !== 'batch'
           ? asDeclared(given.declared, { fits: kind })
           : pass({ fits: kind });
       },

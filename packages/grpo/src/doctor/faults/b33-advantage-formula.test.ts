@@ -33,14 +33,14 @@ testStepCheck('B33.recompute', [
   },
   {
     name: 'ddof 0, and only the scale is declared',
-    plant: all(scaled(1e-6, 0), undeclared, declare({ scaleRewards: 'group' })),
+    plant: all(scaled(1e-6, 0), undeclared, declare({ advantage: { scale: 'group' } })),
     verdict: 'pass',
   },
   {
     name: 'scaled by the batch, as declared',
     plant: all(
       recipe((own, batch) => own.map((r) => (r - mean(own)) / (deviation(batch) + 1e-4))),
-      declare({ scaleRewards: 'batch' }),
+      declare({ advantage: { scale: 'batch' } }),
     ),
     verdict: 'pass',
   },
@@ -48,7 +48,7 @@ testStepCheck('B33.recompute', [
     name: 'not scaled, as in Dr. GRPO',
     plant: all(
       recipe((own) => own.map((r) => r - mean(own))),
-      declare({ scaleRewards: 'none' }),
+      declare({ advantage: { scale: 'none' } }),
     ),
     verdict: 'pass',
   },
@@ -70,7 +70,7 @@ testStepCheck('B33.recompute', [
     name: 'clipped as declared',
     plant: all(
       ({ advantages }) => void advantages!.set(advantages!.map((a) => Math.min(1, a))),
-      declare({ advantageClip: 1 }),
+      declare({ advantage: { clip: 1 } }),
     ),
     verdict: 'pass',
   },
@@ -101,7 +101,7 @@ testStepCheck('B33.recompute', [
       const { completions, rewards } = record;
       completions!.prompt = completions!.prompt!.map((_, b) => Math.floor(b / 2));
       delete record.prompts;
-      record.declared!.groupSize = 2;
+      record.declared!.rollout!.group = 2;
       rewards!.totals = rewards!.totals!.map((_, b) => b % 2);
       scaled(1e-4, 1)(record);
     },
@@ -111,7 +111,7 @@ testStepCheck('B33.recompute', [
     name: 'groups of unequal size, and no size declared',
     plant: (record) => {
       record.completions!.prompt = record.completions!.prompt!.map((_, b) => (b < 3 ? 0 : b < 10 ? 1 : 2));
-      delete record.declared!.groupSize;
+      delete record.declared!.rollout!.group;
       scaled(1e-4, 1)(record);
       for (const group of groupsOf(record.completions!.prompt))
         if (group.every((b) => record.rewards!.totals![b] === 0.5))

@@ -31,7 +31,7 @@ testStepCheck('B34.sum', [
   { name: 'rounding in float32 of equal rewards, 250', plant: inFloat32(250), verdict: 'pass' },
   {
     name: 'clipped as declared',
-    plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantageClip: 2 })),
+    plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantage: { clip: 2 } })),
     verdict: 'not applicable',
   },
 ]);

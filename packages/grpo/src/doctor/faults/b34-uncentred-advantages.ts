@@ -64,7 +64,7 @@ export const b34: Fault = {
       needs: ['advantages', 'promptOf', 'declared'],
       test(given, { rewards }) {
         const { advantages, promptOf, declared } = given;
-        if (declared.advantageClip !== undefined) return notApplicable('advantages that are not clipped');
+        if (declared.advantage?.clip !== undefined) return notApplicable('advantages that are not clipped');
         if (!isCentred(declared)) return notApplicable(BASELINE);
         if (!isWhole(given)) return notApplicable(WHOLE);
         const groups = groupsOf(promptOf);
@@ -75,7 +75,7 @@ export const b34: Fault = {
           if (rewards?.totals && isEqual(scored)) return [];
           const bound =
             1e-3 * Math.max(1, largest(group.map((b) => Math.abs(advantages[b]!)))) +
-            roundingOf(scored, declared);
+            roundingOf(scored, declared.advantage);
           return Math.abs(total) <= group.length * bound
             ? []
             : [{ prompt: promptOf[group[0]!]!, values: { sum: total } }];

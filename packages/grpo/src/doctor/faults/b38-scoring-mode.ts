@@ -153,9 +153,9 @@ export const b38: Fault = {
       proofs: ['log only'],
       needs: ['kl'],
       test(log) {
-        if (isNonnegative(log.declared.kl))
+        if (isNonnegative(log.declared.kl?.estimator))
           return notApplicable('an estimate that may be negative: B49.log judges the others');
-        if (log.declared.klLevel === 'sequence_sum') return notApplicable('a KL per token');
+        if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
         const kl = known(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
         return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);

@@ -63,7 +63,7 @@ testStepCheck('B40.ratio', [
   {
     name: 'completions trained on twice, without old log-probs',
     plant: ({ declared }) => {
-      declared!.oldLogprobs = 'detach';
+      declared!.objective!.oldLogprobs = 'detach';
     },
     verdict: 'warn',
     measured: { detached: true },
@@ -71,7 +71,7 @@ testStepCheck('B40.ratio', [
   {
     name: 'minibatches of their own, without old log-probs',
     plant: ({ declared, updates }) => {
-      declared!.oldLogprobs = 'detach';
+      declared!.objective!.oldLogprobs = 'detach';
       updates![0]!.completions = Int32Array.of(0, 1);
       updates![1]!.completions = Int32Array.of(2, 3);
     },
@@ -88,7 +88,7 @@ testStepCheck('B40.old', [
   },
   {
     name: 'sequence ratios, as declared',
-    plant: all(sequences, declare({ ratioLevel: 'sequence' })),
+    plant: all(sequences, declare({ objective: { ratio: 'sequence' } })),
     verdict: 'pass',
   },
   { name: 'sequence ratios, where tokens’ are declared', plant: sequences, verdict: 'fail' },

@@ -5,7 +5,6 @@ import type { Fault } from '../fault.js';
 import { inputs, membersOf, updateRows } from '../inputs.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import type { Form } from '../recompute/form.js';
 import { ratiosOf } from '../recompute/ratio.js';
 import { isTrained } from '../recompute/row.js';
 import { say } from '../sentence.js';
@@ -34,10 +33,10 @@ export const b40: Fault = {
       test({ updates }, record): Outcome<{ updates: number; detached?: boolean }> {
         const last = updates.at(-1)!;
         if (updates.length < 2) return notApplicable('several updates per rollout');
-        const { oldLogprobs, ratioLevel, ownStages } = record.declared ?? {};
+        const { objective = {}, ownStages } = record.declared ?? {};
         if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
-        if (oldLogprobs === 'detach') {
-          if (ratioLevel === 'none') return notApplicable('a loss with a ratio');
+        if (objective.oldLogprobs === 'detach') {
+          if (objective.ratio === 'none') return notApplicable('a loss with a ratio');
           const taken = updates.flatMap((update) => membersOf(record, update));
           return taken.length > new Set(taken).size
             ? warn({ updates: updates.length, detached: true })
@@ -80,7 +79,8 @@ export const b40: Fault = {
       proofs: ['native'],
       needs: ['updates', 'oldLogprobs', 'declared'],
       test({ updates, oldLogprobs, declared }, record) {
-        const { ratioLevel = 'token', ownStages } = declared;
+        const { objective, ownStages } = declared;
+        const level = objective?.ratio ?? 'token';
         if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
         const masks = inputs.masks.from(record);
         return overUpdates(updates, (update) => {
@@ -91,7 +91,7 @@ export const b40: Fault = {
           for (const [row, b] of membersOf(record, update).entries()) {
             const mask = masks?.[b];
             const own = { policy: policy[row]!, old: oldLogprobs[b]!, mask };
-            const expected = ratiosOf(ratioLevel as Form['ratio'], own);
+            const expected = ratiosOf(level, own);
             for (let token = 0; token < expected.length; token++) {
               const [ratio, right] = [ratios[row]![token]!, expected[token]!];
               if (isTrained(mask, token) && !(Math.abs(ratio - right) <= within * right))

@@ -26,7 +26,7 @@ testStepCheck('B41.split', [
   },
   {
     name: 'bnpo is defined by the split',
-    plant: all(accumulation(0.9, 1.2), declare({ loss: 'bnpo' })),
+    plant: all(accumulation(0.9, 1.2), declare({ objective: { loss: 'bnpo' } })),
     verdict: 'not applicable',
   },
 ]);
@@ -36,13 +36,13 @@ testStepCheck('B41.weights', [
     name: 'sums, as declared',
     plant: all(
       weigh((_, rows) => 1 / rows),
-      declare({ policy: 'clip', ratioLevel: 'sequence', aggregation: 'sum' }),
+      declare({ objective: { policy: 'clip', ratio: 'sequence', aggregation: 'sum' } }),
     ),
     verdict: 'pass',
   },
   {
     name: 'a KL of completions with the weights of tokens',
-    plant: declare({ klLevel: 'sequence_mean' }),
+    plant: declare({ kl: { level: 'sequence_mean' } }),
     verdict: 'fail',
   },
   {
@@ -55,7 +55,7 @@ testStepCheck('B41.weights', [
   },
   {
     name: 'nothing known of the loss',
-    plant: ({ declared }) => void delete declared!.loss,
+    plant: ({ declared }) => void delete declared!.objective!.loss,
     verdict: 'not applicable',
   },
   {
@@ -80,7 +80,7 @@ testStepCheck('B41.weights', [
     name: 'grpo',
     plant: all(
       weigh((length, rows) => 1 / (rows * length)),
-      declare({ loss: 'grpo' }),
+      declare({ objective: { loss: 'grpo' } }),
     ),
     verdict: 'pass',
   },
@@ -88,7 +88,7 @@ testStepCheck('B41.weights', [
     name: 'grpo, masked completions counted',
     plant: all(
       weigh((length, rows) => 1 / (rows * length)),
-      declare({ loss: 'grpo' }),
+      declare({ objective: { loss: 'grpo' } }),
       maskLast,
       masked,
     ),
@@ -98,7 +98,7 @@ testStepCheck('B41.weights', [
     name: 'grpo, masked completions not counted',
     plant: all(
       weigh((length, rows) => 1 / ((rows - 1) * length)),
-      declare({ loss: 'grpo' }),
+      declare({ objective: { loss: 'grpo' } }),
       maskLast,
       masked,
     ),
@@ -108,16 +108,16 @@ testStepCheck('B41.weights', [
     name: 'dr_grpo',
     plant: all(
       weigh((_, rows) => 1 / (rows * 64)),
-      declare({ loss: 'dr_grpo' }),
+      declare({ objective: { loss: 'dr_grpo' } }),
     ),
     verdict: 'pass',
   },
-  { name: 'cispo', plant: declare({ loss: 'cispo' }), verdict: 'pass' },
+  { name: 'cispo', plant: declare({ objective: { loss: 'cispo' } }), verdict: 'pass' },
   {
     name: 'bnpo',
     plant: all(
       weigh(() => 0.1),
-      declare({ loss: 'bnpo' }),
+      declare({ objective: { loss: 'bnpo' } }),
     ),
     verdict: 'not applicable',
   },

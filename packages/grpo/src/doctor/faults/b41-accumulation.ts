@@ -31,8 +31,9 @@ export const b41: Fault = {
       test({ probes: { accumulation }, declared }, record) {
         const form = formOf(declared);
         const isSplit = typeof form === 'object' && form.aggregation === 'micro_token_mean';
-        const { topEntropy = 1, entropyCoefficient = 0, compat } = declared;
-        if (isSplit || topEntropy < 1 || (compat && entropyCoefficient !== 0))
+        const { topShare = 1, coefficient = 0 } = declared.entropy ?? {};
+        const compat = declared.objective?.compat;
+        if (isSplit || topShare < 1 || (compat && coefficient !== 0))
           return notApplicable('a loss that the split does not define');
         if (!accumulation) return notApplicable('probes.accumulation');
         const { cosine, normRatio } = accumulation;

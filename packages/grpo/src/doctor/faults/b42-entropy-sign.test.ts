@@ -35,7 +35,7 @@ testStepCheck('B42.sign', [
   {
     name: 'a bonus that wants certainty, as declared',
     into: { bonus: true },
-    plant: declare({ entropyCoefficient: -0.01 }),
+    plant: declare({ entropy: { coefficient: -0.01 } }),
     verdict: 'not applicable',
   },
 ]);

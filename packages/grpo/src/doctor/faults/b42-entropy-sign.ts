@@ -35,7 +35,9 @@ export const b42: Fault = {
       proofs: ['native'],
       needs: ['updates', 'declared'],
       test({ updates, declared }, record): Outcome<Raised> {
-        const coefficients = updates.map((update) => ({ ...declared, ...update }).entropyCoefficient ?? 0);
+        const coefficients = updates.map(
+          ({ entropyCoefficient = declared.entropy?.coefficient ?? 0 }) => entropyCoefficient,
+        );
         if (!coefficients.some((coefficient) => coefficient > 0)) return notApplicable('an entropy bonus');
         const change = record.probes?.tinyStep?.entropyChange;
         if (change !== undefined && change < 0) return fail({ entropyChange: change });

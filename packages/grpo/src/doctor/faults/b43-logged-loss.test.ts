@@ -1,7 +1,8 @@
+import type { Declared } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { declare, losses } from '../plants.test.helper.js';
 
-const onPolicy = { loss: 'grpo', beta: 0.1, updatesPerRollout: 1 };
+const onPolicy: Declared = { objective: { loss: 'grpo' }, kl: { beta: 0.1 }, updatesPerRollout: 1 };
 
 testLogCheck('B43.loss-log', [
   {
@@ -20,7 +21,7 @@ testLogCheck('B43.loss-log', [
   {
     name: 'tokens count alike',
     metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
-    declared: { ...onPolicy, loss: 'dapo' },
+    declared: { ...onPolicy, objective: { ...onPolicy.objective, loss: 'dapo' } },
     verdict: 'not applicable',
   },
   {
@@ -36,7 +37,7 @@ testLogCheck('B43.loss-log', [
   {
     name: 'a KL in the reward',
     metrics: { loss: times(6, 0), kl: times(6, 0.2), beta: times(6, 0.1) },
-    declared: { ...onPolicy, klPlace: 'reward' },
+    declared: { ...onPolicy, kl: { ...onPolicy.kl, place: 'reward' } },
     verdict: 'pass',
   },
   {
@@ -44,17 +45,20 @@ testLogCheck('B43.loss-log', [
     metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
     declared: {
       ...onPolicy,
-      loss: 'gspo',
-      policy: 'clip',
-      ratioLevel: 'sequence',
-      aggregation: 'sequence_mean',
+      objective: {
+        ...onPolicy.objective,
+        loss: 'gspo',
+        policy: 'clip',
+        ratio: 'sequence',
+        aggregation: 'sequence_mean',
+      },
     },
     verdict: 'warn',
   },
   {
     name: 'advantages without a baseline',
     metrics: { loss: times(6, -0.4), kl: times(6, 0.2) },
-    declared: { ...onPolicy, baseline: 'none' },
+    declared: { ...onPolicy, advantage: { ...onPolicy.advantage, baseline: 'none' } },
     verdict: 'not applicable',
   },
 ]);
@@ -96,7 +100,7 @@ testStepCheck('B43.components', [
 ]);
 
 testStepCheck('B43.terms', [
-  { name: 'a KL term without β', plant: declare({ beta: 1 }), into: { step: 5 }, verdict: 'fail' },
+  { name: 'a KL term without β', plant: declare({ kl: { beta: 1 } }), into: { step: 5 }, verdict: 'fail' },
   { name: 'half of the loss', plant: losses(0.7), verdict: 'fail' },
   {
     name: 'a masked token without a log-prob',
@@ -112,7 +116,7 @@ testStepCheck('B43.terms', [
   {
     name: 'β is not known',
     plant: ({ declared }) => {
-      delete declared!.beta;
+      delete declared!.kl!.beta;
     },
     verdict: 'not applicable',
   },

@@ -59,9 +59,10 @@ export const b43: Fault = {
       needs: ['updates', 'declared'],
       test: ({ updates, declared }, record) =>
         overUpdates(updates, (update) => {
-          const { policyTerms, klTerms, weights, klWeights = weights, loss, ...own } = update;
-          const inLoss = { ...declared, ...(declared.klPlace === 'reward' && { beta: 0 }) };
-          const { beta, entropyCoefficient = 0 } = { ...inLoss, ...own };
+          const { policyTerms, klTerms, weights, klWeights = weights, loss } = update;
+          const { kl, entropy: bonus } = declared;
+          const beta = update.beta ?? (kl?.place === 'reward' ? 0 : kl?.beta);
+          const coefficient = update.entropyCoefficient ?? bonus?.coefficient ?? 0;
           if (
             !policyTerms ||
             !weights ||
@@ -69,10 +70,10 @@ export const b43: Fault = {
             beta === undefined ||
             (beta !== 0 && !klTerms)
           )
-            return 'updates: terms, weights and a finite loss; declared.beta';
-          const entropy = entropyCoefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
+            return 'updates: terms, weights and a finite loss; declared.kl.beta';
+          const entropy = coefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
           if (typeof entropy === 'string') return entropy;
-          let total = -entropyCoefficient * entropy;
+          let total = -coefficient * entropy;
           let size = Math.abs(total);
           for (let t = 0; t < weights.length; t++) {
             // NaN × 0 is NaN: a masked token may have no log-prob.
@@ -152,11 +153,11 @@ export const b43: Fault = {
       proofs: [],
       needs: ['loss', 'kl'],
       test(log) {
-        const { beta, klPlace } = log.declared;
+        const { beta, place } = log.declared.kl ?? {};
         if (beta === undefined || !isKlAlone(log))
           return notApplicable('a loss that is β × KL at ratio 1, with a β, all declared');
         const judged = log.series.entries.flatMap(({ step, values }) => {
-          const weight = klPlace === 'reward' ? 0 : (values.beta ?? beta);
+          const weight = place === 'reward' ? 0 : (values.beta ?? beta);
           return Number.isFinite(values.loss! * values.kl!)
             ? [{ step, value: values.loss!, expected: weight * values.kl! }]
             : [];
@@ -181,19 +182,21 @@ const roundingOf = (record: StepRecord) => (isFull(record) ? ROUNDING.full : ROU
 function isKlAlone(log: LogView): boolean {
   const { declared } = log;
   const form = formOf(declared);
-  const { updatesPerRollout, maskTruncated, entropyCoefficient = 0, topEntropy = 1 } = declared;
-  const isZeroSum =
-    declared.baseline !== 'none' && declared.flat !== 'raw' && declared.advantageClip === undefined;
+  const { objective = {}, advantage = {}, entropy = {}, correction = {} } = declared;
+  const isZeroSum = advantage.baseline !== 'none' && advantage.flat !== 'raw' && advantage.clip === undefined;
   const isWhole =
-    !maskTruncated && topEntropy === 1 && !declared.correction && declared.offPolicyThreshold === undefined;
+    !objective.maskTruncated &&
+    (entropy.topShare ?? 1) === 1 &&
+    (correction.level ?? 'off') === 'off' &&
+    objective.offPolicyThreshold === undefined;
   return (
     typeof form === 'object' &&
     form.policy === 'clip' &&
     form.aggregation === 'sequence_mean' &&
-    updatesPerRollout === 1 &&
+    declared.updatesPerRollout === 1 &&
     isZeroSum &&
     isWhole &&
-    entropyCoefficient === 0 &&
+    (entropy.coefficient ?? 0) === 0 &&
     // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
     log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
   );

@@ -79,7 +79,7 @@ testStepCheck('B45.empty', [
     plant: ({ scored, completions, declared }) => {
       scored!.mask!.fill(0);
       completions!.finish!.fill('length');
-      declared!.maskTruncated = true;
+      declared!.objective!.maskTruncated = true;
     },
     verdict: 'warn',
     measured: { truncated: true },

@@ -69,7 +69,9 @@ export const b45: Fault = {
         if (empty < masks.length) return pass(measured);
         // Then nothing is wrong in the code, but in the lengths.
         const truncated = completions?.finish?.every((reason) => reason === 'length') ?? false;
-        return declared?.maskTruncated && truncated ? warn({ ...measured, truncated }) : fail(measured);
+        return declared?.objective?.maskTruncated && truncated
+          ? warn({ ...measured, truncated })
+          : fail(measured);
       },
       says: (m) =>
         m.truncated

@@ -14,7 +14,7 @@ testStepCheck('B46.padding', [
     name: 'dr_grpo, whose constant is the width by chance',
     plant: (record) => {
       weigh((_, rows) => 1 / (rows * width(record)))(record);
-      declare({ loss: 'dr_grpo', maxNewTokens: width(record) })(record);
+      declare({ objective: { loss: 'dr_grpo' }, rollout: { maxNewTokens: width(record) } })(record);
     },
     verdict: 'not applicable',
   },

@@ -29,13 +29,13 @@ testStepCheck('B47.policy', [
     name: 'another upper clip, as declared',
     plant: all(
       terms((r, a) => -Math.min(r * a, clamp(r, 0.8, 1.24) * a)),
-      declare({ clipHigh: 0.24 }),
+      declare({ objective: { clipHigh: 0.24 } }),
     ),
     verdict: 'pass',
   },
   {
     name: 'the clip is not known',
-    plant: ({ declared }) => void delete declared!.clipLow,
+    plant: ({ declared }) => void delete declared!.objective!.clipLow,
     verdict: 'not applicable',
   },
   {
@@ -43,7 +43,7 @@ testStepCheck('B47.policy', [
     plant: all(
       sequences,
       terms((r, a) => -Math.min(r * a, clamp(r) * a)),
-      declare({ ratioLevel: 'sequence' }),
+      declare({ objective: { ratio: 'sequence' } }),
     ),
     verdict: 'pass',
   },
@@ -51,7 +51,7 @@ testStepCheck('B47.policy', [
     name: 'cispo has another term',
     plant: all(
       terms((r, a) => -r * a),
-      declare({ loss: 'cispo' }),
+      declare({ objective: { loss: 'cispo' } }),
     ),
     verdict: 'not applicable',
   },

@@ -5,6 +5,7 @@ import { inputs, membersOf, updateRows } from '../inputs.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { type EvidenceOf, fail, notApplicable, pass } from '../outcome.js';
 import { type Form, formOf } from '../recompute/form.js';
+import { corrects } from '../recompute/masks.js';
 import { topsOf } from '../recompute/micro-batches.js';
 import { missingOf, policyTermsOf } from '../recompute/policy-term.js';
 import { ratiosOf } from '../recompute/ratio.js';
@@ -87,10 +88,10 @@ function policyMiss(
   // As the loss used them, where they are kept: that they are right is another check.
   const used = updateRows(record, update, 'ratios');
   const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
-  if (!terms || !policy || !(old || (isCompared && used) || declared.oldLogprobs === 'detach'))
+  if (!terms || !policy || !(old || (isCompared && used) || declared.objective?.oldLogprobs === 'detach'))
     return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
   const sampler = inputs.samplerLogprobs.from(record);
-  if (declared.correction && !sampler) return inputs.samplerLogprobs.path;
+  if (corrects(declared) && !sampler) return inputs.samplerLogprobs.path;
   const tops = topsOf(declared, record, update);
   if (typeof tops === 'string') return tops;
   const masks = inputs.masks.from(record);

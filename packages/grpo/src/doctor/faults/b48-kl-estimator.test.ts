@@ -23,7 +23,7 @@ testStepCheck('B48.estimator', [
     into: { step: 5 },
     plant: all(
       estimate((d) => (d * d) / 2),
-      declare({ kl: 'k2' }),
+      declare({ kl: { estimator: 'k2' } }),
     ),
     verdict: 'pass',
   },
@@ -32,7 +32,7 @@ testStepCheck('B48.estimator', [
     into: { step: 5 },
     plant: all(
       estimate((d) => (d * d) / 2),
-      ({ declared }) => void delete declared!.kl,
+      ({ declared }) => void delete declared!.kl!.estimator,
     ),
     verdict: 'pass',
     measured: { estimate: 'k2' },
@@ -62,14 +62,18 @@ testStepCheck('B48.estimator', [
   {
     name: 'the full KL is none of them',
     into: { step: 5 },
-    plant: declare({ kl: 'full' }),
+    plant: declare({ kl: { estimator: 'full' } }),
     verdict: 'not applicable',
   },
 ]);
 
 testStepCheck('B48.in-loss', [
-  { name: 'k1', plant: declare({ kl: 'k1' }), verdict: 'warn' },
-  { name: 'k1 in the reward', plant: declare({ kl: 'k1', klPlace: 'reward' }), verdict: 'not applicable' },
-  { name: 'k1 × ratio', plant: declare({ kl: 'k1', klBiasCorrected: true }), verdict: 'pass' },
-  { name: 'k1 with β 0', plant: declare({ kl: 'k1', beta: 0 }), verdict: 'not applicable' },
+  { name: 'k1', plant: declare({ kl: { estimator: 'k1' } }), verdict: 'warn' },
+  {
+    name: 'k1 in the reward',
+    plant: declare({ kl: { estimator: 'k1', place: 'reward' } }),
+    verdict: 'not applicable',
+  },
+  { name: 'k1 × ratio', plant: declare({ kl: { estimator: 'k1', biasCorrected: true } }), verdict: 'pass' },
+  { name: 'k1 with β 0', plant: declare({ kl: { estimator: 'k1', beta: 0 } }), verdict: 'not applicable' },
 ]);

@@ -29,9 +29,10 @@ export const b48: Fault = {
       settles: 'The mean gradient of the KL term over many samples beside that of the full KL.',
       proofs: [],
       needs: ['declared'],
-      test({ declared: { kl, beta, klPlace, klBiasCorrected } }) {
-        if (!beta || !kl || klPlace === 'reward') return notApplicable('a KL in the loss');
-        return kl === 'k1' && !klBiasCorrected ? warn({ estimate: kl, beta }) : pass({ estimate: kl });
+      test({ declared: { kl = {} } }) {
+        const { beta, estimator: estimate, place, biasCorrected } = kl;
+        if (!beta || !estimate || place === 'reward') return notApplicable('a KL in the loss');
+        return estimate === 'k1' && !biasCorrected ? warn({ estimate, beta }) : pass({ estimate });
       },
       says: (m) =>
         say`The KL in the loss is ${quoted(m.estimate)}: on-policy its expected gradient is 0 for every β (here ${m.beta}).`,
@@ -51,23 +52,22 @@ export const b48: Fault = {
       induces: ['B49', 'B43'],
       proofs: ['native'],
       needs: ['updates', 'referenceLogprobs', 'declared'],
-      test({ updates, declared: { kl, klBiasCorrected } }, record) {
-        if (kl === 'full')
+      test({ updates, declared: { kl = {} } }, record) {
+        const { estimator, biasCorrected } = kl;
+        if (estimator === 'full')
           return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
         const names = Object.keys(ESTIMATES);
         // A later update tells of nothing but the ratio besides.
-        const some = klBiasCorrected ? updates : updates.slice(0, 1);
+        const some = biasCorrected ? updates : updates.slice(0, 1);
         const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
-        if (kl !== undefined && !names.includes(kl))
-          return notApplicable(`updates.klTerms of ${names.join(', ')}`);
-        const asked = kl === undefined ? names : [kl];
+        const asked = estimator === undefined ? names : [estimator];
         const fitting = (list: readonly string[]) => list.find((name) => missOf(name).verdict === 'pass');
         const outcome = missOf(asked[0]!);
         if (outcome.verdict === 'not applicable') return outcome;
         const fits = fitting(asked);
         if (fits !== undefined) return pass({ estimate: fits });
-        if (kl === undefined) return notApplicable('declared.kl');
-        const others = { estimate: kl, fits: fitting(names) ?? 'none known' };
+        if (estimator === undefined) return notApplicable('declared.kl.estimator');
+        const others = { estimate: estimator, fits: fitting(names) ?? 'none known' };
         return outcome.verdict === 'pass' ? outcome : fail(others, outcome.evidence);
       },
       says: (m) =>
@@ -82,11 +82,11 @@ function klMiss(
   record: StepRecord,
   update: UpdateRecord,
 ): EvidenceOf<{ kl: number; expected: number }> | string | undefined {
-  const declared = record.declared!;
+  const kl = record.declared!.kl ?? {};
   const terms = updateRows(record, update, 'klTerms');
   const policy = updateRows(record, update, 'policyLogprobs');
   const ratios = updateRows(record, update, 'ratios');
-  if (!terms || !policy || (declared.klBiasCorrected && !ratios))
+  if (!terms || !policy || (kl.biasCorrected && !ratios))
     return 'updates.klTerms and policyLogprobs, and ratios of a KL that is multiplied by them';
   const reference = inputs.referenceLogprobs.from(record)!;
   const masks = inputs.masks.from(record);
@@ -94,11 +94,11 @@ function klMiss(
   for (const [i, completion] of membersOf(record, update).entries()) {
     const mask = masks?.[completion];
     const row = { policy: policy[i]!, reference: reference[completion]!, mask, ratios: ratios?.[i] };
-    const expected = klTermsOf(estimate, declared, row);
+    const expected = klTermsOf(estimate, kl, row);
     for (let token = 0; token < expected.length; token++) {
-      const [kl, right] = [terms[i]![token]!, expected[token]!];
-      if (isTrained(mask, token) && !(Math.abs(kl - right) <= absolute + relative * Math.abs(right)))
-        return { completion, token, values: { kl, expected: right } };
+      const [term, right] = [terms[i]![token]!, expected[token]!];
+      if (isTrained(mask, token) && !(Math.abs(term - right) <= absolute + relative * Math.abs(right)))
+        return { completion, token, values: { kl: term, expected: right } };
     }
   }
   return undefined;

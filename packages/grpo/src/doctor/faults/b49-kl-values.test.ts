@@ -19,10 +19,18 @@ testStepCheck('B49.nonnegative', [
   {
     name: '|d| below 0',
     into: { step: 5 },
-    plant: all((record) => void record.updates![0]!.klTerms!.fill(-0.1, 60, 61), declare({ kl: 'abs' })),
+    plant: all(
+      (record) => void record.updates![0]!.klTerms!.fill(-0.1, 60, 61),
+      declare({ kl: { estimator: 'abs' } }),
+    ),
     verdict: 'fail',
   },
-  { name: 'k1 may be', into: { step: 5 }, plant: declare({ kl: 'k1' }), verdict: 'not applicable' },
+  {
+    name: 'k1 may be',
+    into: { step: 5 },
+    plant: declare({ kl: { estimator: 'k1' } }),
+    verdict: 'not applicable',
+  },
   {
     name: 'rounding of bfloat16',
     into: { step: 5 },
@@ -31,7 +39,7 @@ testStepCheck('B49.nonnegative', [
   },
   {
     name: 'no estimate declared',
-    plant: ({ declared }) => void delete declared!.kl,
+    plant: ({ declared }) => void delete declared!.kl!.estimator,
     verdict: 'not applicable',
   },
 ]);
@@ -46,7 +54,7 @@ testStepCheck('B49.share', [
   {
     name: 'sums over completions',
     into: { step: 5 },
-    plant: declare({ klLevel: 'sequence_sum' }),
+    plant: declare({ kl: { level: 'sequence_sum' } }),
     verdict: 'not applicable',
   },
   {
@@ -64,12 +72,22 @@ testLogCheck('B49.log', [
   {
     name: 'below 0',
     metrics: { kl: [0.1, -0.2] },
-    declared: { kl: 'k3' },
+    declared: { kl: { estimator: 'k3' } },
     verdict: 'fail',
     evidence: { step: 2 },
   },
-  { name: 'rounding of bfloat16', metrics: { kl: [0, -2e-4] }, declared: { kl: 'k3' }, verdict: 'pass' },
-  { name: 'k1 may be', metrics: { kl: [0.1, -0.2] }, declared: { kl: 'k1' }, verdict: 'not applicable' },
+  {
+    name: 'rounding of bfloat16',
+    metrics: { kl: [0, -2e-4] },
+    declared: { kl: { estimator: 'k3' } },
+    verdict: 'pass',
+  },
+  {
+    name: 'k1 may be',
+    metrics: { kl: [0.1, -0.2] },
+    declared: { kl: { estimator: 'k1' } },
+    verdict: 'not applicable',
+  },
 ]);
 
 testLogCheck('B49.explosion', [
@@ -78,13 +96,13 @@ testLogCheck('B49.explosion', [
   {
     name: 'a reference that follows',
     metrics: { kl: [0.02, 0.02, 5] },
-    declared: { referenceEvery: 2 },
+    declared: { kl: { referenceEvery: 2 } },
     verdict: 'pass',
   },
   {
     name: 'sums over completions',
     metrics: { kl: [0.1, 0.1, 80] },
-    declared: { klLevel: 'sequence_sum' },
+    declared: { kl: { level: 'sequence_sum' } },
     verdict: 'not applicable',
   },
 ]);

@@ -30,7 +30,7 @@ export const b49: Fault = {
       proofs: ['native'],
       needs: ['firstUpdate', 'declared'],
       test({ firstUpdate, declared: { kl } }, record) {
-        if (!isNonnegative(kl)) return notApplicable('a declared estimate k2, k3, abs or full');
+        if (!isNonnegative(kl?.estimator)) return notApplicable('a declared estimate k2, k3, abs or full');
         const terms = updateRows(record, firstUpdate, 'klTerms');
         if (!terms) return notApplicable('updates.klTerms');
         const masks = firstMasks(record);
@@ -65,8 +65,8 @@ export const b49: Fault = {
       proofs: [],
       needs: ['firstUpdate'],
       test({ firstUpdate }, record) {
-        const { kl, klLevel = 'token' } = record.declared ?? {};
-        if (kl === 'k1' || klLevel !== 'token')
+        const { estimator, level = 'token' } = record.declared?.kl ?? {};
+        if (estimator === 'k1' || level !== 'token')
           return notApplicable('a KL of each token that is not negative');
         const masks = firstMasks(record);
         const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
@@ -107,7 +107,8 @@ export const b49: Fault = {
       proofs: ['native'],
       needs: ['kl'],
       test(log) {
-        if (!isNonnegative(log.declared.kl)) return notApplicable('a declared estimate k2, k3, abs or full');
+        if (!isNonnegative(log.declared.kl?.estimator))
+          return notApplicable('a declared estimate k2, k3, abs or full');
         const column = log.column('kl');
         const least = isFull(log) ? -1e-6 : -1e-3;
         const negative = [...column.keys()].filter((i) => column[i]! < least);
@@ -137,8 +138,8 @@ export const b49: Fault = {
       proofs: ['native'],
       needs: ['kl'],
       test(log) {
-        const { klLevel, referenceEvery = 0 } = log.declared;
-        if (klLevel === 'sequence_sum') return notApplicable('a KL per token');
+        const { level, referenceEvery = 0 } = log.declared.kl ?? {};
+        if (level === 'sequence_sum') return notApplicable('a KL per token');
         const column = log.column('kl');
         const middle = median(column);
         const wild = [...column.keys()].filter(

@@ -1,43 +1,46 @@
+import type { Declared } from '../../trace/index.js';
 import { testLogCheck, times } from '../planted.test.helper.js';
 
-const adaptive = { klControl: 'adaptive', klTarget: 0.1, klBand: 0.05, klUp: 1.1, klDown: 0.9, klWindow: 1 };
+const adaptive = {
+  kl: { control: 'adaptive', target: 0.1, band: 0.05, up: 1.1, down: 0.9, window: 1 },
+} satisfies Declared;
 
 testLogCheck('B50.log', [
   {
     name: 'a β that nobody reads',
     metrics: { kl: times(60, 5), beta: times(60, 0.1) },
-    declared: { klTarget: 0.1 },
+    declared: { kl: { target: 0.1 } },
     verdict: 'warn',
     measured: { stuck: 60 },
   },
   {
     name: 'a β that follows',
     metrics: { kl: times(60, 5), beta: times(60, (i) => 0.1 * 1.1 ** i) },
-    declared: { klTarget: 0.1 },
+    declared: { kl: { target: 0.1 } },
     verdict: 'pass',
   },
   {
     name: 'a KL around its target',
     metrics: { kl: times(60, (i) => 0.1 + (i % 3) / 100), beta: times(60, 0.1) },
-    declared: { klTarget: 0.1 },
+    declared: { kl: { target: 0.1 } },
     verdict: 'pass',
   },
   {
     name: 'a β at its bound',
     metrics: { kl: times(60, 5), beta: times(60, 0.1) },
-    declared: { klTarget: 0.1, betaMost: 0.1 },
+    declared: { kl: { target: 0.1, most: 0.1 } },
     verdict: 'pass',
   },
   {
     name: 'a β that is 0 while it warms up',
     metrics: { kl: times(60, 5), beta: times(60, (i) => (i < 55 ? 0 : 0.1 * 1.1 ** i)) },
-    declared: { klTarget: 0.1, betaWarmupSteps: 55 },
+    declared: { kl: { target: 0.1, warmupSteps: 55 } },
     verdict: 'pass',
   },
   {
     name: 'the β of a kind that nobody reads',
     metrics: { kl: times(60, 5), 'kl/a': times(60, 5), 'beta/a': times(60, 0.1), 'beta/b': times(60, 0.1) },
-    declared: { klTarget: 0.1 },
+    declared: { kl: { target: 0.1 } },
     verdict: 'warn',
     measured: { stuck: 60 },
   },
@@ -62,14 +65,14 @@ testLogCheck('B50.control', [
   {
     name: 'a bound and a warm-up',
     metrics: { kl: [0.2, 0.2, 0.2, 0.2], beta: [0, 0.05, 0.1, 0.1] },
-    declared: { ...adaptive, betaMost: 0.1, betaWarmupSteps: 2 },
+    declared: { ...adaptive, kl: { ...adaptive.kl, most: 0.1, warmupSteps: 2 } },
     verdict: 'pass',
     measured: { entries: 1 },
   },
   {
     name: 'a Lagrangian over a window',
     metrics: { kl: [0.2, 0.4, 0.3, 0], beta: [0.1, 0.2, 0.4, 0.6] },
-    declared: { klControl: 'lagrangian', klTarget: 0.1, klRate: 1, klWindow: 3 },
+    declared: { kl: { control: 'lagrangian', target: 0.1, rate: 1, window: 3 } },
     verdict: 'pass',
   },
   {
@@ -86,7 +89,7 @@ testLogCheck('B50.control', [
   {
     name: 'no control is declared',
     metrics: { kl: [0.2, 0.2], beta: [0.1, 0.1] },
-    declared: { klTarget: 0.1 },
+    declared: { kl: { target: 0.1 } },
     verdict: 'not applicable',
   },
 ]);

@@ -31,14 +31,14 @@ export const b50: Fault = {
       proofs: [],
       needs: ['kl'],
       test(log) {
-        const { klTarget } = log.declared;
-        if (!klTarget) return notApplicable('a declared target of the KL');
+        const { control, target } = log.declared.kl ?? {};
+        if (control === 'fixed' || !target) return notApplicable('a declared target of the KL');
         const weights = weightsIn(log);
         if (weights.length === 0) return notApplicable('beta');
         const runs = weights.map((weight) => stuckIn(log, weight));
         const stuck = largest(runs);
         const kl = log.column('kl');
-        const measured = { entries: known(kl).length, target: klTarget, median: median(kl), stuck };
+        const measured = { entries: known(kl).length, target, median: median(kl), stuck };
         return stuck >= 50 ? warn(measured) : pass(measured);
       },
       says: (m) =>
@@ -60,7 +60,8 @@ export const b50: Fault = {
       proofs: ['native'],
       needs: ['kl'],
       test(log) {
-        if (!log.declared.klControl) return notApplicable('a declared control of β');
+        const { control = 'fixed' } = log.declared.kl ?? {};
+        if (control === 'fixed') return notApplicable('a declared control of β');
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
         const judged = weightsIn(log).flatMap((weight) => followed(log, weight));
         if (judged.length === 0) return notApplicable('a β after one that could move');
@@ -93,35 +94,34 @@ const weightsIn = (log: LogView): Weight[] =>
 
 /** Each β that followed a step, beside what the control makes of that step. */
 function followed(log: LogView, { beta, kl }: Weight) {
-  const { klWindow = 1, betaWarmupSteps = 0 } = log.declared;
+  const declared = log.declared.kl ?? {};
+  const { window = 1, warmupSteps = 0 } = declared;
   // A kind that a step has no problem of keeps its β; during the warm-up it cannot move.
-  const entries = [...beta.keys()].filter((i) => !Number.isNaN(beta[i]!) && log.steps[i]! > betaWarmupSteps);
+  const entries = [...beta.keys()].filter((i) => !Number.isNaN(beta[i]!) && log.steps[i]! > warmupSteps);
   const isWhole = log.steps.every((step, i) => i === 0 || step === log.steps[i - 1]! + 1);
   // Which KLs came before is known from the first of them on, or when the window is full of others.
-  const isBegun = log.steps[0]! <= betaWarmupSteps + 1;
+  const isBegun = log.steps[0]! <= warmupSteps + 1;
   const recent: number[] = [];
   return entries.flatMap((i, n) => {
     if (!Number.isNaN(kl[i]!)) recent.push(kl[i]!);
     const next = entries[n + 1];
-    const isKnown = isBegun || recent.length >= klWindow;
+    const isKnown = isBegun || recent.length >= window;
     if (next === undefined || !isWhole || !isKnown) return [];
-    const used = recent.slice(-klWindow);
-    const expected = Number.isNaN(kl[i]!) ? beta[i]! : nextBeta(beta[i]!, median(used), log.declared);
+    const used = recent.slice(-window);
+    const expected = Number.isNaN(kl[i]!) ? beta[i]! : nextBeta(beta[i]!, median(used), declared);
     return [{ step: log.steps[next]!, kl: median(used), beta: beta[next]!, expected }];
   });
 }
 
 /** The longest run of entries in which β stays although the KL is off its target, and nothing holds it. */
 function stuckIn(log: LogView, { beta, kl }: Weight): number {
-  const { klTarget = 0, betaLeast = 0, betaMost = Infinity, betaWarmupSteps = 0 } = log.declared;
+  const { target = 0, least = 0, most = Infinity, warmupSteps = 0 } = log.declared.kl ?? {};
   const isHeld = (i: number, side: number) =>
-    log.steps[i]! <= betaWarmupSteps || (side > 0 ? beta[i]! >= betaMost : beta[i]! <= betaLeast);
+    log.steps[i]! <= warmupSteps || (side > 0 ? beta[i]! >= most : beta[i]! <= least);
   const stuckOn = (side: number) => {
     const outside = Array.from(kl, (value, i) =>
       Number(
-        side * (value - klTarget) > 0.25 * klTarget &&
-          !isHeld(i, side) &&
-          (i === 0 || beta[i] === beta[i - 1]),
+        side * (value - target) > 0.25 * target && !isHeld(i, side) && (i === 0 || beta[i] === beta[i - 1]),
       ),
     );
     return longestRun(outside, (yes) => yes === 1).length;

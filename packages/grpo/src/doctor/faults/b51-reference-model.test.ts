@@ -28,13 +28,13 @@ testLogCheck('B51.log', [
   {
     name: 'sums over completions',
     metrics: { kl: [0.3, 1] },
-    declared: { klLevel: 'sequence_sum' },
+    declared: { kl: { level: 'sequence_sum' } },
     verdict: 'not applicable',
   },
   {
     name: '|d| of bfloat16',
     metrics: { kl: [0.02, 1] },
-    declared: { kl: 'abs', dtype: 'bfloat16' },
+    declared: { kl: { estimator: 'abs' }, dtype: 'bfloat16' },
     verdict: 'pass',
   },
   {
@@ -70,7 +70,7 @@ describe('B51.anchor', () => {
   });
   it('leaves one alone that is declared to move', () => {
     const records = anchored(['a', 'b', 'c']);
-    for (const { declared } of records) declared!.referenceEvery = 1;
+    for (const { declared } of records) declared!.kl!.referenceEvery = 1;
     expect(judgeRun('B51.anchor', records)).toMatchObject({ verdict: 'not applicable' });
   });
   it('passes one that stays', () => {

@@ -28,7 +28,8 @@ export const b51: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       see({ probes: { referenceChecksum } }, { declared }) {
-        if (declared?.referenceEvery) return 'a reference that stays: declared.referenceEvery moves it';
+        if (declared?.kl?.referenceEvery)
+          return 'a reference that stays: declared.kl.referenceEvery moves it';
         return referenceChecksum === undefined ? 'probes.referenceChecksum' : { referenceChecksum };
       },
       test(seen) {
@@ -98,11 +99,11 @@ export const b51: Fault = {
       test(log) {
         const first = klOfStepOne(log);
         if (!first) return notApplicable('the KL of step 1 in an entry of its own');
-        const { kl, klLevel } = log.declared;
-        if (klLevel === 'sequence_sum') return notApplicable('a KL per token');
+        const { estimator, level } = log.declared.kl ?? {};
+        if (level === 'sequence_sum') return notApplicable('a KL per token');
         const measured = { kl: first.values.kl! };
         // What has no sign does not average out.
-        return Math.abs(measured.kl) <= (kl === 'abs' && !isFull(log) ? 0.03 : 0.01)
+        return Math.abs(measured.kl) <= (estimator === 'abs' && !isFull(log) ? 0.03 : 0.01)
           ? pass(measured)
           : fail(measured, [{ step: first.step, values: measured }]);
       },

@@ -118,7 +118,7 @@ export const b52: Fault = {
           ),
           (equal) => equal === 1,
         ).length;
-        const rate = log.declared.learningRate ?? (rates.length > 0 ? largest(rates) : undefined);
+        const rate = log.declared.optimizer?.learningRate ?? (rates.length > 0 ? largest(rates) : undefined);
         const measured = {
           evaluationsAlike: still.length + Number(still.length > 0),
           rewardsAlike: same + Number(same > 0),

@@ -21,7 +21,7 @@ testLogCheck('B53.log', [
   {
     name: 'what differed was masked',
     metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
-    declared: { maskTruncated: true },
+    declared: { objective: { maskTruncated: true } },
     verdict: 'warn',
   },
   {

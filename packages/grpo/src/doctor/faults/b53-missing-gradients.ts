@@ -92,7 +92,8 @@ export const b53: Fault = {
       needs: ['grad_norm'],
       test(log) {
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
-        if (log.declared.flatBelow) return notApplicable('groups that count as soon as they differ');
+        if (log.declared.advantage?.flatBelow)
+          return notApplicable('groups that count as soon as they differ');
         const differ = groupsDiffer(log);
         if (!differ) return notApplicable('frac_reward_zero_std, or reward_std as a mean over groups');
         const norms = log.column('grad_norm');
@@ -102,7 +103,7 @@ export const b53: Fault = {
         const measured = { entries: asked, dead: dead.length };
         if (dead.length === 0) return pass(measured);
         const evidence = dead.map((i) => at(log, i, 'grad_norm', norms[i]!));
-        const sure = dead.length === asked && !log.declared.maskTruncated;
+        const sure = dead.length === asked && !log.declared.objective?.maskTruncated;
         return sure ? fail(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>

@@ -36,7 +36,12 @@ testLogCheck('B54.gradient', [
 ]);
 
 testLogCheck('B54.clipped', [
-  { name: 'always', metrics: { grad_norm: times(20, 24) }, declared: { maxGradNorm: 1 }, verdict: 'inform' },
+  {
+    name: 'always',
+    metrics: { grad_norm: times(20, 24) },
+    declared: { optimizer: { maxGradNorm: 1 } },
+    verdict: 'inform',
+  },
   { name: 'no clip known', metrics: { grad_norm: times(20, 24) }, verdict: 'not applicable' },
 ]);
 

@@ -142,7 +142,7 @@ export const b54: Fault = {
       proofs: [],
       needs: ['grad_norm'],
       test(log) {
-        const { maxGradNorm } = log.declared;
+        const { maxGradNorm } = log.declared.optimizer ?? {};
         const norms = known(log.column('grad_norm'));
         if (!maxGradNorm || norms.length < 20) return notApplicable('a declared clip, and 20 entries');
         const share = norms.filter((norm) => norm > maxGradNorm).length / norms.length;

@@ -1,7 +1,8 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
 
+import { SCALES } from '../../config/choices.js';
 import { largest, moments } from '../../maths/moments.js';
-import type { Declared, StepRecord } from '../../trace/index.js';
+import type { Declared, DeclaredSection, StepRecord } from '../../trace/index.js';
 import { type Groups, groupsOf } from '../groups.js';
 import { once } from '../once.js';
 import { PLAIN, type Recipe, type Rewards, recompute } from '../recompute/advantage.js';
@@ -62,13 +63,13 @@ function columnsOf({ totals, values, weights = [] }: NonNullable<StepRecord['rew
 function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explanation {
   const { totals } = rewards;
   const groups = groupsOf(promptOf);
-  const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantageClip) =>
+  const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantage?.clip) =>
     groups.every((group) => {
       const slack = roundingOf(
         group.map((b) => totals[b]!),
-        declared,
+        declared.advantage,
       );
-      const skipped = declared.flatBelow === undefined && isSkipped(group, totals, advantages);
+      const skipped = declared.advantage?.flatBelow === undefined && isSkipped(group, totals, advantages);
       return group.every((b) => {
         const value = clipped(expected[b]!, bound);
         return (
@@ -77,11 +78,11 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
       });
     });
   const made = (way: Recipe, of: Groups = groups) => recompute(rewards, of, way);
-  const ways = recipes(declared);
+  const ways = recipes(declared.advantage);
   if (ways.some((way) => fits(made(way)))) return { kind: 'declared' };
   const most = largest(advantages.map(Math.abs));
   if (ways.some((way) => fits(made(way), TOLERANCE, most)))
-    return { kind: most > (declared.advantageClip ?? Infinity) ? 'not clipped' : 'clipped', bound: most };
+    return { kind: most > (declared.advantage?.clip ?? Infinity) ? 'not clipped' : 'clipped', bound: most };
   // Rewards in other blocks: [p1, p2, p1, p2] read as [p1, p1, p2, p2].
   const others = [interleaved(totals.length, groups) ?? [], ...shifted(totals.length, groups)];
   if (others.some((other) => other.length > 0 && ways.some((way) => fits(made(way, other)))))
@@ -93,49 +94,36 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
   const raw = groups.filter((group) => group.every(isRaw) && group.some((b) => totals[b] !== 0));
   if (raw.length > 0) return { kind: 'raw rewards', completions: raw.flat() };
   // Small ε differ by less than the tolerance would tell apart.
-  const recipe = recipes({}).find((way) => fits(made(way), 1e-6));
+  const recipe = recipes().find((way) => fits(made(way), 1e-6));
   return recipe ? { kind: 'recipe', recipe } : { kind: 'nothing' };
 }
 
 /** How far rounding in float32 may carry advantages of a group: rewards are centred, then divided by little. */
 export function roundingOf(
   rewards: readonly number[],
-  { scaleRewards, advantageEpsilon = 1e-4 }: Declared,
+  { scale, epsilon = 1e-4 }: DeclaredSection<'advantage'> = {},
 ): number {
   const noise = FLOAT32 * Math.max(0, largest(rewards.map(Math.abs)));
-  if (scaleRewards === 'none') return noise;
+  if (scale === 'none') return noise;
   const { deviation } = moments(rewards, 1);
-  return noise / ((deviation || 0) + Math.max(advantageEpsilon, 1e-6));
+  return noise / ((deviation || 0) + Math.max(epsilon, 1e-6));
 }
 
 /** Every recipe that the declaration leaves open; of what only we declare, what is usual elsewhere. */
-function recipes(declared: Declared): Recipe[] {
-  const { scaleRewards, advantageEpsilon, advantageDdof, combine } = declared;
-  const scales = scaleRewards === undefined ? (['group', 'batch', 'none'] as const) : [scaleRewards];
-  const epsilons = advantageEpsilon === undefined ? EPSILONS : [advantageEpsilon];
-  const ddofs =
-    advantageDdof === undefined ? ([1, 0] as const) : [advantageDdof === 0 ? (0 as const) : (1 as const)];
-  const fixed: Recipe = {
-    ...PLAIN,
-    baseline: oneOf(declared.baseline, ['group', 'leave_one_out', 'none']),
-    floor: declared.advantageFloor ?? PLAIN.floor,
-    flatBelow: declared.flatBelow ?? PLAIN.flatBelow,
-    flat: oneOf(declared.flat, ['zero', 'drop', 'raw']),
-    whiten: declared.whiten ?? PLAIN.whiten,
-    combine: oneOf(combine, ['sum_then_normalize', 'normalize_then_sum']),
-  };
+function recipes(declared: DeclaredSection<'advantage'> = {}): Recipe[] {
+  const { scale, epsilon, ddof, combine } = declared;
+  const scales = scale === undefined ? SCALES : [scale];
+  const epsilons = epsilon === undefined ? EPSILONS : [epsilon];
+  const ddofs = ddof === undefined ? [1, 0] : [ddof];
+  const fixed: Recipe = { ...PLAIN, ...declared };
   const open = scales.flatMap((scale) =>
     epsilons.flatMap((epsilon) => ddofs.map((ddof): Recipe => ({ ...fixed, scale, epsilon, ddof }))),
   );
   // TRL's GDPO declares no scale.
-  return combine === undefined && scaleRewards === undefined
+  return combine === undefined && scale === undefined
     ? [...open, { ...fixed, combine: 'normalize_then_sum' }]
     : open;
 }
-
-/** The value where it is one of a list, else the list's first. */
-const oneOf = <T extends string>(value: string | undefined, list: readonly [T, ...T[]]): T =>
-  list.find((one) => one === value) ?? list[0];
 
 /** Centred by group (the whole batch may be one), then centred and scaled over the batch. */
 const whitened = (rewards: Rewards, groups: Groups): Float64Array =>

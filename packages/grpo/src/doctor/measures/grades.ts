@@ -8,7 +8,7 @@ const PENALTY = 'kl_penalty';
 /** Total rewards, without the KL where that is taken from them: it depends on how likely a completion was. */
 export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array => {
   const { names = [], weights, values, totals } = rewards!;
-  const k = declared?.klPlace === 'reward' ? names.indexOf(PENALTY) : -1;
+  const k = declared?.kl?.place === 'reward' ? names.indexOf(PENALTY) : -1;
   if (k < 0 || !weights || !values) return totals!;
   const B = totals!.length;
   return totals!.map((total, b) => {

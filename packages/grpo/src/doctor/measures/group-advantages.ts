@@ -8,20 +8,23 @@ import { type Evidence, type Found, fail, inform, type Measured } from '../outco
 export const BASELINE = 'a baseline, with which flat groups get 0';
 
 /** Whether rewards are compared, in every group. */
-export const isCentred = ({ baseline, flat }: Declared) => baseline !== 'none' && flat !== 'raw';
+export const isCentred = ({ advantage }: Declared) =>
+  advantage?.baseline !== 'none' && advantage?.flat !== 'raw';
 
-export const WHOLE = 'whole groups, of declared.groupSize';
+export const WHOLE = 'whole groups, of declared.rollout.group';
 
 /** Whether every group is there as a whole: of several processes, a record may have the rows of one. */
 export const isWhole = ({ promptOf, declared }: { promptOf: Int32Array; declared: Declared }) =>
-  declared.groupSize === undefined || groupsOf(promptOf).every(({ length }) => length === declared.groupSize);
+  declared.rollout?.group === undefined ||
+  groupsOf(promptOf).every(({ length }) => length === declared.rollout?.group);
 
 /** A failure where the advantages are declared to be relative to a group; else it may be another method. */
 export const asDeclared = <M extends Measured>(
   declared: Declared,
   measured: M,
   evidence: readonly Evidence[] = [],
-): Found<M> => (declared.scaleRewards === undefined ? inform(measured, evidence) : fail(measured, evidence));
+): Found<M> =>
+  declared.advantage?.scale === undefined ? inform(measured, evidence) : fail(measured, evidence);
 
 /** Whether rewards are one number, but for rounding. */
 export const isEqual = (rewards: readonly number[]) =>

@@ -30,8 +30,8 @@ export function weightMiss(
   const miss = missOfAll(record, update, weights, masks, ways);
   const kl = updateRows(record, update, 'klWeights') ?? weights;
   // With a β for each kind they have it in them, and nothing tells what it is.
-  if (miss || !update.klTerms || update.beta === 1 || declared.klPlace === 'reward') return miss;
-  return missOfAll(record, update, kl, masks, klWeighings(declared, own, ways));
+  if (miss || !update.klTerms || update.beta === 1 || declared.kl?.place === 'reward') return miss;
+  return missOfAll(record, update, kl, masks, klWeighings(declared.kl?.level, own, ways));
 }
 
 /** The first token that does not weigh as the first way says; undefined where some way fits. */

@@ -1,20 +1,11 @@
 /** Advantages from rewards, as `objective/advantage.ts` has them. */
 
 import { largest, moments, smallest } from '../../maths/moments.js';
+import type { DeclaredSection } from '../../trace/index.js';
 import type { Groups } from '../groups.js';
 
-/** A way to turn rewards into advantages. */
-export interface Recipe {
-  baseline: 'group' | 'leave_one_out' | 'none';
-  scale: 'group' | 'batch' | 'none';
-  epsilon: number;
-  ddof: 0 | 1;
-  floor: number;
-  flatBelow: number;
-  flat: 'zero' | 'drop' | 'raw';
-  whiten: boolean;
-  combine: 'sum_then_normalize' | 'normalize_then_sum';
-}
+/** A way to turn rewards into advantages: what a section `advantage` declares, before any clip. */
+export type Recipe = Required<Omit<DeclaredSection<'advantage'>, 'clip'>>;
 
 /** Everything off that can be off. */
 export const PLAIN: Recipe = {
@@ -111,7 +102,7 @@ function normalizedSums({ totals, columns, weights }: Rewards, groups: Groups, r
 }
 
 /** (value − mean) / (deviation + ε) over the batch; 0 where there is no value. */
-function standardized(values: Float64Array, ddof: 0 | 1, epsilon: number): Float64Array {
+function standardized(values: Float64Array, ddof: number, epsilon: number): Float64Array {
   if (isEqual(values.filter((value) => !Number.isNaN(value)))) return new Float64Array(values.length);
   const { mean, deviation } = moments(values, ddof);
   return values.map((value) => (Number.isNaN(value) ? 0 : (value - mean) / (deviation + epsilon)));

@@ -1,7 +1,7 @@
 /** How much a token weighs in the sum that is the loss, as `objective/aggregation.ts` has it. */
 
 import { sum } from '../../maths/moments.js';
-import type { Declared } from '../../trace/index.js';
+import type { Declared, DeclaredSection } from '../../trace/index.js';
 import type { Form } from './form.js';
 
 /** An update in numbers of trained tokens. */
@@ -17,7 +17,8 @@ export interface Counts {
 /** Weight of a trained token of each completion, by each way that is right; as text, what they cannot be told without. */
 export function weighings(form: Form, declared: Declared, counts: Counts): (readonly number[])[] | string {
   const { own, all } = counts;
-  const { compat, flat, maxNewTokens, normalizer = maxNewTokens } = declared;
+  const { rollout, advantage, objective = {} } = declared;
+  const { compat, normalizer = rollout?.maxNewTokens } = objective;
   if (compat === 'trl-1.10' && form.policy === 'clip' && form.aggregation === 'sum')
     return 'a loss that leaves padding out';
   // Some leave completions that are masked as a whole out of the count.
@@ -30,11 +31,13 @@ export function weighings(form: Form, declared: Declared, counts: Counts): (read
     case 'sum':
       return forRows((_, completions) => 1 / completions);
     case 'constant':
-      return normalizer ? forRows((_, completions) => 1 / (completions * normalizer)) : 'declared.normalizer';
+      return normalizer
+        ? forRows((_, completions) => 1 / (completions * normalizer))
+        : 'declared.objective.normalizer';
     case 'token_mean': {
-      if (compat && flat === 'drop') return 'the tokens of groups that were dropped';
+      if (compat && advantage?.flat === 'drop') return 'the tokens of groups that were dropped';
       const tokens = { trl: (sum(all) * own.length) / all.length, 'trl-1.10': sum(all), ours: sum(own) };
-      return [own.map(() => 1 / tokens[(compat ?? 'ours') as keyof typeof tokens])];
+      return [own.map(() => 1 / tokens[compat ?? 'ours'])];
     }
     case 'micro_token_mean':
       return counts.sizes ? [microWeights(counts.sizes, own)] : 'updates.microBatches.sizes';
@@ -53,10 +56,8 @@ function microWeights(sizes: readonly number[], own: readonly number[]): number[
 
 /** The same for the KL: of one value a completion, its tokens add up to the mean over completions. */
 export const klWeighings = (
-  declared: Declared,
+  level: DeclaredSection<'kl'>['level'],
   own: readonly number[],
   policys: (readonly number[])[],
 ): (readonly number[])[] =>
-  (declared.klLevel ?? 'token') === 'token'
-    ? policys
-    : [own.map((count) => 1 / (Math.max(count, 1) * own.length))];
+  (level ?? 'token') === 'token' ? policys : [own.map((count) => 1 / (Math.max(count, 1) * own.length))];

@@ -1,14 +1,14 @@
 /** β after a step, as `objective/beta.ts` has it. */
-import type { Declared } from '../../trace/index.js';
+import type { DeclaredSection } from '../../trace/index.js';
 
 /** @param kl - that it follows: the median of the declared window */
 export function nextBeta(
   beta: number,
   kl: number,
-  { klControl, klTarget = 0, klBand = 0, klUp = 1, klDown = 1, klRate = 0, ...bounds }: Declared,
+  { control, target = 0, band = 0, up = 1, down = 1, rate = 0, ...bounds }: DeclaredSection<'kl'>,
 ): number {
-  const { betaLeast = 0, betaMost = Number.POSITIVE_INFINITY } = bounds;
-  const side = kl > klTarget * (1 + klBand) ? klUp : kl < klTarget * (1 - klBand) ? klDown : 1;
-  const moved = klControl === 'adaptive' ? beta * side : beta + klRate * (kl - klTarget);
-  return Math.min(Math.max(moved, betaLeast), betaMost);
+  const { least = 0, most = Number.POSITIVE_INFINITY } = bounds;
+  const side = kl > target * (1 + band) ? up : kl < target * (1 - band) ? down : 1;
+  const moved = control === 'adaptive' ? beta * side : beta + rate * (kl - target);
+  return Math.min(Math.max(moved, least), most);
 }

@@ -1,4 +1,5 @@
 /** What the doctor recomputes in plain numbers is what `objective/` computes, whatever is declared. */
+
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../../config/choices.js';
@@ -10,7 +11,9 @@ import {
   composedLoss,
   type LossSettings,
 } from '../../objective/index.js';
+import { declaredByBoth } from '../../trace/declared.js';
 import type { Declared, StepRecord } from '../../trace/index.js';
+import { RECORD_VERSION } from '../../trace/record.js';
 import type { StepCheck } from '../check.js';
 import { registry } from '../registry.js';
 import { PLAIN, recompute } from './advantage.js';
@@ -53,35 +56,13 @@ function caseOf(seed: number): Case {
 }
 
 function declaredOf({ settings, beta, entropyCoefficient }: Case): Declared {
-  const { kl, correction } = settings;
+  const { kl, entropy, correction, ...objective } = settings;
   return {
     dtype: 'float32',
-    policy: settings.policy,
-    ratioLevel: settings.ratio,
-    aggregation: settings.aggregation,
-    normalizer: settings.normalizer,
-    clipLow: settings.clipLow,
-    clipHigh: settings.clipHigh,
-    ...(settings.delta !== undefined && { delta: settings.delta }),
-    cap: settings.cap,
-    slopePositive: settings.slopePositive,
-    slopeNegative: settings.slopeNegative,
-    vespoPositive: settings.vespoPositive,
-    vespoNegative: settings.vespoNegative,
-    beta,
-    kl: kl.estimator,
-    klLevel: kl.level,
-    klBiasCorrected: kl.biasCorrected,
-    ...(kl.clip !== undefined && { klClip: kl.clip }),
-    topEntropy: settings.entropy.topShare,
-    ...(settings.offPolicyThreshold !== undefined && { offPolicyThreshold: settings.offPolicyThreshold }),
-    ...(correction.level !== 'off' && {
-      correction: correction.level,
-      correctionAction: correction.action,
-      correctionMax: correction.max!,
-      ...(correction.min !== undefined && { correctionMin: correction.min }),
-    }),
-    entropyCoefficient,
+    objective,
+    kl: { ...kl, beta },
+    entropy: { ...entropy, coefficient: entropyCoefficient },
+    correction,
   };
 }
 
@@ -102,7 +83,7 @@ function recordOf(seed: number, { settings, beta, entropyCoefficient }: Case): S
   const ids = new Int32Array(lengths.reduce((a, b) => a + b, 0));
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step: 3,
     producer: { name: 'test' },
     declared: declaredOf({ settings, beta, entropyCoefficient }),
@@ -173,21 +154,21 @@ describe('a loss', () => {
   });
 
   it.each([
-    ['another policy term', 'B47.policy', { policy: 'sapo' }],
-    ['another clip', 'B47.policy', { clipHigh: 0.02, clipLow: 0.02 }],
-    ['another ratio', 'B40.old', { ratioLevel: 'sequence' }],
-    ['another aggregation', 'B41.weights', { aggregation: 'sum' }],
-    ['another share of the entropies', 'B47.policy', { topEntropy: 0.45 }],
-    ['another correction', 'B47.policy', { correctionMax: 1.01 }],
-    ['another estimate', 'B48.estimator', { kl: 'k2' }],
-    ['another level', 'B48.estimator', { klLevel: 'sequence_sum' }],
-    ['a KL as it is', 'B48.estimator', { klBiasCorrected: false }],
-    ['another β', 'B43.terms', { beta: 0.11 }],
-    ['another bonus', 'B43.terms', { entropyCoefficient: 0.05 }],
+    ['another policy term', 'B47.policy', { objective: { policy: 'sapo' } }],
+    ['another clip', 'B47.policy', { objective: { clipHigh: 0.02, clipLow: 0.02 } }],
+    ['another ratio', 'B40.old', { objective: { ratio: 'sequence' } }],
+    ['another aggregation', 'B41.weights', { objective: { aggregation: 'sum' } }],
+    ['another share of the entropies', 'B47.policy', { entropy: { topShare: 0.45 } }],
+    ['another correction', 'B47.policy', { correction: { max: 1.01 } }],
+    ['another estimate', 'B48.estimator', { kl: { estimator: 'k2' } }],
+    ['another level', 'B48.estimator', { kl: { level: 'sequence_sum' } }],
+    ['a KL as it is', 'B48.estimator', { kl: { biasCorrected: false } }],
+    ['another β', 'B43.terms', { kl: { beta: 0.11 } }],
+    ['another bonus', 'B43.terms', { entropy: { coefficient: 0.05 } }],
   ] as const)('of %s than is declared fails', (_, code, declared) => {
     const failed = SEEDS.filter((seed) => {
       const record = recordOf(seed, caseOf(seed));
-      record.declared = { ...record.declared, ...declared };
+      record.declared = declaredByBoth(record.declared, declared);
       return verdicts(record)[code] === 'fail';
     });
     expect(failed.length).toBeGreaterThan(SEEDS.length / 20);

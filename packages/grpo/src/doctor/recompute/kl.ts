@@ -1,5 +1,5 @@
 /** The KL to the reference, as `objective/kl.ts` has it. */
-import type { Declared } from '../../trace/index.js';
+import type { DeclaredSection } from '../../trace/index.js';
 import { type Row, sumOver } from './row.js';
 
 /** Estimates from d = log π − log π_ref (Schulman, 2020). */
@@ -23,19 +23,19 @@ export interface KlRow extends Row {
 /** The KL of each token, at the declared level, by one of the estimates. */
 export function klTermsOf(
   estimator: string,
-  { klLevel = 'token', klClip = Number.POSITIVE_INFINITY, klBiasCorrected = false }: Declared,
+  { level = 'token', clip = Number.POSITIVE_INFINITY, biasCorrected = false }: DeclaredSection<'kl'>,
   { policy, reference, mask, ratios }: KlRow,
 ): Float64Array {
   const { length } = policy;
   const gap = (t: number) => policy[t]! - reference[t]!;
-  const { sum: total, count } = klLevel === 'token' ? { sum: 0, count: 0 } : sumOver(length, mask, gap);
-  const whole = klLevel === 'sequence_sum' ? total : total / Math.max(count, 1);
+  const { sum: total, count } = level === 'token' ? { sum: 0, count: 0 } : sumOver(length, mask, gap);
+  const whole = level === 'sequence_sum' ? total : total / Math.max(count, 1);
   const estimate = ESTIMATES[estimator]!;
   const terms = new Float64Array(length);
   for (let t = 0; t < length; t++) {
-    const d = klLevel === 'token' ? gap(t) : whole;
-    const term = estimate(Math.max(-klClip, Math.min(klClip, d)));
-    terms[t] = klBiasCorrected ? term * ratios![t]! : term;
+    const d = level === 'token' ? gap(t) : whole;
+    const term = estimate(Math.max(-clip, Math.min(clip, d)));
+    terms[t] = biasCorrected ? term * ratios![t]! : term;
   }
   return terms;
 }

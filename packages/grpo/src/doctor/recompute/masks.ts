@@ -1,6 +1,6 @@
 /** Which tokens the policy term is kept for, as `objective/masks.ts` and `correction.ts` have it. */
 import { quantile } from '../../maths/quantile.js';
-import type { Declared } from '../../trace/index.js';
+import type { Declared, DeclaredSection } from '../../trace/index.js';
 import { isTrained, meanOver, type Row, sumOver } from './row.js';
 
 /** Whether a token is among those of highest entropy. */
@@ -51,24 +51,23 @@ export function offPolicyFactor(
   return fall > threshold ? 0 : 1;
 }
 
+/** Whether tokens are weighed by how likely the trainer finds what the sampler drew. */
+export const corrects = ({ correction }: Declared): boolean =>
+  correction?.level !== undefined && correction.level !== 'off';
+
 /** Trainer to sampler: the weight of each token; NaN where rounding decides whether it is masked. */
 export function correctionsOf(
-  {
-    correction,
-    correctionAction,
-    correctionMin: min = 0,
-    correctionMax: max = Number.POSITIVE_INFINITY,
-  }: Declared,
+  { level, action, min = 0, max = Number.POSITIVE_INFINITY }: DeclaredSection<'correction'>,
   { policy, old, mask }: Row,
   sampler: Float32Array,
 ): Float64Array {
   const trainer = old ?? policy;
   const gap = (t: number) => trainer[t]! - sampler[t]!;
-  const whole = correction === 'sequence' ? sumOver(policy.length, mask, gap).sum : 0;
+  const whole = level === 'sequence' ? sumOver(policy.length, mask, gap).sum : 0;
   return Float64Array.from(policy, (_, t) => {
     if (!isTrained(mask, t)) return 1;
-    const weight = Math.exp(correction === 'sequence' ? whole : gap(t));
-    if (correctionAction === 'truncate') return Math.max(min, Math.min(max, weight));
+    const weight = Math.exp(level === 'sequence' ? whole : gap(t));
+    if (action === 'truncate') return Math.max(min, Math.min(max, weight));
     if ([min, max].some((bound) => Math.abs(weight - bound) <= CLOSE * bound)) return Number.NaN;
     return weight < min || weight > max ? 0 : weight;
   });

@@ -24,17 +24,18 @@ function rangesOf(sizes: readonly number[]): [start: number, end: number][] {
  * without.
  */
 export function topsOf(
-  { topEntropy = 1 }: Declared,
+  { entropy }: Declared,
   record: StepRecord,
   update: UpdateRecord,
 ): readonly Kept[] | string | undefined {
-  if (topEntropy >= 1) return undefined;
+  const { topShare = 1 } = entropy ?? {};
+  if (topShare >= 1) return undefined;
   const entropies = updateRows(record, update, 'entropies');
   const sizes = sizesOf(record, update);
   if (!entropies || !sizes) return 'updates.entropies and updates.microBatches.sizes';
   const masks = rowMasks(record, update);
   return rangesOf(sizes).flatMap(([start, end]) =>
-    topEntropyOf(topEntropy, entropies.slice(start, end), masks.slice(start, end)),
+    topEntropyOf(topShare, entropies.slice(start, end), masks.slice(start, end)),
   );
 }
 
@@ -48,9 +49,10 @@ export function rowMasks(record: StepRecord, update: UpdateRecord): (Uint8Array 
 export function entropyMeanOf(declared: Declared, record: StepRecord, update: UpdateRecord): number | string {
   const entropies = updateRows(record, update, 'entropies');
   const tops = topsOf(declared, record, update);
+  const compat = declared.objective?.compat;
   if (typeof tops === 'string') return tops;
   if (!entropies) return 'updates.entropies';
-  const byMicroBatch = tops !== undefined || declared.compat !== undefined;
+  const byMicroBatch = tops !== undefined || compat !== undefined;
   const sizes = byMicroBatch ? sizesOf(record, update) : [entropies.length];
   if (!sizes) return 'updates.microBatches.sizes';
   const masks = rowMasks(record, update);
@@ -68,7 +70,7 @@ export function entropyMeanOf(declared: Declared, record: StepRecord, update: Up
   return rangesOf(sizes).reduce((total, [start, end]) => {
     const { sum, count } = over((i) => (tops ? tops[i]!.kept : masks[i]), start, end);
     const trained = over((i) => masks[i], start, end).count;
-    const share = declared.compat ? (end - start) / entropies.length : trained / Math.max(tokens, 1);
+    const share = compat ? (end - start) / entropies.length : trained / Math.max(tokens, 1);
     return total + (share * sum) / Math.max(count, 1);
   }, 0);
 }

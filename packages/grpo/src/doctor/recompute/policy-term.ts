@@ -1,7 +1,7 @@
 /** The policy's part of the loss, token by token, as `objective/policy-term.ts` has it. */
-import type { Declared } from '../../trace/index.js';
+import type { Declared, DeclaredSection } from '../../trace/index.js';
 import type { Form } from './form.js';
-import { correctionsOf, type Kept, offPolicyFactor } from './masks.js';
+import { correctionsOf, corrects, type Kept, offPolicyFactor } from './masks.js';
 import { gapOf, meanOver, type Row, sumOver } from './row.js';
 
 export interface PolicyRow extends Row {
@@ -15,7 +15,7 @@ export interface PolicyRow extends Row {
 }
 
 /** Settings of each policy term. */
-const SETTINGS: Readonly<Record<Form['policy'], readonly (keyof Declared)[]>> = {
+const SETTINGS: Readonly<Record<Form['policy'], readonly (keyof DeclaredSection<'objective'>)[]>> = {
   clip: ['clipLow'],
   reinforce: [],
   cispo: ['cap'],
@@ -26,20 +26,24 @@ const SETTINGS: Readonly<Record<Form['policy'], readonly (keyof Declared)[]>> = 
 
 /** The settings that a policy term needs and that are not declared, as text. */
 export function missingOf({ policy }: Form, declared: Declared): string | undefined {
-  const missing = SETTINGS[policy].filter((key) => declared[key] === undefined);
-  if (declared.correction && !declared.correctionAction) missing.push('correctionAction');
-  return missing.length > 0 ? missing.map((key) => `declared.${key}`).join(', ') : undefined;
+  const { objective = {}, correction = {} } = declared;
+  const missing = SETTINGS[policy]
+    .filter((key) => objective[key] === undefined)
+    .map((key) => `declared.objective.${key}`);
+  if (corrects(declared) && !correction.action) missing.push('declared.correction.action');
+  return missing.length > 0 ? missing.join(', ') : undefined;
 }
 
 /** The term of each trained token; NaN where rounding decides whether it is left out. */
 export function policyTermsOf(form: Form, declared: Declared, row: PolicyRow): Float64Array {
   const { policy, sampler, advantage, top } = row;
-  const corrections = declared.correction && sampler ? correctionsOf(declared, row, sampler) : undefined;
-  const terms = termsOf(form.policy, declared, row, corrections);
+  const { objective = {}, correction = {} } = declared;
+  const corrections = corrects(declared) && sampler ? correctionsOf(correction, row, sampler) : undefined;
+  const terms = termsOf(form.policy, objective, row, corrections);
   const near =
-    declared.offPolicyThreshold === undefined
+    objective.offPolicyThreshold === undefined
       ? 1
-      : offPolicyFactor(declared.offPolicyThreshold, row, sampler, advantage);
+      : offPolicyFactor(objective.offPolicyThreshold, row, sampler, advantage);
   for (let t = 0; t < policy.length; t++) {
     let factor = near;
     // The mean of gmpo is one over the tokens that are kept, the weight of vespo has the correction in it.
@@ -52,12 +56,12 @@ export function policyTermsOf(form: Form, declared: Declared, row: PolicyRow): F
 
 function termsOf(
   policy: Form['policy'],
-  declared: Declared,
+  objective: DeclaredSection<'objective'>,
   row: PolicyRow,
   corrections: Float64Array | undefined,
 ): Float64Array {
   const { advantage: A, ratios } = row;
-  const { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY, cap = Infinity } = declared;
+  const { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY, cap = Infinity } = objective;
   const each = (term: (t: number) => number) => {
     const terms = new Float64Array(row.policy.length);
     for (let t = 0; t < terms.length; t++) terms[t] = term(t);
@@ -75,11 +79,11 @@ function termsOf(
     case 'cispo':
       return each((t) => -Math.min(ratios[t]!, cap) * A * row.policy[t]!);
     case 'sapo': {
-      const slope = A > 0 ? declared.slopePositive! : declared.slopeNegative!;
+      const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
       return each((t) => ((-4 / slope) * A) / (1 + Math.exp(slope * (1 - ratios[t]!))));
     }
     case 'vespo': {
-      const weight = vespoWeightOf(declared, row, corrections);
+      const weight = vespoWeightOf(objective, row, corrections);
       return each((t) => -weight * A * row.policy[t]!);
     }
     case 'gmpo': {
@@ -99,11 +103,12 @@ const LEAST_LOG = Math.log(1e-8);
 const MOST_LOG = 20;
 const clamp = (x: number, least: number, most: number) => Math.max(least, Math.min(most, x));
 
-function vespoWeightOf(declared: Declared, row: PolicyRow, corrections: Float64Array | undefined): number {
-  const [k, lambda] = (row.advantage >= 0 ? declared.vespoPositive! : declared.vespoNegative!) as [
-    number,
-    number,
-  ];
+function vespoWeightOf(
+  { vespoPositive, vespoNegative }: DeclaredSection<'objective'>,
+  row: PolicyRow,
+  corrections: Float64Array | undefined,
+): number {
+  const [k, lambda] = row.advantage >= 0 ? vespoPositive! : vespoNegative!;
   const own = sumOver(row.policy.length, row.mask, (t) => clamp(gapOf(row, t), -MOST_LOG, MOST_LOG)).sum;
   const samplers = corrections
     ? sumOver(row.policy.length, row.mask, (t) => clamp(Math.log(corrections[t]!), LEAST_LOG, MOST_LOG)).sum

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configRecord } from '../../config/index.js';
 import { resolveConfig } from '../../config/resolve.js';
-import type { StepRecord } from '../record.js';
+import { RECORD_VERSION, type StepRecord } from '../record.js';
 import { writeStepRecord } from '../write.js';
 import { column, folderOf, lines, steps } from './files.test.helper.js';
 import { readRun } from './index.js';
 
 const record = (step: number): StepRecord => ({
   format: 'grpo-step',
-  version: 1,
+  version: RECORD_VERSION,
   step,
   producer: { name: 'grpo' },
   completions: { texts: ['a', 'b'], prompt: Int32Array.of(0, 0) },
@@ -67,13 +67,11 @@ describe('a run folder of ours', () => {
     expect(column(reading, 'eval_reward')[0]).toBe(0.5);
     expect(reading.series).toMatchObject({ producer: { name: 'grpo', version: '0.1.0' }, stepsPerEntry: 1 });
     expect(reading.declared).toMatchObject({
-      groupSize: 4,
-      beta: 0.1,
-      clipLow: 0.2,
-      clipHigh: 0.3,
-      loss: 'dapo',
+      rollout: { group: 4 },
+      objective: { loss: 'dapo', clipLow: 0.2, clipHigh: 0.3 },
+      kl: { beta: 0.1 },
+      optimizer: { maxGradNorm: 1 },
       updatesPerRollout: 1,
-      maxGradNorm: 1,
       dtype: 'float32',
     });
     const records = [...reading.records!];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
 import { excerpt } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
-import type { Declared } from '../declared.js';
+import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
 import { Collector, type RawEntry } from './collector.js';
@@ -44,7 +44,7 @@ export function readRunFolder({ path }: Place): Reading {
     files,
     ...(log && { series: log.series }),
     ...(records && { records }),
-    ...(declared && isGrpo && { declared: { ...log?.declared, ...declared } }),
+    ...(declared && isGrpo && { declared: declaredByBoth(log?.declared, declared) }),
     isGrpo: isGrpo || records !== undefined,
     broken,
     notes,

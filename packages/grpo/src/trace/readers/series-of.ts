@@ -1,4 +1,4 @@
-import type { Declared } from '../declared.js';
+import { type Declared, declaredByBoth } from '../declared.js';
 import type { MetricSeries, MetricsEntry } from '../series.js';
 import type { Collected } from './collector.js';
 import { type Producer, producerOf } from './producers/index.js';
@@ -43,7 +43,7 @@ export function seriesOf(collected: Collected, hints: Hints = {}): SeriesReading
   const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries);
   return {
     series,
-    declared: { ...producer.declares?.(entries), ...hints.declared },
+    declared: declaredByBoth(producer.declares?.(entries), hints.declared),
     isGrpo,
     notes: isGrpo ? notesOf(collected, series) : [NO_SIGNALS],
   };

@@ -1,6 +1,6 @@
 import { sum } from '../../../maths/moments.js';
 import type { Declared } from '../../declared.js';
-import type { StepRecord } from '../../record.js';
+import { RECORD_VERSION, type StepRecord } from '../../record.js';
 
 /** One completion as some file has it. What it does not have is missing. */
 export interface Completed {
@@ -46,7 +46,7 @@ export function recordOf(step: number, rows: readonly Completed[], context: Tabl
   const advantages = numbersOf(rows, 'advantage');
   return {
     format: 'grpo-step',
-    version: 1,
+    version: RECORD_VERSION,
     step,
     producer,
     ...(declared && { declared }),

@@ -160,7 +160,10 @@ describe('the table of grpo-dual', () => {
       `${header}\n${row(1, 1.007)}\nx,y\n${row(2, 0.9)}\r\n`,
     );
     expect(reading.kind).toBe('grpo-dual table of metrics, CSV');
-    expect(reading.declared).toMatchObject({ kl: 'k3', ratioLevel: 'sequence' });
+    expect(reading.declared).toMatchObject({
+      kl: { estimator: 'k3' },
+      objective: { ratio: 'sequence' },
+    });
     expect(column(reading, 'kl')).toEqual([1.007, 0.9]);
     expect(reading.series!.entries[0]!.values).toMatchObject({
       reward: 0.4,

@@ -1,5 +1,7 @@
 /** Masked-diffusion GRPO in nano_gpt: lines of micro-steps, and one an iteration. */
+
 import { median } from '../../../maths/quantile.js';
+import type { Declared } from '../../declared.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import type { Producer } from '../producers/index.js';
@@ -58,11 +60,10 @@ export class NanoGpt implements LogFormat {
   /** Pre-training logs iterations too, but has neither micro-steps nor a critic. */
   get hints() {
     const { group_size, kl_beta, learning_rate } = this.#settings;
-    const declared = {
-      kl: 'k1',
-      ...(group_size !== undefined && { groupSize: group_size }),
-      ...(kl_beta !== undefined && { beta: kl_beta }),
-      ...(learning_rate !== undefined && { learningRate: learning_rate }),
+    const declared: Declared = {
+      kl: { estimator: 'k1', ...(kl_beta !== undefined && { beta: kl_beta }) },
+      ...(group_size !== undefined && { rollout: { group: group_size } }),
+      ...(learning_rate !== undefined && { optimizer: { learningRate: learning_rate } }),
     };
     return { producer, declared, ...(this.#isGrpo && { isGrpo: true }) };
   }

@@ -1,7 +1,7 @@
 /** Phase logs of rookworld's manual GRPO, and the table of steps in their end. */
 
 import { mean, moments } from '../../../maths/moments.js';
-import type { Declared } from '../../declared.js';
+import { type Declared, declaredByBoth } from '../../declared.js';
 import { type Collected, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { numberOf } from '../metric-row.js';
@@ -32,11 +32,11 @@ const SINGLE: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Settings of the run, as phase 0 lists them. */
-const SETTINGS: readonly (readonly [RegExp, 'groupSize' | 'maxNewTokens' | 'beta' | 'learningRate'])[] = [
-  [/^\s+Generations per prompt:\s*(\d+)/, 'groupSize'],
-  [/^\s+Max new tokens:\s*(\d+)/, 'maxNewTokens'],
-  [/^\s+Beta \(KL penalty\):\s*([\d.e-]+)/, 'beta'],
-  [/^\s+Learning rate:\s*([\d.e-]+)/, 'learningRate'],
+const SETTINGS: readonly (readonly [RegExp, (value: number) => Declared])[] = [
+  [/^\s+Generations per prompt:\s*(\d+)/, (group) => ({ rollout: { group } })],
+  [/^\s+Max new tokens:\s*(\d+)/, (maxNewTokens) => ({ rollout: { maxNewTokens } })],
+  [/^\s+Beta \(KL penalty\):\s*([\d.e-]+)/, (beta) => ({ kl: { beta } })],
+  [/^\s+Learning rate:\s*([\d.e-]+)/, (learningRate) => ({ optimizer: { learningRate } })],
 ];
 
 /** Columns of the table of steps, in ours. */
@@ -112,12 +112,16 @@ export class Rookworld implements LogFormat {
   }
 
   #setting(text: string): void {
-    for (const [pattern, name] of SETTINGS) {
+    for (const [pattern, declares] of SETTINGS) {
       const value = numberOf(pattern.exec(text)?.[1]);
-      if (value !== undefined) this.#declared[name] = value;
+      if (value !== undefined) this.#declare(declares(value));
     }
     // One formula of the KL came after the other.
-    if (/KL: token-level KL/.test(text)) this.#declared.kl = 'full';
+    if (/KL: token-level KL/.test(text)) this.#declare({ kl: { estimator: 'full' } });
+  }
+
+  #declare(more: Declared): void {
+    Object.assign(this.#declared, declaredByBoth(this.#declared, more));
   }
 
   finish(): Collected {

@@ -67,7 +67,7 @@ export const grpoDual: Producer = {
   },
   averages: false,
   meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
-  declares: () => ({ kl: 'k3', ratioLevel: 'sequence' }),
+  declares: () => ({ kl: { estimator: 'k3' }, objective: { ratio: 'sequence' } }),
 };
 
 /** tinker-cookbook. */

@@ -36,7 +36,10 @@ export const trl: Producer = {
     // Others write reward_std too; these only TRL does.
     if (!OF_TRL.some(has)) return {};
     // The KL is in the log exactly where β is not 0.
-    return { advantageEpsilon: 1e-4, advantageDdof: 1, ...(has('kl') ? { kl: 'k3' } : { beta: 0 }) };
+    return {
+      advantage: { epsilon: 1e-4, ddof: 1 },
+      kl: has('kl') ? { estimator: 'k3' } : { beta: 0 },
+    };
   },
 };
 

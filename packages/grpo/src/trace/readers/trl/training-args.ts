@@ -1,4 +1,5 @@
 /** `training_args.bin`: every setting of a run of transformers' Trainer, pickled in an uncompressed zip archive. */
+import { RATIO_LEVELS, SCALES, type Scale } from '../../../config/choices.js';
 import { FormatError } from '../../../errors/format-error.js';
 import { isObject } from '../../../formats/json.js';
 import { readWhole } from '../../../formats/read-file.js';
@@ -73,39 +74,47 @@ function declaredOf({ number, text, flag }: Reader, args: Record<string, unknown
   const weights = args.reward_weights;
   // Elsewhere these bounds are of another kind, or not used.
   const clips = loss !== undefined && /^(grpo|bnpo|dr_grpo|dapo|luspo)$/.test(loss);
-  const [low, high] = [number('epsilon'), number('epsilon_high') ?? number('epsilon')];
   return present({
-    groupSize: number('num_generations'),
+    rollout: present({
+      group: number('num_generations'),
+      maxNewTokens: number('max_completion_length'),
+      temperature: number('temperature'),
+      topP: number('top_p'),
+      topK: number('top_k') ?? (args.top_k === null ? 0 : undefined),
+      minP: number('min_p') ?? (args.min_p === null ? 0 : undefined),
+      repetitionPenalty: number('repetition_penalty'),
+    }),
+    objective: present({
+      loss,
+      ratio: oneOf(RATIO_LEVELS, text('importance_sampling_level')),
+      ...(clips && {
+        clipLow: number('epsilon'),
+        clipHigh: number('epsilon_high') ?? number('epsilon'),
+      }),
+      maskTruncated: flag('mask_truncated_completions'),
+    }),
+    advantage: present({ scale: scaleOf(args), ...(loss !== undefined && { epsilon: 1e-4, ddof: 1 }) }),
+    kl: present({ beta, ...(beta !== undefined && beta > 0 && { estimator: 'k3' as const }) }),
+    entropy: present({ coefficient: number('entropy_coef') }),
+    optimizer: present({
+      learningRate: number('learning_rate'),
+      maxGradNorm: number('max_grad_norm'),
+      weightDecay: number('weight_decay'),
+    }),
     maxPromptTokens: number('max_prompt_length'),
-    maxNewTokens: number('max_completion_length'),
-    temperature: number('temperature'),
-    topP: number('top_p'),
-    topK: number('top_k') ?? (args.top_k === null ? 0 : undefined),
-    minP: number('min_p') ?? (args.min_p === null ? 0 : undefined),
-    repetitionPenalty: number('repetition_penalty'),
-    loss,
-    beta,
-    ...(beta !== undefined && beta > 0 && { kl: 'k3' }),
-    ...(clips && { clipLow: low, clipHigh: high }),
-    entropyCoefficient: number('entropy_coef'),
-    scaleRewards: scaleOf(args),
-    ...(loss !== undefined && { advantageEpsilon: 1e-4, advantageDdof: 1 }),
-    ratioLevel: text('importance_sampling_level'),
     updatesPerRollout: updatesPerRollout(number),
-    maskTruncated: flag('mask_truncated_completions'),
-    learningRate: number('learning_rate'),
-    maxGradNorm: number('max_grad_norm'),
-    weightDecay: number('weight_decay'),
     ...(Array.isArray(weights) &&
       weights.every((one) => typeof one === 'number') && { rewardWeights: weights }),
   });
 }
 
-function scaleOf({ scale_rewards: scale }: Record<string, unknown>): Declared['scaleRewards'] {
-  if (scale === true || scale === 'group') return 'group';
-  if (scale === false || scale === 'none') return 'none';
-  return scale === 'batch' ? 'batch' : undefined;
+function scaleOf({ scale_rewards: scale }: Record<string, unknown>): Scale | undefined {
+  if (scale === true) return 'group';
+  return scale === false ? 'none' : oneOf(SCALES, scale);
 }
+
+const oneOf = <T>(choices: readonly T[], value: unknown): T | undefined =>
+  choices.find((choice) => choice === value);
 
 /** Optimizer steps until completions are sampled anew. */
 function updatesPerRollout(number: Reader['number']): number | undefined {

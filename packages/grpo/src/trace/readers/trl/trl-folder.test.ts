@@ -21,19 +21,12 @@ describe('an output folder of TRL', () => {
     expect(reading.series).toMatchObject({ stepsPerEntry: 1, hidesNotFinite: true });
     // As GRPOConfig of make_trl_run.py has them, and the defaults of TRL 1.13.
     expect(reading.declared).toMatchObject({
-      groupSize: 4,
-      maxNewTokens: 48,
-      beta: 0.02,
-      kl: 'k3',
-      learningRate: 1e-3,
-      temperature: 1,
-      loss: 'dapo',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      scaleRewards: 'group',
+      rollout: { group: 4, maxNewTokens: 48, temperature: 1 },
+      objective: { loss: 'dapo', clipLow: 0.2, clipHigh: 0.2, maskTruncated: false },
+      advantage: { scale: 'group' },
+      kl: { beta: 0.02, estimator: 'k3' },
       updatesPerRollout: 1,
-      maxGradNorm: 1,
-      maskTruncated: false,
+      optimizer: { learningRate: 1e-3, maxGradNorm: 1 },
     });
   });
 
@@ -127,7 +120,10 @@ describe('trainer_state.json', () => {
     expect(column(reading, 'reward_std').every((value) => value! > 0)).toBe(true);
     // Two rewards: nothing tells whether the deviation is of groups or of the batch.
     expect(reading.series!.rewardDeviation).toBeUndefined();
-    expect(reading.declared).toEqual({ advantageEpsilon: 1e-4, advantageDdof: 1, kl: 'k3' });
+    expect(reading.declared).toEqual({
+      advantage: { epsilon: 1e-4, ddof: 1 },
+      kl: { estimator: 'k3' },
+    });
   });
 
   it('averages over logging_steps', async () => {
@@ -135,7 +131,7 @@ describe('trainer_state.json', () => {
     expect(reading.series!.stepsPerEntry).toBe(5);
     expect(reading.notes.join(' ')).toMatch(/averages over 5 steps, but its grad_norm is of the last/);
     // No KL in the log: β is 0.
-    expect(reading.declared).toMatchObject({ beta: 0 });
+    expect(reading.declared).toMatchObject({ kl: { beta: 0 } });
     const share = await readText(
       'trainer_state.json',
       log([row(5), row(10), row(15)], { logging_steps: 0.25 }),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { onFile } from '../../../errors/file-error.js';
 import { FormatError } from '../../../errors/format-error.js';
 import { readText } from '../../../formats/read-file.js';
+import { declaredByBoth } from '../../declared.js';
 import type { StepRecord } from '../../record.js';
 import { readTables, tableRecords, tablesIn } from '../completions/completion-tables.js';
 import type { Place } from '../place.js';
@@ -63,7 +64,7 @@ export async function readTrlFolder(place: Place): Promise<Reading> {
     files: [...used, ...tables],
     ...(log?.series && { series: log.series }),
     ...(records.length > 0 && { records }),
-    ...(isGrpo && { declared: { ...log?.declared, ...args?.declared } }),
+    ...(isGrpo && { declared: declaredByBoth(log?.declared, args?.declared) }),
     isGrpo,
     broken,
     notes: [...(log?.notes ?? []), ...read.notes, ...missing],
@@ -76,10 +77,10 @@ function recordsOf(
   args: TrainingArgs | undefined,
   version: string | undefined,
 ): StepRecord[] {
-  const groupSize = args?.declared.groupSize;
+  const groupSize = args?.declared.rollout?.group;
   return tableRecords(steps, {
     producer: { name: 'TRL', ...(version !== undefined && { version }) },
-    declared: { ...log?.declared, ...args?.declared },
+    declared: declaredByBoth(log?.declared, args?.declared),
     ...(groupSize !== undefined && { groupSize }),
     ...(args?.plainSum && { plainSum: true }),
   });
