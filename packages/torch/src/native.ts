@@ -120,9 +120,8 @@ function load(): NativeAddon {
   }
   const replaced = whyReplaced(record.libtorch);
   if (replaced) throw new SetupError(`${replaced}. Run: npx grpo setup`);
-  // Set before libgomp is loaded. Its threads wait for one another by spinning, for milliseconds unless told otherwise;
-  // where other work shares the cores that costs several times the work itself.
-  if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= '1000';
+  // Set before libgomp is loaded: its threads spin this long, but not while others want the cores (waiting.cc).
+  if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= '100000';
   let addon: NativeAddon;
   try {
     addon = createRequire(import.meta.url)(record.addon) as NativeAddon;

@@ -19,6 +19,7 @@
 #include "../kernels/level.h"
 #include "allocator.h"
 #include "handle.h"
+#include "waiting.h"
 
 namespace grpo {
 namespace {
@@ -32,6 +33,7 @@ napi_value setThreads(napi_env env, const Arguments& args) {
     throw std::invalid_argument("threads must be a whole number from 1 to " + std::to_string(kMostThreads) +
                                 ", found " + std::to_string(count));
   at::set_num_threads(int(count));
+  watchWaiting();
   return undefined(env);
 }
 
