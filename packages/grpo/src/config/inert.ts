@@ -1,4 +1,5 @@
 /** Settings that have no effect beside others: given by hand they are refused, and `explain` leaves them out. */
+import { keys } from './keys.js';
 import type { Config } from './schema.js';
 import { usesLora } from './sections/lora.js';
 
@@ -12,12 +13,23 @@ interface Inert {
 
 type Policy = Config['objective']['policy'];
 
-const only = (key: string, policies: readonly Policy[], what: string): Inert => ({
-  key: `objective.${key}`,
-  beside: ['objective.policy'],
-  because: ({ objective: { policy } }) =>
-    policies.includes(policy) ? undefined : `policy=${policy} ${what}. It is for ${policies.join(' and ')}`,
-});
+/** Settings of one choice, such as the cap of cispo, from what their sections say of them. */
+const ofChoices: readonly Inert[] = keys.flatMap(({ path, schema: { appliesTo } }) =>
+  appliesTo === undefined
+    ? []
+    : {
+        key: path,
+        beside: [appliesTo.key],
+        because(config) {
+          const [section, name] = appliesTo.key.split('.') as [keyof Config, string];
+          const chosen = (config[section] as Record<string, string>)[name]!;
+          const { values } = appliesTo;
+          return values.includes(chosen)
+            ? undefined
+            : `${name}=${chosen} ${appliesTo.else}. It is for ${values.join(' and ')}`;
+        },
+      },
+);
 
 /** Policy terms that compare with the old policy by one ratio that can be chosen. */
 const COMPARED: readonly Policy[] = ['clip', 'cispo', 'sapo'];
@@ -33,22 +45,8 @@ const KL_KEYS = [
   'referenceEvery',
 ];
 
-const controlledBy = (control: Config['kl']['control'], key: string): Inert => ({
-  key: `kl.${key}`,
-  beside: ['kl.control'],
-  because: ({ kl }) =>
-    kl.control === control ? undefined : `control=${kl.control} does not use it. It is for ${control}`,
-});
-
 export const inert: readonly Inert[] = [
-  only('clipLow', ['clip', 'gmpo'], 'does not clip'),
-  only('clipHigh', ['clip', 'gmpo'], 'does not clip'),
-  only('delta', ['clip'], 'has no second bound'),
-  only('cap', ['cispo'], 'has no cap'),
-  only('slopePositive', ['sapo'], 'has no gate'),
-  only('slopeNegative', ['sapo'], 'has no gate'),
-  only('vespoPositive', ['vespo'], 'does not weigh by it'),
-  only('vespoNegative', ['vespo'], 'does not weigh by it'),
+  ...ofChoices,
   {
     key: 'objective.ratio',
     beside: ['objective.policy'],
@@ -136,8 +134,6 @@ export const inert: readonly Inert[] = [
         control === 'fixed' ? 'control=fixed leaves the weight alone' : undefined,
     }),
   ),
-  ...(['band', 'up', 'down'] as const).map((key) => controlledBy('adaptive', key)),
-  controlledBy('lagrangian', 'rate'),
   {
     key: 'kl.referenceMix',
     beside: ['kl.referenceEvery'],

@@ -20,6 +20,18 @@ describe('keys', () => {
     }
   });
 
+  it('that apply beside a choice name one, with values that it has', () => {
+    const beside = keys.flatMap(({ path, schema: { appliesTo } }) =>
+      appliesTo ? [{ path, appliesTo }] : [],
+    );
+    expect(beside.length).toBeGreaterThan(5);
+    for (const { path, appliesTo } of beside) {
+      const choice = keys.find((key) => key.path === appliesTo.key);
+      expect(choice?.schema.enum, path).toEqual(expect.arrayContaining([...appliesTo.values]));
+      expect(appliesTo.else, path).toMatch(/^(has|does) /);
+    }
+  });
+
   it('have the defaults that the configuration gets', () => {
     const { config } = resolveConfig({ command: 'train', settings: ['task.name=arithmetic'] });
     for (const key of keys) {

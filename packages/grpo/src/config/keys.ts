@@ -14,6 +14,7 @@ export interface Key {
   schema: ValueSchema;
   default: unknown;
   help: string;
+  unit: string | undefined;
 }
 
 const root = z.toJSONSchema(configSchema, { io: 'input' }) as ValueSchema;
@@ -29,6 +30,7 @@ function leaves(schema: ValueSchema, path: string[]): Key[] {
       schema: child,
       default: child.default,
       help: child.description ?? '',
+      unit: child.unit,
     };
   });
 }

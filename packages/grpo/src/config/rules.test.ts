@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../errors/user-error.js';
+import { keys } from './keys.js';
 import { resolveConfig } from './resolve.js';
 import { rules } from './rules.js';
 
@@ -8,15 +9,6 @@ const MIX = 'task.mix=[{name: bbq, data: a}, {name: halueval, data: b}]';
 const REPLAY = [...OWN, 'groups.replay=8', 'objective.oldLogprobs=sampler'];
 const REINFORCE = [...OWN, 'objective.loss=reinforce_with_baseline'];
 const GDPO = [...OWN, 'advantage.combine=normalize_then_sum'];
-/** A policy term that takes the setting. */
-const USER_OF: Record<string, string> = {
-  clipLow: 'clip',
-  clipHigh: 'gmpo',
-  delta: 'clip',
-  cap: 'cispo',
-  slopePositive: 'sapo',
-  slopeNegative: 'sapo',
-};
 type Case = [
   rule: RegExp,
   broken: string[],
@@ -35,6 +27,32 @@ function inert(setting: string, beside: string[], mended: string[], why: RegExp)
   );
   return [message, [...beside, setting], [...mended, setting]];
 }
+
+/** What makes each value of a choice sound. */
+const BESIDE: Record<string, string[]> = {
+  'objective.policy': OWN,
+  'kl.control': [...KL, 'kl.target=1'],
+};
+
+/** A number, or numbers, that are not the default and stay within its bounds. */
+const another = (standard: unknown): unknown =>
+  Array.isArray(standard) ? standard.map(another) : 1.05 * (standard as number);
+
+/** Every setting of a choice: beside a value that does not use it, and beside each that does. */
+const ofChoices = keys.flatMap(({ path, default: standard = 1, schema: { appliesTo } }) => {
+  if (appliesTo === undefined) return [];
+  const { key, values } = appliesTo;
+  const choices = keys.find((choice) => choice.path === key)!.schema.enum as string[];
+  const others = choices.filter((choice) => !values.includes(choice) && choice !== 'fixed');
+  return values.map((own) =>
+    inert(
+      `${path}=${JSON.stringify(another(standard))}`,
+      [...BESIDE[key]!, `${key}=${others[0]}`],
+      [...BESIDE[key]!, `${key}=${own}`],
+      new RegExp(`=${others[0]} ${appliesTo.else}\\. It is for ${values.join(' and ')}`),
+    ),
+  );
+});
 
 const cases: Case[] = [
   [/no task\. Give task\.data/, ['model=m'], OWN],
@@ -251,20 +269,6 @@ const cases: Case[] = [
   ...['least=0.01', 'most=1', 'window=20'].map((setting) =>
     inert(`kl.${setting}`, KL, [...KL, 'kl.control=lagrangian', 'kl.target=1'], /leaves the weight alone/),
   ),
-  ...['band=0.2', 'up=1.2', 'down=0.8'].map((setting) =>
-    inert(
-      `kl.${setting}`,
-      [...KL, 'kl.control=lagrangian', 'kl.target=1'],
-      [...KL, 'kl.control=adaptive', 'kl.target=1'],
-      /It is for adaptive/,
-    ),
-  ),
-  inert(
-    'kl.rate=0.2',
-    [...KL, 'kl.control=adaptive', 'kl.target=1'],
-    [...KL, 'kl.control=lagrangian', 'kl.target=1'],
-    /It is for lagrangian/,
-  ),
   inert('kl.referenceMix=0.5', KL, [...KL, 'kl.referenceEvery=8'], /reference stays/),
   inert('kl.biasCorrected=true', [...KL, 'kl.place=reward'], KL, /the ratio is 1/),
   ...['target=1', 'delta=0.1', 'least=0.01', 'most=2'].map((setting) =>
@@ -281,18 +285,7 @@ const cases: Case[] = [
     [...OWN, 'optimizer.schedule=linear'],
     /schedule=constant does not fall/,
   ),
-  ...['clipLow=0.1', 'clipHigh=0.3', 'delta=4', 'cap=4', 'slopePositive=2', 'slopeNegative=2'].map(
-    (setting) =>
-      inert(
-        `objective.${setting}`,
-        REINFORCE,
-        [...OWN, `objective.policy=${USER_OF[setting.split('=')[0]!]}`],
-        /policy=reinforce/,
-      ),
-  ),
-  ...['vespoPositive', 'vespoNegative'].map((key) =>
-    inert(`objective.${key}=[1, 1]`, OWN, [...OWN, 'objective.policy=vespo'], /It is for vespo/),
-  ),
+  ...ofChoices,
   inert(
     'objective.clipLow=0.4',
     [...OWN, 'objective.policy=cispo'],

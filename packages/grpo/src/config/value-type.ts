@@ -20,6 +20,18 @@ export interface ValueSchema {
   properties?: Record<string, ValueSchema>;
   default?: unknown;
   description?: string;
+  /** Of a number: what it counts; a plain number has none. */
+  unit?: string;
+  /** The choice beside which the setting has an effect. */
+  appliesTo?: AppliesTo;
+}
+
+/** A setting has an effect only where another key has one of some values. */
+export interface AppliesTo {
+  key: string;
+  values: readonly string[];
+  /** Why it has none elsewhere: `policy=sapo does not clip`. */
+  else: string;
 }
 
 /** What values a key takes, in words: `a whole number >= 2`. */

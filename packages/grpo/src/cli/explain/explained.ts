@@ -16,7 +16,6 @@ import type { Config } from '../../config/schema.js';
 import { type Caution, cautionsOf } from '../../config/unsound.js';
 import { nearest } from '../../errors/nearest.js';
 import { type Formula, formulaOf } from './formula.js';
-import { UNITS } from './units.js';
 
 /** A setting that has an effect. */
 export interface Setting {
@@ -97,11 +96,11 @@ function matters({ path }: Key, config: Config): boolean {
   return path !== 'preset' && readsKey('explain', path) && inertBecause(path, config) === undefined;
 }
 
-function settingOf({ path, help }: Key, config: Config, source: string): Setting {
+function settingOf({ path, help, unit }: Key, config: Config, source: string): Setting {
   const value = path
     .split('.')
     .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], config);
-  return { key: path, value, unit: UNITS[path], help, source };
+  return { key: path, value, unit, help, source };
 }
 
 function readingOf(config: Config): string[] {

@@ -22,15 +22,18 @@ export const advantageSection = z.strictObject({
     .describe('The deviation divides by n - 1 (1) or by n (0)'),
   epsilon: nonNegative
     .default(1e-4)
-    .describe('Added to the deviation: more damps groups of nearly equal rewards'),
+    .describe('Added to the deviation: more damps groups of nearly equal rewards')
+    .meta({ unit: 'of reward' }),
   floor: nonNegative
     .default(0)
-    .describe('Least deviation that divides: more damps nearly equal rewards. 0 = off'),
+    .describe('Least deviation that divides: more damps nearly equal rewards. 0 = off')
+    .meta({ unit: 'of reward' }),
   flatBelow: nonNegative
     .default(0)
     .describe(
       'Groups with a smaller deviation count as flat: more ignores small differences. 0 takes only equal rewards',
-    ),
+    )
+    .meta({ unit: 'of reward' }),
   flat: z
     .enum(FLAT_GROUPS)
     .default('zero')

@@ -5,12 +5,14 @@ import { nonNegative, positive, probability } from './numbers.js';
 export const entropySection = z.strictObject({
   coefficient: nonNegative
     .default(0)
-    .describe('Weight of the entropy bonus: more keeps the policy undecided for longer, 0 = off'),
+    .describe('Weight of the entropy bonus: more keeps the policy undecided for longer, 0 = off')
+    .meta({ unit: 'reward a nat' }),
   topShare: probability
     .default(1)
     .describe(
       'Share of the tokens, those of highest entropy, that the policy learns from: less is sparser, 1 = all',
-    ),
+    )
+    .meta({ unit: 'of the tokens' }),
   adaptive: z
     .boolean()
     .default(false)
@@ -19,10 +21,12 @@ export const entropySection = z.strictObject({
     ),
   target: positive
     .default(0.2)
-    .describe('Entropy, in nats a token, that entropy.adaptive holds: more keeps the policy more undecided'),
+    .describe('Entropy, in nats a token, that entropy.adaptive holds: more keeps the policy more undecided')
+    .meta({ unit: 'nats a token' }),
   delta: positive
     .default(0.005)
-    .describe('Change of the adaptive weight an update: more reacts faster and swings further'),
+    .describe('Change of the adaptive weight an update: more reacts faster and swings further')
+    .meta({ unit: 'an update' }),
   least: nonNegative.default(0).describe('Lower bound of the adaptive weight: more is a bonus sooner'),
   most: positive.default(1).describe('Upper bound of the adaptive weight: less never drowns the reward'),
 });

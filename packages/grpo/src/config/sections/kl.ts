@@ -8,7 +8,8 @@ export const klSection = z.strictObject({
     .default(0)
     .describe(
       'Weight of the KL to the starting model, at first where it changes: more stays closer to it; 0 = off, saves a pass and its memory',
-    ),
+    )
+    .meta({ unit: 'reward a nat' }),
   estimator: z
     .enum(KL_ESTIMATORS)
     .default('k3')
@@ -31,10 +32,12 @@ export const klSection = z.strictObject({
     .optional()
     .describe(
       'Bounds the difference of log-probs to +- this, in nats: less tames outliers. Off when not given',
-    ),
+    )
+    .meta({ unit: 'nats' }),
   warmupSteps: count
     .default(0)
-    .describe('Steps before kl.beta has its full weight: more lets the policy move first'),
+    .describe('Steps before kl.beta has its full weight: more lets the policy move first')
+    .meta({ unit: 'steps' }),
   warmup: z
     .enum(WARMUPS)
     .default('linear')
@@ -49,19 +52,25 @@ export const klSection = z.strictObject({
     .optional()
     .describe(
       'KL, as the metric kl has it, that the weight is moved towards: more lets the policy go further',
-    ),
+    )
+    .meta({ unit: 'nats' }),
   band: nonNegative
     .default(0.05)
     .describe(
       'control=adaptive: share of the target by which the KL may be off it: more leaves the weight alone',
-    ),
+    )
+    .meta({
+      unit: 'of the target',
+      appliesTo: { key: 'kl.control', values: ['adaptive'], else: 'does not use it' },
+    }),
   up: z
     .number()
     .gt(1)
     .default(1.1)
     .describe(
       'control=adaptive: factor of the weight when the KL is too large: more reacts faster and overshoots',
-    ),
+    )
+    .meta({ appliesTo: { key: 'kl.control', values: ['adaptive'], else: 'does not use it' } }),
   down: z
     .number()
     .gt(0)
@@ -69,10 +78,15 @@ export const klSection = z.strictObject({
     .default(0.9)
     .describe(
       'control=adaptive: factor of the weight when the KL is too small: less reacts faster and overshoots',
-    ),
+    )
+    .meta({ appliesTo: { key: 'kl.control', values: ['adaptive'], else: 'does not use it' } }),
   rate: positive
     .default(0.1)
-    .describe('control=lagrangian: more reacts faster to a KL that is off the target, and overshoots'),
+    .describe('control=lagrangian: more reacts faster to a KL that is off the target, and overshoots')
+    .meta({
+      unit: 'a nat',
+      appliesTo: { key: 'kl.control', values: ['lagrangian'], else: 'does not use it' },
+    }),
   least: nonNegative
     .default(0)
     .describe('Lower bound of a weight that changes: more always holds the policy back'),
@@ -81,7 +95,8 @@ export const klSection = z.strictObject({
     .describe('Upper bound of a weight that changes: less never stops the policy. None when not given'),
   window: positiveCount
     .default(1)
-    .describe('Steps whose median KL the weight follows: more is steadier and slower'),
+    .describe('Steps whose median KL the weight follows: more is steadier and slower')
+    .meta({ unit: 'steps' }),
   kindKey: z
     .string()
     .min(1)
@@ -93,11 +108,13 @@ export const klSection = z.strictObject({
     .default(0)
     .describe(
       'Updates after which the policy is mixed into the reference: fewer hold it back less. 0 = never',
-    ),
+    )
+    .meta({ unit: 'updates' }),
   referenceMix: z
     .number()
     .gt(0)
     .max(1)
     .default(0.6)
-    .describe('Share of the policy in that mixture: more moves the reference further, 1 replaces it'),
+    .describe('Share of the policy in that mixture: more moves the reference further, 1 replaces it')
+    .meta({ unit: 'of the policy' }),
 });

@@ -36,40 +36,51 @@ export const objectiveSection = z.strictObject({
     .optional()
     .describe(
       'Tokens that aggregation=constant divides by: more shrinks the gradient. rollout.maxNewTokens when not given',
-    ),
+    )
+    .meta({ unit: 'tokens' }),
   clipLow: z
     .number()
     .min(0)
     .max(1)
     .default(0.2)
-    .describe('The ratio is clipped at 1 - clipLow: less makes smaller updates from one rollout'),
+    .describe('The ratio is clipped at 1 - clipLow: less makes smaller updates from one rollout')
+    .meta({ appliesTo: { key: 'objective.policy', values: ['clip', 'gmpo'], else: 'does not clip' } }),
   clipHigh: nonNegative
     .optional()
     .describe(
       'The ratio is clipped at 1 + clipHigh: more lets rare tokens grow. objective.clipLow when not given',
-    ),
+    )
+    .meta({ appliesTo: { key: 'objective.policy', values: ['clip', 'gmpo'], else: 'does not clip' } }),
   delta: positive
     .optional()
     .describe(
       'Bound of the unclipped ratio, for advantages below 0 (dual clip): less is safer. None when not given',
-    ),
+    )
+    .meta({ appliesTo: { key: 'objective.policy', values: ['clip'], else: 'has no second bound' } }),
   cap: positive
     .default(5)
-    .describe('Absolute bound of the ratio in policy=cispo: more keeps more of an off-policy gradient'),
+    .describe('Absolute bound of the ratio in policy=cispo: more keeps more of an off-policy gradient')
+    .meta({ appliesTo: { key: 'objective.policy', values: ['cispo'], else: 'has no cap' } }),
   slopePositive: positive
     .default(1)
-    .describe('Slope of the gate of policy=sapo for advantages above 0: more closes it sooner'),
-  slopeNegative: positive.default(1.05).describe('The same for the other advantages'),
+    .describe('Slope of the gate of policy=sapo for advantages above 0: more closes it sooner')
+    .meta({ appliesTo: { key: 'objective.policy', values: ['sapo'], else: 'has no gate' } }),
+  slopeNegative: positive
+    .default(1.05)
+    .describe('The same for the other advantages')
+    .meta({ appliesTo: { key: 'objective.policy', values: ['sapo'], else: 'has no gate' } }),
   vespoPositive: z
     .tuple([nonNegative, nonNegative])
     .default([2, 3])
     .describe(
       'Exponent and decay of the weight of policy=vespo for advantages from 0 on: more is narrower around 1',
-    ),
+    )
+    .meta({ appliesTo: { key: 'objective.policy', values: ['vespo'], else: 'does not weigh by it' } }),
   vespoNegative: z
     .tuple([nonNegative, nonNegative])
     .default([3, 2])
-    .describe('The same for advantages below 0'),
+    .describe('The same for advantages below 0')
+    .meta({ appliesTo: { key: 'objective.policy', values: ['vespo'], else: 'does not weigh by it' } }),
   oldLogprobs: z
     .enum(OLD_LOGPROBS)
     .default('detach')
@@ -78,10 +89,12 @@ export const objectiveSection = z.strictObject({
     ),
   iterations: positiveCount
     .default(1)
-    .describe('Passes over one rollout: more learns more from it and drifts further from the sampler'),
+    .describe('Passes over one rollout: more learns more from it and drifts further from the sampler')
+    .meta({ unit: 'passes a rollout' }),
   minibatches: positiveCount
     .default(1)
-    .describe('Optimizer steps a pass: more takes more, noisier steps; divides rollout.prompts'),
+    .describe('Optimizer steps a pass: more takes more, noisier steps; divides rollout.prompts')
+    .meta({ unit: 'updates a pass' }),
   maskTruncated: z
     .boolean()
     .default(false)
@@ -92,7 +105,8 @@ export const objectiveSection = z.strictObject({
     .optional()
     .describe(
       'Leaves out completions with a negative advantage whose log-probs fell by more than this a token since they were sampled: less leaves out more. Off when not given',
-    ),
+    )
+    .meta({ unit: 'nats a token' }),
   compat: z
     .enum(COMPATS)
     .optional()

@@ -3,12 +3,16 @@ import { count, nonNegative, positiveCount } from './numbers.js';
 
 /** When and how the model is evaluated. */
 export const evalSection = z.strictObject({
-  every: count.default(0).describe('Steps between evaluations: 0 = only before and after'),
+  every: count
+    .default(0)
+    .describe('Steps between evaluations: 0 = only before and after')
+    .meta({ unit: 'steps' }),
   samples: count
     .default(1)
     .describe(
       'Sampled completions of a problem beside the greedy one: more narrows the interval, 0 = greedy only',
-    ),
+    )
+    .meta({ unit: 'samples a problem' }),
   k: z
     .array(positiveCount)
     .optional()
@@ -18,7 +22,8 @@ export const evalSection = z.strictObject({
   temperature: nonNegative.default(1).describe('Temperature of the sampled completions'),
   limit: positiveCount
     .default(200)
-    .describe('Most held-out problems to evaluate on: more narrows the interval and takes longer'),
+    .describe('Most held-out problems to evaluate on: more narrows the interval and takes longer')
+    .meta({ unit: 'problems' }),
   before: z.boolean().default(true).describe('Also evaluate before the first step, to compare with'),
 });
 
@@ -28,7 +33,8 @@ export const recordSection = z.strictObject({
     .default(0)
     .describe(
       'Steps between full records of a step, beside those of the first two and of steps with a new finding: 0 = only those',
-    ),
+    )
+    .meta({ unit: 'steps' }),
 });
 
 /** What is done about findings. */
@@ -45,11 +51,14 @@ export const doctorSection = z.strictObject({
 export const checkpointSection = z.strictObject({
   every: count
     .default(0)
-    .describe('Steps between checkpoints, beside those of checkpoint.minutes: 0 = only these'),
+    .describe('Steps between checkpoints, beside those of checkpoint.minutes: 0 = only these')
+    .meta({ unit: 'steps' }),
   minutes: nonNegative
     .default(10)
-    .describe('Minutes between checkpoints, each after a whole step: what a crash loses; 0 = never by time'),
+    .describe('Minutes between checkpoints, each after a whole step: what a crash loses; 0 = never by time')
+    .meta({ unit: 'minutes' }),
   keep: positiveCount
     .default(2)
-    .describe('Newest checkpoints kept on disk, beside one that an error left; older ones are deleted'),
+    .describe('Newest checkpoints kept on disk, beside one that an error left; older ones are deleted')
+    .meta({ unit: 'checkpoints' }),
 });

@@ -5,7 +5,8 @@ import { count, nonNegative, positive, positiveCount, probability } from './numb
 export const rolloutSection = z.strictObject({
   prompts: positiveCount
     .default(8)
-    .describe('Prompts a step: more steadies the gradient and takes proportionally longer'),
+    .describe('Prompts a step: more steadies the gradient and takes proportionally longer')
+    .meta({ unit: 'prompts a step' }),
   group: z
     .number()
     .int()
@@ -13,13 +14,16 @@ export const rolloutSection = z.strictObject({
     .default(8)
     .describe(
       'Completions of each prompt, compared with one another, so at least 2: more sharpens the advantage, less is faster',
-    ),
+    )
+    .meta({ unit: 'completions a prompt' }),
   maxNewTokens: positiveCount
     .default(256)
-    .describe('Tokens at which a completion is cut: more lets it finish, less is faster'),
+    .describe('Tokens at which a completion is cut: more lets it finish, less is faster')
+    .meta({ unit: 'tokens' }),
   minNewTokens: count
     .default(0)
-    .describe('Tokens before which a completion cannot end: more forbids short answers'),
+    .describe('Tokens before which a completion cannot end: more forbids short answers')
+    .meta({ unit: 'tokens' }),
   temperature: nonNegative
     .default(1)
     .describe('Divides the logits: more explores, less repeats itself, 0 is greedy (not for training)'),
@@ -28,24 +32,31 @@ export const rolloutSection = z.strictObject({
     .gt(0)
     .max(1)
     .default(1)
-    .describe('Keeps the likeliest tokens up to this probability: less is safer and narrower, 1 = off'),
-  topK: count.default(0).describe('Keeps this many of the likeliest tokens: less is narrower, 0 = off'),
+    .describe('Keeps the likeliest tokens up to this probability: less is safer and narrower, 1 = off')
+    .meta({ unit: 'of the probability' }),
+  topK: count
+    .default(0)
+    .describe('Keeps this many of the likeliest tokens: less is narrower, 0 = off')
+    .meta({ unit: 'tokens' }),
   minP: probability
     .default(0)
     .describe(
       "Drops tokens below this fraction of the likeliest one's probability: more is narrower, 0 = off",
-    ),
+    )
+    .meta({ unit: 'of the likeliest' }),
   repetitionPenalty: positive
     .default(1)
     .describe('Divides the positive logits of tokens generated before: more repeats less, 1 = off'),
   presencePenalty: z
     .number()
     .default(0)
-    .describe('Taken once from the logit of each token generated before: more repeats less, 0 = off'),
+    .describe('Taken once from the logit of each token generated before: more repeats less, 0 = off')
+    .meta({ unit: 'nats' }),
   frequencyPenalty: z
     .number()
     .default(0)
-    .describe('Taken from the logit for each time a token was generated: more repeats less, 0 = off'),
+    .describe('Taken from the logit for each time a token was generated: more repeats less, 0 = off')
+    .meta({ unit: 'nats a time' }),
   invariant: z
     .boolean()
     .default(false)

@@ -5,7 +5,8 @@ import { count, nonNegative, positive, positiveCount } from './numbers.js';
 export const optimizerSection = z.strictObject({
   learningRate: nonNegative
     .default(1e-6)
-    .describe('Step size: more learns faster, too much destroys the model'),
+    .describe('Step size: more learns faster, too much destroys the model')
+    .meta({ unit: 'a step' }),
   beta1: z
     .number()
     .min(0)
@@ -18,7 +19,8 @@ export const optimizerSection = z.strictObject({
     .describe('Added to the denominator: more damps parameters with tiny gradients'),
   weightDecay: nonNegative
     .default(0)
-    .describe('Shrinks weights at each step, times the learning rate: 0 = off'),
+    .describe('Shrinks weights at each step, times the learning rate: 0 = off')
+    .meta({ unit: 'of the weights' }),
   maxGradNorm: nonNegative
     .default(1)
     .describe('Gradients are scaled down to this norm: less tames outliers and slows learning, 0 = off'),
@@ -30,20 +32,23 @@ export const optimizerSection = z.strictObject({
     ),
   minLearningRate: nonNegative
     .default(0)
-    .describe('What a falling learning rate falls to in place of 0: more learns on to the end'),
+    .describe('What a falling learning rate falls to in place of 0: more learns on to the end')
+    .meta({ unit: 'a step' }),
   warmupSteps: count
     .default(0)
-    .describe('Steps over which the learning rate rises from 0: more starts gentler'),
+    .describe('Steps over which the learning rate rises from 0: more starts gentler')
+    .meta({ unit: 'steps' }),
 });
 
 /** Length of the GRPO run, and its memory. */
 export const trainSection = z.strictObject({
-  steps: positiveCount.default(100).describe('GRPO steps: one rollout each'),
+  steps: positiveCount.default(100).describe('GRPO steps: one rollout each').meta({ unit: 'steps' }),
   microBatchTokens: positiveCount
     .default(512)
     .describe(
       'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
-    ),
+    )
+    .meta({ unit: 'tokens' }),
   recompute: z
     .enum(['none', 'layers', 'auto'])
     .default('auto')
@@ -54,12 +59,14 @@ export const trainSection = z.strictObject({
     .default(100)
     .describe(
       'Steps between checks, the first before step 1, that the rewards pay right answers more than blanks, copied prompts, all options at once and answers of other rows: costs one scoring of some 70 completions, judges not asked. 0 = never',
-    ),
+    )
+    .meta({ unit: 'steps' }),
   kindGradients: count
     .default(0)
     .describe(
       'Steps between measurements of how the gradients of the kinds of problems (kl.kindKey) stand to each other, as grad_cosine and grad_norm/KIND: costs a copy of the gradient a kind less one, no pass. 0 = never',
-    ),
+    )
+    .meta({ unit: 'steps' }),
 });
 
 /** Supervised fine-tuning on demonstrations. */
