@@ -1,8 +1,8 @@
 /** Small policies that know a little: made from random weights by a moment of imitation. */
 import { AdamW, type DType } from '@grpo/torch';
+import { examplesOf, sftStep } from '../imitation/sft.js';
 import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
-import { DataOrder } from '../train/data-order.js';
-import { examplesOf, sftStep } from '../train/sft.js';
+import { DataOrder } from '../tasks/order/data-order.js';
 import { labText } from './model-files.js';
 import { lettersTask } from './task.js';
 

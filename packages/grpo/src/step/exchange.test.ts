@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import type { RewardFailure } from '../rewards/index.js';
+import { Supply } from '../tasks/order/supply.js';
 import type { Problem } from '../tasks/task.js';
-import { Supply } from '../train/supply.js';
 import { Batch, type StoredGroup } from './batch.js';
 import { exchangeFlat } from './exchange.js';
 import { joinGroups } from './groups.js';

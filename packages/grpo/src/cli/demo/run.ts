@@ -1,5 +1,5 @@
 import { resolveConfig } from '../../config/index.js';
-import { describeDevice } from '../../train/index.js';
+import { describeDevice } from '../../run/device.js';
 import type { CommandArguments } from '../command.js';
 import { interruptible } from '../interrupt.js';
 import { createReporter } from '../live.js';
