@@ -43,8 +43,8 @@ function flagProblem(command: CommandInfo, error: NodeJS.ErrnoException, argv: r
   const name = nameOf(written);
   if (command.keys && findKey(name))
     return `${name} is a setting, not a flag: write ${name}=VALUE without dashes.`;
-  const withPreset = command.presetFlags?.find(({ flags }) => Object.hasOwn(flags, name));
-  if (withPreset) return `--${name} is taken with --preset ${withPreset.presets[0]} only.`;
+  const presetFlags = command.presetFlags?.find(({ flags }) => Object.hasOwn(flags, name));
+  if (presetFlags) return `--${name} is taken with --preset ${presetFlags.presets[0]} only.`;
   return `Unknown flag ${written.split('=')[0]}. The nearest known flag is --${nearest(name, known)}.`;
 }
 

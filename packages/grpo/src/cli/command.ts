@@ -51,11 +51,11 @@ export function flagsOf(
   { flags, presetFlags = [] }: CommandInfo,
   argv: readonly string[],
 ): Record<string, Flag> {
-  const named = argv.map((word, i) =>
+  const presetNames = argv.map((word, i) =>
     word === '--preset' ? argv[i + 1] : /^(?:--)?preset=(.*)$/.exec(word)?.[1],
   );
-  const taken = presetFlags.filter(({ presets }) => presets.some((preset) => named.includes(preset)));
-  return Object.assign({}, flags, ...taken.map((more) => more.flags));
+  const sets = presetFlags.filter(({ presets }) => presets.some((preset) => presetNames.includes(preset)));
+  return Object.assign({}, flags, ...sets.map((set) => set.flags));
 }
 
 /** Exit codes beside 0 and those of `interruptible`. */

@@ -5,7 +5,7 @@ import type { MetricSeries } from '../../trace/index.js';
 import { curve } from './curve.js';
 import { UNPROVED } from './examined.js';
 import { escapeHtml as e } from './html.js';
-import type { Report, Section, Told } from './report.js';
+import type { Report, ReportItem, Section } from './report.js';
 import { STYLE } from './style.js';
 
 /** As many curves as one finding shows. */
@@ -22,7 +22,7 @@ export function htmlReport(
     ? article(cause, series)
     : `<article class="${judged ? 'pass' : 'warn'}"><p class="says">${verdict}</p></article>`;
   const section = ({ title, findings, brief }: Section) =>
-    `<h2>${title}</h2>${findings.map((told) => (brief ? folded : article)(told, series)).join('')}`;
+    `<h2>${title}</h2>${findings.map((item) => (brief ? folded : article)(item, series)).join('')}`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${e(path)}: diagnosis</title><style>${STYLE}</style></head><body>
@@ -40,18 +40,18 @@ ${judged ? allChecks(judgements, checks) : ''}
 const LABELS = { fail: 'FAIL', warn: 'WARN', inform: 'NOTE' };
 
 /** A finding with all that is known of it. */
-const article = (told: Told, series: MetricSeries | undefined): string =>
-  `<article class="${told.finding.severity}">${head(told)}${inside(told, series)}</article>`;
+const article = (item: ReportItem, series: MetricSeries | undefined): string =>
+  `<article class="${item.finding.severity}">${head(item)}${inside(item, series)}</article>`;
 
 /** A finding in a sentence, the rest of it folded. */
-const folded = (told: Told, series: MetricSeries | undefined): string =>
-  `<article class="${told.finding.severity}">${head(told)}<details><summary>details</summary>${inside(told, series)}</details></article>`;
+const folded = (item: ReportItem, series: MetricSeries | undefined): string =>
+  `<article class="${item.finding.severity}">${head(item)}<details><summary>details</summary>${inside(item, series)}</details></article>`;
 
-const head = ({ finding, label, says }: Told) =>
+const head = ({ finding, label, says }: ReportItem) =>
   `<span class="label">${LABELS[finding.severity]}</span> <code>${label}</code><p class="says">${e(says)}</p>`;
 
-function inside(told: Told, series: MetricSeries | undefined): string {
-  const { check, steps, places, signs, rerun, sources } = told;
+function inside(item: ReportItem, series: MetricSeries | undefined): string {
+  const { check, steps, places, signs, rerun, sources } = item;
   const rows = [
     ...(steps === undefined ? [] : [['steps', steps]]),
     ...places.map((place) => ['where', place]),
@@ -68,11 +68,11 @@ function inside(told: Told, series: MetricSeries | undefined): string {
     const again = name === rows[i - 1]?.[0];
     return `<dt>${again ? '' : name}</dt><dd>${e(text)}</dd>`;
   });
-  return `${figures([told, ...signs], series)}<dl>${terms.join('')}</dl>`;
+  return `${figures([item, ...signs], series)}<dl>${terms.join('')}</dl>`;
 }
 
 /** The curves of what the findings cite, with the steps of their evidence marked. */
-function figures(findings: readonly Told[], series: MetricSeries | undefined): string {
+function figures(findings: readonly ReportItem[], series: MetricSeries | undefined): string {
   if (!series) return '';
   const ofLogs = findings.filter(({ check }) => check.scope === 'log');
   const cited = ofLogs.flatMap(({ finding, check }) => [
@@ -92,13 +92,13 @@ function figures(findings: readonly Told[], series: MetricSeries | undefined): s
 
 function allChecks(judgements: readonly Judgement[], checks: readonly Check[]): string {
   const row = ({ code, verdict, judged, missing }: Judgement) => {
-    const told =
+    const verdictText =
       verdict === 'not applicable'
         ? `not judged${missing.length > 0 ? `: needs ${missing.join(', ')}` : ''}`
         : verdict;
     const times = judged > 1 ? ` (${judged} times)` : '';
     const { title } = checks.find((check) => check.code === code)!;
-    return `<tr class="${verdict === 'not applicable' ? '' : verdict}"><td><code>${code}</code></td><td>${e(title)}</td><td>${e(told)}${times}</td></tr>`;
+    return `<tr class="${verdict === 'not applicable' ? '' : verdict}"><td><code>${code}</code></td><td>${e(title)}</td><td>${e(verdictText)}${times}</td></tr>`;
   };
   const table = (title: string, some: readonly Judgement[]) =>
     some.length === 0

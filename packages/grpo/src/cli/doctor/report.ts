@@ -18,7 +18,7 @@ import {
 } from './examined.js';
 
 /** A finding, its check, and all that is said of it. */
-export interface Told {
+export interface ReportItem {
   finding: Finding;
   check: Check;
   /** Code and name. */
@@ -28,7 +28,7 @@ export interface Told {
   steps: string | undefined;
   places: readonly string[];
   /** Other signs of the same fault. */
-  signs: readonly Told[];
+  signs: readonly ReportItem[];
   /** What became worthless. */
   rerun: string | undefined;
   sources: string;
@@ -36,8 +36,8 @@ export interface Told {
 
 export interface Section {
   title: string;
-  findings: readonly Told[];
-  /** Whether a sentence for each is enough. */
+  findings: readonly ReportItem[];
+  /** Whether each finding is shown in a sentence, without the rest. */
   brief: boolean;
 }
 
@@ -45,12 +45,12 @@ export interface Report {
   path: string;
   summary: string;
   /** The finding that leads. */
-  cause: Told | undefined;
+  cause: ReportItem | undefined;
   /** Said where none leads. */
   verdict: string;
   /** Whether anything could be judged. */
   judged: boolean;
-  /** The other findings; those of an empty section are none. */
+  /** The other findings, in sections that are not empty. */
   sections: readonly Section[];
   /** How much was judged, how the files were read, and what was left out. */
   notes: readonly string[];
@@ -63,15 +63,15 @@ export function reportOf(
   checks: readonly Check[],
 ): Report {
   const { cause, sign, follows, 'may follow': mayFollow, besides, 'to know': toKnow } = arrange(findings);
-  const tell = (finding: Finding) => tellOf(finding, checks);
+  const item = (finding: Finding) => itemOf(finding, checks);
   const section = (title: string, found: readonly Finding[], brief: boolean): Section[] =>
-    found.length === 0 ? [] : [{ title, findings: found.map(tell), brief }];
-  const [leading] = cause.map(tell);
+    found.length === 0 ? [] : [{ title, findings: found.map(item), brief }];
+  const [leading] = cause.map(item);
   const judged = examined.isGrpo && judgements.some((judgement) => judgement.judged > 0);
   return {
     path: printable(examined.path, 300),
     summary: summaryOf(examined),
-    cause: leading && { ...leading, signs: sign.map(tell) },
+    cause: leading && { ...leading, signs: sign.map(item) },
     judged,
     verdict: judged
       ? 'Nothing wrong was found by the checks that could be made.'
@@ -86,7 +86,7 @@ export function reportOf(
   };
 }
 
-function tellOf(finding: Finding, checks: readonly Check[]): Told {
+function itemOf(finding: Finding, checks: readonly Check[]): ReportItem {
   const check = checks.find(({ code }) => code === finding.code)!;
   return {
     finding,

@@ -3,7 +3,7 @@ import { entryOf } from '../../doctor/registry.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 import { UNPROVED } from './examined.js';
-import type { Report, Section, Told } from './report.js';
+import type { Report, ReportItem, Section } from './report.js';
 
 const MARGIN = 6;
 const NAMES = 12;
@@ -17,8 +17,8 @@ const LABELS = {
 /** The whole report in lines of at most `width` characters, ending in a newline. */
 export function terminalReport(report: Report, width = 100): string {
   const { path, summary, cause, verdict, judged, notes } = report;
-  const lead = cause ? whole(cause, width) : [judged ? colors.green(verdict) : colors.yellow(verdict)];
-  const sections = report.sections.flatMap((section) => written(section, width));
+  const lead = cause ? fullLines(cause, width) : [judged ? colors.green(verdict) : colors.yellow(verdict)];
+  const sections = report.sections.flatMap((section) => blocksOf(section, width));
   const blocks = [
     wrap(`${path}: ${summary}.`, width),
     lead,
@@ -32,28 +32,28 @@ export function terminalReport(report: Report, width = 100): string {
 }
 
 /** The blocks of a section. Findings of one line stand together, longer ones apart. */
-function written({ title, findings, brief }: Section, width: number): string[][] {
-  const items = findings.map((told) => (brief ? short(told, width) : whole(told, width)));
+function blocksOf({ title, findings, brief }: Section, width: number): string[][] {
+  const items = findings.map((item) => (brief ? briefLines : fullLines)(item, width));
   return [[`${title}:`], ...(items.every((lines) => lines.length < 4) ? [items.flat()] : items)];
 }
 
 /** A finding with all that is known of it. */
-function whole({ finding, check, says, signs, ...told }: Told, width: number): string[] {
+function fullLines({ finding, check, says, signs, ...rest }: ReportItem, width: number): string[] {
   const rows: [string, string][] = [
-    ...(told.steps === undefined ? [] : [['steps', told.steps] as [string, string]]),
-    ...told.places.slice(0, 3).map((place): [string, string] => ['where', place]),
+    ...(rest.steps === undefined ? [] : [['steps', rest.steps] as [string, string]]),
+    ...rest.places.slice(0, 3).map((place): [string, string] => ['where', place]),
     ...signs.map((sign): [string, string] => ['seen too', `${sign.says} (${sign.label})`]),
     ['do', check.remedy],
     ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
-    ...(told.rerun === undefined ? [] : [['run again', told.rerun] as [string, string]]),
+    ...(rest.rerun === undefined ? [] : [['run again', rest.rerun] as [string, string]]),
     ['check', `${check.code}, ${entryOf(check.code).name}: ${check.title}`],
-    ['source', told.sources],
+    ['source', rest.sources],
     ...(check.proofs.length > 0 ? [] : [['unproved', UNPROVED] as [string, string]]),
   ];
-  const [first = '', ...rest] = wrap(says, width - MARGIN);
+  const [first = '', ...others] = wrap(says, width - MARGIN);
   return [
     `${LABELS[finding.severity]}  ${colors.bold(first)}`,
-    ...rest.map((line) => ' '.repeat(MARGIN) + colors.bold(line)),
+    ...others.map((line) => ' '.repeat(MARGIN) + colors.bold(line)),
     ...twoColumns(named(rows), NAMES, width - MARGIN).map((line) => ' '.repeat(MARGIN) + line),
   ];
 }
@@ -63,7 +63,7 @@ const named = (rows: readonly (readonly [string, string])[]): [string, string][]
   rows.map(([name, text], i) => [name === rows[i - 1]?.[0] ? '' : name, text]);
 
 /** A finding in a line or two. */
-function short({ finding, says, label }: Told, width: number): string[] {
+function briefLines({ finding, says, label }: ReportItem, width: number): string[] {
   const lines = wrap(`${says} (${label})`, width - MARGIN);
   return lines.map((line, i) =>
     i === 0 ? `${LABELS[finding.severity]}  ${line}` : ' '.repeat(MARGIN) + line,

@@ -2,7 +2,7 @@ import type { CommandInfo } from '../command.js';
 import { config, json, restart, resume } from '../flags.js';
 import { dialects } from './dialects.js';
 
-const withFlags = dialects.map(({ presets }) => presets[0]).join(', ');
+const names = dialects.map(({ presets }) => presets[0]).join(', ');
 
 export const info: CommandInfo = {
   name: 'train',
@@ -12,7 +12,7 @@ export const info: CommandInfo = {
     preset: {
       type: 'string',
       value: 'NAME',
-      help: `Begin from published settings; grpo explain NAME shows them. ${withFlags} brings flags of its own`,
+      help: `Begin from published settings; grpo explain NAME shows them. ${names} brings flags of its own`,
     },
     config,
     resume,

@@ -9,10 +9,10 @@ import { dialects } from './dialects.js';
 export async function run(args: CommandArguments): Promise<number> {
   const named = presetLayer(args.flags);
   const resolve = (layer: Layer) => trainingConfig('train', args, mergedLayer([named, layer]));
-  const written = dialects.find(({ flags }) =>
+  const flagDialect = dialects.find(({ flags }) =>
     Object.keys(args.flags).some((name) => Object.hasOwn(flags, name)),
   );
-  const translation = (await written?.load())?.translate(args.flags, resolve);
+  const translation = (await flagDialect?.load())?.translate(args.flags, resolve);
   const resolved = resolve(translation?.layer ?? mergedLayer([]));
   const { config } = resolved;
   const dialect = await dialects.find(({ presets }) => presets.includes(config.preset ?? ''))?.load();
