@@ -35,7 +35,7 @@ export {
   type LossInput,
   type LossOutput,
   type LossSettings,
-  Rows,
+  TokenRows,
 } from './objective/index.js';
 export type { MetricsRow } from './observe/metrics.js';
 export { Abandoned, type Observer, type StageProgress, Watch } from './progress/watch.js';

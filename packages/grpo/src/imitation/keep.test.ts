@@ -27,7 +27,7 @@ const batch = new Batch({
     names: ['stub'],
     weights: [1],
     columns: [Float64Array.from(REWARDS)],
-    dropped: Uint8Array.from(REWARDS, (reward) => Number(Number.isNaN(reward))),
+    unscored: Uint8Array.from(REWARDS, (reward) => Number(Number.isNaN(reward))),
     failures: [],
   },
 });

@@ -21,7 +21,7 @@ import {
   type SftSettings,
   type TrainSettings,
   type Verb,
-} from './settings.js';
+} from './resolve-run.js';
 
 /** What every training run takes. */
 export interface RunOptions {

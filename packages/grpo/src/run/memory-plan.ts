@@ -9,7 +9,7 @@ import type { Engine } from '../memory/decoding.js';
 import { type Estimate, estimate, type Training, type Work } from '../memory/estimate.js';
 import { type Reference, weightCount } from '../memory/holdings.js';
 import { machineBudget } from '../memory/limit.js';
-import { reasonsOf } from '../memory/words.js';
+import { reasonsOf } from '../memory/memory-lines.js';
 import {
   adaptedLayers,
   adapterShape,

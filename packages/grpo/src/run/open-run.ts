@@ -13,7 +13,7 @@ import type { Config } from '../config/schema.js';
 import { FormatError } from '../errors/format-error.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
 import type { Estimate } from '../memory/estimate.js';
-import { memoryLine } from '../memory/words.js';
+import { memoryLine } from '../memory/memory-lines.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import type { MetricsRow } from '../observe/metrics.js';

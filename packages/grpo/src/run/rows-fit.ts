@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from '../config/index.js';
 import { UserError } from '../errors/user-error.js';
-import { placeOf } from '../formats/rows.js';
+import { placeOf } from '../formats/read-rows.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { Problem, Task } from '../tasks/task.js';

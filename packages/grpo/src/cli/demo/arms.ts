@@ -27,7 +27,7 @@ export interface ArmContext {
 }
 
 /** The run was interrupted: there is nothing to report. */
-export class Interrupted extends Error {}
+export class InterruptedError extends Error {}
 
 export function warmUp(context: ArmContext): Promise<Arm> {
   const recipe = sftRecipe(context.options);
@@ -59,7 +59,7 @@ function shuffledScore(seed: number): Stages['score'] {
   let step = 0;
   return async (...args) => {
     const table = await stages.score(...args);
-    const order = permutation(table.dropped.length, seed, step++);
+    const order = permutation(table.unscored.length, seed, step++);
     return { ...table, columns: table.columns.map((column) => Float64Array.from(order, (i) => column[i]!)) };
   };
 }
@@ -77,7 +77,7 @@ async function runArm(
     signal,
   });
   const { interrupted, after } = await train(run);
-  if (interrupted || !after) throw new Interrupted();
+  if (interrupted || !after) throw new InterruptedError();
   return {
     output: run.folder.path,
     model: `${run.folder.checkpoints}/step-${steps}`,

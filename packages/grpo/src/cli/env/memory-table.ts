@@ -1,7 +1,7 @@
 import { resolveConfig, UserError } from '../../config/index.js';
 import { modelFolder } from '../../hub/model-folder.js';
 import type { Estimate } from '../../memory/estimate.js';
-import { memoryLine, memoryRows } from '../../memory/words.js';
+import { memoryLine, memoryRows } from '../../memory/memory-lines.js';
 import { readModelFolder } from '../../models/index.js';
 import { estimateMemory, requireFits, withMemory } from '../../run/memory-plan.js';
 import { openTask } from '../../run/open-task.js';

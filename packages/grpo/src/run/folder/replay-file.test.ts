@@ -18,7 +18,7 @@ function storedOf(step: number, score: number, old?: readonly Float32Array[]): S
       [{ rule: 'equal', parts: { answer: 1, format: -0.5 } }, { rule: 'different' }],
       [null, null],
     ],
-    dropped: Uint8Array.of(0, 0),
+    unscored: Uint8Array.of(0, 0),
     failures: [],
   };
   return {

@@ -76,7 +76,7 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
           hint: 'Take the problems of your loop from task.train, or set groups.replay=0.',
         });
       }
-      const { columns, dropped, failures: _, facts: __, ...rest } = group.rewardTable;
+      const { columns, unscored, failures: _, facts: __, ...rest } = group.rewardTable;
       const row = {
         step,
         score,
@@ -87,7 +87,7 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
           logprobs: [...logprobs],
           sampledLogprobs: [...sampledLogprobs],
         })),
-        rewards: { ...rest, columns: columns.map((column) => [...column]), dropped: [...dropped] },
+        rewards: { ...rest, columns: columns.map((column) => [...column]), dropped: [...unscored] },
         oldLogprobs: old?.map((values) => [...values]),
       };
       return `${JSON.stringify(row)}\n`;
@@ -115,7 +115,8 @@ export async function readStore(path: string, problems: readonly Problem[]): Pro
       });
     }
     const facts = judgedBy(rewards.grounds ?? []);
-    const rewardTable = { ...rewards, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
+    const { dropped: unscored, ...table } = rewards;
+    const rewardTable = { ...table, unscored, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
     const group = new Batch({ problems: [own], prompts: [prompt], completions_B: completions, rewardTable });
     stored.push({ group, old: oldLogprobs, step, score });
   }

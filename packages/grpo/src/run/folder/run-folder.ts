@@ -6,7 +6,7 @@ import { onFile } from '../../errors/file-error.js';
 import { FormatError } from '../../errors/format-error.js';
 import { sweepTemporary, writeFileAtomic } from '../../formats/atomic-file.js';
 import { readFully } from '../../formats/file-io.js';
-import { isObject, shown } from '../../formats/json.js';
+import { describeJson, isObject } from '../../formats/json.js';
 import { readJsonLines } from '../../formats/jsonl.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
@@ -200,7 +200,7 @@ async function dropRowsAfter(file: string, step: number): Promise<void> {
   for await (const { line, value } of readJsonLines(file)) {
     const at = isObject(value) ? value.step : undefined;
     if (typeof at !== 'number') {
-      throw new FormatError(file, `a row must have the number of its step, found step ${shown(at)}`, {
+      throw new FormatError(file, `a row must have the number of its step, found step ${describeJson(at)}`, {
         line,
       });
     }
