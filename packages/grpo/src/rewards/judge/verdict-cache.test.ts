@@ -39,7 +39,7 @@ describe('the cache', () => {
       '--input-type=module',
       '-e',
       WRITER,
-      new URL('./cache.js', import.meta.url).href,
+      new URL('./verdict-cache.js', import.meta.url).href,
       folder,
     ]);
     let told = '';
