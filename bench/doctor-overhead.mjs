@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveConfig } from '../packages/grpo/dist/config/index.js';
 import { writeTinyModel } from '../packages/grpo/dist/library/index.js';
+import { openRun } from '../packages/grpo/dist/run/open-run.js';
+import { trainGrpo } from '../packages/grpo/dist/run/train-grpo.js';
 import { defineTask } from '../packages/grpo/dist/tasks/define.js';
-import { openSession, trainGrpo } from '../packages/grpo/dist/train/index.js';
 
 const rounds = Number(process.argv[2] ?? 2);
 const which = process.argv[3] ?? '';
@@ -126,7 +127,7 @@ async function stepTime(folder, model, length, settings, begin) {
   });
   let total = 0;
   let before = process.cpuUsage();
-  const session = await openSession(resolved, {
+  const session = await openRun(resolved, {
     task: own,
     watcher: {
       step({ step }) {

@@ -2,9 +2,9 @@
 //   node bench/doctor-thresholds.mjs measure 0-4        numbers of clean steps, check by check: where thresholds come from
 //   node bench/doctor-thresholds.mjs report 100-199 10  false alarms on other seeds; faults on every 10th of them
 import { registry } from '../packages/grpo/dist/doctor/registry.js';
-import { cleanRuns } from '../packages/grpo/dist/lab/clean.js';
+import { cleanRuns } from '../packages/grpo/dist/lab/clean-runs.js';
 import { faults } from '../packages/grpo/dist/lab/faults/index.js';
-import { labRun } from '../packages/grpo/dist/lab/run.js';
+import { labRun } from '../packages/grpo/dist/lab/lab-run.js';
 import { tryClean, tryFault } from '../packages/grpo/dist/lab/selftest.js';
 
 const [what, range = '0-4', every = '10'] = process.argv.slice(2);

@@ -5,7 +5,7 @@
 // sampler without cache that computes each sequence alone.
 
 import { parseArgs } from 'node:util';
-import { benchTrainer, problemsOf } from '../packages/grpo/dist/lab/bench/trainer.js';
+import { benchTrainer, problemsOf } from '../packages/grpo/dist/lab/bench/bench-trainer.js';
 import { pack } from '../packages/grpo/dist/models/index.js';
 import { recordStep } from '../packages/grpo/dist/observe/record-step.js';
 import { noGrad, setThreads, tensor, tidy } from '../packages/torch/dist/index.js';

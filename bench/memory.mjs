@@ -12,7 +12,8 @@ const { resolveConfig } = await import(dist('config/index.js'));
 const { uniform } = await import(dist('maths/random.js'));
 const { readModelFolder, writeRandomWeights } = await import(dist('models/index.js'));
 const { writeArithmeticModelFiles } = await import(dist('tasks/arithmetic/arithmetic-model.js'));
-const { estimateMemory, openTask, withMemory } = await import(dist('train/index.js'));
+const { estimateMemory, withMemory } = await import(dist('run/memory-plan.js'));
+const { openTask } = await import(dist('run/open-task.js'));
 
 const [seed = '1', count = '10'] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'grpo-memory-'));

@@ -36,7 +36,8 @@ const task = grpo.defineTask({
 const model = await grpo.writeTinyModel(join(folder, 'model'));
 const settings = { rollout: { maxNewTokens: 8 } };
 const run = await grpo.openRun({ model, task, settings, output: join(folder, 'run') });
-const trainer = { ...run, watch: undefined, reference: undefined, stages: grpo.stages };
+const opened = grpo.GrpoTrainer ? await grpo.GrpoTrainer.open(run) : run;
+const trainer = { ...opened, watch: undefined, reference: undefined, stages: grpo.stages };
 const takeStep = await stepOf();
 const problems = run.task.train.slice(0, run.config.rollout.prompts);
 await takeStep(trainer, problems, 0, 1e-3);

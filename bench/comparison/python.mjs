@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheDir } from '../../packages/torch/dist/setup/paths.js';
-import { indexVariable } from '../../packages/torch/dist/setup/pinned.js';
-import { wheels } from '../../packages/torch/dist/setup/pip.js';
+import { indexVariable } from '../../packages/torch/dist/setup/pytorch/pinned.js';
+import { wheels } from '../../packages/torch/dist/setup/pytorch/pip.js';
 
 const requirements = fileURLToPath(new URL('../../parity/requirements.txt', import.meta.url));
 

@@ -16,8 +16,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['step'],
-  ['observe'],
-  ['train'],
+  ['observe', 'evaluation', 'imitation'],
+  ['run'],
   ['library', 'lab', 'cs336'],
   ['index', 'reward-exports'],
   ['cli'],
@@ -206,7 +206,7 @@ const MOST = 22;
 const CATALOGUES = ['grpo: doctor/faults'];
 
 /** Halls without walls yet. */
-const HALLS = ['grpo: models', 'grpo: train'];
+const HALLS = ['grpo: models'];
 
 const folderOf = ({ owner, path }: Pick<Source, 'owner' | 'path'>) => `${owner}: ${posix.dirname(path)}`;
 

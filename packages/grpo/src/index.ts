@@ -24,6 +24,7 @@
  * @module
  */
 export { UsageError, UserError } from './config/index.js';
+export type { EvalResult } from './evaluation/evaluate.js';
 export * from './library/index.js';
 export { loadModel, type Model, saveModel } from './models/index.js';
 export {
@@ -34,7 +35,7 @@ export {
   type LossInput,
   type LossOutput,
   type LossSettings,
-  Rows,
+  TokenRows,
 } from './objective/index.js';
 export type { MetricsRow } from './observe/metrics.js';
 export { Abandoned, type Observer, type StageProgress, Watch } from './progress/watch.js';
@@ -55,22 +56,18 @@ export {
   type SamplingOptions,
   sample,
 } from './rollout/index.js';
+export { GrpoTrainer } from './run/grpo-trainer.js';
+export type { Run } from './run/open-run.js';
+export { type RewardModel, type RewardModelOptions, rewardModel } from './run/reward-model.js';
+export type { RunEnd } from './run/run-steps.js';
+export type { Batch } from './step/batch.js';
+export { grpoStep, type StepResult } from './step/grpo-step.js';
+export type { MicroBatchPass, StepObserver, UpdateResult } from './step/observer.js';
+export { ReplayStore } from './step/replay-store.js';
+export { type Stages, stages } from './step/stages.js';
+export type { Trainer } from './step/trainer.js';
 export { defineTask, type TaskDefinition, type TaskReward } from './tasks/define.js';
+export { Supply } from './tasks/order/supply.js';
 export type { Problem, Task } from './tasks/task.js';
 export type { Message, Prompt } from './text/message.js';
 export { type RenderedPrompt, renderPrompt } from './text/render.js';
-export {
-  type EvalResult,
-  grpoStep,
-  ReplayStore,
-  type RewardModel,
-  type RewardModelOptions,
-  type RunEnd,
-  rewardModel,
-  type Session,
-  type Stages,
-  type StepResult,
-  Supply,
-  stages,
-  type Trainer,
-} from './train/index.js';

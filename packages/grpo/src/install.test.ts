@@ -87,7 +87,7 @@ describe('the tarballs', () => {
   });
 
   it('let nobody in but by the front door', () => {
-    for (const path of ['grpo/dist/train/session.js', 'grpo/package.json', '@grpo/torch/dist/native.js']) {
+    for (const path of ['grpo/dist/run/open-run.js', 'grpo/package.json', '@grpo/torch/dist/native.js']) {
       const { err } = project.node('--input-type=module', '-e', `await import('${path}')`);
       expect(err).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
     }

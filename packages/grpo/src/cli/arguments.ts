@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../config/index.js';
 import { findKey } from '../config/keys.js';
 import { isSetting } from '../config/layers/arguments-layer.js';
-import { nearest } from '../errors/nearest.js';
+import { nearestName } from '../errors/nearest-name.js';
 import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 
 /** Reads what follows a command's name. Throws `UsageError` for unknown flags and stray words. */
@@ -45,7 +45,7 @@ function flagProblem(command: CommandInfo, error: NodeJS.ErrnoException, argv: r
     return `${name} is a setting, not a flag: write ${name}=VALUE without dashes.`;
   const presetFlags = command.presetFlags?.find(({ flags }) => Object.hasOwn(flags, name));
   if (presetFlags) return `--${name} is taken with --preset ${presetFlags.presets[0]} only.`;
-  return `Unknown flag ${written.split('=')[0]}. The nearest known flag is --${nearest(name, known)}.`;
+  return `Unknown flag ${written.split('=')[0]}. The nearest known flag is --${nearestName(name, known)}.`;
 }
 
 function nameOf(word: string): string {

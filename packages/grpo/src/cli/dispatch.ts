@@ -1,6 +1,6 @@
 import { UsageError, UserError } from '../config/index.js';
 import { packageVersion } from '../config/version.js';
-import { nearest } from '../errors/nearest.js';
+import { nearestName } from '../errors/nearest-name.js';
 import { parseArguments } from './arguments.js';
 import { type CommandInfo, EXIT } from './command.js';
 import { commandHelp, overview } from './help.js';
@@ -83,7 +83,7 @@ function unknownCommand([first = '', second = '']: readonly string[], candidates
     });
   const wanted = isFamily ? `${first} ${second}` : first;
   return new UsageError(
-    `Unknown command '${wanted}'. The nearest known command is ${nearest(wanted, names)}.`,
+    `Unknown command '${wanted}'. The nearest known command is ${nearestName(wanted, names)}.`,
     { hint: 'grpo --help lists the commands.' },
   );
 }

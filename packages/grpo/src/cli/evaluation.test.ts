@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Difference, EvalResult, Score } from '../train/index.js';
+import type { Difference } from '../evaluation/difference.js';
+import type { Score } from '../evaluation/eval-score.js';
+import type { EvalResult } from '../evaluation/evaluate.js';
 import {
   evaluationTable,
   exampleLabel,

@@ -1,6 +1,10 @@
 /** Evaluations in words: a line during training, a table for `grpo eval`. */
+
+import type { Difference } from '../evaluation/difference.js';
+import type { Score } from '../evaluation/eval-score.js';
+import type { EvalResult } from '../evaluation/evaluate.js';
+import { problemsToTell } from '../maths/sample-size.js';
 import { describeFailures } from '../rewards/index.js';
-import { type Difference, type EvalResult, problemsToTell, type Score } from '../train/index.js';
 
 /**
  * One line an evaluation, `accuracy before, 200 problems: greedy 31.0% (25.0–37.7%), …; sampled …`; where the task cannot

@@ -6,14 +6,15 @@ import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { parseArguments } from './arguments.js';
 import { commands } from './table.js';
 
-const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+const page = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+const README = page('README.md');
 const YAML = /^Write `gsm8k\.yaml`.*?^```yaml\n(.*?)^```$/ms.exec(README)![1]!;
-const LINES = [...README.matchAll(/^npx grpo (.*--config gsm8k\.yaml[^#\n]*)/gm)].map(([, line]) =>
-  line!.trim(),
+const LINES = [README, page('docs/training.md')].flatMap((text) =>
+  [...text.matchAll(/^npx grpo (.*--config gsm8k\.yaml[^#\n]*)/gm)].map(([, line]) => line!.trim()),
 );
 
-describe('in the README', () => {
-  it.each(LINES)('grpo %s fits the gsm8k.yaml that is written there', (line) => {
+describe('in the README and docs/training.md', () => {
+  it.each(LINES)('grpo %s fits the gsm8k.yaml that is written in the README', (line) => {
     const file = join(tempFolder(), 'gsm8k.yaml');
     writeFileSync(file, YAML);
     const command = commands.find(({ name }) => line.startsWith(`${name} `))!;
@@ -25,6 +26,6 @@ describe('in the README', () => {
   });
 
   it('several commands take that file', () => {
-    expect(LINES.length).toBeGreaterThan(5);
+    expect(LINES.length).toBeGreaterThan(8);
   });
 });

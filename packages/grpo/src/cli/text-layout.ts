@@ -24,7 +24,7 @@ export function twoColumns(
 }
 
 /** Rows of cells in columns: the first on the left, the others on the right. */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, c) => Math.max(...rows.map((row) => row[c]!.length)));
   return rows.map((row) =>
     row.map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]! + 2))).join(''),

@@ -1,9 +1,11 @@
 import { takeSignal, watchSignals } from '@grpo/torch';
 import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
 import type { MetricsRow } from '../observe/metrics.js';
-import { latestCheckpoint } from '../train/checkpoint.js';
-import { describeDevice, openSession, type RunEnd, type Session, type Watcher } from '../train/index.js';
-import type { TimingsRow } from '../train/timings.js';
+import type { TimingsRow } from '../observe/timings.js';
+import { describeDevice } from '../run/device.js';
+import { latestCheckpoint } from '../run/folder/checkpoint.js';
+import { openRun, type Run, type Watcher } from '../run/open-run.js';
+import type { RunEnd } from '../run/run-steps.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { fewProblems, formatEvaluation } from './evaluation.js';
 import { interruptible, interruptRun, SIGNALS } from './interrupt.js';
@@ -27,7 +29,7 @@ export function trainingConfig(
 }
 
 /**
- * Runs a training command: opens the session, trains, reports, and answers what interrupts it.
+ * Runs a training command: opens the run, trains, reports, and answers what interrupts it.
  *
  * @returns the exit code
  */
@@ -43,7 +45,7 @@ export async function runTraining(
   }: {
     command: TrainingCommand;
     steps: number;
-    train: (session: Session) => Promise<RunEnd>;
+    train: (run: Run) => Promise<RunEnd>;
     /** What is to be said before it begins. */
     notes?: readonly string[];
     saved?: Watcher['saved'];
@@ -53,26 +55,25 @@ export async function runTraining(
   using interrupt = interruptible(reporter.note, 'stopping and saving');
   try {
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
-    await using session = await openSession(resolved, {
+    await using run = await openRun(resolved, {
       resume: args.flags.resume !== undefined,
       restart: args.flags.restart === true,
       watcher: { ...watcherOf(reporter, steps), ...(saved && { saved }) },
       signal: interrupt.signal,
     });
     reporter.note(device);
-    reporter.note(session.needs);
+    reporter.note(run.needs);
     for (const text of notes) reporter.note(text);
-    const { output } = session.config;
-    if (session.progress.step > 0)
-      reporter.note(`Going on with ${output} after step ${session.progress.step}.`);
-    const end = await train(session).catch((error: unknown) => {
-      const last = latestCheckpoint(session.folder.checkpoints);
+    const { output } = run.config;
+    if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
+    const end = await train(run).catch((error: unknown) => {
+      const last = latestCheckpoint(run.folder.checkpoints);
       const goOn = `npx grpo ${command} --resume ${output}`;
       if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
       else reporter.note(`No step was saved. To start over: ${goOn} --restart`);
       throw error;
     });
-    reporter.done(summarize(command, session, end));
+    reporter.done(summarize(command, run, end));
     if (end.stopped) return EXIT.finding;
     return end.interrupted ? interrupt.exitCode : 0;
   } finally {
@@ -132,7 +133,7 @@ function stepRow(
 
 function summarize(
   command: string,
-  { folder, progress }: Session,
+  { folder, progress }: Run,
   { interrupted, stopped, before, after }: RunEnd,
 ) {
   const { step } = progress;

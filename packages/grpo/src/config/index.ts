@@ -1,7 +1,5 @@
 export { UsageError, UserError } from '../errors/user-error.js';
 export type { ConfigCommand } from './command-keys.js';
-export type { InCode } from './in-code.js';
-export { type Layer, objectLayer } from './layers/layer.js';
 export {
   type Circumstances,
   type ConfigRecord,
@@ -9,7 +7,9 @@ export {
   configRecord,
   readRecord,
   recordLayer,
-} from './record.js';
+} from './config-record.js';
+export type { InCode } from './in-code.js';
+export { type Layer, objectLayer } from './layers/layer.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './reward-kinds.js';
 export { requireSameRun } from './same-run.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editDistance } from '../errors/nearest.js';
+import { editDistance } from '../errors/nearest-name.js';
 import { readsKey } from './command-keys.js';
 import { keys } from './keys.js';
 import { resolveConfig } from './resolve.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../errors/nearest.js';
+import { nearestName } from '../errors/nearest-name.js';
 import { printable } from '../errors/printable.js';
 import { UsageError } from '../errors/user-error.js';
 import type { ConfigCommand } from './command-keys.js';
@@ -138,7 +138,7 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, entries: Readonl
   if (issue.code === 'unrecognized_keys') {
     const known = Object.keys(schemaAt(parts)?.properties ?? {});
     const [unknown] = issue.keys as [string];
-    const best = nearest(unknown, known);
+    const best = nearestName(unknown, known);
     return `Unknown key ${[...parts, unknown].join('.')} (${locate([...rest, unknown])}). The nearest known key is ${best}.`;
   }
   const found = parts.reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], input);

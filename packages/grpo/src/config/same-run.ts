@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path';
 import { UsageError } from '../errors/user-error.js';
+import type { ConfigRecord } from './config-record.js';
 import { IN_CODE } from './in-code.js';
 import { keys } from './keys.js';
-import type { ConfigRecord } from './record.js';
 
 /** Files and folders: another place will do where the content is the same. */
 const PLACES = ['model', 'lora.adapter', 'task.data', 'task.evalData', 'task.prompt'];

@@ -8,7 +8,7 @@ import { entropySection } from './sections/entropy.js';
 import { groupsSection } from './sections/groups.js';
 import { klSection } from './sections/kl.js';
 import { loraSection } from './sections/lora.js';
-import { byteBudget, count, positiveCount } from './sections/numbers.js';
+import { byteBudget, count, positiveCount } from './sections/number-schemas.js';
 import { objectiveSection } from './sections/objective.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rewardsList } from './sections/rewards.js';

@@ -1,4 +1,4 @@
-import { nearest } from '../errors/nearest.js';
+import { nearestName } from '../errors/nearest-name.js';
 import { UsageError } from '../errors/user-error.js';
 
 /**
@@ -11,6 +11,6 @@ export function refuseUnknown(where: string, given: object, known: readonly stri
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new UsageError(
-    `${where} has no option ${unknown}. The nearest known one is ${nearest(unknown, known)}.`,
+    `${where} has no option ${unknown}. The nearest known one is ${nearestName(unknown, known)}.`,
   );
 }

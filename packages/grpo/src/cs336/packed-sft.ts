@@ -1,6 +1,6 @@
 import { stack, type Tensor, tensor, tidy } from '@grpo/torch';
 import { FormatError } from '../errors/format-error.js';
-import { readRows } from '../formats/rows.js';
+import { readRows } from '../formats/read-rows.js';
 import { permutation } from '../maths/random.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { demand } from './inputs.js';

@@ -3,7 +3,7 @@
 import type { Declared, StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
 import type { LogView } from './log-view.js';
-import { type Measured, notApplicable, type Outcome } from './outcome.js';
+import { type Measurements, notApplicable, type Outcome } from './outcome.js';
 import type { Source } from './source.js';
 
 /** Stages of a step, and of a run, that something can be wrong in. */
@@ -74,7 +74,7 @@ interface CheckInfo {
   /** How it was shown to find its fault. Empty where it was not yet: then it warns at most. */
   proofs: readonly Proof[];
   /** What a finding says, one or two sentences. */
-  says(measured: Measured): string;
+  says(measured: Measurements): string;
 }
 
 /** A check of one step record. */
@@ -99,11 +99,11 @@ export interface RunCheck extends CheckInfo {
   /** What it keeps of a record, or what is missing there. */
   see(record: StepRecord): { value: unknown } | { missing: readonly string[] };
   /** By step, ascending. */
-  test(seen: readonly Seen<unknown>[]): Outcome;
+  test(seen: readonly Observation<unknown>[]): Outcome;
 }
 
 /** What a check over a run kept of one record. */
-export interface Seen<T> {
+export interface Observation<T> {
   step: number;
   value: T;
 }
@@ -134,7 +134,7 @@ function replacedBy({ stage, kind }: Pick<Check, 'stage' | 'kind'>, declared?: D
  * Makes a check of a step; its test gets the inputs that it names, all of them present, and its sentence what the test
  * measured.
  */
-export function stepCheck<const N extends InputName, M extends Measured>(
+export function stepCheck<const N extends InputName, M extends Measurements>(
   check: Omit<StepCheck, 'scope' | 'needs' | 'test' | 'says'> & {
     needs: readonly N[];
     test(given: Pick<Inputs, N>, record: StepRecord): Outcome<M>;
@@ -156,11 +156,11 @@ export function stepCheck<const N extends InputName, M extends Measured>(
 }
 
 /** Makes a check of several steps; `see` gets the inputs that it names and returns what to keep, or what is missing. */
-export function runCheck<const N extends InputName, T extends object, M extends Measured>(
+export function runCheck<const N extends InputName, T extends object, M extends Measurements>(
   check: Omit<RunCheck, 'scope' | 'needs' | 'see' | 'test' | 'says'> & {
     needs: readonly N[];
     see(given: Pick<Inputs, N>, record: StepRecord): T | string;
-    test(seen: readonly Seen<T>[]): Outcome<M>;
+    test(seen: readonly Observation<T>[]): Outcome<M>;
     says(measured: M): string;
   },
 ): RunCheck {
@@ -174,7 +174,7 @@ export function runCheck<const N extends InputName, T extends object, M extends 
       const value = given ? see(given, record) : undefined;
       return typeof value === 'object' ? { value } : { missing: value === undefined ? missing : [value] };
     },
-    test: (seen) => test(seen as readonly Seen<T>[]),
+    test: (seen) => test(seen as readonly Observation<T>[]),
   };
 }
 
@@ -202,7 +202,7 @@ function isMissing(value: unknown): boolean {
 const lengthOf = (list: unknown) => (list as ArrayLike<unknown>).length;
 
 /** Makes a check of a log; its test is asked only where every needed metric is there. */
-export function logCheck<M extends Measured>(
+export function logCheck<M extends Measurements>(
   check: Omit<LogCheck, 'scope' | 'test' | 'says'> & {
     test(log: LogView): Outcome<M>;
     says(measured: M): string;

@@ -1,9 +1,9 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
-import type { Check, FaultCode, LogCheck, RunCheck, Seen, StepCheck } from './check.js';
+import type { Check, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
-import { type Found, type Measured, notApplicable, type Outcome } from './outcome.js';
+import { type Found, type Measurements, notApplicable, type Outcome } from './outcome.js';
 
 /** What is examined. */
 export interface Material {
@@ -22,7 +22,7 @@ export interface Judgement {
   /** What was missing where it could not. */
   missing: readonly string[];
   /** Of the last pass. */
-  measured: Measured;
+  measured: Measurements;
 }
 
 export interface Diagnosis {
@@ -63,7 +63,7 @@ export function examine(material: Material, checks: readonly Check[]): Diagnosis
 
 /** Collects what a check over a run keeps of each record. */
 class Run {
-  readonly #seen: Seen<unknown>[] = [];
+  readonly #seen: Observation<unknown>[] = [];
   readonly #missing = new Set<string>();
 
   constructor(readonly check: RunCheck) {}
@@ -84,7 +84,7 @@ class Run {
 class Tally {
   #judged = 0;
   readonly #missing = new Set<string>();
-  #passed: Measured = {};
+  #passed: Measurements = {};
   readonly #found: { outcome: Found; step: number | undefined }[] = [];
 
   constructor(private readonly check: Check) {}

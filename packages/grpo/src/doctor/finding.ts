@@ -1,5 +1,5 @@
 import type { Check, FaultCode } from './check.js';
-import type { Evidence, Measured } from './outcome.js';
+import type { Evidence, Measurements } from './outcome.js';
 
 export type Severity = 'fail' | 'warn' | 'inform';
 
@@ -13,7 +13,7 @@ export interface Finding {
   /** Steps on which it was found, ascending; of how many that could be judged. */
   steps: readonly number[];
   judged: number;
-  measured: Measured;
+  measured: Measurements;
   evidence: readonly Evidence[];
   /** The finding that leads: this one is its consequence (`sure`), or may be. */
   inducedBy?: { code: Check['code']; sure: boolean };

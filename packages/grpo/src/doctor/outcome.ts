@@ -1,7 +1,7 @@
 /** What a test says: data only. The check puts it into words. */
 
 /** Numbers and short texts by name. */
-export type Measured = Readonly<Record<string, number | string | boolean>>;
+export type Measurements = Readonly<Record<string, number | string | boolean>>;
 
 /** Where it was seen: as far down as can be told. */
 export interface Evidence {
@@ -13,15 +13,15 @@ export interface Evidence {
   token?: number;
   /** The text, shortened, or the metric's name. */
   text?: string;
-  values?: Measured;
+  values?: Measurements;
 }
 
 /** Evidence that has values of these names. */
-export type EvidenceOf<V extends Measured> = Evidence & { values: V };
+export type EvidenceOf<V extends Measurements> = Evidence & { values: V };
 
 export interface Passed {
   verdict: 'pass';
-  measured: Measured;
+  measured: Measurements;
 }
 
 export interface NotApplicable {
@@ -30,19 +30,19 @@ export interface NotApplicable {
 }
 
 /** Something does not hold. */
-export interface Found<M extends Measured = Measured> {
+export interface Found<M extends Measurements = Measurements> {
   verdict: 'fail' | 'warn' | 'inform';
   measured: M;
   evidence: readonly Evidence[];
 }
 
 /** `M`: what a finding has measured, and its sentence is made of. */
-export type Outcome<M extends Measured = Measured> = Passed | NotApplicable | Found<M>;
+export type Outcome<M extends Measurements = Measurements> = Passed | NotApplicable | Found<M>;
 
 /** As much evidence of one finding as is kept. */
 const MOST_EVIDENCE = 5;
 
-export const pass = (measured: Measured = {}): Passed => ({ verdict: 'pass', measured });
+export const pass = (measured: Measurements = {}): Passed => ({ verdict: 'pass', measured });
 
 /** There is nothing to judge here, and why: not a pass. */
 export const notApplicable = (...missing: string[]): NotApplicable => ({
@@ -52,7 +52,7 @@ export const notApplicable = (...missing: string[]): NotApplicable => ({
 
 const found =
   (verdict: Found['verdict']) =>
-  <M extends Measured>(measured: M, evidence: readonly Evidence[] = []): Found<M> => ({
+  <M extends Measurements>(measured: M, evidence: readonly Evidence[] = []): Found<M> => ({
     verdict,
     measured,
     evidence: evidence.slice(0, MOST_EVIDENCE),

@@ -3,20 +3,23 @@
 type Value = number | string | boolean | undefined;
 
 /** A value as a person reads it: whole numbers whole, others with three digits, texts quoted. */
-export function written(value: Value): string {
+export function formatValue(value: Value): string {
   if (value === undefined) return 'unknown';
-  if (typeof value !== 'number') return typeof value === 'string' ? quoted(value) : String(value);
+  if (typeof value !== 'number') return typeof value === 'string' ? quote(value) : String(value);
   if (!Number.isFinite(value) || Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
   const short = Number(value.toPrecision(3));
   return size >= 1e5 || size < 1e-3 ? short.toExponential() : short.toString();
 }
 
-/** The tag of a finding's sentence: numbers as {@link written} has them, texts as they are. */
+/** The tag of a finding's sentence: numbers as {@link formatValue} has them, texts as they are. */
 export const say = (parts: TemplateStringsArray, ...values: Value[]): string =>
-  String.raw({ raw: parts }, ...values.map((value) => (typeof value === 'string' ? value : written(value))));
+  String.raw(
+    { raw: parts },
+    ...values.map((value) => (typeof value === 'string' ? value : formatValue(value))),
+  );
 
-export const quoted = (text: string): string => JSON.stringify(text);
+export const quote = (text: string): string => JSON.stringify(text);
 
 /** A share as a percentage. */
 export const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;

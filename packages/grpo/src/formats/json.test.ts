@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../errors/format-error.js';
-import { parseJsonObject, shown } from './json.js';
+import { describeJson, parseJsonObject } from './json.js';
 
 const parse = (text: string) => parseJsonObject('f.json', 'the header', Buffer.from(text));
 
@@ -87,10 +87,10 @@ describe('a text that would fill the memory', () => {
 describe('shown', () => {
   it('is short for any value, however deep', () => {
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
-    expect(shown(deep)).toBe('a nested array');
-    expect(shown([1, 'a', null])).toBe('[1, "a", null]');
-    expect(shown(new Array(99).fill(0))).toBe('an array of 99 values');
-    expect(shown('x'.repeat(200))).toBe(`"${'x'.repeat(80)}"…`);
-    expect(shown(undefined)).toBe('nothing');
+    expect(describeJson(deep)).toBe('a nested array');
+    expect(describeJson([1, 'a', null])).toBe('[1, "a", null]');
+    expect(describeJson(new Array(99).fill(0))).toBe('an array of 99 values');
+    expect(describeJson('x'.repeat(200))).toBe(`"${'x'.repeat(80)}"…`);
+    expect(describeJson(undefined)).toBe('nothing');
   });
 });

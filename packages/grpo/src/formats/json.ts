@@ -69,13 +69,13 @@ function positionIn(message: string, text: string): { problem: string; position?
 }
 
 /** A parsed JSON value for an error message. Nested values are only named: printing them recurses. */
-export function shown(value: unknown): string {
+export function describeJson(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return excerpt(value);
   if (isObject(value)) return 'an object';
   if (!Array.isArray(value)) return String(value);
   if (value.some((item) => typeof item === 'object' && item !== null)) return 'a nested array';
-  return value.length > 10 ? `an array of ${value.length} values` : `[${value.map(shown).join(', ')}]`;
+  return value.length > 10 ? `an array of ${value.length} values` : `[${value.map(describeJson).join(', ')}]`;
 }
 
 /**

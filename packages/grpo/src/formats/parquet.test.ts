@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EmptyFile } from '../errors/format-error.js';
 import { Dice, mutateBytes, requireUserError } from './mutate.test.helper.js';
 import { openParquet } from './parquet.js';
-import { readRows, streamRows } from './rows.js';
+import { readRows, streamRows } from './read-rows.js';
 import { tempFolder } from './temp-folder.test.helper.js';
 
 const fixture = (name: string) =>

@@ -1,8 +1,8 @@
 /** Asking the hub: time-outs, second attempts, and the token, which only the hub itself gets. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Token } from './hub-settings.js';
 import { PassingError } from './passing-error.js';
 import { refusal, type Subject, unreachable } from './refusal.js';
-import type { Token } from './settings.js';
 
 /** A hub, and how much is put up with. */
 export interface Connection {

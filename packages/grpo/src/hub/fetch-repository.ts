@@ -5,11 +5,11 @@ import { onFile } from '../errors/file-error.js';
 import { UserError } from '../errors/user-error.js';
 import { syncFolder } from '../formats/atomic-file.js';
 import { makeFolder } from '../formats/make-folder.js';
-import { CachedRepository, sizeOf } from './cache.js';
+import { CachedRepository, sizeOf } from './cached-repository.js';
 import { digestOf } from './checksum.js';
 import type { Connection } from './connection.js';
 import { listRepository, type RemoteFile } from './listing.js';
-import { listed, missingFiles } from './model-folder.js';
+import { listNames, missingFiles } from './model-folder.js';
 import { claimPartial, releasePartial } from './partial.js';
 import { fetchCommand, type Repository } from './repository.js';
 import { selectFiles } from './select.js';
@@ -33,7 +33,7 @@ export interface FetchWatcher {
 }
 
 /** What there is afterwards. */
-export interface Fetched {
+export interface FetchedRepository {
   commit: string;
   /** The snapshot, with the files in it. */
   folder: string;
@@ -53,7 +53,7 @@ export async function fetchRepository(
   cache: string,
   request: FetchRequest,
   watcher: FetchWatcher = {},
-): Promise<Fetched> {
+): Promise<FetchedRepository> {
   const { revision, patterns } = request;
   const { commit, files: all } = await listRepository(connection, request, revision);
   const files = selectFiles(request, all, patterns);
@@ -73,7 +73,7 @@ export async function fetchRepository(
   const folder = cached.snapshot(commit);
   const missing = request.kind === 'model' && patterns.length === 0 ? missingFiles(folder) : [];
   if (missing.length > 0) {
-    throw new UserError(`${request.name} is not whole on the hub: it lacks ${listed(missing)}`, {
+    throw new UserError(`${request.name} is not whole on the hub: it lacks ${listNames(missing)}`, {
       hint: `Another revision may have it: ${fetchCommand(request)} --revision REVISION.`,
     });
   }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { printable } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import { isObject, readJsonObject } from '../formats/json.js';
-import { CachedRepository, sizeOf } from './cache.js';
+import { CachedRepository, sizeOf } from './cached-repository.js';
+import { hubCache } from './hub-settings.js';
 import { fetchCommand, MAIN, parseReference } from './repository.js';
-import { hubCache } from './settings.js';
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
@@ -34,7 +34,7 @@ export function modelFolder(model: string, cache = hubCache()): string {
   const folder = cached.snapshot(commit);
   const missing = missingFiles(folder);
   if (missing.length > 0) {
-    throw new UserError(`the model ${model} is not whole in ${folder}: it lacks ${listed(missing)}`, {
+    throw new UserError(`the model ${model} is not whole in ${folder}: it lacks ${listNames(missing)}`, {
       hint,
     });
   }
@@ -75,7 +75,7 @@ function shards(index: string): string[] {
 }
 
 /** The first names of a list. They may come from a file, and so hold anything. */
-export function listed(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
   return printable(names.slice(0, 3).join(', ')) + more;
 }

@@ -1,8 +1,8 @@
 /** What a hub, or the way to it, says no with: in words, with what to do. */
 import { UserError } from '../errors/user-error.js';
+import type { Token } from './hub-settings.js';
 import { PassingError } from './passing-error.js';
 import type { Repository } from './repository.js';
-import type { Token } from './settings.js';
 
 /** What a request is about. */
 export interface Subject extends Repository {

@@ -1,4 +1,4 @@
-import { editDistance } from '../errors/nearest.js';
+import { editDistance } from '../errors/nearest-name.js';
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import type { RemoteFile } from './listing.js';

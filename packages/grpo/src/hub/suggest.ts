@@ -1,5 +1,5 @@
 import { listDatasets, listModels } from '@huggingface/hub';
-import { editDistance } from '../errors/nearest.js';
+import { editDistance } from '../errors/nearest-name.js';
 import { UserError } from '../errors/user-error.js';
 import { type Connection, patientFetch } from './connection.js';
 import type { Repository } from './repository.js';

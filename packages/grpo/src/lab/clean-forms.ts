@@ -10,8 +10,8 @@ import {
   SCALES,
 } from '../config/choices.js';
 import { LOSS_NAMES, type LossName, namedLosses } from '../config/loss-names.js';
-import type { CleanRun } from './run.js';
-import { lettersTask } from './task.js';
+import type { CleanRun } from './lab-run.js';
+import { lettersTask } from './letters-task.js';
 
 /** Enough for a policy that is neither the one that sampled nor the reference. */
 const STEPS = 3;

@@ -1,6 +1,6 @@
 /** The clipped loss in its parts, each of which a fault may do otherwise. */
 import type { Tensor } from '@grpo/torch';
-import { klOf, type Loss, type LossInput, Rows } from '../objective/index.js';
+import { klOf, type Loss, type LossInput, TokenRows } from '../objective/index.js';
 
 export interface LossParts {
   /** Policy to old policy: `[T]`. */
@@ -32,7 +32,7 @@ export const rightParts: LossParts = {
     (kl_T ? policy_T.add(kl_T.mul(betas[0]!)) : policy_T).mul(weights_T).sum(),
 };
 
-const rowsOf = ({ lengths, mask, logprobs_T }: LossInput) => new Rows(lengths, mask, logprobs_T);
+const rowsOf = ({ lengths, mask, logprobs_T }: LossInput) => new TokenRows(lengths, mask, logprobs_T);
 
 /** Advantage of the completion that each token belongs to. */
 export function tokenAdvantages(input: LossInput): Tensor {

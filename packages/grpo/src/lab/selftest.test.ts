@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faultOf } from '../doctor/finding.js';
 import { registry } from '../doctor/registry.js';
-import { cleanRuns } from './clean.js';
+import { cleanRuns } from './clean-runs.js';
 import { faults } from './faults/index.js';
 import { selftest } from './selftest.js';
 

@@ -3,15 +3,15 @@ import { type Diagnosis, examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import { faultBy, registry } from '../doctor/registry.js';
 import { shapeProblem } from '../trace/shapes.js';
-import { cleanRuns } from './clean.js';
-import { type Fault, faults, type Variant } from './faults/index.js';
-import { disposePolicies } from './policy.js';
-import type { CleanRun } from './run.js';
-import { atSeed, type LabResult, labRun } from './run.js';
+import { cleanRuns } from './clean-runs.js';
+import { faults, type PlantedFault, type Variant } from './faults/index.js';
+import { disposePolicies } from './lab-policy.js';
+import type { CleanRun } from './lab-run.js';
+import { atSeed, type LabResult, labRun } from './lab-run.js';
 
 /** What the doctor said of one form of a fault. */
 export interface FaultVerdict {
-  code: Fault['code'];
+  code: PlantedFault['code'];
   /** The fault's name in the catalogue. */
   name: string;
   variant: string;
@@ -43,7 +43,7 @@ export interface SelftestSummary {
 
 /** What is tried; everything that there is when left out. */
 export interface SelftestOptions {
-  faults?: readonly Fault[];
+  faults?: readonly PlantedFault[];
   clean?: readonly CleanRun[];
   onFault?(verdict: FaultVerdict): void;
   onClean?(verdict: CleanVerdict): void;
@@ -86,7 +86,7 @@ export async function selftest(options: SelftestOptions = {}): Promise<SelftestS
 
 /** Runs one form of a fault and examines it. */
 export async function tryFault(
-  { code }: Fault,
+  { code }: PlantedFault,
   { name: variant, run, orAs = [] }: Variant,
   seed = 0,
 ): Promise<FaultVerdict> {

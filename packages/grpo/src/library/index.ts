@@ -1,3 +1,4 @@
+export type { EvalSettings, SftSettings, TrainSettings } from './resolve-run.js';
 export {
   type EvaluateOptions,
   evaluate,
@@ -9,5 +10,4 @@ export {
   type TrainOptions,
   train,
 } from './run.js';
-export type { EvalSettings, SftSettings, TrainSettings } from './settings.js';
 export { type TinyModelOptions, writeTinyModel } from './tiny-model.js';

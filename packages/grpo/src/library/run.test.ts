@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { memory } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
 import { recordLayer, resolveConfig, UsageError } from '../config/index.js';
+import type { EvalResult } from '../evaluation/evaluate.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { tinyModelFolder } from '../run/tiny-model.test.helper.js';
+import { stages } from '../step/stages.js';
 import { defineTask } from '../tasks/define.js';
-import { type EvalResult, stages } from '../train/index.js';
-import { tinyModelFolder } from '../train/tiny-model.test.helper.js';
 import { evaluate, openRun, sft, train } from './run.js';
 
 const task = defineTask({

@@ -1,23 +1,19 @@
-/** Runs in code: the same sessions as those of the commands, with a task that is given instead of configured. */
+/** Runs in code: the same runs as those of the commands, with a task that is given instead of configured. */
 import { setThreads } from '@grpo/torch';
 import { UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
+import { type EvalResult, evaluate as evaluateModel } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { StageProgress } from '../progress/watch.js';
+import { latestCheckpoint } from '../run/folder/checkpoint.js';
+import { withMemory } from '../run/memory-plan.js';
+import { openSampler } from '../run/model-source.js';
+import { openRun as openConfiguredRun, type Run } from '../run/open-run.js';
+import type { RunEnd } from '../run/run-steps.js';
+import { trainGrpo } from '../run/train-grpo.js';
+import { trainSft } from '../run/train-sft.js';
+import type { Stages } from '../step/stages.js';
 import type { Task } from '../tasks/task.js';
-import { latestCheckpoint } from '../train/checkpoint.js';
-import {
-  type EvalResult,
-  evaluate as evaluateModel,
-  openSampler,
-  openSession,
-  type RunEnd,
-  type Session,
-  type Stages,
-  trainGrpo,
-  trainSft,
-  withMemory,
-} from '../train/index.js';
 import {
   type EvalSettings,
   nameOf,
@@ -25,7 +21,7 @@ import {
   type SftSettings,
   type TrainSettings,
   type Verb,
-} from './settings.js';
+} from './resolve-run.js';
 
 /** What every training run takes. */
 export interface RunOptions {
@@ -120,8 +116,8 @@ const RUN_OPTIONS = [
  * @throws UsageError for settings that are wrong, UserError and its kind for files, models and rewards
  */
 export async function train(options: TrainOptions): Promise<RunResult> {
-  await using session = await openRun(options);
-  return resultOf(session, await trainGrpo(session, options.stages));
+  await using run = await openRun(options);
+  return resultOf(run, await trainGrpo(run, options.stages));
 }
 
 /**
@@ -143,8 +139,8 @@ export async function train(options: TrainOptions): Promise<RunResult> {
  */
 export async function sft(options: SftOptions): Promise<RunResult> {
   refuseUnknown(nameOf('sft'), options, RUN_OPTIONS);
-  await using session = await open('sft', options);
-  return resultOf(session, await trainSft(session));
+  await using run = await open('sft', options);
+  return resultOf(run, await trainSft(run));
 }
 
 /**
@@ -179,7 +175,7 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
  * optimizer and the run folder.
  *
  * @example
- * import { defineTask, grpoStep, openRun, saveModel, stages, writeTinyModel } from 'grpo';
+ * import { defineTask, GrpoTrainer, grpoStep, openRun, saveModel, writeTinyModel } from 'grpo';
  *
  * const task = defineTask({
  *   name: 'brief',
@@ -188,22 +184,22 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
  *   rewards: { brief: (completion) => 1 / (1 + completion.length) },
  * });
  * const model = await writeTinyModel('models/tiny');
- * await using session = await openRun({ model, task, settings: { rollout: { maxNewTokens: 8 } } });
- * const trainer = { ...session, reference: undefined, stages };
+ * await using run = await openRun({ model, task, settings: { rollout: { maxNewTokens: 8 } } });
+ * using trainer = await GrpoTrainer.open(run);
  * const { loss } = await grpoStep(trainer, task.train, 0, 1e-3);
  * console.log(loss);
- * saveModel(session.model, 'models/after-one-step');
+ * saveModel(run.model, 'models/after-one-step');
  */
-export async function openRun(options: TrainOptions): Promise<Session> {
+export async function openRun(options: TrainOptions): Promise<Run> {
   refuseUnknown(nameOf('train'), options, [...RUN_OPTIONS, 'stages']);
   return open('train', options);
 }
 
-async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Session> {
+async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Run> {
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
-  return openSession(resolveRun(verb, options), {
+  return openConfiguredRun(resolveRun(verb, options), {
     task,
     resume,
     restart,
@@ -217,7 +213,7 @@ async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Ses
   });
 }
 
-function resultOf({ folder, progress: { step, tokens } }: Session, end: RunEnd): RunResult {
+function resultOf({ folder, progress: { step, tokens } }: Run, end: RunEnd): RunResult {
   const model = latestCheckpoint(folder.checkpoints)?.dir;
   return { ...end, output: folder.path, model, steps: step, tokens };
 }

@@ -62,7 +62,7 @@ export function smallest(values: ArrayLike<number>): number {
 }
 
 /** The values that are not NaN. */
-export function known(values: ArrayLike<number>): number[] {
+export function withoutNaN(values: ArrayLike<number>): number[] {
   const numbers: number[] = [];
   for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) numbers.push(values[i]!);
   return numbers;

@@ -1,4 +1,4 @@
-import { known } from './moments.js';
+import { withoutNaN } from './moments.js';
 
 /**
  * Quantile by linear interpolation between the two nearest values, as PyTorch and NumPy compute it; Infinity of none.
@@ -16,7 +16,7 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 
 /** The middle of the numbers, or the mean of the two middle ones; NaN values are left out, and NaN of none. */
 export function median(values: ArrayLike<number>): number {
-  const sorted = known(values).sort((a, b) => a - b);
+  const sorted = withoutNaN(values).sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

@@ -1,5 +1,5 @@
 /** Trends of a metric over its entries. */
-import { known, mean, sum } from './moments.js';
+import { mean, sum, withoutNaN } from './moments.js';
 import { median } from './quantile.js';
 
 const MOST_PAIRED = 1000;
@@ -24,7 +24,7 @@ export function slope(
  * outliers. Ties are corrected for. NaN values are left out; of more than 1000 every n-th is taken.
  */
 export function mannKendall(values: ArrayLike<number>): { z: number; count: number } {
-  const all = known(values);
+  const all = withoutNaN(values);
   // Every pair is looked at.
   const step = Math.ceil(all.length / MOST_PAIRED);
   const some = all.filter((_, i) => i % step === 0);
@@ -54,7 +54,7 @@ export function longestRun(
 
 /** The middle of the first and of the last tenth. */
 export function ends(values: ArrayLike<number>): { first: number; last: number } {
-  const all = known(values);
+  const all = withoutNaN(values);
   const tenth = Math.max(1, Math.floor(all.length / 10));
   return { first: median(all.slice(0, tenth)), last: median(all.slice(-tenth)) };
 }

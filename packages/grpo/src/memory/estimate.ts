@@ -7,10 +7,10 @@ import {
   holdingsOf,
   layoutBytes,
   type Reference,
-  type Trained,
+  type TrainedPart,
 } from './holdings.js';
+import { activationRoom, type Backward, type Pass, passBytes, tokensWithin } from './pass-bytes.js';
 import { lotBytes } from './room.js';
-import { activationRoom, type Backward, type Pass, passBytes, tokensWithin } from './training.js';
 
 /** Completions that are sampled: of each prompt so many. */
 export interface Sampling {
@@ -37,7 +37,7 @@ export interface Training {
 export interface Work {
   model: DecoderConfig;
   engine: Engine;
-  trained: Trained;
+  trained: TrainedPart;
   reference?: Reference | undefined;
   /** Bytes of the weights of reward models. */
   rewardModels: number;

@@ -3,7 +3,7 @@ import type { DecoderConfig } from '../models/config.js';
 import { parameterSpecs } from '../models/parameters.js';
 
 /** Which numbers are trained: all weights, so many numbers of adapters, or none. */
-export type Trained = 'weights' | { adapters: number } | undefined;
+export type TrainedPart = 'weights' | { adapters: number } | undefined;
 
 /** A policy that stays as it is, or follows slowly. */
 export interface Reference {
@@ -47,7 +47,7 @@ export const layoutBytes = (config: DecoderConfig, size: number): number => size
 export function holdingsOf(
   config: DecoderConfig,
   size: number,
-  trained: Trained,
+  trained: TrainedPart,
   reference: Reference | undefined,
 ): Holdings {
   const count = weightCount(config);
@@ -68,7 +68,7 @@ export function holdingsOf(
 export function checkpointBytes(
   config: DecoderConfig,
   size: number,
-  trained: Trained,
+  trained: TrainedPart,
   reference?: Reference,
 ): number {
   const { weights, adapters, optimizer } = holdingsOf(config, size, trained, undefined);

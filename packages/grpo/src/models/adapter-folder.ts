@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
 import { UserError } from '../errors/user-error.js';
 import { writeFileAtomic } from '../formats/atomic-file.js';
-import { readJsonObject, shown } from '../formats/json.js';
+import { describeJson, readJsonObject } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { SafetensorsFile, writeSafetensors } from '../formats/safetensors.js';
 import { parseReference } from '../hub/repository.js';
@@ -121,12 +121,12 @@ function parse(json: Readonly<Record<string, unknown>>, file: string) {
   }
   const start = fields.value('init_lora_weights') ?? true;
   if (!PLAIN_STARTS.some((plain) => plain === start))
-    fields.fail(`init_lora_weights ${shown(start)} has changed the base model's weights`, MERGE_THERE);
+    fields.fail(`init_lora_weights ${describeJson(start)} has changed the base model's weights`, MERGE_THERE);
   const targets = fields.value('target_modules');
   const isList = Array.isArray(targets) && targets.every((target) => typeof target === 'string');
   // A pattern; which layers it means, the file with the matrices shows.
   if (!isList && typeof targets !== 'string')
-    fields.fail(`target_modules must be a list of names, found ${shown(targets)}`);
+    fields.fail(`target_modules must be a list of names, found ${describeJson(targets)}`);
   return {
     rank: fields.size('r'),
     alpha: fields.positive('lora_alpha'),

@@ -1,5 +1,5 @@
 import { UserError } from '../errors/user-error.js';
-import { isObject, shown } from '../formats/json.js';
+import { describeJson, isObject } from '../formats/json.js';
 
 /** A tensor with a longer side than this does not exist; the product of two sides stays exact. */
 const MAX_SIZE = 2 ** 26;
@@ -26,7 +26,7 @@ export class ConfigFields {
     const value = this.value(key) ?? fallback;
     if (value === undefined) this.#wrong(key, 'is missing');
     if (typeof value !== 'number' || !Number.isFinite(value))
-      this.#wrong(key, `must be a number, found ${shown(value)}`);
+      this.#wrong(key, `must be a number, found ${describeJson(value)}`);
     return value;
   }
 
@@ -62,14 +62,14 @@ export class ConfigFields {
 
   flag(key: string, fallback: boolean): boolean {
     const value = this.value(key) ?? fallback;
-    if (typeof value !== 'boolean') this.#wrong(key, `must be true or false, found ${shown(value)}`);
+    if (typeof value !== 'boolean') this.#wrong(key, `must be true or false, found ${describeJson(value)}`);
     return value;
   }
 
   object(key: string): ConfigFields | undefined {
     const value = this.value(key);
     if (value === undefined) return undefined;
-    if (!isObject(value)) this.#wrong(key, `must be an object, found ${shown(value)}`);
+    if (!isObject(value)) this.#wrong(key, `must be an object, found ${describeJson(value)}`);
     return new ConfigFields(value, this.file, `${this.prefix}${key}.`);
   }
 
@@ -79,7 +79,10 @@ export class ConfigFields {
     if (name === undefined) this.#wrong(key, 'is missing');
     const found = typeof name === 'string' ? choices.get(name) : undefined;
     if (found === undefined) {
-      this.#wrong(key, `${shown(name)} is not supported; supported: ${[...choices.keys()].join(', ')}`);
+      this.#wrong(
+        key,
+        `${describeJson(name)} is not supported; supported: ${[...choices.keys()].join(', ')}`,
+      );
     }
     return found;
   }

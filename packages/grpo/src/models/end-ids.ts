@@ -1,5 +1,5 @@
 import { UserError } from '../errors/user-error.js';
-import { shown } from '../formats/json.js';
+import { describeJson } from '../formats/json.js';
 
 /**
  * Every id that may end a turn: those of the first source that names any.
@@ -24,7 +24,7 @@ export function endIds(
   const ids = found.ids.map((id) => {
     if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < vocabSize) return id;
     throw new UserError(
-      `${found.file}: eos_token_id must be an id below ${vocabSize}, the model's vocabulary, or a list of such; found ${shown(id)}`,
+      `${found.file}: eos_token_id must be an id below ${vocabSize}, the model's vocabulary, or a list of such; found ${describeJson(id)}`,
     );
   });
   return new Set(own !== undefined && ids.includes(own) ? [own, ...ids] : ids);

@@ -1,6 +1,6 @@
 import { noGrad, type Tensor, where } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
-import type { Rows } from './rows.js';
+import type { TokenRows } from './token-rows.js';
 
 /**
  * Importance weights for a sampler whose log-probs are not quite the trainer's: exp(trainer − sampler) of each token, or
@@ -13,7 +13,7 @@ export function samplerCorrection(
   { level, action, min, max }: Config['correction'],
   trainer_T: Tensor,
   sampler_T: Tensor,
-  rows: Rows,
+  rows: TokenRows,
 ): Tensor {
   return noGrad(() => {
     const gap_T = trainer_T.sub(sampler_T);

@@ -8,7 +8,7 @@ export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
 export type { Share } from './metrics/clip-shares.js';
 export type { RewardColumns } from './reward-columns.js';
-export { Rows } from './rows.js';
 export type { AdvantageSettings, LossSettings } from './settings.js';
 export { statistics } from './statistics.js';
+export { TokenRows } from './token-rows.js';
 export type { TokenScores } from './vocabulary.js';

@@ -1,7 +1,7 @@
 import type { Tensor } from '@grpo/torch';
 import type { KlEstimator } from '../config/choices.js';
 import type { Config } from '../config/schema.js';
-import type { Rows } from './rows.js';
+import type { TokenRows } from './token-rows.js';
 
 /** KL(policy ‖ reference) of one sampled token, from d = reference − policy log-prob. */
 type Estimate = (d: Tensor) => Tensor;
@@ -26,7 +26,7 @@ export interface KlInput {
   referenceLogprobs_T: Tensor;
   /** Over the whole vocabulary, for the estimator `full`. */
   full_T: Tensor | null;
-  rows: Rows;
+  rows: TokenRows;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Tensor } from '@grpo/torch';
 import type { UpdateSize } from './aggregation.js';
 import type { Share } from './metrics/clip-shares.js';
-import type { Rows } from './rows.js';
 import type { LossSettings } from './settings.js';
+import type { TokenRows } from './token-rows.js';
 
 /** What a loss is computed from: the T completion tokens of one micro-batch, completion after completion. */
 export interface LossInput {
@@ -77,9 +77,9 @@ export type Loss = (input: LossInput) => LossOutput;
 /** What a trainer may compute in a way of its own; ours are in `loss.ts`, TRL's in `trl.ts`. */
 export interface LossConventions {
   /** The input as far as tokens are trained on. */
-  trainedOnly(input: LossInput, rows: Rows): LossInput;
+  trainedOnly(input: LossInput, rows: TokenRows): LossInput;
   /** Weight of each token: `[T]`. */
-  weights(input: LossInput, rows: Rows): Float64Array;
+  weights(input: LossInput, rows: TokenRows): Float64Array;
   /** Share of the update that the micro-batch's mean entropy stands for. */
-  entropyShare(input: LossInput, rows: Rows): number;
+  entropyShare(input: LossInput, rows: TokenRows): number;
 }

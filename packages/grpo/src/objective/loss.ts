@@ -9,14 +9,14 @@ import { offPolicyMask, topEntropyMask } from './masks.js';
 import { lossMetrics } from './metrics/loss-metrics.js';
 import { policyTerms } from './policy-term.js';
 import { type Ratio, ratioOf } from './ratio.js';
-import { Rows } from './rows.js';
+import { TokenRows } from './token-rows.js';
 import { trlLoss } from './trl.js';
 
 /** Our conventions: tokens and entropies weigh by the whole update, however it is split. */
 const ours: LossConventions = {
   trainedOnly,
   weights: ({ settings, update }, rows) =>
-    rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update))),
+    rows.maskNumbers(rows.spreadNumbers(tokenWeights(settings, rows.counts, update))),
   entropyShare: ({ update }, rows) => sum(rows.counts) / Math.max(update.tokens, 1),
 };
 
@@ -26,7 +26,7 @@ const ours: LossConventions = {
  * @throws TypeError when a choice needs log-probs that were not given
  */
 export const composedLoss = ((given: LossInput) => {
-  const rows = new Rows(given.lengths, given.mask, given.logprobs_T);
+  const rows = new TokenRows(given.lengths, given.mask, given.logprobs_T);
   const { compat } = given.settings;
   const conventions = compat === undefined ? ours : { ...ours, ...trlLoss[compat] };
   const input = conventions.trainedOnly(given, rows);
@@ -71,12 +71,12 @@ export const composedLoss = ((given: LossInput) => {
 }) satisfies Loss;
 
 /** Tokens that are not trained on get values of 0: whatever they hold, an exponential of it must not reach a gradient. */
-function trainedOnly(input: LossInput, rows: Rows): LossInput {
-  const trained = (values_T: Tensor | null) => values_T && rows.trained(values_T);
+function trainedOnly(input: LossInput, rows: TokenRows): LossInput {
+  const trained = (values_T: Tensor | null) => values_T && rows.maskTensor(values_T);
   return {
     ...input,
-    logprobs_T: rows.trained(input.logprobs_T),
-    entropies_T: rows.trained(input.entropies_T),
+    logprobs_T: rows.maskTensor(input.logprobs_T),
+    entropies_T: rows.maskTensor(input.entropies_T),
     oldLogprobs_T: trained(input.oldLogprobs_T),
     referenceLogprobs_T: trained(input.referenceLogprobs_T),
     samplerLogprobs_T: trained(input.samplerLogprobs_T),
@@ -84,19 +84,22 @@ function trainedOnly(input: LossInput, rows: Rows): LossInput {
   };
 }
 
-function correctionOf({ settings, logprobs_T, oldLogprobs_T, samplerLogprobs_T }: LossInput, rows: Rows) {
+function correctionOf(
+  { settings, logprobs_T, oldLogprobs_T, samplerLogprobs_T }: LossInput,
+  rows: TokenRows,
+) {
   if (settings.correction.level === 'off') return null;
   const sampler_T = needed(samplerLogprobs_T, 'a sampler correction', "the sampler's");
   return samplerCorrection(settings.correction, oldLogprobs_T ?? logprobs_T.detach(), sampler_T, rows);
 }
 
-function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null, rows: Rows): Tensor {
+function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null, rows: TokenRows): Tensor {
   const { settings, logprobs_T, advantages, lengths } = input;
   const { policy } = settings;
   const { topShare } = settings.entropy;
   const uncertain = topShare < 1 ? topEntropyMask(topShare, input.entropies_T, rows) : null;
   // The mean of gmpo is one over the tokens that are kept.
-  const kept = uncertain && policy === 'gmpo' ? new Rows(lengths, uncertain, logprobs_T) : rows;
+  const kept = uncertain && policy === 'gmpo' ? new TokenRows(lengths, uncertain, logprobs_T) : rows;
   const advantages_B = rows.tensor(advantages);
   const plain_T = policyTerms[policy]({
     ...ratio,
@@ -116,7 +119,7 @@ function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null,
   return factors.reduce<Tensor>((term_T, factor_T) => (factor_T ? term_T.mul(factor_T) : term_T), plain_T);
 }
 
-function offPolicyFactor(input: LossInput, rows: Rows): Tensor | null {
+function offPolicyFactor(input: LossInput, rows: TokenRows): Tensor | null {
   const { settings, logprobs_T, samplerLogprobs_T, oldLogprobs_T, advantages } = input;
   if (settings.offPolicyThreshold === undefined) return null;
   const sampled_T = samplerLogprobs_T ?? oldLogprobs_T ?? logprobs_T;
@@ -127,7 +130,7 @@ function offPolicyFactor(input: LossInput, rows: Rows): Tensor | null {
 const hasKl = ({ betas }: LossInput) => Array.from(betas).some((beta) => beta !== 0);
 
 /** The KL of each token, with the weights and the β with which it enters the loss; null without a reference. */
-function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows: Rows) {
+function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows: TokenRows) {
   const { settings, logprobs_T, fullKl_T: full_T, betas, update } = input;
   if (!input.referenceLogprobs_T && !hasKl(input)) return null;
   const referenceLogprobs_T = needed(input.referenceLogprobs_T, 'β', "the reference's");
@@ -137,7 +140,7 @@ function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows
   const weights_T =
     settings.kl.level === 'token'
       ? policyWeights_T
-      : rows.tensor(rows.masked(rows.spreadNumbers(sequenceWeights(rows.counts, update))));
+      : rows.tensor(rows.maskNumbers(rows.spreadNumbers(sequenceWeights(rows.counts, update))));
   const [beta = 0] = Array.from(betas);
   // With kinds the micro-batches of an update are to agree on where β is.
   return !input.kinds && Array.from(betas).every((other) => other === beta)

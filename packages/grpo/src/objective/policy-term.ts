@@ -1,8 +1,8 @@
 import { noGrad, type Tensor, where } from '@grpo/torch';
 import type { PolicyTerm } from '../config/choices.js';
 import type { Ratio } from './ratio.js';
-import type { Rows } from './rows.js';
 import type { LossSettings } from './settings.js';
+import type { TokenRows } from './token-rows.js';
 
 /** What a policy term is computed from. */
 export interface PolicyInput extends Ratio {
@@ -13,7 +13,7 @@ export interface PolicyInput extends Ratio {
   advantages_T: Tensor;
   /** Trainer to sampler, token by token, detached; null without a correction. */
   correction_T: Tensor | null;
-  rows: Rows;
+  rows: TokenRows;
   settings: LossSettings;
 }
 

@@ -7,8 +7,8 @@ import { uniform } from '../maths/random.js';
 import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, updateOf } from './batch.test.helper.js';
 import { klOf } from './kl.js';
 import { composedLoss } from './loss.js';
-import { Rows } from './rows.js';
 import type { LossSettings } from './settings.js';
+import { TokenRows } from './token-rows.js';
 
 const anySettings = fc
   .record({
@@ -79,7 +79,7 @@ function afterStep(batch: Batch, settings: LossSettings, entropyCoefficient: num
     const [gradient_TV] = grad([loss], [logits_TV]);
     const size = Math.max(...gradient_TV!.toNumbers().map(Math.abs));
     return noGrad(() => {
-      const rows = new Rows(batch.lengths, batch.mask, logits_TV);
+      const rows = new TokenRows(batch.lengths, batch.mask, logits_TV);
       const measure = (logits: Tensor) => {
         const { logprobs_T, entropies_T } = scoresOf(logits, targets);
         const gain = rows.sum(logprobs_T).mul(rows.tensor(batch.advantages)).sum().item();
@@ -137,7 +137,7 @@ describe('tokens that are not trained on', () => {
           sampler: trained(batch.sampler),
           entropies: trained(batch.entropies),
           fullKl: trained(batch.fullKl),
-          lengths: [...new Rows(batch.lengths, batch.mask, wide([])).counts],
+          lengths: [...new TokenRows(batch.lengths, batch.mask, wide([])).counts],
           mask: null,
         };
         const { loss, gradients } = lossAndGradients(batch, settings, { entropyCoefficient: 0.2 });
@@ -209,7 +209,7 @@ describe('the KL', () => {
           dtype,
         ),
         full_T: full && wide(full),
-        rows: new Rows([cut, pairs.length - cut], null, logprobs_T),
+        rows: new TokenRows([cut, pairs.length - cut], null, logprobs_T),
       }).toNumbers();
     });
   const pairs = fc.array(fc.tuple(near, near), { minLength: 1, maxLength: 9 });

@@ -1,6 +1,6 @@
 import type { Tensor } from '@grpo/torch';
 import type { RatioLevel } from '../config/choices.js';
-import type { Rows } from './rows.js';
+import type { TokenRows } from './token-rows.js';
 
 /** Policy to old policy. */
 export interface Ratio {
@@ -16,7 +16,7 @@ export interface Ratio {
  * - `sequence`: the mean over its completion (GSPO, eq. 7), which is also the ratio of mean log-probs
  * - `sequence_token`: that mean, with the gradient of the token alone (GSPO-token, eq. 14)
  */
-const logRatios: Record<RatioLevel, (difference_T: Tensor, rows: Rows) => Tensor> = {
+const logRatios: Record<RatioLevel, (difference_T: Tensor, rows: TokenRows) => Tensor> = {
   none: (difference_T) => difference_T,
   token: (difference_T) => difference_T,
   sequence: (difference_T, rows) => rows.spread(rows.mean(difference_T)),
@@ -25,7 +25,7 @@ const logRatios: Record<RatioLevel, (difference_T: Tensor, rows: Rows) => Tensor
 };
 
 /** @param old_T - null takes the policy's own, detached: a ratio of exactly 1 */
-export function ratioOf(level: RatioLevel, logprobs_T: Tensor, old_T: Tensor | null, rows: Rows): Ratio {
+export function ratioOf(level: RatioLevel, logprobs_T: Tensor, old_T: Tensor | null, rows: TokenRows): Ratio {
   const difference_T = logprobs_T.sub(old_T ?? logprobs_T.detach());
   return { difference_T, ratio_T: logRatios[level](difference_T, rows).exp() };
 }

@@ -10,8 +10,8 @@ import type { Compat } from '../config/choices.js';
 import { tokenWeights } from './aggregation.js';
 import type { LossConventions, LossInput } from './loss-types.js';
 import type { RewardColumns } from './reward-columns.js';
-import type { Rows } from './rows.js';
 import type { AdvantageSettings } from './settings.js';
+import type { TokenRows } from './token-rows.js';
 
 /** How the loss of TRL differs from ours, by its version. */
 export const trlLoss: Record<Compat, Partial<LossConventions>> = {
@@ -23,13 +23,13 @@ function entropyShare({ lengths, update }: LossInput): number {
   return lengths.length / update.completions;
 }
 
-function weightsBefore111(input: LossInput, rows: Rows): Float64Array {
+function weightsBefore111(input: LossInput, rows: TokenRows): Float64Array {
   const { settings, update } = input;
   const isLuspo = settings.policy === 'clip' && settings.aggregation === 'sum';
   const differ =
     settings.entropy.topShare < 1 || settings.ratio !== 'sequence' || Array.from(input.betas).some(Boolean);
   if (!isLuspo || !differ)
-    return rows.masked(rows.spreadNumbers(tokenWeights(settings, rows.counts, update)));
+    return rows.maskNumbers(rows.spreadNumbers(tokenWeights(settings, rows.counts, update)));
   const width = Math.max(...rows.lengths);
   return rows.spreadNumbers(rows.counts.map((count) => count / (width * update.completions)));
 }

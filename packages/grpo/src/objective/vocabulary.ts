@@ -1,5 +1,5 @@
 import { type Tensor, tokenScores } from '@grpo/torch';
-import { chunkRows } from '../memory/training.js';
+import { chunkRows } from '../memory/pass-bytes.js';
 import type { Decoder } from '../models/index.js';
 
 /** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */

@@ -7,7 +7,7 @@ import {
   canaryGroups,
   type GradedCanary,
   gradeCanaries,
-  misjudged,
+  isMisjudged,
 } from '../tasks/canaries/index.js';
 import { PART, type Probes, TOTAL } from '../trace/index.js';
 
@@ -65,7 +65,7 @@ function entriesOf(canary: GradedCanary, reward: string): CanaryProbe['canaries'
   return [
     { kind, reward, row, value: total, ...bounds, ...(isOutside && { rule: deciding(canary) }) },
     ...(leak ? [{ kind, reward: leak.reward, row, value: leak.paid, most: 0, rule: deciding(leak) }] : []),
-    ...(misjudged(kind, correct)
+    ...(isMisjudged(kind, correct)
       ? [{ kind, reward: 'isCorrect', row, ...(correct ? { value: 1, most: 0 } : { value: 0, least: 1 }) }]
       : []),
   ];

@@ -35,7 +35,7 @@ function stepResult(changes: Partial<RecordedStep> = {}): RecordedStep {
       names: ['right', 'short'],
       weights: [1, 0],
       columns: [rewards_B, Float64Array.of(4, 4, 4, 4)],
-      dropped: Uint8Array.of(0, 0, 0, 1),
+      unscored: Uint8Array.of(0, 0, 0, 1),
       failures: [{ reward: 'right', index: 3, affected: 1, prompt: '', completion: '', reason: 'threw' }],
     },
   });

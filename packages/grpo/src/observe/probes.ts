@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
-import { chunkRows } from '../memory/training.js';
+import { chunkRows } from '../memory/pass-bytes.js';
 import { type Decoder, pack } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';

@@ -107,7 +107,7 @@ function groundsIn(
   const { grounds } = table;
   if (!grounds) return {};
   const parts = partColumns(table);
-  const none = Array.from(table.dropped, () => null);
+  const none = Array.from(table.unscored, () => null);
   return {
     ...(parts.length > 0 && { parts }),
     ...(grounds.some((column) => column.some((own) => own?.rule !== undefined)) && {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schemaAt } from '../config/keys.js';
 import { rewardProblem } from '../config/reward-kinds.js';
 import { configSchema } from '../config/schema.js';
-import { loadReward } from './load.js';
+import { loadReward } from './load-reward.js';
 import type { RewardBatch } from './reward.js';
 import { scoreCompletions } from './score.js';
 

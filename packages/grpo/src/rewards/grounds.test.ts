@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { configSchema } from '../config/schema.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { groundsOf, partColumns } from './grounds.js';
-import { loadReward } from './load.js';
+import { loadReward } from './load-reward.js';
 import type { Reward, RewardBatch, RewardFunction, RewardValue } from './reward.js';
 import { totals } from './reward-table.js';
 import { scoreCompletions } from './score.js';
@@ -74,7 +74,7 @@ describe('a verdict', () => {
     const table = await scoreCompletions([{ name: 'mine', weight: 1, score }], batch, { onError: 'drop' });
     expect(table.failures).toEqual([expect.objectContaining({ index: 1, affected: 1 })]);
     expect(table.failures[0]!.reason).toContain(reason.replace('[Array]', '[ 1 ]').slice(0, 40));
-    expect([...table.dropped]).toEqual([0, 1, 0, 0]);
+    expect([...table.unscored]).toEqual([0, 1, 0, 0]);
     expect([...table.columns[0]!]).toEqual([0, Number.NaN, 1, 2]);
   });
 
@@ -105,7 +105,7 @@ export default each((completion, row, prompt) => {
         { parts: { letters: 4 }, rule: 'counted q' },
       ],
     ]);
-    expect([...table.dropped]).toEqual([0, 1, 0, 0]);
+    expect([...table.unscored]).toEqual([0, 1, 0, 0]);
   });
 });
 

@@ -4,14 +4,14 @@ export { type CosineLengthSettings, cosineLength, cosineScaled } from './builtin
 export { type OverlongSettings, overlong, overlongPunishment, withOverlong } from './builtin/overlong.js';
 export { type RepetitionSettings, repetition } from './builtin/repetition.js';
 export { thinkFormat } from './builtin/think-format.js';
-export { type Composition, composed } from './composed.js';
+export { type Composition, composeReward } from './compose-reward.js';
 export { type CompletionFailure, each, PartialFailure } from './each.js';
 export { describeFailures, RewardError, type RewardFailure } from './failure.js';
 export { groundsOf, partColumns } from './grounds.js';
 export { type Judge, type JudgeOptions, judge } from './judge/judge.js';
-export { isJudge, takeJudgeReports } from './judge/report.js';
-export type { JudgeCounts } from './judge/statistics.js';
-export { type LoadedReward, loadReward, type RewardSurroundings } from './load.js';
+export { isJudge, takeJudgeReports } from './judge/judge-report.js';
+export type { JudgeCounts } from './judge/judge-statistics.js';
+export { type LoadedReward, loadReward, type RewardSurroundings } from './load-reward.js';
 export type { AssignmentRule } from './math/assignment-equal.js';
 export { lastBoxed } from './math/boxed.js';
 export {

@@ -10,7 +10,7 @@ export interface RewardTable {
   /** The grounds of these values, one array of length B a reward; missing where no reward gives any. */
   grounds?: (Grounds | null)[][];
   /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
-  dropped: Uint8Array;
+  unscored: Uint8Array;
   failures: RewardFailure[];
   /** What is known besides, for the record of the step. */
   facts?: RewardFacts;
@@ -34,9 +34,9 @@ export interface Grounds {
 }
 
 /** Weighted sums of the values, length B; NaN where no reward with a weight has one, or where one failed. */
-export function totals({ columns, weights, dropped }: RewardTable): Float64Array {
-  return Float64Array.from(dropped, (isDropped, i) => {
-    if (isDropped) return Number.NaN;
+export function totals({ columns, weights, unscored }: RewardTable): Float64Array {
+  return Float64Array.from(unscored, (isUnscored, i) => {
+    if (isUnscored) return Number.NaN;
     let total = Number.NaN;
     columns.forEach((column, r) => {
       const value = weights[r]! * column[i]!;

@@ -30,7 +30,7 @@ export interface JudgeVerdict extends Verdict {
 }
 
 /** A value that has its grounds. */
-export type Graded = Required<Pick<Verdict, 'parts' | 'rule'>> & { value: number };
+export type GroundedValue = Required<Pick<Verdict, 'parts' | 'rule'>> & { value: number };
 
 /** What a completion earns: a number, `null` for no opinion, or either with its grounds. */
 export type RewardValue = number | null | Verdict | JudgeVerdict;

@@ -54,9 +54,9 @@ export async function scoreCompletions<Row>(
   const columns = await guard.during(() => Promise.all(rewards.map((reward) => scoreColumn(reward, batch))));
   const failures = columns.flatMap((column) => column.failures);
   if (onError === 'stop' && failures.length > 0) throw new RewardError(failures);
-  const dropped = new Uint8Array(count);
+  const unscored = new Uint8Array(count);
   columns.forEach(({ failed }, r) => {
-    if (rewards[r]!.weight !== 0) for (const index of failed) dropped[index] = 1;
+    if (rewards[r]!.weight !== 0) for (const index of failed) unscored[index] = 1;
   });
   const facts = judgedBy(columns.map(({ grounds }) => grounds));
   return {
@@ -66,7 +66,7 @@ export async function scoreCompletions<Row>(
     ...(columns.some(({ grounds }) => grounds.some((own) => own !== null)) && {
       grounds: columns.map(({ grounds }) => grounds),
     }),
-    dropped,
+    unscored,
     failures,
     ...(Object.keys(facts).length > 0 && { facts }),
   };

@@ -1,6 +1,6 @@
 import { noGrad, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
-import { type AdvantageSettings, klOf, Rows } from '../objective/index.js';
+import { type AdvantageSettings, klOf, TokenRows } from '../objective/index.js';
 import type { Batch } from './batch.js';
 import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
@@ -29,7 +29,7 @@ function klPenalties(kl: Config['kl'], batch: Batch): Float64Array | undefined {
   const kls_B = noGrad(() =>
     tidy(() => {
       const [logprobs_T, referenceLogprobs_T] = [tensor(join(policy_B)), tensor(join(reference_B))];
-      const rows = new Rows(lengths, null, logprobs_T);
+      const rows = new TokenRows(lengths, null, logprobs_T);
       const kl_T = klOf(kl, { logprobs_T, referenceLogprobs_T, full_T: null, rows });
       return (kl.level === 'token' ? rows.sum(kl_T) : rows.mean(kl_T)).toNumbers();
     }),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import type { RewardFailure } from '../rewards/index.js';
+import { Supply } from '../tasks/order/supply.js';
 import type { Problem } from '../tasks/task.js';
-import { Supply } from '../train/supply.js';
 import { Batch, type StoredGroup } from './batch.js';
 import { exchangeFlat } from './exchange.js';
 import { joinGroups } from './groups.js';
@@ -31,7 +31,7 @@ function groupOf(problem: Problem, rewards: readonly number[], failures: RewardF
       ...(rewards.some((reward) => reward > 1) && {
         grounds: [rewards.map((reward) => ({ rule: `worth ${reward}` }))],
       }),
-      dropped: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
+      unscored: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
       failures,
     },
   });
@@ -133,9 +133,9 @@ describe('refilling', () => {
       reason: `at ${index}`,
     });
     const step = stepOf(['groups.refills=1'], [flat, mixed], [[[2, 3]]]);
-    const { names, weights, columns, dropped } = step.drawn.rewardTable;
+    const { names, weights, columns, unscored } = step.drawn.rewardTable;
     const failures = [failure(null), failure(1), failure(3)];
-    Object.assign(step.drawn, { rewardTable: { names, weights, columns, dropped, failures } });
+    Object.assign(step.drawn, { rewardTable: { names, weights, columns, unscored, failures } });
     const drawn = await step.run();
     expect(drawn.rewardTable.failures.map(({ index, reason }) => [index, reason])).toEqual([
       [3, 'at 3'],

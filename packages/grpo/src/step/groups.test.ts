@@ -4,7 +4,7 @@ import { composedLoss, type LossInput } from '../objective/index.js';
 import { metricsOf } from '../observe/metrics.js';
 import { recordStep } from '../observe/record-step.js';
 import { stepRecordOf } from '../observe/step-record.js';
-import { Supply } from '../train/supply.js';
+import { Supply } from '../tasks/order/supply.js';
 import { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 import { fixtureModel, flatWhere, PROBLEMS, rewarding, trainerOf } from './step.test.helper.js';

@@ -16,7 +16,7 @@ export function groupsOf({ problems, prompts, completions_B, rewardTable, group 
         ...rewardTable,
         columns: rewardTable.columns.map((column) => column.slice(from, to)),
         ...(rewardTable.grounds && { grounds: rewardTable.grounds.map((column) => column.slice(from, to)) }),
-        dropped: rewardTable.dropped.slice(from, to),
+        unscored: rewardTable.unscored.slice(from, to),
         failures: rewardTable.failures.filter(isOwn).map((failure) => moved(failure, -from)),
         ...(rewardTable.facts && { facts: factsOf(rewardTable.facts, (values) => values.slice(from, to)) }),
       },
@@ -45,10 +45,10 @@ export function joinGroups(groups: readonly Batch[], like: RewardTable, replaced
     columns: names.map((_, k) => Float64Array.from(tables.flatMap(({ columns }) => [...columns[k]!]))),
     ...(tables.some(({ grounds }) => grounds) && {
       grounds: names.map((_, k) =>
-        tables.flatMap(({ grounds, dropped }) => grounds?.[k] ?? Array.from(dropped, () => null)),
+        tables.flatMap(({ grounds, unscored }) => grounds?.[k] ?? Array.from(unscored, () => null)),
       ),
     }),
-    dropped: Uint8Array.from(tables.flatMap(({ dropped }) => [...dropped])),
+    unscored: Uint8Array.from(tables.flatMap(({ unscored }) => [...unscored])),
     failures: [
       ...tables.flatMap(({ failures }, p) => failures.map((failure) => moved(failure, p * size))),
       ...lost,

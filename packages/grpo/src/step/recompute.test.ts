@@ -1,8 +1,8 @@
 import { AdamW, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { sftStep } from '../imitation/sft.js';
 import { activationBytes } from '../models/activation-bytes.js';
 import { composedLoss, scoreTokens } from '../objective/index.js';
-import { sftStep } from '../train/sft.js';
 import { grpoStep } from './grpo-step.js';
 import type { Stages } from './stages.js';
 import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from './step.test.helper.js';

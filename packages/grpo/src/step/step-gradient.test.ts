@@ -66,7 +66,7 @@ function neighbour(decoder: Decoder): Decoder {
 function fixedStages(completions: Completion[][]): Partial<Stages> {
   return {
     sample: async () => completions,
-    score: async () => ({ names: [], weights: [], columns: [], dropped: new Uint8Array(16), failures: [] }),
+    score: async () => ({ names: [], weights: [], columns: [], unscored: new Uint8Array(16), failures: [] }),
     advantage: () => ({
       advantages: Float64Array.from(ADVANTAGES),
       means: new Float64Array(4),

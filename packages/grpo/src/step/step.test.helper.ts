@@ -68,7 +68,7 @@ export function rewarding(of: (b: number, completion: Completion) => number): St
       names: ['fixed'],
       weights: [1],
       columns: [values],
-      dropped: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
+      unscored: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 1 : 0)),
       failures: [],
     };
     return table;

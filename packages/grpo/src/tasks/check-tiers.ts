@@ -1,6 +1,6 @@
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
-import { isObject, shown } from '../formats/json.js';
+import { describeJson, isObject } from '../formats/json.js';
 import { parseLabel, questionHash, type Tiers } from '../rewards/tier.js';
 import type { Task } from './task.js';
 
@@ -41,7 +41,7 @@ function problemOf(
   const question = row[questionKey];
   const tier = parseLabel(row[tierKey]);
   const at = typeof question === 'string' ? ` of ${excerpt(question)}` : '';
-  if (!tier) return `${tierKey}${at} is ${shown(row[tierKey])}, not LABEL or LABEL:SHA1`;
+  if (!tier) return `${tierKey}${at} is ${describeJson(row[tierKey])}, not LABEL or LABEL:SHA1`;
   if (!Object.hasOwn(tiers, tier.label))
     return `${tierKey}${at} is ${tier.label}, and tiers has ${Object.keys(tiers).join(', ')}`;
   const scope = parseLabel(row[SCOPE]);

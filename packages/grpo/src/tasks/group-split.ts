@@ -2,7 +2,7 @@
 
 import { EmptyFile, FormatError } from '../errors/format-error.js';
 import { excerpt } from '../errors/printable.js';
-import { type Row, readRows } from '../formats/rows.js';
+import { type Row, readRows } from '../formats/read-rows.js';
 import { permutation } from '../maths/random.js';
 import { dataFiles } from './data-files.js';
 import { defaultEvalSize, SPLIT_SEED } from './hold-out.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
-import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load.js';
+import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load-reward.js';
 import { arithmeticTask } from './arithmetic/task.js';
 import { checkTiers } from './check-tiers.js';
 import { chessTask } from './chess/task.js';

@@ -63,7 +63,7 @@ export function asPrompt(text: string, system: string | undefined): Prompt {
 }
 
 /** A question with what is to be written below it. As plain text it ends where the completion begins; a chat template says so itself. */
-export const instructed = (
+export const appendInstructions = (
   question: string,
   instructions: string,
   { system }: { system?: string | undefined },

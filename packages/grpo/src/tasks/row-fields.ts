@@ -1,6 +1,6 @@
 import { excerpt, printable } from '../errors/printable.js';
-import { shown } from '../formats/json.js';
-import type { Row } from '../formats/rows.js';
+import { describeJson } from '../formats/json.js';
+import type { Row } from '../formats/read-rows.js';
 
 /** What is wrong with a row. */
 export class RowProblem extends Error {}
@@ -9,7 +9,7 @@ export class RowProblem extends Error {}
 export function textOf(row: Row, key: string): string {
   const value = Object.hasOwn(row, key) ? row[key] : undefined;
   if (typeof value === 'string' && value.trim() !== '') return value;
-  if (value !== undefined) throw new RowProblem(`${key} must be text, found ${shown(value)}`);
+  if (value !== undefined) throw new RowProblem(`${key} must be text, found ${describeJson(value)}`);
   throw new RowProblem(`no key ${excerpt(key)}; the row has ${keysOf(row)}`);
 }
 

@@ -1,6 +1,6 @@
 import { FormatError } from '../errors/format-error.js';
 import { excerpt } from '../errors/printable.js';
-import { isObject, shown } from '../formats/json.js';
+import { describeJson, isObject } from '../formats/json.js';
 
 /** The `model` of a `tokenizer.json`, as far as it is checked here. */
 export interface BpeModel {
@@ -18,22 +18,22 @@ const TEXTS = ['unk_token', 'continuing_subword_prefix', 'end_of_word_suffix'];
 export function checkModel(file: string, model: Record<string, unknown>): BpeModel {
   const { vocab, merges } = model;
   if (!isObject(vocab))
-    throw new FormatError(file, `model.vocab must be an object of token: id, found ${shown(vocab)}`);
+    throw new FormatError(file, `model.vocab must be an object of token: id, found ${describeJson(vocab)}`);
   for (const [token, id] of Object.entries(vocab)) {
     if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) continue;
-    const problem = `model.vocab: ${excerpt(token)} has the id ${shown(id)}; ids are whole numbers from 0`;
+    const problem = `model.vocab: ${excerpt(token)} has the id ${describeJson(id)}; ids are whole numbers from 0`;
     throw new FormatError(file, problem);
   }
   for (const name of FLAGS) {
     if (typeof (model[name] ?? false) === 'boolean') continue;
-    throw new FormatError(file, `model.${name} must be true or false, found ${shown(model[name])}`);
+    throw new FormatError(file, `model.${name} must be true or false, found ${describeJson(model[name])}`);
   }
   for (const name of TEXTS) {
     if (typeof (model[name] ?? '') === 'string') continue;
-    throw new FormatError(file, `model.${name} must be text, found ${shown(model[name])}`);
+    throw new FormatError(file, `model.${name} must be text, found ${describeJson(model[name])}`);
   }
   if (!Array.isArray(merges))
-    throw new FormatError(file, `model.merges must be a list, found ${shown(merges)}`);
+    throw new FormatError(file, `model.merges must be a list, found ${describeJson(merges)}`);
   const inPairs = Array.isArray(merges[0]);
   for (const [i, merge] of merges.entries()) checkMerge(file, { i, merge, inPairs, vocab });
   return { ...model, vocab: vocab as Record<string, number> };
@@ -49,12 +49,15 @@ function checkMerge(
     Array.isArray(parts) && parts.length === 2 && parts.every((part) => typeof part === 'string');
   if (!isPair || inPairs !== Array.isArray(merge)) {
     const form = inPairs ? 'a list of two tokens, as the first one is' : 'two tokens with a space between';
-    throw new FormatError(file, `model.merges: number ${i + 1} must be ${form}, found ${shown(merge)}`);
+    throw new FormatError(
+      file,
+      `model.merges: number ${i + 1} must be ${form}, found ${describeJson(merge)}`,
+    );
   }
   const [left, right] = parts as [string, string];
   const missing = [left, right, left + right].find((token) => !Object.hasOwn(vocab, token));
   if (missing === undefined) return;
-  const problem = `model.merges: number ${i + 1}, ${shown(merge)}, needs ${excerpt(missing)}, which the vocabulary lacks`;
+  const problem = `model.merges: number ${i + 1}, ${describeJson(merge)}, needs ${excerpt(missing)}, which the vocabulary lacks`;
   throw new FormatError(file, problem);
 }
 

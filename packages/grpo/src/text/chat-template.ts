@@ -5,7 +5,7 @@ import { UserError } from '../errors/user-error.js';
 import { isObject, readJsonObject } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';
-import { JinjaTemplate } from './jinja/template.js';
+import { JinjaTemplate } from './jinja/jinja-template.js';
 import type { Message } from './message.js';
 
 /** A hundred times what the longest templates take. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { FormatError } from '../errors/format-error.js';
 import { excerpt, printable } from '../errors/printable.js';
-import { readJsonObject, shown } from '../formats/json.js';
+import { describeJson, readJsonObject } from '../formats/json.js';
 import { type BpeModel, checkModel, requireOneTextPerId } from './bpe-model.js';
 import { checkParts } from './tokenizer-parts.js';
 
@@ -130,7 +130,7 @@ function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
   const found = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value);
   const problem =
     issue.code === 'invalid_type' ? `must be of type ${issue.expected}` : `is wrong (${issue.message})`;
-  throw new FormatError(file, `${printable(issue.path.join('.'))} ${problem}, found ${shown(found)}`, {
+  throw new FormatError(file, `${printable(issue.path.join('.'))} ${problem}, found ${describeJson(found)}`, {
     cause: result.error,
   });
 }

@@ -1,5 +1,5 @@
 import { FormatError } from '../errors/format-error.js';
-import { isObject, shown } from '../formats/json.js';
+import { describeJson, isObject } from '../formats/json.js';
 
 const PARTS = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'];
 const FLAGS = new Set(['add_prefix_space', 'trim_offsets', 'use_regex', 'invert', 'individual_digits']);
@@ -16,11 +16,11 @@ export function checkParts(file: string, definition: Record<string, unknown>): v
 
 function checkPart(file: string, path: string, part: unknown): void {
   if (!isObject(part))
-    throw new FormatError(file, `${path} must be an object with a type, found ${shown(part)}`);
+    throw new FormatError(file, `${path} must be an object with a type, found ${describeJson(part)}`);
   for (const [key, value] of Object.entries(part)) {
     const problem = problemOf(key, value);
     if (problem !== undefined) {
-      throw new FormatError(file, `${path}.${key} must be ${problem}, found ${shown(value)}`);
+      throw new FormatError(file, `${path}.${key} must be ${problem}, found ${describeJson(value)}`);
     }
     if (!Array.isArray(value) || !/^(normalizers|pretokenizers|processors|decoders)$/.test(key)) continue;
     for (const [i, inner] of value.entries()) checkPart(file, `${path}.${key}.${i}`, inner);

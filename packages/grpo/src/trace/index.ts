@@ -1,6 +1,6 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
-export { CANARY, PART, TOTAL } from './canaries.js';
+export { CANARY, PART, TOTAL } from './canary-kinds.js';
 export type { Declared, DeclaredSection } from './declared.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';

@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { onFile } from '../errors/file-error.js';
 import { FormatError } from '../errors/format-error.js';
 import { excerpt } from '../errors/printable.js';
-import { parseJsonObject, shown } from '../formats/json.js';
+import { describeJson, parseJsonObject } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
-import { numbersOf } from './numbers.js';
+import { numbersOf } from './numbers-of.js';
 import { RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
@@ -24,7 +24,7 @@ export function readStepRecord(folder: string): StepRecord {
   if (json.format === 'grpo-step' && json.version !== RECORD_VERSION) {
     throw new FormatError(
       file,
-      `a step record of version ${shown(json.version)}, and this grpo reads version ${RECORD_VERSION}: record the step again, or read it with the grpo of the run that wrote it`,
+      `a step record of version ${describeJson(json.version)}, and this grpo reads version ${RECORD_VERSION}: record the step again, or read it with the grpo of the run that wrote it`,
     );
   }
   const tensors = join(folder, STEP_TENSORS);

@@ -6,7 +6,7 @@ import { measureGflops } from '../../lab/bench/machine.js';
 import { type BenchResult, measure } from '../../lab/bench/measure.js';
 import { BENCH_MODELS, type Workload } from '../../lab/bench/workload.js';
 import type { CommandArguments } from '../command.js';
-import { aligned } from '../text-layout.js';
+import { alignColumns } from '../text-layout.js';
 
 const count = (least: number, fallback: number) => z.coerce.number().int().min(least).default(fallback);
 
@@ -64,7 +64,7 @@ function report(result: BenchResult, rate: number): string {
     `memory     ${result.peak_rss_mb.toFixed(0).padStart(7)} MB at most`,
     `sampler and trainer differ by ${result.sampler_gap_max.toExponential(1)} nats a token at most`,
     '',
-    ...aligned([
+    ...alignColumns([
       ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`, 'floor', '× floor'],
       ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops, floor }) => [
         stage,

@@ -1,16 +1,11 @@
 import type { ResolvedConfig } from '../../config/index.js';
+import type { EvalResult } from '../../evaluation/evaluate.js';
 import { permutation } from '../../maths/random.js';
-import {
-  type EvalResult,
-  openSession,
-  type RunEnd,
-  type Session,
-  type Stages,
-  stages,
-  trainGrpo,
-  trainSft,
-  type Watcher,
-} from '../../train/index.js';
+import { openRun, type Run, type Watcher } from '../../run/open-run.js';
+import type { RunEnd } from '../../run/run-steps.js';
+import { trainGrpo } from '../../run/train-grpo.js';
+import { trainSft } from '../../run/train-sft.js';
+import { type Stages, stages } from '../../step/stages.js';
 import { type DemoOptions, grpoRecipe, moreSftRecipe, sftRecipe } from './recipe.js';
 
 /** One training run of the demo. */
@@ -32,7 +27,7 @@ export interface ArmContext {
 }
 
 /** The run was interrupted: there is nothing to report. */
-export class Interrupted extends Error {}
+export class InterruptedError extends Error {}
 
 export function warmUp(context: ArmContext): Promise<Arm> {
   const recipe = sftRecipe(context.options);
@@ -48,8 +43,8 @@ export function grpo(context: ArmContext, model: string): Promise<Arm> {
 export function shuffledRewards(context: ArmContext, model: string): Promise<Arm> {
   const recipe = grpoRecipe(context.options, model, 'shuffled-rewards');
   const { steps } = recipe.config.train;
-  return runArm(context, recipe, steps, (session) =>
-    trainGrpo(session, { score: shuffledScore(recipe.config.seed) }),
+  return runArm(context, recipe, steps, (run) =>
+    trainGrpo(run, { score: shuffledScore(recipe.config.seed) }),
   );
 }
 
@@ -64,7 +59,7 @@ function shuffledScore(seed: number): Stages['score'] {
   let step = 0;
   return async (...args) => {
     const table = await stages.score(...args);
-    const order = permutation(table.dropped.length, seed, step++);
+    const order = permutation(table.unscored.length, seed, step++);
     return { ...table, columns: table.columns.map((column) => Float64Array.from(order, (i) => column[i]!)) };
   };
 }
@@ -73,22 +68,22 @@ async function runArm(
   { watcher, signal }: ArmContext,
   resolved: ResolvedConfig,
   steps: number,
-  train: (session: Session) => Promise<RunEnd>,
+  train: (run: Run) => Promise<RunEnd>,
 ): Promise<Arm> {
   const start = performance.now();
-  await using session = await openSession(resolved, {
+  await using run = await openRun(resolved, {
     resume: false,
     watcher: watcher(steps),
     signal,
   });
-  const { interrupted, after } = await train(session);
-  if (interrupted || !after) throw new Interrupted();
+  const { interrupted, after } = await train(run);
+  if (interrupted || !after) throw new InterruptedError();
   return {
-    output: session.folder.path,
-    model: `${session.folder.checkpoints}/step-${steps}`,
+    output: run.folder.path,
+    model: `${run.folder.checkpoints}/step-${steps}`,
     evaluation: after,
     steps,
-    tokens: session.progress.tokens,
+    tokens: run.progress.tokens,
     seconds: (performance.now() - start) / 1000,
   };
 }

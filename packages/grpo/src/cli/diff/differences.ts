@@ -1,7 +1,7 @@
 /** How two configurations differ. */
 import { findKey } from '../../config/keys.js';
-import type { Unsupported } from '../../config/presets/index.js';
-import type { Explained, Setting } from '../explain/explained.js';
+import type { UnsupportedSetting } from '../../config/presets/index.js';
+import type { ExplainedConfig, Setting } from '../explain/explained.js';
 
 /** A value with its source; undefined where the setting has no effect. */
 type Side = Pick<Setting, 'value' | 'unit' | 'source'> | undefined;
@@ -28,10 +28,10 @@ export interface Differences {
   formula: FormulaDifference[];
   settings: Difference[];
   /** What the originals have and these have not. */
-  unsupported: { a: readonly Unsupported[]; b: readonly Unsupported[] };
+  unsupported: { a: readonly UnsupportedSetting[]; b: readonly UnsupportedSetting[] };
 }
 
-export function differences(a: Explained, b: Explained): Differences {
+export function differences(a: ExplainedConfig, b: ExplainedConfig): Differences {
   const [settingsA, settingsB] = [a, b].map(({ settings }) => new Map(settings.map((one) => [one.key, one])));
   const paths = union(settingsA!.keys(), settingsB!.keys());
   const linesA = formulaLinesOf(a);
@@ -57,7 +57,7 @@ export function differences(a: Explained, b: Explained): Differences {
 const sideOf = (setting: Setting | undefined): Side =>
   setting && { value: setting.value, unit: setting.unit, source: setting.source };
 
-function formulaLinesOf({ formula: { loss, where } }: Explained): Map<string, string> {
+function formulaLinesOf({ formula: { loss, where } }: ExplainedConfig): Map<string, string> {
   // A ratio or KL of tokens is compared with one of completions.
   const meanings = where.map(({ symbol, text }) => [symbol.replace(/ₜ$/u, ''), text] as const);
   return new Map([['L', loss.join(' ')], ...meanings]);

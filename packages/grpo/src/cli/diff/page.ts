@@ -1,12 +1,12 @@
 /** What `diff` prints. */
 import { colors } from '../colors.js';
-import { hanging, shown } from '../explain/page.js';
+import { formatSetting, hangIndent } from '../explain/page.js';
 import type { Difference, Differences } from './differences.js';
 
 export function diffPage({ a, b, formula, settings, unsupported }: Differences, width: number): string {
   if (formula.length === 0 && settings.length === 0) return `${a} and ${b} train alike.\n`;
   const left = 4 + Math.max(a.length, b.length) + 2;
-  const side = (name: string, text: string) => hanging(`    ${name}`, text, left, width);
+  const side = (name: string, text: string) => hangIndent(`    ${name}`, text, left, width);
   const one = (text: string | undefined) => text ?? '—';
   const sections = [
     ...(formula.length === 0
@@ -30,7 +30,7 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
               `  ${difference.key}`,
               ...side(a, valueText(difference.a)),
               ...side(b, valueText(difference.b)),
-              ...hanging('', meaning(difference, a, b), left, width).map((line) => colors.dim(line)),
+              ...hangIndent('', meaning(difference, a, b), left, width).map((line) => colors.dim(line)),
             ]),
           ],
         ]),
@@ -43,7 +43,7 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
       .filter(([, list]) => list.length > 0)
       .map(([name, list]) => [
         colors.bold(`What the original of ${name} has and this has not`),
-        ...list.flatMap(({ what, why }) => hanging('  -', `${what}: ${why}.`, 4, width)),
+        ...list.flatMap(({ what, why }) => hangIndent('  -', `${what}: ${why}.`, 4, width)),
       ]),
   ];
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
@@ -52,7 +52,7 @@ export function diffPage({ a, b, formula, settings, unsupported }: Differences, 
 function valueText(side: Difference['a']): string {
   if (!side) return '— (no effect here)';
   const unit = side.unit === undefined || side.value === undefined ? '' : ` ${side.unit}`;
-  return `${shown(side.value)}${unit}  [${side.source}]`;
+  return `${formatSetting(side.value)}${unit}  [${side.source}]`;
 }
 
 /** Which side has more, and what the setting does. */

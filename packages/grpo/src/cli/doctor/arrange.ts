@@ -16,10 +16,10 @@ export type Standing =
   /** It only informs. */
   | 'to know';
 
-export type Arranged = Readonly<Record<Standing, readonly Finding[]>>;
+export type ArrangedFindings = Readonly<Record<Standing, readonly Finding[]>>;
 
 /** Sorts findings, as `examine` orders them, by their standing. */
-export function arrange(findings: readonly Finding[]): Arranged {
+export function arrange(findings: readonly Finding[]): ArrangedFindings {
   const [first] = findings;
   const cause = first?.severity === 'inform' ? undefined : first;
   const standingOf = (finding: Finding): Standing => {

@@ -1,5 +1,5 @@
 /** A metric over the steps as an inline SVG, with the steps marked that a finding cites. */
-import { written } from '../../doctor/sentence.js';
+import { formatValue } from '../../doctor/sentence.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { escapeHtml } from './html.js';
 
@@ -35,7 +35,7 @@ ${shown.map((step) => rule(x(step), TOP - 6, x(step), HEIGHT - BOTTOM, 'mark')).
 ${runsOf(points)
   .map((run) => path(run.map(({ step, value }) => [x(step), y(value)])))
   .join('')}
-${label(written(high), LEFT - 6, y(high) + 4, 'end')}${low === high ? '' : label(written(low), LEFT - 6, y(low) + 4, 'end')}
+${label(formatValue(high), LEFT - 6, y(high) + 4, 'end')}${low === high ? '' : label(formatValue(low), LEFT - 6, y(low) + 4, 'end')}
 ${label(`step ${from}`, LEFT, HEIGHT - 6, 'start')}${label(String(to), WIDTH - RIGHT, HEIGHT - 6, 'end')}
 </svg><figcaption><code>${escapeHtml(name)}</code>${shown.length > 0 ? `, marked: step ${shown.join(', ')}` : ''}</figcaption></figure>`;
 }

@@ -2,10 +2,10 @@
 import type { Diagnosis } from '../../doctor/examine.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
 import { jsonValue } from '../../formats/json.js';
-import type { Examined } from './examined.js';
+import type { ExaminedReading } from './examined.js';
 
 /** One line. Numbers that JSON lacks are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. */
-export function jsonReport(examined: Examined, { findings, judgements }: Diagnosis): string {
+export function jsonReport(examined: ExaminedReading, { findings, judgements }: Diagnosis): string {
   const told = findings.map((finding) => ({
     ...finding,
     name: entryOf(finding.code).name,

@@ -4,11 +4,11 @@ import type { Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
-import { written } from '../../doctor/sentence.js';
+import { formatValue } from '../../doctor/sentence.js';
 import { printable } from '../../errors/printable.js';
-import type { Broken } from '../../trace/readers/reading.js';
+import type { BrokenSummary } from '../../trace/readers/reading.js';
 
-export interface Examined {
+export interface ExaminedReading {
   path: string;
   /** What it was recognised as. */
   kind: string;
@@ -16,7 +16,7 @@ export interface Examined {
   /** Step records, and entries of the log. */
   records: number;
   entries: number;
-  broken: Broken;
+  broken: BrokenSummary;
   notes: readonly string[];
   /** Whether anything in it is about GRPO; without that nothing is judged. */
   isGrpo: boolean;
@@ -25,7 +25,7 @@ export interface Examined {
 const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
 
 /** `TRL log, 300 log entries, 2 broken lines`. */
-export function summaryOf({ kind, records, entries, broken }: Examined): string {
+export function summaryOf({ kind, records, entries, broken }: ExaminedReading): string {
   return [
     printable(kind),
     ...(records > 0 && !kind.includes('step record') ? [count(records, 'step record', 'step records')] : []),
@@ -35,7 +35,7 @@ export function summaryOf({ kind, records, entries, broken }: Examined): string 
 }
 
 /** How it was read, and what was left out. */
-export function notesOf({ notes, broken }: Examined): string[] {
+export function notesOf({ notes, broken }: ExaminedReading): string[] {
   const parts = broken.first.map(({ file, line, reason }) => `${whereOf(file, line)} (${printable(reason)})`);
   const more = broken.count > parts.length ? `, and ${broken.count - parts.length} more` : '';
   return [
@@ -86,10 +86,10 @@ export function place({ step, prompt, completion, token, text, values }: Evidenc
   const { value, ...others } = values ?? {};
   // Of a log, the text is the name of the metric.
   const isMetric = text !== undefined && value !== undefined && completion === undefined;
-  const numbers = Object.entries(others).map(([name, number]) => `${name} ${written(number)}`);
+  const numbers = Object.entries(others).map(([name, number]) => `${name} ${formatValue(number)}`);
   const told = [
-    ...(text === undefined ? [] : [isMetric ? `${text} ${written(value)}` : JSON.stringify(text)]),
-    ...(value !== undefined && !isMetric ? [`value ${written(value)}`] : []),
+    ...(text === undefined ? [] : [isMetric ? `${text} ${formatValue(value)}` : JSON.stringify(text)]),
+    ...(value !== undefined && !isMetric ? [`value ${formatValue(value)}`] : []),
     ...(numbers.length > 0 ? [numbers.join(', ')] : []),
   ];
   return printable([parts.join(', '), told.join(' · ')].filter((part) => part !== '').join(': '), 300);
@@ -97,7 +97,7 @@ export function place({ step, prompt, completion, token, text, values }: Evidenc
 
 /** How much was judged, and what would let more be. */
 export function coverage(
-  { records, entries }: Examined,
+  { records, entries }: ExaminedReading,
   judgements: readonly Judgement[],
   checks: readonly Check[],
 ): string {

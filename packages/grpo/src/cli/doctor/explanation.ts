@@ -4,7 +4,7 @@ import type { Check } from '../../doctor/check.js';
 import { factsOf } from '../../doctor/facts.js';
 import type { Fault } from '../../doctor/fault.js';
 import { faults, registry } from '../../doctor/registry.js';
-import { nearest } from '../../errors/nearest.js';
+import { nearestName } from '../../errors/nearest-name.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 
@@ -19,7 +19,7 @@ export function faultFor(code: string): Fault {
   const fault = faults.find((one) => one.code === code || one.checks.some((check) => check.code === code));
   if (fault) return fault;
   const known = [...faults, ...registry].map((one) => one.code);
-  throw new UsageError(`Unknown code ${code}. The nearest known code is ${nearest(code, known)}.`);
+  throw new UsageError(`Unknown code ${code}. The nearest known code is ${nearestName(code, known)}.`);
 }
 
 /** The whole page in lines of at most `width` characters, ending in a newline. */

@@ -6,7 +6,7 @@ import { printable } from '../../errors/printable.js';
 import { arrange } from './arrange.js';
 import {
   coverage,
-  type Examined,
+  type ExaminedReading,
   labelOf,
   notesOf,
   place,
@@ -58,7 +58,7 @@ export interface Report {
 
 /** Puts a diagnosis into words. */
 export function reportOf(
-  examined: Examined,
+  examined: ExaminedReading,
   { findings, judgements }: Diagnosis,
   checks: readonly Check[],
 ): Report {

@@ -8,7 +8,7 @@ import { type CommandArguments, EXIT } from '../command.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { jsonReport } from './data.js';
-import type { Examined } from './examined.js';
+import type { ExaminedReading } from './examined.js';
 import { explanation, faultFor } from './explanation.js';
 import { htmlReport } from './page.js';
 import { reportOf } from './report.js';
@@ -46,7 +46,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     ? { records: counted(records, counter), ...(series && { series }), ...(declared && { declared }) }
     : {};
   const diagnosis = examine(material, registry);
-  const examined: Examined = {
+  const examined: ExaminedReading = {
     path,
     kind: reading.kind,
     files: reading.files,

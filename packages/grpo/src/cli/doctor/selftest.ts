@@ -1,5 +1,5 @@
-import type { Measured } from '../../doctor/outcome.js';
-import { written } from '../../doctor/sentence.js';
+import type { Measurements } from '../../doctor/outcome.js';
+import { formatValue } from '../../doctor/sentence.js';
 import { type CleanVerdict, type FaultVerdict, type SelftestSummary, selftest } from '../../lab/selftest.js';
 import { colors } from '../colors.js';
 import { EXIT } from '../command.js';
@@ -56,9 +56,9 @@ function alarmLines({ run, alarms }: CleanVerdict): string[] {
   });
 }
 
-const numbers = (measured: Measured) =>
+const numbers = (measured: Measurements) =>
   Object.entries(measured)
-    .map(([name, value]) => `${name} ${written(value)}`)
+    .map(([name, value]) => `${name} ${formatValue(value)}`)
     .join(', ');
 
 function summaryText({ faults, variants, detected, named, ...clean }: SelftestSummary): string {

@@ -1,6 +1,6 @@
 import { cpuLevels, cudaDeviceCount, getThreads, mpsAvailable, torchVersion } from '@grpo/torch';
 import { measureGflops } from '../../lab/bench/machine.js';
-import { engineLibraries } from '../../train/circumstances.js';
+import { engineLibraries } from '../../run/circumstances.js';
 import type { EngineReport } from './environment.js';
 
 /** Asks the tensor engine about itself and measures its matrix product: about two seconds. */

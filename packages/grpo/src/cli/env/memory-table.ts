@@ -1,9 +1,10 @@
 import { resolveConfig, UserError } from '../../config/index.js';
 import { modelFolder } from '../../hub/model-folder.js';
 import type { Estimate } from '../../memory/estimate.js';
-import { memoryLine, memoryRows } from '../../memory/words.js';
+import { memoryLine, memoryRows } from '../../memory/memory-lines.js';
 import { readModelFolder } from '../../models/index.js';
-import { estimateMemory, openTask, requireFits, withMemory } from '../../train/index.js';
+import { estimateMemory, requireFits, withMemory } from '../../run/memory-plan.js';
+import { openTask } from '../../run/open-task.js';
 import { twoColumns } from '../text-layout.js';
 
 /**

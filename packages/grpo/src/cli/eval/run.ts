@@ -1,19 +1,16 @@
 import { setThreads } from '@grpo/torch';
 import { type ResolvedConfig, resolveConfig } from '../../config/index.js';
 import type { Config } from '../../config/schema.js';
+import { differenceOf } from '../../evaluation/difference.js';
+import { evalCompletionRow } from '../../evaluation/eval-completion.js';
+import { type EvalResult, evaluate } from '../../evaluation/evaluate.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { Watch } from '../../progress/watch.js';
+import { describeDevice } from '../../run/device.js';
+import { withMemory } from '../../run/memory-plan.js';
+import { openSampler } from '../../run/model-source.js';
+import { openTask } from '../../run/open-task.js';
 import type { Task } from '../../tasks/task.js';
-import {
-  describeDevice,
-  differenceOf,
-  type EvalResult,
-  evalCompletionRow,
-  evaluate,
-  openSampler,
-  openTask,
-  withMemory,
-} from '../../train/index.js';
 import { claimStdout } from '../claim-stdout.js';
 import type { CommandArguments } from '../command.js';
 import { evaluationTable, exampleLabel, fewProblems, formatDifference } from '../evaluation.js';

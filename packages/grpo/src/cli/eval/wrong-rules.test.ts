@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EvalCompletion } from '../../train/eval-completion.js';
+import type { EvalCompletion } from '../../evaluation/eval-completion.js';
 import { wrongRules } from './wrong-rules.js';
 
 const completion = (correct: boolean | null, reward_rules?: Record<string, string>): EvalCompletion => ({

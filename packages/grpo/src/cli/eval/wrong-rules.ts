@@ -1,4 +1,4 @@
-import type { EvalCompletion } from '../../train/eval-completion.js';
+import type { EvalCompletion } from '../../evaluation/eval-completion.js';
 
 /** Rules shown of a reward. */
 const SHOWN = 4;

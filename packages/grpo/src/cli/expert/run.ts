@@ -1,4 +1,4 @@
-import { trainExpert } from '../../train/index.js';
+import { trainExpert } from '../../run/train-expert.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';
 

@@ -10,11 +10,11 @@ import {
   PRESET_NAMES,
   type Preset,
   presets,
-  type Unsupported,
+  type UnsupportedSetting,
 } from '../../config/presets/index.js';
 import type { Config } from '../../config/schema.js';
 import { type Caution, cautionsOf } from '../../config/unsound.js';
-import { nearest } from '../../errors/nearest.js';
+import { nearestName } from '../../errors/nearest-name.js';
 import { type Formula, formulaOf } from './formula.js';
 
 /** A setting that has an effect. */
@@ -28,7 +28,7 @@ export interface Setting {
 }
 
 /** A configuration, explained. */
-export interface Explained {
+export interface ExplainedConfig {
   /** What was asked for: the name of a preset, a file, or `defaults`. */
   name: string;
   summary: string | undefined;
@@ -37,27 +37,27 @@ export interface Explained {
   reading: string[];
   cautions: Caution[];
   settings: Setting[];
-  unsupported: readonly Unsupported[];
+  unsupported: readonly UnsupportedSetting[];
 }
 
 /** The name under which the defaults are explained and compared. */
 export const DEFAULTS = 'defaults';
 
 /** What is explained, in the words of the command line. */
-export interface Asked {
+export interface ExplainRequest {
   preset?: string | undefined;
   file?: string | undefined;
   settings?: readonly string[];
 }
 
 /** A word that names a preset, the defaults, or a YAML file. Throws `UsageError` when it is none of them. */
-export function askedBy(word: string): Asked {
+export function askedBy(word: string): ExplainRequest {
   if (word === DEFAULTS) return {};
   if (isPreset(word)) return { preset: word };
   if (/\.ya?ml$/i.test(word) || existsSync(word)) return { file: word };
   const names = [DEFAULTS, ...PRESET_NAMES];
   throw new UsageError(
-    `'${word}' is no preset, and no file. The nearest preset is ${nearest(word, names)}.`,
+    `'${word}' is no preset, and no file. The nearest preset is ${nearestName(word, names)}.`,
     {
       hint: `Presets: ${names.join(', ')}.`,
     },
@@ -65,7 +65,7 @@ export function askedBy(word: string): Asked {
 }
 
 /** Explains a preset, a file, or the defaults, with settings of the command line over it. */
-export function explain({ preset, file, settings = [] }: Asked): Explained {
+export function explain({ preset, file, settings = [] }: ExplainRequest): ExplainedConfig {
   const named = preset === undefined ? [] : [`preset=${preset}`];
   const { config, provenance } = resolveConfig({
     command: 'explain',

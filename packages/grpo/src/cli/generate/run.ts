@@ -2,9 +2,11 @@ import { setThreads } from '@grpo/torch';
 import { resolveConfig, UsageError } from '../../config/index.js';
 import { Watch } from '../../progress/watch.js';
 import { sample } from '../../rollout/index.js';
+import { describeDevice } from '../../run/device.js';
+import { withMemory } from '../../run/memory-plan.js';
+import { openSampler } from '../../run/model-source.js';
 import { asPrompt } from '../../tasks/prompt.js';
 import { renderPrompt } from '../../text/render.js';
-import { describeDevice, openSampler, withMemory } from '../../train/index.js';
 import type { CommandArguments } from '../command.js';
 import { createReporter } from '../live.js';
 

@@ -1,4 +1,4 @@
-import { trainSft } from '../../train/index.js';
+import { trainSft } from '../../run/train-sft.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';
 

@@ -1,6 +1,6 @@
 import type { Layer } from '../../config/index.js';
 import { mergedLayer } from '../../config/layers/layer.js';
-import { trainGrpo } from '../../train/index.js';
+import { trainGrpo } from '../../run/train-grpo.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';
 import { dialects } from './dialects.js';

@@ -1,4 +1,4 @@
-import { nearest } from '../../errors/nearest.js';
+import { nearestName } from '../../errors/nearest-name.js';
 import { findKey, keys, sections } from '../keys.js';
 
 /** One value that somebody gave. */
@@ -45,7 +45,7 @@ export function notAKey(path: readonly string[], source: string): string {
   }
   const instead = REPLACED.get(written);
   if (instead !== undefined) return `${written} (${source}) is gone: ${instead}`;
-  const best = nearest(
+  const best = nearestName(
     written,
     keys.map((key) => key.path),
   );
@@ -55,7 +55,7 @@ export function notAKey(path: readonly string[], source: string): string {
 /** The message for a key that has no effect where it is given. */
 export function notRead(who: string, path: string, source: string, reads: (path: string) => boolean): string {
   const readable = keys.map((key) => key.path).filter(reads);
-  return `${who} does not read ${path} (${source}). The nearest key that it reads is ${nearest(path, readable)}.`;
+  return `${who} does not read ${path} (${source}). The nearest key that it reads is ${nearestName(path, readable)}.`;
 }
 
 /** Reads a nested plain object, such as a preset: `{ rollout: { group: 4 } }`. */

@@ -1,11 +1,11 @@
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const SCRIPT = 'argen-demo train_grpo.py';
 
 export const argen: Preset = {
   summary: 'Llama 3.2 1B on three judged rewards, with TRL 0.17',
   values: {
-    ...cited(SCRIPT, {
+    ...cite(SCRIPT, {
       'objective.iterations': 2,
       'kl.beta': 0.1,
       'rollout.group': 6,
@@ -18,21 +18,21 @@ export const argen: Preset = {
       'optimizer.warmupSteps': 5,
       'optimizer.maxGradNorm': 1,
     }),
-    ...cited(`${SCRIPT}: batch 12, 6 generations`, { 'rollout.prompts': 2 }),
-    ...cited('TRL 0.17.0 GRPOConfig', {
+    ...cite(`${SCRIPT}: batch 12, 6 generations`, { 'rollout.prompts': 2 }),
+    ...cite('TRL 0.17.0 GRPOConfig', {
       'objective.loss': 'bnpo',
       'objective.clipLow': 0.2,
       'kl.estimator': 'k3',
       'rollout.topK': 50,
       'advantage.epsilon': 1e-4,
     }),
-    ...cited('TRL 0.17.0 GRPOConfig: scale_rewards=False of the script never reached the trainer', {
+    ...cite('TRL 0.17.0 GRPOConfig: scale_rewards=False of the script never reached the trainer', {
       'advantage.scale': 'group',
     }),
-    ...cited('TRL 0.17.0 GRPOTrainer: log-probs are kept where num_iterations > 1', {
+    ...cite('TRL 0.17.0 GRPOTrainer: log-probs are kept where num_iterations > 1', {
       'objective.oldLogprobs': 'recompute',
     }),
-    ...cited('TRL 0.17.0 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
+    ...cite('TRL 0.17.0 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
   },
   unsupported: [
     { what: '3 epochs', why: 'train.steps counts steps, whatever the size of the data' },

@@ -1,11 +1,11 @@
 /** Assignment 5 of Stanford's CS336, and its off-policy variant. */
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const SCRIPT = 'CS336 assignment 5, grpo_train_loop.py';
 const HANDOUT = 'CS336 assignment 5, handout section 7';
 
 const both = {
-  ...cited(SCRIPT, {
+  ...cite(SCRIPT, {
     'train.steps': 200,
     'rollout.group': 8,
     'optimizer.learningRate': 1e-5,
@@ -13,8 +13,8 @@ const both = {
     'eval.every': 5,
     'checkpoint.every': 10,
   }),
-  ...cited(`${SCRIPT}: rollout_batch_size 256 in groups of 8`, { 'rollout.prompts': 32 }),
-  ...cited(HANDOUT, {
+  ...cite(`${SCRIPT}: rollout_batch_size 256 in groups of 8`, { 'rollout.prompts': 32 }),
+  ...cite(HANDOUT, {
     'rollout.temperature': 1,
     'rollout.topP': 1,
     'rollout.minNewTokens': 4,
@@ -40,8 +40,8 @@ export const cs336: Preset = {
   summary: 'CS336 assignment 5, on-policy: REINFORCE with a group baseline on MATH',
   values: {
     ...both,
-    ...cited(SCRIPT, { 'objective.loss': 'reinforce_with_baseline', 'objective.iterations': 1 }),
-    ...cited(`${SCRIPT}: train_batch_size 256 of a rollout of 256`, { 'objective.minibatches': 1 }),
+    ...cite(SCRIPT, { 'objective.loss': 'reinforce_with_baseline', 'objective.iterations': 1 }),
+    ...cite(`${SCRIPT}: train_batch_size 256 of a rollout of 256`, { 'objective.minibatches': 1 }),
   },
   unsupported,
 };
@@ -50,15 +50,15 @@ export const cs336OffPolicy: Preset = {
   summary: 'CS336 assignment 5, off-policy: four clipped passes over each rollout',
   values: {
     ...both,
-    ...cited(`${SCRIPT}, its off-policy example`, {
+    ...cite(`${SCRIPT}, its off-policy example`, {
       'objective.loss': 'grpo_clip',
       'objective.clipLow': 0.2,
       'objective.iterations': 4,
     }),
-    ...cited(`${SCRIPT}, its off-policy example: train_batch_size 1024 read as 4 epochs of 256`, {
+    ...cite(`${SCRIPT}, its off-policy example: train_batch_size 1024 read as 4 epochs of 256`, {
       'objective.minibatches': 1,
     }),
-    ...cited(`${HANDOUT}: old log-probs are taken once a rollout`, { 'objective.oldLogprobs': 'recompute' }),
+    ...cite(`${HANDOUT}: old log-probs are taken once a rollout`, { 'objective.oldLogprobs': 'recompute' }),
   },
   unsupported,
 };

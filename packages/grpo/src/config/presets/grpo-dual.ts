@@ -1,11 +1,11 @@
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const TRAINER = 'grpo-dual src/grpo/trainer.py';
 
 export const grpoDual: Preset = {
   summary: 'Llama 3 8B on two tasks, fairness and hallucination: a ratio of mean log-probs',
   values: {
-    ...cited(TRAINER, {
+    ...cite(TRAINER, {
       'train.steps': 500,
       'rollout.prompts': 6,
       'rollout.group': 4,
@@ -36,7 +36,7 @@ export const grpoDual: Preset = {
       'lora.rank': 8,
       'lora.alpha': 16,
     }),
-    ...cited(`${TRAINER}: the first value, before its wrong sign was answered with larger ones, up to 6`, {
+    ...cite(`${TRAINER}: the first value, before its wrong sign was answered with larger ones, up to 6`, {
       'entropy.coefficient': 0.2,
     }),
   },

@@ -8,7 +8,7 @@ import { quick } from './quick.js';
 import { rookworldA, rookworldHead, rookworldManual } from './rookworld.js';
 import { trl1, trl017 } from './trl.js';
 
-export type { Cited, Preset, Unsupported } from './preset.js';
+export type { CitedValue, Preset, UnsupportedSetting } from './preset.js';
 
 export const presets = {
   argen,

@@ -1,5 +1,5 @@
 /** Recipes as their papers give them. */
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const R1 = 'DeepSeek-R1 (Nature, 2025), Methods';
 const DAPO = 'DAPO (Yu et al., 2025), section 4.1';
@@ -12,7 +12,7 @@ const RLOO = 'RLOO (Ahmadian et al., 2024)';
 export const r1: Preset = {
   summary: 'DeepSeek-R1-Zero: GRPO with a small KL and a clip that hardly clips',
   values: {
-    ...cited(R1, {
+    ...cite(R1, {
       'objective.loss': 'grpo',
       'kl.beta': 0.001,
       'kl.estimator': 'k3',
@@ -23,14 +23,14 @@ export const r1: Preset = {
       'optimizer.learningRate': 3e-6,
       'objective.iterations': 1,
     }),
-    ...cited(`${R1}: ε = 10; a ratio is never below 0, so that 1 is the same`, { 'objective.clipLow': 1 }),
-    ...cited(`${R1}: 8,192 outputs, 16 a question`, { 'rollout.prompts': 512 }),
-    ...cited(`${R1}: the reference is replaced every 400 steps of one update`, {
+    ...cite(`${R1}: ε = 10; a ratio is never below 0, so that 1 is the same`, { 'objective.clipLow': 1 }),
+    ...cite(`${R1}: 8,192 outputs, 16 a question`, { 'rollout.prompts': 512 }),
+    ...cite(`${R1}: the reference is replaced every 400 steps of one update`, {
       'kl.referenceEvery': 400,
       'kl.referenceMix': 1,
     }),
-    ...cited(`${R1}: split into 16 minibatches`, { 'objective.minibatches': 16 }),
-    ...cited('DeepSeekMath (Shao et al., 2024), eq. 3: the ratio is taken to the policy that sampled', {
+    ...cite(`${R1}: split into 16 minibatches`, { 'objective.minibatches': 16 }),
+    ...cite('DeepSeekMath (Shao et al., 2024), eq. 3: the ratio is taken to the policy that sampled', {
       'objective.oldLogprobs': 'recompute',
     }),
   },
@@ -46,7 +46,7 @@ export const r1: Preset = {
 export const dapo: Preset = {
   summary: 'DAPO: a wider upper clip, token mean, no KL',
   values: {
-    ...cited(DAPO, {
+    ...cite(DAPO, {
       'objective.loss': 'dapo',
       'objective.clipLow': 0.2,
       'objective.clipHigh': 0.28,
@@ -60,13 +60,13 @@ export const dapo: Preset = {
       'eval.samples': 32,
       'eval.temperature': 1,
     }),
-    ...cited(`${DAPO}: minibatches of 512, 16 updates a rollout`, { 'objective.minibatches': 16 }),
-    ...cited('DAPO (Yu et al., 2025), section 2.3', { 'kl.beta': 0 }),
-    ...cited('DAPO (Yu et al., 2025), section 3.2: dynamic sampling; the bound is that of verl’s recipe', {
+    ...cite(`${DAPO}: minibatches of 512, 16 updates a rollout`, { 'objective.minibatches': 16 }),
+    ...cite('DAPO (Yu et al., 2025), section 2.3', { 'kl.beta': 0 }),
+    ...cite('DAPO (Yu et al., 2025), section 3.2: dynamic sampling; the bound is that of verl’s recipe', {
       'groups.refills': 10,
     }),
-    ...cited('DAPO (Yu et al., 2025), section 3.4: overlong filtering', { 'objective.maskTruncated': true }),
-    ...cited('DAPO (Yu et al., 2025), eq. 8: the ratio is taken to the policy that sampled', {
+    ...cite('DAPO (Yu et al., 2025), section 3.4: overlong filtering', { 'objective.maskTruncated': true }),
+    ...cite('DAPO (Yu et al., 2025), eq. 8: the ratio is taken to the policy that sampled', {
       'objective.oldLogprobs': 'recompute',
     }),
   },
@@ -76,8 +76,8 @@ export const dapo: Preset = {
 export const drGrpo: Preset = {
   summary: 'Dr. GRPO: no division by length or deviation',
   values: {
-    ...cited(`${DR_GRPO}, section 3.2`, { 'objective.loss': 'dr_grpo', 'advantage.scale': 'none' }),
-    ...cited(`${DR_GRPO}, training script of its repository`, {
+    ...cite(`${DR_GRPO}, section 3.2`, { 'objective.loss': 'dr_grpo', 'advantage.scale': 'none' }),
+    ...cite(`${DR_GRPO}, training script of its repository`, {
       'rollout.group': 8,
       'rollout.maxNewTokens': 3000,
       'kl.beta': 0,
@@ -89,16 +89,16 @@ export const drGrpo: Preset = {
 export const gspo: Preset = {
   summary: 'GSPO: one ratio for each completion, clipped very closely',
   values: {
-    ...cited(GSPO, {
+    ...cite(GSPO, {
       'objective.loss': 'gspo',
       'objective.clipLow': 3e-4,
       'objective.clipHigh': 4e-4,
       'objective.minibatches': 4,
     }),
-    ...cited('GSPO (Zheng et al., 2025), eq. 7: the ratio is taken to the policy that sampled', {
+    ...cite('GSPO (Zheng et al., 2025), eq. 7: the ratio is taken to the policy that sampled', {
       'objective.oldLogprobs': 'recompute',
     }),
-    ...cited('GSPO, by the TRL paper index', { 'kl.beta': 0 }),
+    ...cite('GSPO, by the TRL paper index', { 'kl.beta': 0 }),
   },
   unsupported: [],
 };
@@ -106,14 +106,14 @@ export const gspo: Preset = {
 export const cispo: Preset = {
   summary: 'CISPO: the ratio is capped, and capped tokens keep their gradient',
   values: {
-    ...cited(`${CISPO}, eq. 4`, { 'objective.loss': 'cispo', 'kl.beta': 0 }),
-    ...cited(`${CISPO}, section 3.2`, {
+    ...cite(`${CISPO}, eq. 4`, { 'objective.loss': 'cispo', 'kl.beta': 0 }),
+    ...cite(`${CISPO}, section 3.2`, {
       'optimizer.beta1': 0.9,
       'optimizer.beta2': 0.95,
       'optimizer.epsilon': 1e-15,
     }),
-    ...cited(SCALE, { 'objective.cap': 5, 'rollout.group': 16, 'advantage.scale': 'batch' }),
-    ...cited(`${CISPO}, eq. 4: the ratio is taken to the policy that sampled`, {
+    ...cite(SCALE, { 'objective.cap': 5, 'rollout.group': 16, 'advantage.scale': 'batch' }),
+    ...cite(`${CISPO}, eq. 4: the ratio is taken to the policy that sampled`, {
       'objective.oldLogprobs': 'recompute',
     }),
   },
@@ -129,7 +129,7 @@ export const cispo: Preset = {
 export const rloo: Preset = {
   summary: 'RLOO: REINFORCE on whole completions, with the mean of the others as baseline',
   values: {
-    ...cited(`${RLOO}, section 3`, {
+    ...cite(`${RLOO}, section 3`, {
       'objective.loss': 'reinforce_sum',
       'advantage.baseline': 'leave_one_out',
       'advantage.scale': 'none',
@@ -137,8 +137,8 @@ export const rloo: Preset = {
       'kl.estimator': 'k1',
       'kl.level': 'sequence_sum',
     }),
-    ...cited(`${RLOO}, section C, TL;DR`, { 'kl.beta': 0.03, 'optimizer.learningRate': 1e-6 }),
-    ...cited(`${RLOO}, experiments with 2 and 4 completions`, { 'rollout.group': 4 }),
+    ...cite(`${RLOO}, section C, TL;DR`, { 'kl.beta': 0.03, 'optimizer.learningRate': 1e-6 }),
+    ...cite(`${RLOO}, experiments with 2 and 4 completions`, { 'rollout.group': 4 }),
   },
   unsupported: [
     {

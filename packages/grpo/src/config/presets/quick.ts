@@ -1,4 +1,4 @@
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const QUICK = 'nano_gpt GRPO guide, quick test';
 const DEFAULTS = 'nano_gpt GRPO guide';
@@ -6,9 +6,9 @@ const DEFAULTS = 'nano_gpt GRPO guide';
 export const quick: Preset = {
   summary: 'A first look: ten steps of one group of four',
   values: {
-    ...cited(QUICK, { 'rollout.group': 4, 'train.steps': 10 }),
-    ...cited(`${QUICK}: batch 1, no accumulation`, { 'rollout.prompts': 1 }),
-    ...cited(DEFAULTS, {
+    ...cite(QUICK, { 'rollout.group': 4, 'train.steps': 10 }),
+    ...cite(`${QUICK}: batch 1, no accumulation`, { 'rollout.prompts': 1 }),
+    ...cite(DEFAULTS, {
       seed: 1337,
       'rollout.temperature': 0.8,
       'rollout.topP': 0.95,
@@ -21,8 +21,8 @@ export const quick: Preset = {
       'optimizer.weightDecay': 0.1,
       'optimizer.maxGradNorm': 1,
     }),
-    ...cited(`${DEFAULTS}: −A × summed log-prob`, { 'objective.loss': 'reinforce_sum' }),
-    ...cited(`${DEFAULTS}: less the mean of the group, then standardized over the batch`, {
+    ...cite(`${DEFAULTS}: −A × summed log-prob`, { 'objective.loss': 'reinforce_sum' }),
+    ...cite(`${DEFAULTS}: less the mean of the group, then standardized over the batch`, {
       'advantage.scale': 'none',
       'advantage.whiten': true,
     }),

@@ -1,5 +1,5 @@
 /** The three trainers of rookworld-trl: one step by hand, the later script, and TRL on one of the tasks. */
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const GUIDE = 'rookworld-trl, guide of manual_grpo_debug.py';
 const SCRIPT = 'rookworld-trl manual_grpo_debug.py';
@@ -15,7 +15,7 @@ const PADDING = { what: 'pad token of the tokenizer, padded batches', why: 'a ba
 export const rookworldManual: Preset = {
   summary: 'GPT-2 124M on chess, one step written by hand',
   values: {
-    ...cited(GUIDE, {
+    ...cite(GUIDE, {
       seed: 42,
       dtype: 'bfloat16',
       'train.steps': 1,
@@ -38,7 +38,7 @@ export const rookworldManual: Preset = {
       'eval.samples': 2,
       'eval.temperature': 0.8,
     }),
-    ...cited(`${GUIDE}: −A × log-prob of the completion / its length`, {
+    ...cite(`${GUIDE}: −A × log-prob of the completion / its length`, {
       'objective.loss': 'reinforce_with_baseline',
     }),
   },
@@ -59,7 +59,7 @@ export const rookworldManual: Preset = {
 export const rookworldHead: Preset = {
   summary: 'The same script at its last version: full KL, entropy bonus, 50 steps',
   values: {
-    ...cited(SCRIPT, {
+    ...cite(SCRIPT, {
       seed: 42,
       dtype: 'bfloat16',
       'train.steps': 50,
@@ -85,14 +85,14 @@ export const rookworldHead: Preset = {
       'eval.limit': 50,
       'eval.samples': 0,
     }),
-    ...cited(`${SCRIPT}: deviations are bounded below at 1e-6 from the second step on`, {
+    ...cite(`${SCRIPT}: deviations are bounded below at 1e-6 from the second step on`, {
       'advantage.floor': 1e-6,
       'advantage.epsilon': 0,
     }),
-    ...cited(`${SCRIPT}: −A × log-prob of the completion / its length`, {
+    ...cite(`${SCRIPT}: −A × log-prob of the completion / its length`, {
       'objective.loss': 'reinforce_with_baseline',
     }),
-    ...cited(`${SCRIPT}, of its task P`, { 'rollout.temperature': 0.7, 'rollout.topP': 0.95 }),
+    ...cite(`${SCRIPT}, of its task P`, { 'rollout.temperature': 0.7, 'rollout.topP': 0.95 }),
   },
   unsupported: [
     {
@@ -116,7 +116,7 @@ export const rookworldHead: Preset = {
 export const rookworldA: Preset = {
   summary: 'Its task A alone, with TRL',
   values: {
-    ...cited(TRAIN_A, {
+    ...cite(TRAIN_A, {
       seed: 42,
       dtype: 'bfloat16',
       'rollout.group': 16,
@@ -129,8 +129,8 @@ export const rookworldA: Preset = {
       'optimizer.maxGradNorm': 1,
       'checkpoint.every': 100,
     }),
-    ...cited(`${TRAIN_A}: batch 8, 16 generations, so one prompt is the least`, { 'rollout.prompts': 1 }),
-    ...cited(TRL, {
+    ...cite(`${TRAIN_A}: batch 8, 16 generations, so one prompt is the least`, { 'rollout.prompts': 1 }),
+    ...cite(TRL, {
       'objective.loss': 'dapo',
       'objective.oldLogprobs': 'detach',
       'kl.estimator': 'k3',
@@ -138,7 +138,7 @@ export const rookworldA: Preset = {
       'advantage.scale': 'group',
       'advantage.epsilon': 1e-4,
     }),
-    ...cited('TRL 0.22 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
+    ...cite('TRL 0.22 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
   },
   unsupported: [
     {

@@ -1,5 +1,5 @@
 /** What TRL's GRPOTrainer does when nothing is set. */
-import { cited, type Preset } from './preset.js';
+import { cite, type Preset } from './preset.js';
 
 const V0 = 'TRL 0.17.0 GRPOConfig';
 const V1 = 'TRL 1.13 GRPOConfig';
@@ -16,7 +16,7 @@ const DROPOUT = { what: 'dropout of the model while training', why: 'our decoder
 
 /** Settings that have been the same in all versions. */
 const always = (source: string) => ({
-  ...cited(source, {
+  ...cite(source, {
     'rollout.group': 8,
     'rollout.topP': 1,
     'objective.clipLow': 0.2,
@@ -35,8 +35,8 @@ const always = (source: string) => ({
     'optimizer.maxGradNorm': 1,
     seed: 42,
   }),
-  ...cited(`${source}: ${BATCHES}, num_generations 8`, { 'rollout.prompts': 1, 'objective.minibatches': 1 }),
-  ...cited(`${source}: the ratio is taken to the log-probs themselves`, {
+  ...cite(`${source}: ${BATCHES}, num_generations 8`, { 'rollout.prompts': 1, 'objective.minibatches': 1 }),
+  ...cite(`${source}: the ratio is taken to the log-probs themselves`, {
     'objective.oldLogprobs': 'detach',
   }),
 });
@@ -45,7 +45,7 @@ export const trl017: Preset = {
   summary: 'The defaults of TRL 0.17, of April 2025',
   values: {
     ...always(V0),
-    ...cited(V0, {
+    ...cite(V0, {
       'objective.loss': 'bnpo',
       'kl.beta': 0.04,
       'kl.estimator': 'k3',
@@ -53,7 +53,7 @@ export const trl017: Preset = {
       'rollout.topK': 50,
       'rollout.maxNewTokens': 256,
     }),
-    ...cited('TRL 0.17.0 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
+    ...cite('TRL 0.17.0 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
   },
   unsupported: [
     EPOCHS,
@@ -67,7 +67,7 @@ export const trl1: Preset = {
   summary: 'The defaults of TRL 1.13',
   values: {
     ...always(V1),
-    ...cited(V1, {
+    ...cite(V1, {
       'objective.loss': 'dapo',
       'kl.beta': 0,
       'rollout.temperature': 1,
@@ -77,7 +77,7 @@ export const trl1: Preset = {
       'entropy.topShare': 1,
       'advantage.combine': 'sum_then_normalize',
     }),
-    ...cited('TRL 1.13 GRPOTrainer', { 'objective.compat': 'trl' }),
+    ...cite('TRL 1.13 GRPOTrainer', { 'objective.compat': 'trl' }),
   },
   unsupported: [
     EPOCHS,

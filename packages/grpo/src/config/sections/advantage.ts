@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BASELINES, COMBINATIONS, FLAT_GROUPS, SCALES } from '../choices.js';
-import { nonNegative, positive } from './numbers.js';
+import { nonNegative, positive } from './number-schemas.js';
 
 /** How rewards become advantages. */
 export const advantageSection = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CORRECTION_ACTIONS, CORRECTION_LEVELS } from '../choices.js';
-import { nonNegative, positive } from './numbers.js';
+import { nonNegative, positive } from './number-schemas.js';
 
 /** Correction for a sampler whose log-probs are not quite the trainer's. */
 export const correctionSection = z.strictObject({

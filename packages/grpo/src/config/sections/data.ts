@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, positive, probability } from './numbers.js';
+import { count, positive, probability } from './number-schemas.js';
 
 /** Tasks that have problems of their own, in the order of the help. */
 const SINGLE = ['arithmetic', 'jsonl', 'countdown', 'chess', 'bbq', 'halueval'] as const;

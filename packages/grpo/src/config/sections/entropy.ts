@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nonNegative, positive, probability } from './numbers.js';
+import { nonNegative, positive, probability } from './number-schemas.js';
 
 /** The entropy of the policy. */
 export const entropySection = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count } from './numbers.js';
+import { count } from './number-schemas.js';
 
 /** Groups that teach nothing, and completions that grow too long. */
 export const groupsSection = z.strictObject({

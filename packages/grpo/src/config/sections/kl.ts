@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BETA_CONTROLS, KL_ESTIMATORS, KL_LEVELS, KL_PLACES, WARMUPS } from '../choices.js';
-import { count, nonNegative, positive, positiveCount } from './numbers.js';
+import { count, nonNegative, positive, positiveCount } from './number-schemas.js';
 
 /** The KL to the reference. */
 export const klSection = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, positive } from './numbers.js';
+import { count, positive } from './number-schemas.js';
 
 /** Low-rank adapters in place of training all weights. */
 export const loraSection = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGGREGATIONS, COMPATS, OLD_LOGPROBS, POLICY_TERMS, RATIO_LEVELS } from '../choices.js';
 import { LOSS_NAMES } from '../loss-names.js';
-import { nonNegative, positive, positiveCount } from './numbers.js';
+import { nonNegative, positive, positiveCount } from './number-schemas.js';
 
 /** What is minimized. */
 export const objectiveSection = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, nonNegative, positiveCount } from './numbers.js';
+import { count, nonNegative, positiveCount } from './number-schemas.js';
 
 /** When and how the model is evaluated. */
 export const evalSection = z.strictObject({

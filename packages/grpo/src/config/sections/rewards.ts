@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { judgeSection } from './judge.js';
-import { nonNegative, positive, positiveCount } from './numbers.js';
+import { nonNegative, positive, positiveCount } from './number-schemas.js';
 
 /** The rewards that need no module. */
 export const BUILTIN_REWARDS = [

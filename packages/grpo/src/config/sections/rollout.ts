@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, nonNegative, positive, positiveCount, probability } from './numbers.js';
+import { count, nonNegative, positive, positiveCount, probability } from './number-schemas.js';
 
 /** How completions are sampled. */
 export const rolloutSection = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, nonNegative, positive, positiveCount } from './numbers.js';
+import { count, nonNegative, positive, positiveCount } from './number-schemas.js';
 
 /** AdamW and its schedule. */
 export const optimizerSection = z.strictObject({

@@ -6,7 +6,7 @@ import { discard, temporaryPath } from '../../formats/atomic-file.js';
 import { makeFolder } from '../../formats/make-folder.js';
 
 /** A checkpoint of a run, and the run. */
-export interface Saved {
+export interface SavedCheckpoint {
   output: string;
   dir: string;
   step: number;
@@ -16,7 +16,7 @@ export interface Saved {
 }
 
 /** Makes `checkpoint_step_N/` of each regular checkpoint, and `final_model/` of the last. */
-export function nameModels({ output, dir, step, steps, every }: Saved): void {
+export function nameModels({ output, dir, step, steps, every }: SavedCheckpoint): void {
   if (every > 0 && step % every === 0) linkModel(dir, join(output, `checkpoint_step_${step}`));
   if (step === steps) linkModel(dir, join(output, 'final_model'));
 }

@@ -2,7 +2,7 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { isMessage } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 
 /** Share of blank completions. */
 const BLANK = 0.05;
@@ -40,7 +40,7 @@ export const b03: Fault = {
         return without.length > 0 ? fail(measured, without) : pass(measured);
       },
       says: (m) =>
-        say`${m.without} of ${m.prompts} prompts do not end with the assistant header ${quoted(m.header)}. The model continues the user's turn, or ends at once.`,
+        say`${m.without} of ${m.prompts} prompts do not end with the assistant header ${quote(m.header)}. The model continues the user's turn, or ends at once.`,
     }),
     stepCheck({
       code: 'B03.blank',

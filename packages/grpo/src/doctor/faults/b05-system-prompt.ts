@@ -2,7 +2,7 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { isMessage, type Said } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten } from '../outcome.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 
 const CURRENT_DATE = /(Today Date|Current date|Today's date|Current time): *[^\n<]*\d[^\n<]*/i;
 
@@ -65,7 +65,7 @@ export const b05: Fault = {
         return dated.length > 0 ? inform(measured, dated) : pass(measured);
       },
       says: (m) =>
-        say`The template writes a date into ${m.dated} of ${m.prompts} prompts (${quoted(m.line)}): the token ids change from day to day.`,
+        say`The template writes a date into ${m.dated} of ${m.prompts} prompts (${quote(m.line)}): the token ids change from day to day.`,
     }),
   ],
 };

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -116,15 +116,15 @@ export const b06: Fault = {
         const names = log.names(/format/i).filter((name) => !/std|weight/i.test(name));
         if (names.length === 0) return notApplicable('a metric named for the format');
         const enough = (name: string) =>
-          known(log.column(name)).length >= (/eval|val|test/i.test(name) ? FEW_EVALUATIONS : LONG);
+          withoutNaN(log.column(name)).length >= (/eval|val|test/i.test(name) ? FEW_EVALUATIONS : LONG);
         const judged = names.filter(enough);
         if (judged.length === 0)
           return notApplicable(`${LONG} entries, or ${FEW_EVALUATIONS} evaluations, of a format reward`);
-        const cut = known(log.column('completions/clipped_ratio'));
+        const cut = withoutNaN(log.column('completions/clipped_ratio'));
         const ends = cut.length === 0 || median(cut) < 0.5;
         const dead = judged.flatMap((name): Evidence[] => {
           const column = log.column(name);
-          const all = known(column);
+          const all = withoutNaN(column);
           return ends && all.every((value) => value === 0)
             ? [
                 {

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -57,7 +57,7 @@ export const b08: Fault = {
       proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log) {
-        const cut = known(log.column('completions/clipped_ratio'));
+        const cut = withoutNaN(log.column('completions/clipped_ratio'));
         if (cut.length < 20) return notApplicable('20 entries');
         const { z } = mannKendall(cut);
         const { first, last } = ends(cut);

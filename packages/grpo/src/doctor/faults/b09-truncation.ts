@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -62,7 +62,7 @@ export const b09: Fault = {
       proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log) {
-        const cut = known(log.column('completions/clipped_ratio'));
+        const cut = withoutNaN(log.column('completions/clipped_ratio'));
         if (cut.length < 3) return notApplicable('3 entries');
         const measured = { entries: cut.length, share: median(cut) };
         return measured.share >= CUT && measured.share < NEARLY_ALL ? inform(measured) : pass(measured);

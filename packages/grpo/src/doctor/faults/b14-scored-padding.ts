@@ -1,4 +1,4 @@
-import { known, nonzero } from '../../maths/moments.js';
+import { nonzero, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
@@ -68,7 +68,7 @@ export const b14: Fault = {
         );
         const [first] = alike;
         const measured = {
-          entries: known(equal).length,
+          entries: withoutNaN(equal).length,
           alike: alike.length,
           ...(first !== undefined && { equal: equal[first]!, spread: spread[first]!, total: totals[first]! }),
         };

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { ends, longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -124,7 +124,7 @@ export const b16: Fault = {
         const { start, length } = longestRun(cut, (share) => share >= 0.95);
         const fromStart = start <= cut.length / 10;
         const recovered = ends(cut).last < 0.5;
-        const measured = { entries: known(cut).length, inARow: length, fromStart, recovered };
+        const measured = { entries: withoutNaN(cut).length, inARow: length, fromStart, recovered };
         if (length < 3) return pass(measured);
         const evidence = [at(log, start, 'completions/clipped_ratio', cut[start]!)];
         return fromStart && !recovered ? warn(measured, evidence) : inform(measured, evidence);

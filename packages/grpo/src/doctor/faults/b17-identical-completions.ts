@@ -1,4 +1,4 @@
-import { known, largest, mean, sum } from '../../maths/moments.js';
+import { largest, mean, sum, withoutNaN } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -45,7 +45,7 @@ export const b17: Fault = {
               continue;
             }
             // Tokens of tools were not drawn.
-            const logprob = sum(known(sampledLogprobs[b]!));
+            const logprob = sum(withoutNaN(sampledLogprobs[b]!));
             if (logprob < ACCIDENT) twins.push({ completion: b, values: { equals: first, logprob } });
           }
         }
@@ -131,5 +131,5 @@ function entropyOf(record: StepRecord, completion: number): number {
   const [update] = record.updates ?? [];
   const row = update ? membersOf(record, update).indexOf(completion) : -1;
   const entropies = updateRows(record, update, 'entropies')?.[row];
-  return entropies ? sum(known(entropies)) : Number.NaN;
+  return entropies ? sum(withoutNaN(entropies)) : Number.NaN;
 }

@@ -1,4 +1,4 @@
-import { isFlat, known } from '../../maths/moments.js';
+import { isFlat, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
@@ -7,7 +7,7 @@ import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
 import { gradesOf, isNatural } from '../measures/grades.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
-import { say, written } from '../sentence.js';
+import { formatValue, say } from '../sentence.js';
 
 /** Entries in a row before a flat metric says something. */
 const IN_A_ROW = 3;
@@ -40,10 +40,10 @@ export const b20: Fault = {
       test({ texts, rewards: { inputType, values } }, record) {
         const totals = gradesOf(record);
         const distinct = new Set(texts.filter((_, b) => !Number.isNaN(totals[b]!))).size;
-        const [value] = known(totals);
+        const [value] = withoutNaN(totals);
         if (value === undefined || distinct < FEW)
           return notApplicable(`${FEW} distinct completions with a reward`);
-        const natural = known(values ?? totals).every(isNatural);
+        const natural = withoutNaN(values ?? totals).every(isNatural);
         const measured = {
           completions: texts.length,
           distinct,
@@ -104,13 +104,13 @@ export const b20: Fault = {
       proofs: ['log only'],
       needs: ['reward', 'reward_std'],
       test(log) {
-        const rewards = known(log.column('reward'));
-        const deviations = known(log.column('reward_std'));
+        const rewards = withoutNaN(log.column('reward'));
+        const deviations = withoutNaN(log.column('reward_std'));
         if (rewards.length < IN_A_ROW) return notApplicable(`${IN_A_ROW} entries`);
         const constant =
           rewards.every((reward) => reward === rewards[0]) &&
           deviations.every((deviation) => deviation === 0);
-        const cut = known(log.column('completions/clipped_ratio'));
+        const cut = withoutNaN(log.column('completions/clipped_ratio'));
         const measured = {
           entries: rewards.length,
           reward: rewards[0]!,
@@ -133,7 +133,7 @@ function constantCause({ reward, cut = 0 }: { reward: number; cut?: number }): s
   const isCut = cut >= 0.95;
   if (!natural) {
     const also = isCut ? ' All completions are truncated as well.' : '';
-    return ` A reward function that falls back to ${written(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
+    return ` A reward function that falls back to ${formatValue(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
   }
   return isCut
     ? ' Either the reward is broken, or no answer is complete because all completions are truncated; a complete right answer through the reward would show which.'

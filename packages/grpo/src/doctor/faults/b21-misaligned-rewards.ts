@@ -5,7 +5,7 @@ import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
-import { by, graded, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeCanaries, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -146,13 +146,13 @@ export const b21: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        graded(
+        judgeCanaries(
           probes,
           ({ kind, most, value }) => kind === CANARY.other && most !== undefined && value !== null,
           ({ value, most }) => value! <= most!,
         ),
       says: (m) =>
-        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${by(m.rule)}: the reward does not see the row, or sees another.`,
+        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${ruleText(m.rule)}: the reward does not see the row, or sees another.`,
     }),
     logCheck({
       code: 'B21.log',

@@ -1,8 +1,8 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { graded, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeCanaries, SETTLES, SHARE } from '../measures/canaries.js';
 import { isNatural } from '../measures/grades.js';
 import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -101,7 +101,7 @@ export const b22: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        graded(
+        judgeCanaries(
           probes,
           ({ least }) => least !== undefined,
           ({ value }) => value !== null,
@@ -126,7 +126,7 @@ export const b22: Fault = {
       test(log) {
         const failures = log.column('reward_failures');
         const some = [...failures.keys()].filter((i) => failures[i]! > 0);
-        const measured = { entries: known(failures).length, withFailures: some.length };
+        const measured = { entries: withoutNaN(failures).length, withFailures: some.length };
         if (some.length === 0) return pass(measured);
         const evidence = some.map((i) => at(log, i, 'reward_failures', failures[i]!));
         return some.length > 0.05 * measured.entries ? warn(measured, evidence) : inform(measured, evidence);

@@ -1,4 +1,4 @@
-import { known, mean } from '../../maths/moments.js';
+import { mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
@@ -60,7 +60,7 @@ export const b24: Fault = {
       test(log) {
         const signals = log
           .names(/^signal\//)
-          .map((name) => ({ kind: name.slice('signal/'.length), values: known(log.column(name)) }))
+          .map((name) => ({ kind: name.slice('signal/'.length), values: withoutNaN(log.column(name)) }))
           .filter(({ values }) => values.length >= ENOUGH)
           .map(({ kind, values }) => ({ kind, signal: mean(values) }))
           .sort((a, b) => a.signal - b.signal);

@@ -3,9 +3,9 @@ import { CANARY } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { rewardNames } from '../log-view.js';
-import { by, graded, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeCanaries, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 
 export const b26: Fault = {
   code: 'B26',
@@ -28,13 +28,13 @@ export const b26: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        graded(
+        judgeCanaries(
           probes,
           ({ kind, most, value }) => kind !== CANARY.other && most !== undefined && value !== null,
           ({ value, most }) => value! <= most!,
         ),
       says: (m) =>
-        say`${m.wrong} of ${m.probes} known worthless answers earned at least as much as a right one: ${quoted(m.kinds)}${by(m.rule)}.`,
+        say`${m.wrong} of ${m.probes} known worthless answers earned at least as much as a right one: ${quote(m.kinds)}${ruleText(m.rule)}.`,
     }),
     logCheck({
       code: 'B26.log',

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -37,12 +37,12 @@ export const b28: Fault = {
         const dead = names.flatMap((name): Evidence[] => {
           const means = log.column(`rewards/${name}/mean`);
           const deviations = log.column(`rewards/${name}/std`);
-          const first = known(means)[0]!;
+          const first = withoutNaN(means)[0]!;
           const { start, length } = longestRun(means, (value) => value === first);
           // A reward that every completion earns is done, not dead.
           const nothing =
             (PENALTY.test(name) ? first < 0 : first <= 0) &&
-            known(deviations).every((deviation) => deviation === 0);
+            withoutNaN(deviations).every((deviation) => deviation === 0);
           return length >= LONG && nothing
             ? [{ ...at(log, start, name, first), values: { value: first, entries: length } }]
             : [];

@@ -1,4 +1,4 @@
-import { isFlat, known, largest, mean, smallest } from '../../maths/moments.js';
+import { isFlat, largest, mean, smallest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import type { Declared } from '../../trace/index.js';
@@ -41,7 +41,7 @@ export const b30: Fault = {
           groups: groups.length,
           flat: flat.length,
           share: flat.length / groups.length,
-          reward: mean(known(totals)),
+          reward: mean(withoutNaN(totals)),
         };
         // Two draws are equal half of the time at least.
         const usual = mean(groups.map(({ length }) => (length < 4 ? 0.9 : 0.5)));
@@ -73,7 +73,7 @@ export const b30: Fault = {
         const { start, length } = longestRun(shares, (share) => share === 1);
         const rewards = log.column('reward');
         const most = largest(rewards);
-        const measured = { entries: known(shares).length, inARow: length };
+        const measured = { entries: withoutNaN(shares).length, inARow: length };
         if (length < 5 || smallest(rewards) === most) return pass(measured);
         const evidence = [at(log, start, 'frac_reward_zero_std', 1)];
         const learnt = median(rewards.subarray(start, start + length)) >= most - 1e-6;
@@ -139,8 +139,8 @@ export const b30: Fault = {
       proofs: [],
       needs: ['frac_reward_zero_std', 'frac_reward_zero_std_expected'],
       test(log) {
-        const actual = known(log.column('frac_reward_zero_std'));
-        const expected = known(log.column('frac_reward_zero_std_expected'));
+        const actual = withoutNaN(log.column('frac_reward_zero_std'));
+        const expected = withoutNaN(log.column('frac_reward_zero_std_expected'));
         if (expected.length < ENOUGH) return notApplicable(`${ENOUGH} entries`);
         const measured = { entries: expected.length, actual: mean(actual), expected: mean(expected) };
         const isMore = measured.actual > Math.max(1.5 * measured.expected, measured.expected + 0.1);

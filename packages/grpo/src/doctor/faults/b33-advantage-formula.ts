@@ -5,7 +5,7 @@ import { groupsOf } from '../groups.js';
 import { explanationOf } from '../measures/advantages.js';
 import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 
 /** What equal rewards may give at most: rounding of the mean, divided by ε. */
 const LEAK = 0.01;
@@ -52,7 +52,7 @@ export const b33: Fault = {
             ? say`The advantages are clipped at ±${m.bound}, which is not declared.`
             : m.scale === undefined
               ? 'The advantages do not follow from the rewards in any known way.'
-              : say`The advantages do not follow as declared; they fit scale ${quoted(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
+              : say`The advantages do not follow as declared; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
     }),
     stepCheck({
       code: 'B33.leak',

@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { compareFirst, ofFirstUpdate } from '../measures/first-update.js';
-import { judge, nearest, PATH } from '../measures/plain-scoring.js';
+import { judge, nearestSetting, PATH } from '../measures/plain-scoring.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 import { compare } from '../tolerance.js';
@@ -35,7 +35,7 @@ export const b35: Fault = {
         const straight = plainScoring?.find(({ shift }) => shift === 0);
         const shifted = plainScoring?.filter(({ shift }) => shift !== 0) ?? [];
         if (!straight?.policy.tokens || shifted.length === 0) return notApplicable(PATH);
-        const best = nearest(shifted, 'policy');
+        const best = nearestSetting(shifted, 'policy');
         const measured = { gap: straight.policy.mean, shift: best.shift, gapThere: best.policy.mean };
         return judge(straight.policy.mean, best.policy.mean, measured, record);
       },

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -6,7 +6,7 @@ import { klOfStepOne, type LogView, valuesAt } from '../log-view.js';
 import { compareFirst, ofFirstUpdate, placeOf } from '../measures/first-update.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 import { repeatBound, toleranceOf } from '../tolerance.js';
 
 /** A total this near 0 is that of certain text, and may well repeat. */
@@ -64,7 +64,7 @@ export const b38: Fault = {
         return activeDropout.length > 0 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.modules} dropout modules were in training mode while the policy was scored; the first is ${quoted(m.first)}.`,
+        say`${m.modules} dropout modules were in training mode while the policy was scored; the first is ${quote(m.first)}.`,
     }),
     stepCheck({
       code: 'B38.policy',
@@ -125,7 +125,7 @@ export const b38: Fault = {
           step: log.steps[first]!,
           policy: policy[first]!,
           reference: reference[first]!,
-          entries: known(policy).length,
+          entries: withoutNaN(policy).length,
         };
         if (policy[first]! >= TIMES * reference[first]! - CERTAIN) return pass(measured);
         return warn(measured, [valuesAt(log, first, ['sequence_logprob', 'sequence_logprob_reference'])]);
@@ -156,7 +156,7 @@ export const b38: Fault = {
         if (isNonnegative(log.declared.kl?.estimator))
           return notApplicable('an estimate that may be negative: B49.log judges the others');
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
-        const kl = known(log.column('kl'));
+        const kl = withoutNaN(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
         return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
       },
@@ -184,7 +184,7 @@ export const b38: Fault = {
       test(log) {
         if (klOfStepOne(log))
           return notApplicable('a log that begins later: B51.log judges the KL of step 1');
-        const kl = known(log.column('kl'));
+        const kl = withoutNaN(log.column('kl'));
         if (kl.length < 5) return notApplicable('5 entries');
         const [first, last] = [kl[0]!, kl.at(-1)!];
         const measured = { entries: kl.length, first, last };

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -63,7 +63,7 @@ export const b39: Fault = {
       proofs: [],
       needs: ['sampling/sampling_logp_difference/mean'],
       test(log) {
-        const gaps = known(log.column('sampling/sampling_logp_difference/mean'));
+        const gaps = withoutNaN(log.column('sampling/sampling_logp_difference/mean'));
         const measured = { entries: gaps.length, median: median(gaps) };
         return measured.median > 0.1 ? warn(measured) : pass(measured);
       },

@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -124,7 +124,7 @@ export const b40: Fault = {
         const updates = log.declared.updatesPerRollout;
         if (updates === undefined || updates <= 1)
           return notApplicable('several declared updates per rollout');
-        const clipped = known(log.column('clip_ratio/region_mean'));
+        const clipped = withoutNaN(log.column('clip_ratio/region_mean'));
         if (clipped.length < 20) return notApplicable('20 entries');
         const measured = { entries: clipped.length, updates };
         if (clipped.some((share) => share !== 0)) return pass(measured);

@@ -1,4 +1,4 @@
-import { known, sum } from '../../maths/moments.js';
+import { sum, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
@@ -62,10 +62,10 @@ export const b44: Fault = {
         const dividedBy = (i: number) =>
           Number.isNaN(divisor[i]!) ? configured[i]! : Math.round(divisor[i]!);
         const short = [...executed.keys()].filter((i) => executed[i]! < dividedBy(i));
-        if (known(executed).length === 0) return notApplicable('micro-steps');
+        if (withoutNaN(executed).length === 0) return notApplicable('micro-steps');
         const [first] = short;
         const measured = {
-          entries: known(executed).length,
+          entries: withoutNaN(executed).length,
           short: short.length,
           ...(first !== undefined && { executed: executed[first]!, divisor: dividedBy(first) }),
         };

@@ -1,4 +1,4 @@
-import { known, nonzero } from '../../maths/moments.js';
+import { nonzero, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
@@ -30,7 +30,7 @@ export const b45: Fault = {
       test(log) {
         const masked = log.column('masked_positions');
         const none = [...masked.keys()].filter((i) => masked[i] === 0);
-        const measured = { entries: known(masked).length, none: none.length };
+        const measured = { entries: withoutNaN(masked).length, none: none.length };
         return none.length > 0
           ? fail(
               measured,
@@ -159,13 +159,13 @@ export const b45: Fault = {
         const zero = [...loss.keys()].filter((i) => loss[i] === 0);
         const norms = log.column('grad_norm');
         const told = zero.filter((i) => !Number.isNaN(norms[i]!));
-        const measured = { entries: known(loss).length, zero: zero.length };
+        const measured = { entries: withoutNaN(loss).length, zero: zero.length };
         if (zero.length === 0) return pass(measured);
         const evidence = zero.map((i): Evidence => ({ step: log.steps[i]!, values: { loss: 0 } }));
         if (told.length === 0) return inform(measured, evidence);
         const gradient = told.some((i) => norms[i]! > 0);
         // A step without differences in reward has neither, in health too.
-        if (zero.length < known(loss).length) return pass({ ...measured, gradient });
+        if (zero.length < withoutNaN(loss).length) return pass({ ...measured, gradient });
         if (gradient) return inform({ ...measured, gradient });
         return zero.length < 3 ? pass({ ...measured, gradient }) : warn({ ...measured, gradient });
       },

@@ -6,7 +6,7 @@ import { overUpdates } from '../measures/over-updates.js';
 import { type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { ESTIMATES, klTermsOf } from '../recompute/kl.js';
 import { isTrained } from '../recompute/row.js';
-import { quoted, say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 import { isFull } from '../tolerance.js';
 
 export const b48: Fault = {
@@ -35,7 +35,7 @@ export const b48: Fault = {
         return estimate === 'k1' && !biasCorrected ? warn({ estimate, beta }) : pass({ estimate });
       },
       says: (m) =>
-        say`The KL in the loss is ${quoted(m.estimate)}: on-policy its expected gradient is 0 for every β (here ${m.beta}).`,
+        say`The KL in the loss is ${quote(m.estimate)}: on-policy its expected gradient is 0 for every β (here ${m.beta}).`,
     }),
     stepCheck({
       code: 'B48.estimator',
@@ -71,7 +71,7 @@ export const b48: Fault = {
         return outcome.verdict === 'pass' ? outcome : fail(others, outcome.evidence);
       },
       says: (m) =>
-        say`The KL of the tokens is not the declared ${quoted(m.estimate)}; it fits ${quoted(m.fits)}.`,
+        say`The KL of the tokens is not the declared ${quote(m.estimate)}; it fits ${quote(m.fits)}.`,
     }),
   ],
 };

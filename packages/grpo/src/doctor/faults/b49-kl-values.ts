@@ -1,4 +1,4 @@
-import { known, sum } from '../../maths/moments.js';
+import { sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -112,7 +112,7 @@ export const b49: Fault = {
         const column = log.column('kl');
         const least = isFull(log) ? -1e-6 : -1e-3;
         const negative = [...column.keys()].filter((i) => column[i]! < least);
-        const measured = { entries: known(column).length, negative: negative.length };
+        const measured = { entries: withoutNaN(column).length, negative: negative.length };
         const evidence = negative.map(
           (i): Evidence => ({ step: log.steps[i]!, text: 'kl', values: { value: column[i]! } }),
         );
@@ -146,7 +146,7 @@ export const b49: Fault = {
           // A reference that follows begins at 0 again and again: that says nothing of what is usual.
           (i) => column[i]! > 10 || (referenceEvery === 0 && middle > 0.01 && column[i]! > 100 * middle),
         );
-        const measured = { entries: known(column).length, median: middle, wild: wild.length };
+        const measured = { entries: withoutNaN(column).length, median: middle, wild: wild.length };
         const evidence = wild.map(
           (i): Evidence => ({ step: log.steps[i]!, text: 'kl', values: { value: column[i]! } }),
         );

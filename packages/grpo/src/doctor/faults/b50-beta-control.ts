@@ -1,4 +1,4 @@
-import { known, largest } from '../../maths/moments.js';
+import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
@@ -38,7 +38,7 @@ export const b50: Fault = {
         const runs = weights.map((weight) => stuckIn(log, weight));
         const stuck = largest(runs);
         const kl = log.column('kl');
-        const measured = { entries: known(kl).length, target, median: median(kl), stuck };
+        const measured = { entries: withoutNaN(kl).length, target, median: median(kl), stuck };
         return stuck >= 50 ? warn(measured) : pass(measured);
       },
       says: (m) =>

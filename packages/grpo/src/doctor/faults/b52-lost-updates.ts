@@ -1,4 +1,4 @@
-import { known, largest } from '../../maths/moments.js';
+import { largest, withoutNaN } from '../../maths/moments.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -99,10 +99,10 @@ export const b52: Fault = {
           value === undefined ? [] : [{ step, value }],
         );
         const rewards = log.column('reward');
-        if (evaluated.length === 0 && known(rewards).length === 0)
+        if (evaluated.length === 0 && withoutNaN(rewards).length === 0)
           return notApplicable('reward, or eval_reward');
         const deviations = log.column('reward_std');
-        const rates = known(log.column('learning_rate'));
+        const rates = withoutNaN(log.column('learning_rate'));
         if (rates.length > 0 && rates.every((rate) => rate === 0))
           return notApplicable('a learning rate above 0');
         // What is wholly missed or wholly earned stays so in health.

@@ -1,4 +1,4 @@
-import { known, largest } from '../../maths/moments.js';
+import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { ends, longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
@@ -29,7 +29,7 @@ export const b54: Fault = {
       proofs: ['native'],
       needs: ['learning_rate'],
       test(log) {
-        const rates = known(log.column('learning_rate'));
+        const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
         return measured.largest === 0 && rates.length >= 3 ? warn(measured) : pass(measured);
       },
@@ -59,7 +59,7 @@ export const b54: Fault = {
           places.map((i) => cosines[i]!),
           (cosine) => cosine < -0.1,
         );
-        const measured = { entries: places.length, inARow: length, least: Math.min(...known(cosines)) };
+        const measured = { entries: places.length, inARow: length, least: Math.min(...withoutNaN(cosines)) };
         if (length < 3) return pass(measured);
         return warn(
           measured,
@@ -86,7 +86,7 @@ export const b54: Fault = {
       proofs: [],
       needs: ['entropy'],
       test(log) {
-        const entropy = known(log.column('entropy'));
+        const entropy = withoutNaN(log.column('entropy'));
         if (entropy.length < 10) return notApplicable('10 entries');
         const { first, last } = ends(entropy);
         const measured = { entries: entropy.length, first, last };
@@ -112,7 +112,7 @@ export const b54: Fault = {
       proofs: [],
       needs: ['grad_norm'],
       test(log) {
-        const norms = known(log.column('grad_norm'));
+        const norms = withoutNaN(log.column('grad_norm'));
         if (norms.length < 50) return notApplicable('50 entries');
         const begin = Math.min(100, norms.length >> 1);
         const usual = median(norms.slice(0, begin).filter((norm) => norm > 0));
@@ -143,7 +143,7 @@ export const b54: Fault = {
       needs: ['grad_norm'],
       test(log) {
         const { maxGradNorm } = log.declared.optimizer ?? {};
-        const norms = known(log.column('grad_norm'));
+        const norms = withoutNaN(log.column('grad_norm'));
         if (!maxGradNorm || norms.length < 20) return notApplicable('a declared clip, and 20 entries');
         const share = norms.filter((norm) => norm > maxGradNorm).length / norms.length;
         const measured = { entries: norms.length, clip: maxGradNorm, share };

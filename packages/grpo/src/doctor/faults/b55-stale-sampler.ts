@@ -1,4 +1,4 @@
-import { known, mean } from '../../maths/moments.js';
+import { mean, withoutNaN } from '../../maths/moments.js';
 import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -73,7 +73,7 @@ export const b55: Fault = {
       needs: ['sampling/sampling_logp_difference/mean'],
       test(log) {
         const gaps = log.column('sampling/sampling_logp_difference/mean');
-        if (known(gaps).length < 20) return notApplicable('20 entries');
+        if (withoutNaN(gaps).length < 20) return notApplicable('20 entries');
         const { z, count } = mannKendall(gaps);
         const { first, last } = ends(gaps);
         const measured = { entries: count, z, first, last };

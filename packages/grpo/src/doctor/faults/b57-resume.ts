@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
@@ -34,7 +34,7 @@ export const b57: Fault = {
       test(log) {
         const tokens = log.column('num_tokens');
         const seams = [...tokens.keys()].filter((i) => i > 0 && tokens[i]! < tokens[i - 1]!);
-        const measured = { entries: known(tokens).length, seams: seams.length };
+        const measured = { entries: withoutNaN(tokens).length, seams: seams.length };
         const evidence = seams.map((i) => at(log, i, 'num_tokens', tokens[i]!));
         return seams.length > 0 ? warn(measured, evidence) : pass(measured);
       },

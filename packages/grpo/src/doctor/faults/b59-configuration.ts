@@ -1,4 +1,4 @@
-import { known } from '../../maths/moments.js';
+import { withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
@@ -46,7 +46,7 @@ export const b59: Fault = {
           ];
         });
         const measured = {
-          entries: known(log.column('completions/mean_length')).length,
+          entries: withoutNaN(log.column('completions/mean_length')).length,
           broken: broken.length,
         };
         return broken.length > 0 ? fail(measured, broken) : pass(measured);

@@ -1,10 +1,10 @@
-import { known, mean } from '../../maths/moments.js';
+import { mean, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inform, notApplicable, pass } from '../outcome.js';
-import { percent, quoted, say } from '../sentence.js';
+import { percent, quote, say } from '../sentence.js';
 
 export const b60: Fault = {
   code: 'B60',
@@ -73,7 +73,7 @@ export const b60: Fault = {
         const measured = { stage: longest.name, share: longest.seconds / total, seconds: total };
         return measured.share > 0.8 && total > 1 ? inform(measured) : pass(measured);
       },
-      says: (m) => say`The stage ${quoted(m.stage)} takes ${percent(m.share)} of a step of ${m.seconds} s.`,
+      says: (m) => say`The stage ${quote(m.stage)} takes ${percent(m.share)} of a step of ${m.seconds} s.`,
     }),
     logCheck({
       code: 'B60.slow',
@@ -91,7 +91,7 @@ export const b60: Fault = {
       proofs: [],
       needs: ['step_time'],
       test(log) {
-        const times = known(log.column('step_time')).slice(2);
+        const times = withoutNaN(log.column('step_time')).slice(2);
         if (times.length < 10) return notApplicable('12 entries');
         const usual = median(times);
         const slow = times.filter((time) => time > 3 * usual).length;

@@ -10,12 +10,12 @@ export const SETTLES =
   'grpo reward check with the task and the rewards of the run: it names the rule that let a completion through.';
 
 /** The reward, and the rule by which it decided, where they are known. */
-export const by = (rule: string): string => (rule === '' ? '' : ` (${rule})`);
+export const ruleText = (rule: string): string => (rule === '' ? '' : ` (${rule})`);
 
 type Canary = NonNullable<Probes['canaries']>[number];
 
 /** Asks every canary of the rewards that `asked` names; the kinds that fail on too many rows are found. */
-export function graded(
+export function judgeCanaries(
   { canaries }: Probes,
   asked: (canary: Canary) => boolean,
   holds: (canary: Canary) => boolean,

@@ -3,13 +3,13 @@
 import { nonzero } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { type Inputs, inputs } from '../inputs.js';
-import { type Evidence, fail, type Measured, notApplicable, type Outcome, pass } from '../outcome.js';
+import { type Evidence, fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;
 
 /** Whether the end tokens that fulfil `ours` enter the loss; completions that are masked as a whole are left out on purpose. */
-export function endsTrained<K extends Measured>(
+export function endsTrained<K extends Measurements>(
   { ids, endIds, scoredIds, masks }: Pick<Inputs, 'ids' | 'endIds' | 'scoredIds' | 'masks'>,
   record: StepRecord,
   ours: (id: number) => boolean,

@@ -3,7 +3,7 @@
 import { largest, smallest } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { groupsOf } from '../groups.js';
-import { type Evidence, type Found, fail, inform, type Measured } from '../outcome.js';
+import { type Evidence, type Found, fail, inform, type Measurements } from '../outcome.js';
 
 export const BASELINE = 'a baseline, with which flat groups get 0';
 
@@ -19,7 +19,7 @@ export const isWhole = ({ promptOf, declared }: { promptOf: Int32Array; declared
   groupsOf(promptOf).every(({ length }) => length === declared.rollout?.group);
 
 /** A failure where the advantages are declared to be relative to a group; else it may be another method. */
-export const asDeclared = <M extends Measured>(
+export const asDeclared = <M extends Measurements>(
   declared: Declared,
   measured: M,
   evidence: readonly Evidence[] = [],

@@ -4,7 +4,7 @@ import {
   type Evidence,
   type EvidenceOf,
   fail,
-  type Measured,
+  type Measurements,
   notApplicable,
   type Outcome,
   pass,
@@ -13,7 +13,7 @@ import {
 /**
  * Asks every update. `test` returns what is missing as text, where it does not hold as evidence, or undefined.
  */
-export function overUpdates<V extends Measured>(
+export function overUpdates<V extends Measurements>(
   updates: readonly UpdateRecord[],
   test: (update: UpdateRecord) => string | EvidenceOf<V> | undefined,
 ): Outcome<V & { updates: number; broken: number }> {

@@ -1,6 +1,6 @@
 /** How sampler and trainer score, told by one completion scored plainly under several settings. */
 import type { Probes, StepRecord } from '../../trace/index.js';
-import { fail, type Measured, notApplicable, type Outcome, pass } from '../outcome.js';
+import { fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
 import { toleranceOf } from '../tolerance.js';
 
 export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
@@ -17,7 +17,7 @@ export function temperatureOf(
   const straight = plainScoring?.filter(({ shift }) => shift === 0) ?? [];
   const own = straight.find((setting) => setting.temperature === temperature);
   if (!own?.[side].tokens || straight.length < 2) return notApplicable(PATH);
-  const best = nearest(straight, side);
+  const best = nearestSetting(straight, side);
   const measured = {
     declared: own.temperature,
     gap: own[side].mean,
@@ -28,11 +28,11 @@ export function temperatureOf(
 }
 
 /** The setting under which one side’s log-probs fit best. */
-export const nearest = (settings: readonly PlainScoring[], side: 'policy' | 'sampler') =>
+export const nearestSetting = (settings: readonly PlainScoring[], side: 'policy' | 'sampler') =>
   settings.reduce((a, b) => (b[side].mean < a[side].mean ? b : a));
 
 /** Another setting explains what the declared one does not; neither, and it is something else. */
-export function judge<M extends Measured>(
+export function judge<M extends Measurements>(
   own: number,
   other: number,
   measured: M,

@@ -5,7 +5,7 @@
  */
 import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
-import { isObject, parseJsonObject, shown } from '../json.js';
+import { describeJson, isObject, parseJsonObject } from '../json.js';
 import { byteLength, DTYPE_BYTES, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 
 /** The format's own limit, in bytes. */
@@ -43,12 +43,18 @@ export function parseHeader(file: string, json: Uint8Array, dataBytes: number): 
 
 function parseMetadata(file: string, metadata: unknown): Record<string, string> {
   if (!isObject(metadata)) {
-    throw new FormatError(file, `${METADATA_KEY} must be an object of strings, found ${shown(metadata)}`);
+    throw new FormatError(
+      file,
+      `${METADATA_KEY} must be an object of strings, found ${describeJson(metadata)}`,
+    );
   }
   const strings = Object.entries(metadata).map(([key, value]): [string, string] => {
     requireUnicode(file, key);
     if (typeof value === 'string') return [key, requireUnicode(file, value)];
-    throw new FormatError(file, `${METADATA_KEY}: ${excerpt(key)} must be a string, found ${shown(value)}`);
+    throw new FormatError(
+      file,
+      `${METADATA_KEY}: ${excerpt(key)} must be a string, found ${describeJson(value)}`,
+    );
   });
   return Object.fromEntries(strings);
 }
@@ -65,21 +71,22 @@ function parseTensor(file: string, name: string, entry: unknown): TensorInfo {
     throw new FormatError(file, `tensor ${excerpt(name)}: ${problem}`);
   };
   if (!isObject(entry))
-    return fail(`must be an object with dtype, shape, data_offsets; found ${shown(entry)}`);
+    return fail(`must be an object with dtype, shape, data_offsets; found ${describeJson(entry)}`);
   const { dtype, shape, data_offsets: offsets } = entry;
   if (!isDtype(dtype)) {
-    return fail(`unknown dtype ${shown(dtype)}; known are ${Object.keys(DTYPE_BYTES).join(', ')}`);
+    return fail(`unknown dtype ${describeJson(dtype)}; known are ${Object.keys(DTYPE_BYTES).join(', ')}`);
   }
-  if (!isShape(shape)) return fail(`shape must be an array of integers ≥ 0, found ${shown(shape)}`);
+  if (!isShape(shape)) return fail(`shape must be an array of integers ≥ 0, found ${describeJson(shape)}`);
   if (!isShape(offsets) || offsets.length !== 2) {
-    return fail(`data_offsets must be two integers ≥ 0, found ${shown(offsets)}`);
+    return fail(`data_offsets must be two integers ≥ 0, found ${describeJson(offsets)}`);
   }
   const [begin = 0, end = 0] = offsets;
   const expected = byteLength(dtype, shape);
-  if (expected === undefined) return fail(`shape ${shown(shape)} has more elements than a file can hold`);
+  if (expected === undefined)
+    return fail(`shape ${describeJson(shape)} has more elements than a file can hold`);
   if (end - begin !== expected) {
     return fail(
-      `${dtype} ${shown(shape)} takes ${expected} bytes, but data_offsets ${shown(offsets)} hold ${end - begin}`,
+      `${dtype} ${describeJson(shape)} takes ${expected} bytes, but data_offsets ${describeJson(offsets)} hold ${end - begin}`,
     );
   }
   return { dtype, shape, begin, end };

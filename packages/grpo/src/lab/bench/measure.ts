@@ -7,10 +7,10 @@ import { Stopwatch } from '../../observe/stopwatch.js';
 import { joinObservers } from '../../step/observer.js';
 import { rollOut } from '../../step/roll-out.js';
 import type { Trainer } from '../../step/trainer.js';
+import { benchTrainer, problemsOf } from './bench-trainer.js';
 import { stageFloors } from './floor.js';
 import { type StageFlops, stageFlops } from './flops.js';
 import { type Machine, measureMachine } from './machine.js';
-import { benchTrainer, problemsOf } from './trainer.js';
 import { benchModels, type Workload } from './workload.js';
 
 /** Seconds of a stage, the median over the steps, and what it did in them. */

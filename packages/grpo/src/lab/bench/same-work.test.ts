@@ -5,8 +5,8 @@ import type { Stages } from '../../step/stages.js';
 import { intoGradients, spreadRewards } from '../../step/step.test.helper.js';
 import type { Trainer } from '../../step/trainer.js';
 import { lossWith } from '../plain-loss.js';
-import { plainScores } from '../plain-scoring.js';
-import { benchTrainer, problemsOf } from './trainer.js';
+import { plainScores } from '../plain-scores.js';
+import { benchTrainer, problemsOf } from './bench-trainer.js';
 import type { Workload } from './workload.js';
 
 const SMALL: Workload = {

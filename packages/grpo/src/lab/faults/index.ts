@@ -1,16 +1,16 @@
 /** Every fault that a run of ours can hold, in the order of the catalogue. */
-import { advantageFaults } from './advantage.js';
-import type { Fault } from './fault.js';
-import { generationFaults } from './generation.js';
-import { klFaults } from './kl.js';
-import { logprobFaults } from './logprob.js';
-import { lossFaults } from './loss.js';
-import { optimizerFaults } from './optimizer.js';
-import { rewardFaults } from './reward.js';
-import { templateFaults } from './template.js';
-import { tokenFaults } from './tokens.js';
+import { advantageFaults } from './advantage-faults.js';
+import { generationFaults } from './generation-faults.js';
+import { klFaults } from './kl-faults.js';
+import { logprobFaults } from './logprob-faults.js';
+import { lossFaults } from './loss-faults.js';
+import { optimizerFaults } from './optimizer-faults.js';
+import type { PlantedFault } from './planted-fault.js';
+import { rewardFaults } from './reward-faults.js';
+import { templateFaults } from './template-faults.js';
+import { tokenFaults } from './token-faults.js';
 
-export const faults: readonly Fault[] = [
+export const faults: readonly PlantedFault[] = [
   ...templateFaults,
   ...tokenFaults,
   ...generationFaults,
@@ -22,4 +22,4 @@ export const faults: readonly Fault[] = [
   ...optimizerFaults,
 ].sort((a, b) => a.code.localeCompare(b.code));
 
-export type { Fault, Variant } from './fault.js';
+export type { PlantedFault, Variant } from './planted-fault.js';

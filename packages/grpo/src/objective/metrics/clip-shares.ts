@@ -1,5 +1,5 @@
-import type { Rows } from '../rows.js';
 import type { LossSettings } from '../settings.js';
+import type { TokenRows } from '../token-rows.js';
 
 /** A sum and what divides it: sums and divisors of micro-batches add up. */
 export interface Share {
@@ -14,7 +14,7 @@ export interface Share {
 export function clipShares(
   ratios: ArrayLike<number>,
   advantages: ArrayLike<number>,
-  rows: Rows,
+  rows: TokenRows,
   { ratio: level, clipLow, clipHigh, delta = Number.POSITIVE_INFINITY }: LossSettings,
 ) {
   const sums = { low: 0, high: 0, of: 0 };

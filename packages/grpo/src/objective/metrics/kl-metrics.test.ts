@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { tensor } from '../../device.test.helper.js';
 import type { LossInput } from '../loss-types.js';
-import { Rows } from '../rows.js';
+import { TokenRows } from '../token-rows.js';
 import { klMeans } from './kl-metrics.js';
 
 const kl_T = tensor([1, 3, 5, 7, 7, 9], undefined, { dtype: 'float64' });
-const rows = new Rows([2, 1, 2, 1], Uint8Array.from([1, 1, 1, 0, 1, 0]), kl_T);
+const rows = new TokenRows([2, 1, 2, 1], Uint8Array.from([1, 1, 1, 0, 1, 0]), kl_T);
 
 const meansOf = (level: 'token' | 'sequence_mean', kinds?: readonly string[]) =>
   klMeans(kl_T, { settings: { kl: { level } }, kinds } as LossInput, rows);

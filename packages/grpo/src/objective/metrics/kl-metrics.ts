@@ -1,11 +1,15 @@
 import type { Tensor } from '@grpo/torch';
 import { sum } from '../../maths/moments.js';
 import type { LossInput } from '../loss-types.js';
-import type { Rows } from '../rows.js';
+import type { TokenRows } from '../token-rows.js';
 import type { Share } from './clip-shares.js';
 
 /** Mean KL, and that of each kind of completions: of tokens, or of completions where it is one value a completion. */
-export function klMeans(kl_T: Tensor, { settings, kinds }: LossInput, rows: Rows): Record<string, Share> {
+export function klMeans(
+  kl_T: Tensor,
+  { settings, kinds }: LossInput,
+  rows: TokenRows,
+): Record<string, Share> {
   const values_T = kl_T.detach().toNumbers();
   const means: Record<string, Share> = { kl: { sum: 0, of: 0 } };
   let start = 0;

@@ -4,7 +4,7 @@ import type { LossInput, LossMetrics } from '../loss-types.js';
 import { topEntropyMask } from '../masks.js';
 import { vespoWeights } from '../policy-term.js';
 import type { Ratio } from '../ratio.js';
-import type { Rows } from '../rows.js';
+import type { TokenRows } from '../token-rows.js';
 import { clipShares, type Share } from './clip-shares.js';
 import { klMeans } from './kl-metrics.js';
 
@@ -14,7 +14,7 @@ export function lossMetrics(
   ratio: Ratio,
   correction_T: Tensor | null,
   kl_T: Tensor | null,
-  rows: Rows,
+  rows: TokenRows,
 ): LossMetrics {
   const { settings, advantages, entropies_T } = input;
   const means: Record<string, Share> = kl_T ? klMeans(kl_T, input, rows) : {};
@@ -56,7 +56,7 @@ function shareOf(values_T: readonly number[], counts: (t: number) => boolean): S
 }
 
 /** The place of each completion's first token. */
-function firstTokens({ lengths }: Rows): Set<number> {
+function firstTokens({ lengths }: TokenRows): Set<number> {
   const firsts = new Set<number>();
   let start = 0;
   for (const length of lengths) {

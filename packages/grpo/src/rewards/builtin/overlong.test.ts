@@ -8,7 +8,7 @@ const table: RewardTable = {
   names: ['right'],
   weights: [2],
   columns: [Float64Array.of(1, 0, 1, Number.NaN)],
-  dropped: Uint8Array.of(0, 0, 0, 1),
+  unscored: Uint8Array.of(0, 0, 0, 1),
   failures: [],
 };
 

@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
-import { complete, endpointOf, Refused } from './chat.js';
+import { complete, endpointOf, RequestError } from './chat.js';
 import { type Behaviour, judgeServer, say } from './server.test.helper.js';
 
 const KEY = 'sk-not-to-be-told';
 const QUICK = { timeoutSeconds: 5, jsonMode: true };
 
-async function refusal(behaviour: Behaviour, timeoutSeconds = 5): Promise<Refused> {
+async function refusal(behaviour: Behaviour, timeoutSeconds = 5): Promise<RequestError> {
   vi.stubEnv('TEST_JUDGE_KEY', KEY);
   onTestFinished(() => void vi.unstubAllEnvs());
   const { baseURL } = await judgeServer(behaviour);
@@ -15,9 +15,9 @@ async function refusal(behaviour: Behaviour, timeoutSeconds = 5): Promise<Refuse
   const error: unknown = await complete(endpoint, 'hello', { timeoutSeconds, jsonMode: true }, NEVER).catch(
     (reason: unknown) => reason,
   );
-  expect(error).toBeInstanceOf(Refused);
-  expect((error as Refused).message).not.toContain(KEY);
-  return error as Refused;
+  expect(error).toBeInstanceOf(RequestError);
+  expect((error as RequestError).message).not.toContain(KEY);
+  return error as RequestError;
 }
 
 const NEVER = new AbortController().signal;
@@ -43,7 +43,7 @@ describe('complete', () => {
   });
 
   const page: Behaviour = (response) => response.end('<html>busy</html>');
-  it.each<[string, Behaviour, Partial<Refused>]>([
+  it.each<[string, Behaviour, Partial<RequestError>]>([
     ['400', (r) => r.writeHead(400).end('{"error": "no such model"}'), { mayRepeat: false, status: 400 }],
     [
       '401 that shows the key',

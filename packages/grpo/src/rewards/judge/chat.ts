@@ -19,7 +19,7 @@ export interface Endpoint {
 }
 
 /** A request that gave no reply. */
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(
     message: string,
     /** Whether the same request may do better later. */
@@ -88,8 +88,8 @@ export async function complete(
     return contentOf(body);
   } catch (error) {
     signal.throwIfAborted();
-    if (late) throw new Refused(`no reply within ${timeoutSeconds} s`, true);
-    throw error instanceof Refused ? error : new Refused(`no connection: ${causeOf(error)}`, true);
+    if (late) throw new RequestError(`no reply within ${timeoutSeconds} s`, true);
+    throw error instanceof RequestError ? error : new RequestError(`no connection: ${causeOf(error)}`, true);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', cancel);
@@ -123,7 +123,7 @@ async function readBody(response: Response): Promise<string> {
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
-      throw new Refused(`the reply is longer than ${byteCount(MAX_BODY_BYTES)}`, false);
+      throw new RequestError(`the reply is longer than ${byteCount(MAX_BODY_BYTES)}`, false);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -136,15 +136,15 @@ const withoutKey = (body: string, { key }: Endpoint) =>
 /** Statuses under which the same request may succeed later. */
 const mayPass = (status: number) => status >= 500 || [408, 409, 425, 429].includes(status);
 
-function refusalOf({ status, headers }: Response, body: string, { key, keyEnv }: Endpoint): Refused {
+function refusalOf({ status, headers }: Response, body: string, { key, keyEnv }: Endpoint): RequestError {
   const said = body.trim() === '' ? '' : `: ${excerpt(body)}`;
   if (status >= 300 && status < 400)
-    return new Refused(`HTTP ${status}, it sends elsewhere: ${headers.get('location')}`, false, status);
+    return new RequestError(`HTTP ${status}, it sends elsewhere: ${headers.get('location')}`, false, status);
   if (status === 401 || status === 403) {
     const advice = key === undefined ? 'give apiKeyEnv' : `check the key in ${keyEnv}`;
-    return new Refused(`HTTP ${status}, ${advice}${said}`, false, status);
+    return new RequestError(`HTTP ${status}, ${advice}${said}`, false, status);
   }
-  return new Refused(
+  return new RequestError(
     `HTTP ${status}${said}`,
     mayPass(status),
     status,
@@ -163,9 +163,10 @@ function retryAfter(header: string | null): number | undefined {
 
 function contentOf(body: string): string {
   const { content, finish } = messageIn(body);
-  if (finish === 'length') throw new Refused('the reply was cut off at the token limit of the server', false);
+  if (finish === 'length')
+    throw new RequestError('the reply was cut off at the token limit of the server', false);
   // A proxy's page, or half an answer: the next one may be whole.
-  if (typeof content !== 'string') throw new Refused(`no chat completion but ${excerpt(body)}`, true);
+  if (typeof content !== 'string') throw new RequestError(`no chat completion but ${excerpt(body)}`, true);
   return content;
 }
 

@@ -1,4 +1,4 @@
-import type { JudgeCounts } from './statistics.js';
+import type { JudgeCounts } from './judge-statistics.js';
 
 /** Thresholds of seed 002, on so many completions or requests at least. */
 const MOST_FALLBACKS = 0.1;

@@ -8,7 +8,7 @@ import { uniform } from '../../maths/random.js';
 import { isPartialFailure, type PartialFailure } from '../each.js';
 import type { JudgeVerdict, RewardBatch } from '../reward.js';
 import { type Judge, type JudgeOptions, judge } from './judge.js';
-import { takeJudgeReports } from './report.js';
+import { takeJudgeReports } from './judge-report.js';
 import { type Asked, judgeServer, say, score, scoreOf } from './server.test.helper.js';
 
 const QUICK = { retries: 1, retryWaitSeconds: 0.005, requestsPerSecond: 1e6 };

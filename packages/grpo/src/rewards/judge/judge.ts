@@ -6,16 +6,16 @@ import { UsageError } from '../../errors/user-error.js';
 import { Reason } from '../describe-error.js';
 import { type CompletionFailure, PartialFailure } from '../each.js';
 import type { JudgeVerdict, RewardBatch, RewardFunction } from '../reward.js';
-import { cacheKey, VerdictCache } from './cache.js';
 import { endpointOf } from './chat.js';
 import { groupsIn } from './groups.js';
 import { type Alarms, alarmsOf } from './health.js';
+import { type JudgeReport, numbersOf, withReport } from './judge-report.js';
+import { type JudgeCounts, JudgeStatistics } from './judge-statistics.js';
+import { judgeTemplate } from './judge-template.js';
 import { Panel } from './panel.js';
 import { Provider } from './provider.js';
-import { type Asking, type Judged, rankGroup, scoreGroup } from './questions.js';
-import { type JudgeReport, numbersOf, withReport } from './report.js';
-import { type JudgeCounts, JudgeStatistics } from './statistics.js';
-import { judgeTemplate } from './template.js';
+import { type AskOptions, type JudgedCompletion, rankGroup, scoreGroup } from './questions.js';
+import { cacheKey, VerdictCache } from './verdict-cache.js';
 
 /** What {@link judge} takes: the settings of `rewards: [{judge: {…}}]`, but `prompt` is the text itself. */
 export type JudgeOptions = z.input<typeof judgeSection> & {
@@ -34,7 +34,7 @@ export class Judge implements Disposable {
   /** Factor in the weighted sum. */
   readonly weight: number;
   readonly #judgeGroup: typeof scoreGroup;
-  readonly #asking: Asking;
+  readonly #asking: AskOptions;
   readonly #statistics = new JudgeStatistics();
   readonly #cache: VerdictCache | undefined;
   readonly #panel: Panel;
@@ -135,7 +135,7 @@ export class Judge implements Disposable {
 /** A reason that concerns the whole group, as failures of each. */
 const failedAll =
   (completions: readonly string[]) =>
-  (error: unknown): Judged[] => {
+  (error: unknown): JudgedCompletion[] => {
     if (!(error instanceof Reason)) throw error;
     return completions.map(() => ({ value: null, failure: error.message }));
   };

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { judgeSection } from '../../config/sections/judge.js';
 import { FormatError } from '../../errors/format-error.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
-import { loadReward } from '../load.js';
+import { loadReward } from '../load-reward.js';
 import { scoreCompletions } from '../score.js';
-import { takeJudgeReports } from './report.js';
+import { takeJudgeReports } from './judge-report.js';
 import { judgeServer, say } from './server.test.helper.js';
 
 /** A prompt file, and the settings of a judge that reads it. */
@@ -39,7 +39,7 @@ describe('a configured judge', () => {
     const batch = { prompts: ['p', 'p'], completions: ['c', 'bad'], rows: [{}, {}] };
     const table = await scoreCompletions([reward], batch, { onError: 'drop' });
     expect([...table.columns[0]!]).toEqual([0.5, Number.NaN]);
-    expect([...table.dropped]).toEqual([0, 1]);
+    expect([...table.unscored]).toEqual([0, 1]);
     expect(table.facts?.providers).toEqual(Array(2).fill(`m@${new URL(baseURL).host}`));
     expect(table.facts?.replies).toEqual(['{"score": 0.5}', null]);
   });

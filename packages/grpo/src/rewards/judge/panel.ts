@@ -1,9 +1,9 @@
 /** Providers in their order, which take over from one another by whole groups. */
 import { setMaxListeners } from 'node:events';
 import { Reason } from '../describe-error.js';
-import { cacheKey, type VerdictCache } from './cache.js';
+import type { JudgeStatistics } from './judge-statistics.js';
 import type { Provider } from './provider.js';
-import type { JudgeStatistics } from './statistics.js';
+import { cacheKey, type VerdictCache } from './verdict-cache.js';
 
 /** One thing to ask. */
 export interface Question<T> {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { judgeSection } from '../../config/sections/judge.js';
 import { endpointOf } from './chat.js';
+import { JudgeStatistics } from './judge-statistics.js';
 import { Provider } from './provider.js';
 import { type Behaviour, judgeServer, say } from './server.test.helper.js';
-import { JudgeStatistics } from './statistics.js';
 
 const NEVER = new AbortController().signal;
 

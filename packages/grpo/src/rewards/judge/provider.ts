@@ -1,9 +1,9 @@
 import type { JudgeSettings } from '../../config/sections/judge.js';
 import { uniform } from '../../maths/random.js';
 import { Reason } from '../describe-error.js';
-import { complete, type Endpoint, Refused } from './chat.js';
+import { complete, type Endpoint, RequestError } from './chat.js';
+import type { JudgeStatistics } from './judge-statistics.js';
 import { Limiter } from './limiter.js';
-import type { JudgeStatistics } from './statistics.js';
 import { wait } from './wait.js';
 
 /** No repetition waits longer; a server that asks for more counts as one that fails. */
@@ -39,7 +39,7 @@ export class Provider {
       try {
         return await this.#limiter.run(() => this.#request(message, signal), signal);
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
+        if (!(error instanceof RequestError)) throw error;
         const seconds = this.#waitAfter(error, attempt, uniform(...draw, attempt));
         if (seconds === undefined) throw this.#givenUp(error, attempt + 1);
         this.statistics.retries++;
@@ -53,7 +53,7 @@ export class Provider {
     try {
       return await complete(this.endpoint, message, this.settings, signal);
     } catch (error) {
-      if (error instanceof Refused) this.#refused(error);
+      if (error instanceof RequestError) this.#refused(error);
       throw error;
     } finally {
       // Those that failed too, or a judge that never answers would look quick. Not those that were taken back.
@@ -61,7 +61,7 @@ export class Provider {
     }
   }
 
-  #refused({ status, retryAfterSeconds = 0 }: Refused): void {
+  #refused({ status, retryAfterSeconds = 0 }: RequestError): void {
     if (status === 429) this.statistics.rateLimited++;
     // Before the next one gets its turn: it would be refused as well.
     if (retryAfterSeconds <= MAX_WAIT_SECONDS) this.#limiter.pause(retryAfterSeconds);
@@ -69,7 +69,7 @@ export class Provider {
 
   /** Seconds until the next attempt; undefined when there is to be none. */
   #waitAfter(
-    { mayRepeat, retryAfterSeconds = 0 }: Refused,
+    { mayRepeat, retryAfterSeconds = 0 }: RequestError,
     attempt: number,
     share: number,
   ): number | undefined {
@@ -80,7 +80,7 @@ export class Provider {
     return Math.max(retryAfterSeconds, full * (0.5 + 0.5 * share));
   }
 
-  #givenUp({ message, retryAfterSeconds = 0 }: Refused, attempts: number): Reason {
+  #givenUp({ message, retryAfterSeconds = 0 }: RequestError, attempts: number): Reason {
     const tried = attempts === 1 ? '' : `, ${attempts} times`;
     const busy = retryAfterSeconds > MAX_WAIT_SECONDS ? `, and asks to wait ${retryAfterSeconds} s` : '';
     return new Reason(`${this.name}: ${message}${busy}${tried}`);

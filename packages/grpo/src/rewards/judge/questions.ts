@@ -2,11 +2,11 @@
 import { permutation } from '../../maths/random.js';
 import type { Prompt } from '../../text/message.js';
 import type { JudgeVerdict } from '../reward.js';
-import { cacheKey } from './cache.js';
+import { type JudgeTemplate, numberTexts, promptText } from './judge-template.js';
 import type { Panel } from './panel.js';
 import { rankScores, readRanking } from './ranking.js';
 import { readScore } from './reply.js';
-import { type JudgeTemplate, numbered, promptText } from './template.js';
+import { cacheKey } from './verdict-cache.js';
 
 /** The completions of one prompt. */
 export interface Group {
@@ -16,10 +16,10 @@ export interface Group {
 }
 
 /** A verdict, or why there is none. */
-export type Judged = JudgeVerdict & { failure?: string };
+export type JudgedCompletion = JudgeVerdict & { failure?: string };
 
 /** How to ask. */
-export interface Asking {
+export interface AskOptions {
   template: JudgeTemplate;
   task: string;
   seed: number;
@@ -33,8 +33,8 @@ export interface Asking {
 export async function scoreGroup(
   panel: Panel,
   { prompt, row, completions }: Group,
-  { template, task, components }: Asking,
-): Promise<Judged[]> {
+  { template, task, components }: AskOptions,
+): Promise<JudgedCompletion[]> {
   const texts = [...new Set(completions)];
   const questions = texts.map((text) => ({
     message: template({ prompt, row, judged: text }),
@@ -56,8 +56,8 @@ export async function scoreGroup(
 export async function rankGroup(
   panel: Panel,
   { prompt, row, completions }: Group,
-  { template, task, seed }: Asking,
-): Promise<Judged[]> {
+  { template, task, seed }: AskOptions,
+): Promise<JudgedCompletion[]> {
   if (completions.length < 2)
     return completions.map(() => ({ value: null, rule: 'nothing to compare with' }));
   const distinct = [...new Set(completions)];
@@ -65,7 +65,7 @@ export async function rankGroup(
   const mark = cacheKey([String(seed), promptText(prompt), ...distinct]).slice(0, 12);
   const shown = permutation(distinct.length, seed, Number.parseInt(mark, 16)).map((i) => distinct[i]!);
   const question = {
-    message: template({ prompt, row, judged: numbered(shown, mark) }),
+    message: template({ prompt, row, judged: numberTexts(shown, mark) }),
     about: [task, promptText(prompt), ...shown],
     read: (reply: string) => readRanking(reply, shown.length),
   };

@@ -1,5 +1,5 @@
 /** Completions of one prompt in an order, in place of a score each. */
-import { isObject, shown } from '../../formats/json.js';
+import { describeJson, isObject } from '../../formats/json.js';
 import { readObject, unreadable } from './reply.js';
 
 /**
@@ -11,7 +11,7 @@ import { readObject, unreadable } from './reply.js';
  */
 export function readRanking(content: string, count: number): number[] {
   const { ranking } = readObject(content);
-  if (!Array.isArray(ranking)) throw unreadable(content, `"ranking" is ${shown(ranking)}, not a list`);
+  if (!Array.isArray(ranking)) throw unreadable(content, `"ranking" is ${describeJson(ranking)}, not a list`);
   const places = new Array<number>(count).fill(Number.NaN);
   let place = 0;
   for (const entry of ranking as unknown[]) {
@@ -32,7 +32,7 @@ const isNumber = (value: unknown, count: number): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= count;
 
 const describe = (value: unknown) =>
-  isObject(value) || Array.isArray(value) ? 'a list in a list' : shown(value);
+  isObject(value) || Array.isArray(value) ? 'a list in a list' : describeJson(value);
 
 /**
  * The reward of each completion: 1 for the best, 0 for the worst, in equal steps: (G − 1 − place) / (G − 1). Equal texts

@@ -1,5 +1,5 @@
 import { excerpt } from '../../errors/printable.js';
-import { isObject, jsonProblem, shown, structureProblem } from '../../formats/json.js';
+import { describeJson, isObject, jsonProblem, structureProblem } from '../../formats/json.js';
 import { Reason } from '../describe-error.js';
 
 /** A score in [0, 1], with what it was made of. */
@@ -26,7 +26,7 @@ export function readObject(content: string): Record<string, unknown> {
   const problem = structureProblem(text);
   if (problem !== undefined) throw unreadable(content, `JSON that ${problem}`);
   if (value.reason !== undefined && typeof value.reason !== 'string')
-    throw unreadable(content, `"reason" is ${shown(value.reason)}, not text`);
+    throw unreadable(content, `"reason" is ${describeJson(value.reason)}, not text`);
   return value;
 }
 
@@ -41,7 +41,7 @@ export function readScore(content: string, components?: Readonly<Record<string, 
   const reply = readObject(content);
   if (!components) return { value: inRange(content, '"score"', reply.score) };
   const { scores } = reply;
-  if (!isObject(scores)) throw unreadable(content, `"scores" is ${shown(scores)}, not an object`);
+  if (!isObject(scores)) throw unreadable(content, `"scores" is ${describeJson(scores)}, not an object`);
   const unknown = Object.keys(scores).find((name) => !Object.hasOwn(components, name));
   if (unknown !== undefined)
     throw unreadable(content, `"scores" has ${excerpt(unknown)}, which was not asked for`);
@@ -58,7 +58,7 @@ export function readScore(content: string, components?: Readonly<Record<string, 
 
 function inRange(content: string, what: string, value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value <= 1) return value;
-  throw unreadable(content, `${what} is ${shown(value)}, not a number from 0 to 1`);
+  throw unreadable(content, `${what} is ${describeJson(value)}, not a number from 0 to 1`);
 }
 
 /** The words of a failure, with the reply. */

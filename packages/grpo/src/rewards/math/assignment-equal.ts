@@ -2,11 +2,11 @@
 import { lastBoxed } from './boxed.js';
 import { type MathRule, mathEqual, refusedUnread } from './math-equal.js';
 import { normalText } from './normal-text.js';
-import { parseAnswer } from './parse.js';
+import { parseAnswer } from './parse-answer.js';
 import { plainText } from './plain-text.js';
 import { repetition } from './repetition.js';
 import { sameAnswer } from './same-answer.js';
-import { Refused, Work } from './work.js';
+import { RefusalError, Work } from './work.js';
 
 /** {@link MathRule}, and the refusals of the fast grader. */
 export type AssignmentRule =
@@ -86,7 +86,7 @@ function sameElement(a: string, g: string): AssignmentGrade {
     if (x!.kind !== 'value' || y!.kind !== 'value' || !sameAnswer(x!, y!, work)) return no('different');
     return { equal: true, rule: 'same expression' };
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof RefusalError)) throw error;
     return no(error.reason);
   }
 }

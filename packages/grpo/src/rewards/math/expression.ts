@@ -58,7 +58,7 @@ export type Answer =
   | { kind: 'relation'; sides: readonly Answer[]; signs: readonly RelationSign[] };
 
 export const minusOne: Expression = { kind: 'number', value: { n: -1n, d: 1n } };
-export const negated = (term: Expression): Expression => ({ kind: 'product', terms: [minusOne, term] });
+export const negate = (term: Expression): Expression => ({ kind: 'product', terms: [minusOne, term] });
 
 /** The direct parts of an expression. */
 export function partsOf(e: Expression): readonly Expression[] {

@@ -1,12 +1,12 @@
 /** Whether two mathematical answers are equal, in steps from text to functions, and which step decided. */
 import { lastBoxed } from './boxed.js';
-import { clean } from './clean.js';
-import { exactly } from './evaluate.js';
+import { clean } from './clean-answer.js';
+import { evaluateExactly } from './evaluate-expression.js';
 import type { Answer } from './expression.js';
-import { parseAnswer } from './parse.js';
+import { parseAnswer } from './parse-answer.js';
 import { sameAnswer } from './same-answer.js';
 import { type Quantity, quantityOf } from './units.js';
-import { MAX_LENGTH, type Refusal, Refused, Work } from './work.js';
+import { MAX_LENGTH, type Refusal, RefusalError, Work } from './work.js';
 
 /** The step that decided. */
 export type MathRule =
@@ -56,7 +56,7 @@ export function mathEqual(answer: string, gold: string): MathGrade {
   const [a, g] = [clean(lastBoxed(answer) ?? answer), clean(lastBoxed(gold) ?? gold)];
   if (g === '') return no('no gold');
   if (a === '') return no('no answer');
-  if (packed(a) === packed(g)) return yes('same text');
+  if (withoutSpaces(a) === withoutSpaces(g)) return yes('same text');
   const choice = /^\(?([A-J])[).:]?$/.exec(g)?.[1];
   if (choice !== undefined && choiceOf(a) === choice) return yes('same choice');
   return sameQuantity(quantityOf(a), quantityOf(g));
@@ -71,7 +71,7 @@ export function refusedUnread(answer: string, gold: string): MathGrade | undefin
 }
 
 /** Without spaces, but for those between two numbers. */
-const packed = (text: string) => text.replace(/(?<!\d)\s|\s(?!\d)/g, '');
+const withoutSpaces = (text: string) => text.replace(/(?<!\d)\s|\s(?!\d)/g, '');
 
 /** The letter that an answer begins with; undefined where it names another one too. */
 function choiceOf(text: string): string | undefined {
@@ -95,7 +95,7 @@ function sameQuantity(a: Quantity, g: Quantity): MathGrade {
 
 /** Without units: parsed where both are mathematics, otherwise as words. */
 function sameTexts(a: string, g: string): MathGrade {
-  if (packed(a) === packed(g)) return yes('same text');
+  if (withoutSpaces(a) === withoutSpaces(g)) return yes('same text');
   const [wordsA, wordsG] = [words(a), words(g)];
   if (wordsA !== undefined && wordsG !== undefined)
     return wordsA === wordsG ? yes('same words') : no('different words');
@@ -111,7 +111,7 @@ function parsed(a: string, g: string, thousands: boolean, work: Work): MathGrade
     const [x, y] = [parseAnswer(a, work, { thousands }), parseAnswer(g, work, { thousands })];
     return sameAnswer(x, y, work) ? yes(ruleOf(x, y)) : no('different');
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof RefusalError)) throw error;
     return no(error.reason);
   }
 }
@@ -130,6 +130,6 @@ function words(text: string): string | undefined {
 function ruleOf(a: Answer, b: Answer): MathRule {
   if (a.kind === 'relation' || b.kind === 'relation') return 'same equation';
   if (a.kind !== 'value' || b.kind !== 'value') return 'same elements';
-  const isNumber = [a, b].every(({ value }) => exactly(value, new Map(), new Work()) !== null);
+  const isNumber = [a, b].every(({ value }) => evaluateExactly(value, new Map(), new Work()) !== null);
   return isNumber ? 'same number' : 'same expression';
 }

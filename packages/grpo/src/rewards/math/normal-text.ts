@@ -1,5 +1,5 @@
 /** The first normaliser of the assignment's grader: two answers of one normal text are equal. */
-import { clean } from './clean.js';
+import { clean } from './clean-answer.js';
 import { UNIT_WORDS } from './units.js';
 
 /** A unit between characters that are in no word. */

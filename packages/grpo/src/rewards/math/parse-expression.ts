@@ -1,8 +1,8 @@
 /** The parser of values: sums, products, powers, fractions, roots, functions. */
-import { type Expression, FUNCTIONS, type FunctionName, minusOne, negated } from './expression.js';
+import { type Expression, FUNCTIONS, type FunctionName, minusOne, negate } from './expression.js';
 import { decimal, multiply, power, type Rational, rational } from './rational.js';
 import type { Token } from './tokens.js';
-import { MAX_DEPTH, Refused, type Work } from './work.js';
+import { MAX_DEPTH, RefusalError, type Work } from './work.js';
 
 const isFunction = (text: string | undefined): text is FunctionName =>
   (FUNCTIONS as readonly (string | undefined)[]).includes(text);
@@ -62,11 +62,11 @@ export class ExpressionParser {
   }
 
   protected fail(): never {
-    throw new Refused('not mathematics');
+    throw new RefusalError('not mathematics');
   }
 
   protected nested<T>(read: () => T): T {
-    if (++this.#depth > MAX_DEPTH) throw new Refused('nested too deep');
+    if (++this.#depth > MAX_DEPTH) throw new RefusalError('nested too deep');
     const result = read();
     this.#depth--;
     return result;
@@ -88,7 +88,7 @@ export class ExpressionParser {
   #term(sign: string): Expression {
     if (sign === '±' || sign === '∓')
       return { kind: 'either', sign: sign === '±' ? 1 : -1, term: this.#product() };
-    return sign === '-' ? negated(this.#product()) : this.#product();
+    return sign === '-' ? negate(this.#product()) : this.#product();
   }
 
   /** Factors with and without signs between them; a quotient takes all that was divided by. */
@@ -125,13 +125,13 @@ export class ExpressionParser {
       return { kind: 'either', sign, term: this.#power() };
     }
     const value = this.#power();
-    return minus ? negated(value) : value;
+    return minus ? negate(value) : value;
   }
 
   #power(): Expression {
     let base = this.nested(() => this.#primary());
     for (let marks = 0; ; marks++) {
-      if (marks > 4) throw new Refused('nested too deep');
+      if (marks > 4) throw new RefusalError('nested too deep');
       if (this.take('!')) base = { kind: 'call', name: 'factorial', argument: base };
       else if (this.take('%')) base = { kind: 'quotient', top: base, bottom: number({ n: 100n, d: 1n }) };
       else if (this.next === '^' && this.peek(1) === '°') {
@@ -153,7 +153,7 @@ export class ExpressionParser {
   }
 
   #exponent(): Expression {
-    if (this.take('-')) return negated(this.#power());
+    if (this.take('-')) return negate(this.#power());
     return this.next === '{' ? this.nested(() => this.#group()) : this.#power();
   }
 
@@ -184,7 +184,7 @@ export class ExpressionParser {
     const scale = power({ n: 10n, d: 1n }, { n: BigInt(exponent || 0), d: 1n });
     const mantissa = decimal(digits);
     const value = mantissa && scale && multiply(mantissa, scale);
-    if (!value) throw new Refused('too much work');
+    if (!value) throw new RefusalError('too much work');
     const fraction = value.d === 1n ? this.#takeFraction() : null;
     if (fraction === null) return number(value);
     return { kind: 'sum', terms: [number(value), number(fraction)] };

@@ -1,5 +1,5 @@
 /** The second normaliser of the assignment's grader: LaTeX and words as plain mathematics. */
-import { clean } from './clean.js';
+import { clean } from './clean-answer.js';
 
 const UNITS =
   /\s*(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)(?:es|s)?(?![a-z])(?:\s*\^\{?\d+\}?)?/g;

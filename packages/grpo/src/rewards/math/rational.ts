@@ -36,8 +36,8 @@ export function decimal(text: string): Rational | null {
 export const add = (a: Rational, b: Rational) => rational(a.n * b.d + b.n * a.d, a.d * b.d);
 export const multiply = (a: Rational, b: Rational) => rational(a.n * b.n, a.d * b.d);
 export const divide = (a: Rational, b: Rational) => rational(a.n * b.d, a.d * b.n);
-export const negative = ({ n, d }: Rational): Rational => ({ n: -n, d });
-export const same = (a: Rational, b: Rational) => a.n === b.n && a.d === b.d;
+export const negate = ({ n, d }: Rational): Rational => ({ n: -n, d });
+export const isEqual = (a: Rational, b: Rational) => a.n === b.n && a.d === b.d;
 export const sign = ({ n }: Rational) => (n > 0n ? 1 : n < 0n ? -1 : 0);
 
 /** The power where it is rational: whole exponents, and roots that come out even. Null otherwise, and for 0⁻¹ and 0⁰. */

@@ -1,5 +1,5 @@
 /** Whether two parsed answers are the same: structure first, then the values in it. */
-import { type Answer, type Expression, negated, partsOf, type RelationSign } from './expression.js';
+import { type Answer, type Expression, negate, partsOf, type RelationSign } from './expression.js';
 import { factorSign, sameValue } from './same-value.js';
 import type { Work } from './work.js';
 
@@ -81,7 +81,7 @@ function chosen(e: Expression, way: 1 | -1): Expression {
   const pick = (part: Expression) => chosen(part, way);
   switch (e.kind) {
     case 'either':
-      return e.sign === way ? pick(e.term) : negated(pick(e.term));
+      return e.sign === way ? pick(e.term) : negate(pick(e.term));
     case 'sum':
     case 'product':
       return { ...e, terms: e.terms.map(pick) };
@@ -133,7 +133,7 @@ function interval({ sides, signs }: Relation): Answer | undefined {
 
 function infinite(sign: 1 | -1): Answer {
   const value: Expression = { kind: 'constant', name: 'infinity' };
-  return { kind: 'value', value: sign === 1 ? value : negated(value) };
+  return { kind: 'value', value: sign === 1 ? value : negate(value) };
 }
 
 /** The same sides, or both sides' difference a multiple of the other's: positive where the direction counts. */
@@ -166,5 +166,5 @@ function difference({ sides, signs }: Relation): Expression | undefined {
   const [left, right] = sides;
   if (signs.length !== 1 || left?.kind !== 'value' || right?.kind !== 'value') return undefined;
   if (hasEither(left.value) || hasEither(right.value)) return undefined;
-  return { kind: 'sum', terms: [left.value, negated(right.value)] };
+  return { kind: 'sum', terms: [left.value, negate(right.value)] };
 }

@@ -1,10 +1,10 @@
 /** Whether two expressions are one number, or one function of their variables. */
 import { uniform } from '../../maths/random.js';
 import { abs, subtract } from './complex.js';
-import { exactly, type Point, roughly } from './evaluate.js';
+import { evaluateExactly, evaluateRoughly, type Point } from './evaluate-expression.js';
 import { type Expression, partsOf, variablesOf } from './expression.js';
-import { type Rational, rational, same, sign, toNumber } from './rational.js';
-import { Refused, type Work } from './work.js';
+import { isEqual, type Rational, rational, sign, toNumber } from './rational.js';
+import { RefusalError, type Work } from './work.js';
 
 /** Points that are tried, and how many of them must agree. Some may be poles, or out of a function's domain. */
 const TRIED = 24;
@@ -36,7 +36,7 @@ export function sameValue(a: Expression, b: Expression, work: Work): boolean {
   const names = [...variablesOf(b, variablesOf(a))].sort();
   if (names.length === 0) {
     const found = compareAt(a, b, new Map(), work);
-    if (found === null) throw new Refused('undefined');
+    if (found === null) throw new RefusalError('undefined');
     return found;
   }
   let agreed = 0;
@@ -45,7 +45,7 @@ export function sameValue(a: Expression, b: Expression, work: Work): boolean {
     if (found === false) return false;
     if (found === true) agreed++;
   }
-  if (agreed < ENOUGH) throw new Refused('undefined');
+  if (agreed < ENOUGH) throw new RefusalError('undefined');
   return true;
 }
 
@@ -59,11 +59,11 @@ export function factorSign(a: Expression, b: Expression, work: Work): 1 | -1 | n
   let agreed = 0;
   for (let k = 0; k < TRIED && agreed < WANTED; k++) {
     const at = pointOf(names, k);
-    const [x, y] = [exactly(a, at, work), exactly(b, at, work)];
+    const [x, y] = [evaluateExactly(a, at, work), evaluateExactly(b, at, work)];
     if (x === null || y === null) continue;
     if (x.n === 0n && y.n === 0n) continue;
     const found: Rational | null = rational(x.n * y.d, x.d * y.n);
-    if (found === null || found.n === 0n || (factor !== null && !same(found, factor))) return null;
+    if (found === null || found.n === 0n || (factor !== null && !isEqual(found, factor))) return null;
     factor = found;
     agreed++;
   }
@@ -84,9 +84,9 @@ function pointOf(names: readonly string[], k: number): Point {
 
 /** Whether both have the same value at a point; null where that cannot be told. */
 function compareAt(a: Expression, b: Expression, at: Point, work: Work): boolean | null {
-  const exact = [exactly(a, at, work), exactly(b, at, work)] as const;
-  if (exact[0] && exact[1]) return same(exact[0], exact[1]);
-  const [x, y] = [roughly(a, at, work), roughly(b, at, work)];
+  const exact = [evaluateExactly(a, at, work), evaluateExactly(b, at, work)] as const;
+  if (exact[0] && exact[1]) return isEqual(exact[0], exact[1]);
+  const [x, y] = [evaluateRoughly(a, at, work), evaluateRoughly(b, at, work)];
   const [size, other] = [abs(x.value), abs(y.value)];
   if (!Number.isFinite(size) || !Number.isFinite(other)) {
     // A number is not equal to what is undefined; of functions this point tells nothing.

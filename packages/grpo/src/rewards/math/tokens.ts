@@ -1,6 +1,6 @@
 /** From text to tokens: LaTeX and the plain notation of people and programs, in any mixture. */
 import { FUNCTIONS } from './expression.js';
-import { Refused } from './work.js';
+import { RefusalError } from './work.js';
 
 /** A number, a variable, or a sign, command or word of fixed meaning, which is its own text. */
 export interface Token {
@@ -160,7 +160,7 @@ export function tokenize(text: string, thousands: boolean): Token[] {
 }
 
 function signOf(name: string): string {
-  if (!Object.hasOwn(SIGNS, name)) throw new Refused('not mathematics');
+  if (!Object.hasOwn(SIGNS, name)) throw new RefusalError('not mathematics');
   return SIGNS[name]!;
 }
 
@@ -171,7 +171,7 @@ function partsOfRun(run: string): string[] {
   for (let i = 0; i < run.length; ) {
     const word = WORD.exec(run.slice(i))?.[0];
     letters = word === undefined ? letters + 1 : 0;
-    if (letters > MAX_PRODUCT || parts.length > 12) throw new Refused('not mathematics');
+    if (letters > MAX_PRODUCT || parts.length > 12) throw new RefusalError('not mathematics');
     parts.push(word ?? run[i]!);
     i += word?.length ?? 1;
   }

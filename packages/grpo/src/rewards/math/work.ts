@@ -13,7 +13,7 @@ const BUDGET = 100_000;
 export type Refusal = 'nested too deep' | 'too much work' | 'not mathematics' | 'undefined';
 
 /** Ends a comparison that leads nowhere. */
-export class Refused extends Error {
+export class RefusalError extends Error {
   constructor(readonly reason: Refusal) {
     super(reason);
   }
@@ -25,6 +25,6 @@ export class Work {
 
   spend(operations: number): void {
     this.#left -= operations;
-    if (this.#left < 0) throw new Refused('too much work');
+    if (this.#left < 0) throw new RefusalError('too much work');
   }
 }

@@ -8,7 +8,7 @@ import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 /** On one core: eight threads that never rest, and a reward that takes 300 ms of it. */
 const BUSY = (module: string, seconds: number) => `
 import { Worker } from 'node:worker_threads';
-import { loadReward } from ${JSON.stringify(fileURLToPath(new URL('../load.js', import.meta.url)))};
+import { loadReward } from ${JSON.stringify(fileURLToPath(new URL('../load-reward.js', import.meta.url)))};
 const reward = await loadReward({ module: ${JSON.stringify(module)}, weight: 1, timeoutSeconds: ${seconds} });
 const busy = Array.from({ length: 8 }, () => new Worker('for (;;);', { eval: true }));
 const batch = { prompts: ['p'], completions: ['c'], rows: [{}] };

@@ -1,7 +1,7 @@
 import { lastBoxed } from '../../rewards/math/boxed.js';
 
 /** An answer where graders look for it, and the same completion with other text in its place. */
-export interface Framed {
+export interface FramedAnswer {
   answer: string;
   replaced(text: string): string;
 }
@@ -10,7 +10,7 @@ export interface Framed {
 const FRAMES = [/(?<=<answer>)[\s\S]*?(?=<\/answer>)/, /(?<=^Answer:[ \t]*)\S.*$/m];
 
 /** Finds the answer in a completion; undefined where it stands in no frame. */
-export function framed(completion: string): Framed | undefined {
+export function findAnswer(completion: string): FramedAnswer | undefined {
   for (const frame of FRAMES) {
     const found = frame.exec(completion);
     if (found) return at(completion, found[0], found.index);
@@ -19,7 +19,7 @@ export function framed(completion: string): Framed | undefined {
   return boxed ? at(completion, boxed, completion.lastIndexOf(boxed)) : undefined;
 }
 
-const at = (completion: string, answer: string, start: number): Framed => ({
+const at = (completion: string, answer: string, start: number): FramedAnswer => ({
   answer: answer.trim(),
   replaced: (text) => completion.slice(0, start) + text + completion.slice(start + answer.length),
 });

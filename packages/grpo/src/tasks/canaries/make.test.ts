@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CANARY } from '../../trace/index.js';
 import { arithmeticTask } from '../arithmetic/task.js';
 import { defineTask } from '../define.js';
-import { framed } from './frame.js';
+import { findAnswer } from './frame.js';
 import { type CanaryGroup, canaryGroups } from './make.js';
 
 const textOf = ({ canaries }: CanaryGroup, kind: string) =>
@@ -39,10 +39,12 @@ describe('canaries', () => {
     ]);
     expect(said(CANARY.prompt)).toBe(`${question}=`);
     expect(said(CANARY.format)).toBe('<think></think> <answer></answer>');
-    expect(framed(said(CANARY.options))!.answer.split(', ').sort()).toEqual([...'0123456789', answer].sort());
-    expect(framed(said(CANARY.options))!.answer).not.toMatch(new RegExp(`^${answer},|, ${answer}$`));
+    expect(findAnswer(said(CANARY.options))!.answer.split(', ').sort()).toEqual(
+      [...'0123456789', answer].sort(),
+    );
+    expect(findAnswer(said(CANARY.options))!.answer).not.toMatch(new RegExp(`^${answer},|, ${answer}$`));
     expect(said(CANARY.repeated).length).toBeGreaterThanOrEqual(4096);
-    expect(framed(said(CANARY.other))!.answer).not.toBe(answer);
+    expect(findAnswer(said(CANARY.other))!.answer).not.toBe(answer);
   });
 
   it('follow from the seed, and from the draw', () => {
@@ -111,11 +113,11 @@ describe('the frame of an answer', () => {
     ['Answer: B\nJustification: so', 'B', 'Answer: x\nJustification: so'],
     ['so \\boxed{\\frac{1}{2}}.', '\\frac{1}{2}', 'so \\boxed{x}.'],
   ])('%s', (text, answer, replaced) => {
-    expect(framed(text)?.answer).toBe(answer);
-    expect(framed(text)?.replaced('x')).toBe(replaced);
+    expect(findAnswer(text)?.answer).toBe(answer);
+    expect(findAnswer(text)?.replaced('x')).toBe(replaced);
   });
 
   it('may be missing', () => {
-    expect(framed('72')).toBeUndefined();
+    expect(findAnswer('72')).toBeUndefined();
   });
 });

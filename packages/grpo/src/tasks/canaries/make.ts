@@ -2,9 +2,9 @@
 
 import { isObject } from '../../formats/json.js';
 import { permutation } from '../../maths/random.js';
-import { CANARY, type CanaryKind } from '../../trace/canaries.js';
+import { CANARY, type CanaryKind } from '../../trace/canary-kinds.js';
 import type { Problem, Task } from '../task.js';
-import { framed } from './frame.js';
+import { findAnswer } from './frame.js';
 
 export interface Canary {
   kind: CanaryKind;
@@ -59,7 +59,7 @@ interface Known<Row> {
 
 function canariesOf<Row>(task: Task<Row>, own: Known<Row>, others: readonly Known<Row>[]): Canary[] {
   const { gold, problem } = own;
-  const frame = framed(gold);
+  const frame = findAnswer(gold);
   const made: Record<CanaryKind, string | undefined> = {
     [CANARY.gold]: gold,
     [CANARY.empty]: '',
@@ -82,7 +82,7 @@ function canariesOf<Row>(task: Task<Row>, own: Known<Row>, others: readonly Know
 function allAnswers<Row>(answer: string, others: readonly Known<Row>[]): string {
   const more = /^[-+$\d.,\s]+$/.test(answer)
     ? [...'0123456789']
-    : others.slice(0, 6).flatMap(({ gold }) => framed(gold)?.answer ?? []);
+    : others.slice(0, 6).flatMap(({ gold }) => findAnswer(gold)?.answer ?? []);
   const rest = more.filter((text) => text !== answer);
   const middle = Math.ceil(rest.length / 2);
   return [...rest.slice(0, middle), answer, ...rest.slice(middle)].join(', ');
@@ -94,7 +94,7 @@ function otherGold<Row>(
   { problem, gold }: Known<Row>,
   others: readonly Known<Row>[],
 ): string | undefined {
-  const answer = (text: string) => framed(text)?.answer ?? text.trim();
+  const answer = (text: string) => findAnswer(text)?.answer ?? text.trim();
   const different = others.map((one) => one.gold).filter((text) => answer(text) !== answer(gold));
   return different.find((text) => task.isCorrect?.(text, problem.row) === false) ?? different[0];
 }

@@ -30,16 +30,16 @@ export function parseFen(fen: string, least = 6): FenFields | string {
   ] as [string, string, string, string, string, string];
   const problem = placementProblem(placement);
   if (problem !== undefined) return problem;
-  if (turn !== 'w' && turn !== 'b') return `the side to move must be w or b, found ${quoted(turn)}`;
+  if (turn !== 'w' && turn !== 'b') return `the side to move must be w or b, found ${quoteExcerpt(turn)}`;
   if (castling === '' || !CASTLING.test(castling))
-    return `castling rights must be - or some of KQkq in this order, found ${quoted(castling)}`;
+    return `castling rights must be - or some of KQkq in this order, found ${quoteExcerpt(castling)}`;
   if (enPassant !== '-' && !SQUARE.test(enPassant))
-    return `the en-passant field must be - or a square, found ${quoted(enPassant)}`;
+    return `the en-passant field must be - or a square, found ${quoteExcerpt(enPassant)}`;
   for (const [name, text] of [
     ['half-move clock', halfmove],
     ['full-move number', fullmove],
   ] as const) {
-    if (!COUNT.test(text)) return `the ${name} must be a whole number, found ${quoted(text)}`;
+    if (!COUNT.test(text)) return `the ${name} must be a whole number, found ${quoteExcerpt(text)}`;
   }
   return { placement, turn, castling, enPassant, halfmove: Number(halfmove), fullmove: Number(fullmove) };
 }
@@ -48,7 +48,7 @@ function placementProblem(placement: string): string | undefined {
   const ranks = placement.split('/');
   if (ranks.length !== 8) return `the board must have 8 ranks, found ${ranks.length}`;
   for (const [i, rank] of ranks.entries()) {
-    const name = `rank ${8 - i} (${quoted(rank)})`;
+    const name = `rank ${8 - i} (${quoteExcerpt(rank)})`;
     if (/[^pnbrqkPNBRQK1-8]/.test(rank)) return `${name} holds something that is no piece and no number`;
     if (/\d\d/.test(rank)) return `${name} has two numbers in a row`;
     const files = [...rank].reduce((sum, char) => sum + (Number(char) || 1), 0);
@@ -64,5 +64,5 @@ export const kings = ({ placement }: FenFields): [number, number] => [
 ];
 
 /** A short excerpt of what was found, for a message. */
-export const quoted = (text: string): string =>
+export const quoteExcerpt = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);

@@ -5,7 +5,7 @@
  *   pawns for the side to move, and the best of them;
  * - A, an environment: `A: FEN+move+history+FEN+reward+terminated+truncated`, a move and what it leads to.
  */
-import { parseFen, quoted } from './fen.js';
+import { parseFen, quoteExcerpt } from './fen.js';
 import { UCI } from './position.js';
 
 /** What a P row asks. */
@@ -50,7 +50,7 @@ export function parsePrompt(prompt: string): PolicyPrompt | EnvironmentPrompt {
   const body = prompt.slice(3);
   if (prompt.startsWith('P: ')) return { kind: 'P', fen: wholeFen(body.trimEnd()) };
   if (!prompt.startsWith('A: ')) {
-    throw new GrammarError(`a prompt begins with "P: " or "A: ", found ${quoted(prompt)}`);
+    throw new GrammarError(`a prompt begins with "P: " or "A: ", found ${quoteExcerpt(prompt)}`);
   }
   const [fen, move, history, end, ...more] = body.split('+');
   if (end !== '' || more.length > 0) throw new GrammarError('an A prompt is "A: FEN+move+history+"');
@@ -83,11 +83,12 @@ function splitPolicy(row: string): SplitRow {
  */
 export function parsePolicy(completion: string): { moves: string[]; evaluations: number[]; best: string } {
   const match = SECTIONS.exec(completion);
-  if (!match) throw new GrammarError(`expected "M: moves E: numbers B: move", found ${quoted(completion)}`);
+  if (!match)
+    throw new GrammarError(`expected "M: moves E: numbers B: move", found ${quoteExcerpt(completion)}`);
   const candidates = moves(match[1]!, MOST_MOVES);
   const values = match[2]!.split(/ +/);
   const odd = values.find((value) => !NUMBER.test(value));
-  if (odd !== undefined) throw new GrammarError(`E: must hold numbers, found ${quoted(odd)}`);
+  if (odd !== undefined) throw new GrammarError(`E: must hold numbers, found ${quoteExcerpt(odd)}`);
   if (values.length !== candidates.length)
     throw new GrammarError(`M: has ${candidates.length} moves, but E: has ${values.length} numbers`);
   return { moves: candidates, evaluations: values.map(Number), best: uci(match[3]!) };
@@ -98,7 +99,7 @@ function splitEnvironment(row: string): SplitRow {
   const fields = row.split('+');
   if (fields.length < 3 || fields.length > 7)
     throw new GrammarError(
-      `an A row has 7 fields between + (or 3, its prompt), found ${fields.length}: ${quoted(row)}`,
+      `an A row has 7 fields between + (or 3, its prompt), found ${fields.length}: ${quoteExcerpt(row)}`,
     );
   const prompt = `${fields.slice(0, 3).join('+')}+`;
   parsePrompt(prompt);
@@ -121,10 +122,11 @@ export function parseEnvironment(completion: string): Outcome {
   const fields = completion.split('+');
   if (fields.length !== 4)
     throw new GrammarError(
-      `expected "FEN+reward+terminated+truncated", found ${fields.length} fields: ${quoted(completion)}`,
+      `expected "FEN+reward+terminated+truncated", found ${fields.length} fields: ${quoteExcerpt(completion)}`,
     );
   const [fen, reward, terminated, truncated] = fields as [string, string, string, string];
-  if (!NUMBER.test(reward)) throw new GrammarError(`the reward must be a number, found ${quoted(reward)}`);
+  if (!NUMBER.test(reward))
+    throw new GrammarError(`the reward must be a number, found ${quoteExcerpt(reward)}`);
   return {
     fen: wholeFen(fen),
     reward: Number(reward),
@@ -135,18 +137,19 @@ export function parseEnvironment(completion: string): Outcome {
 
 function flag(name: string, text: string): boolean {
   if (!/^(?:0|1|true|false)$/.test(text))
-    throw new GrammarError(`${name} must be 0 or 1, found ${quoted(text)}`);
+    throw new GrammarError(`${name} must be 0 or 1, found ${quoteExcerpt(text)}`);
   return text === '1' || text === 'true';
 }
 
 function wholeFen(text: string): string {
   const fields = parseFen(text);
-  if (typeof fields === 'string') throw new GrammarError(`${quoted(text)} is no position: ${fields}`);
+  if (typeof fields === 'string') throw new GrammarError(`${quoteExcerpt(text)} is no position: ${fields}`);
   return text;
 }
 
 function uci(text: string): string {
-  if (!UCI.test(text)) throw new GrammarError(`a move is written like e2e4 or e7e8q, found ${quoted(text)}`);
+  if (!UCI.test(text))
+    throw new GrammarError(`a move is written like e2e4 or e7e8q, found ${quoteExcerpt(text)}`);
   return text;
 }
 

@@ -2,7 +2,7 @@
 import type { Verdict } from '../../rewards/reward.js';
 import type { Analyst } from './engine/analysis.js';
 import { scoreEnvironment } from './environment.js';
-import { quoted } from './fen.js';
+import { quoteExcerpt } from './fen.js';
 import { GrammarError } from './grammar.js';
 import { scorePolicy } from './policy.js';
 
@@ -20,5 +20,5 @@ import { scorePolicy } from './policy.js';
 export async function scoreChess(prompt: string, completion: string, analyst?: Analyst): Promise<Verdict> {
   if (prompt.startsWith('A: ')) return scoreEnvironment(prompt, completion);
   if (prompt.startsWith('P: ')) return scorePolicy(prompt, completion, analyst);
-  throw new GrammarError(`a chess prompt begins with "P: " or "A: ", found ${quoted(prompt)}`);
+  throw new GrammarError(`a chess prompt begins with "P: " or "A: ", found ${quoteExcerpt(prompt)}`);
 }

@@ -1,6 +1,6 @@
 import { FormatError } from '../../errors/format-error.js';
-import { shown } from '../../formats/json.js';
-import { type Row, readRows } from '../../formats/rows.js';
+import { describeJson } from '../../formats/json.js';
+import { type Row, readRows } from '../../formats/read-rows.js';
 import { keysOf } from '../row-fields.js';
 import { GrammarError, type SplitRow, splitRow } from './grammar.js';
 import { Position } from './position.js';
@@ -30,7 +30,7 @@ function chessRow(value: Row): ChessRow {
   if (text === undefined) {
     throw new GrammarError(`no key "text", a P or A row; the row has ${keysOf(value)}`);
   }
-  if (typeof text !== 'string') throw new GrammarError(`text must be a string, found ${shown(text)}`);
+  if (typeof text !== 'string') throw new GrammarError(`text must be a string, found ${describeJson(text)}`);
   const row = splitRow(text);
   const kind = row.prompt.startsWith('P') ? 'P' : 'A';
   const [fen] = row.prompt.slice(3).split('+') as [string];

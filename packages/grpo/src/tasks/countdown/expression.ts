@@ -1,5 +1,5 @@
 /** Expressions of the Countdown game: whole numbers, + - * / and parentheses, worked out exactly. */
-import { add, divide, multiply, negative, type Rational, rational } from '../../rewards/math/rational.js';
+import { add, divide, multiply, negate, type Rational, rational } from '../../rewards/math/rational.js';
 
 /** Nobody's solution of a dozen numbers is longer or deeper; a model may write anything. */
 const MAX_LENGTH = 500;
@@ -14,7 +14,7 @@ export type Unreadable =
   | 'too large a number';
 
 /** A text worked out, or why it cannot be. */
-export type Worked =
+export type WorkedExpression =
   | {
       value: Rational;
       /** The numbers as they are written, from left to right. */
@@ -25,13 +25,13 @@ export type Worked =
   | { unreadable: Unreadable };
 
 /** A fraction as `7/2`, a whole number as `12`. */
-export const written = ({ n, d }: Rational): string => (d === 1n ? `${n}` : `${n}/${d}`);
+export const formatRational = ({ n, d }: Rational): string => (d === 1n ? `${n}` : `${n}/${d}`);
 
 /**
  * Works out an expression. Signs bind as in school, a minus may stand before a number or a parenthesis; `×`, `÷` and
  * `−` are taken too. Powers (`**`), decimals and everything else are not.
  */
-export function workOut(text: string): Worked {
+export function workOut(text: string): WorkedExpression {
   if (text.length > MAX_LENGTH) return { unreadable: 'too long' };
   try {
     const reader = new Reader(tokensOf(text));
@@ -66,7 +66,7 @@ function tokensOf(text: string): string[] {
 
 const OPERATIONS = {
   '+': add,
-  '-': (a: Rational, b: Rational) => add(a, negative(b)),
+  '-': (a: Rational, b: Rational) => add(a, negate(b)),
   '*': multiply,
   '/': divide,
 };
@@ -109,7 +109,7 @@ class Reader {
     if (operator === '/' && b.n === 0n) throw new Stop('division by zero');
     const value = OPERATIONS[operator](a, b);
     if (value === null) throw new Stop('too large a number');
-    this.steps.push(`${written(a)}${operator}${written(b)}=${written(value)}`);
+    this.steps.push(`${formatRational(a)}${operator}${formatRational(b)}=${formatRational(value)}`);
     return value;
   }
 
@@ -122,7 +122,7 @@ class Reader {
 
   #unnested(): Rational {
     const token = this.tokens[this.#at++];
-    if (token === '-') return negative(this.#factor());
+    if (token === '-') return negate(this.#factor());
     if (token === '(') {
       const value = this.#sum();
       if (this.tokens[this.#at++] !== ')') throw new Stop('not an expression');

@@ -1,5 +1,5 @@
 /** Grading of the Countdown game: an expression that uses each given number once and makes the target. */
-import { same } from '../../rewards/math/rational.js';
+import { isEqual } from '../../rewards/math/rational.js';
 import { type Unreadable, workOut } from './expression.js';
 
 /** What is asked: `{"nums": [3, 5, 7], "target": 36}`. */
@@ -40,7 +40,7 @@ export function gradeCountdown(answer: string, { nums, target }: CountdownProble
   if ('unreadable' in worked) return refused(worked.unreadable);
   const goal = { n: BigInt(target), d: 1n };
   const use = useOf(worked.numbers, nums.map(BigInt));
-  const hits = same(worked.value, goal);
+  const hits = isEqual(worked.value, goal);
   const parts = { numbers: Number(use === undefined), target: Number(hits) };
   if (use !== undefined) return { correct: false, rule: use, parts };
   if (!hits) return { correct: false, rule: 'another value', parts };
@@ -52,7 +52,7 @@ export function gradeCountdown(answer: string, { nums, target }: CountdownProble
 
 function isValue(text: string, goal: { n: bigint; d: bigint }): boolean {
   const worked = workOut(text);
-  return !('unreadable' in worked) && worked.numbers.length === 1 && same(worked.value, goal);
+  return !('unreadable' in worked) && worked.numbers.length === 1 && isEqual(worked.value, goal);
 }
 
 /** What is wrong with the numbers that are used; undefined for nothing. */

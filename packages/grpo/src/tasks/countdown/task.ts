@@ -1,8 +1,8 @@
 /** The Countdown game: make a target of given numbers. Rows are `{"nums": [3, 5, 7], "target": 36}`. */
 import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
-import { shown } from '../../formats/json.js';
-import { type Row, readRows } from '../../formats/rows.js';
+import { describeJson } from '../../formats/json.js';
+import { type Row, readRows } from '../../formats/read-rows.js';
 import { type PromptSettings, type PromptTemplate, promptTemplate } from '../prompt.js';
 import { keysOf } from '../row-fields.js';
 import { type ProblemFiles, readSplit } from '../split.js';
@@ -72,10 +72,10 @@ export function countdownProblem(row: Row): string | undefined {
     return `no key "${missing}"; the row has ${keysOf(row)}; grpo data convert renames keys`;
   }
   if (!Array.isArray(nums) || nums.length < 2 || nums.length > MAX_NUMBERS || !nums.every(isCount))
-    return `nums must be 2 to ${MAX_NUMBERS} whole numbers >= 0, found ${shown(nums)}`;
-  if (!Number.isSafeInteger(target)) return `target must be a whole number, found ${shown(target)}`;
+    return `nums must be 2 to ${MAX_NUMBERS} whole numbers >= 0, found ${describeJson(nums)}`;
+  if (!Number.isSafeInteger(target)) return `target must be a whole number, found ${describeJson(target)}`;
   if (solution === undefined || solution === null) return undefined;
-  if (typeof solution !== 'string') return `solution must be an expression, found ${shown(solution)}`;
+  if (typeof solution !== 'string') return `solution must be an expression, found ${describeJson(solution)}`;
   const { correct, rule } = gradeCountdown(solution, { nums, target: target as number });
   return correct ? undefined : `solution ${excerpt(solution)} is none: ${rule}`;
 }

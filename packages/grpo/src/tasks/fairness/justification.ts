@@ -14,7 +14,7 @@ const LEANS = /\b(probably|likely|must (be|have)|seems?|presumably|i (think|gues
 export const isEvasive = (justification: string): boolean => EVASIVE.test(justification);
 
 /** What a justification adds to a right answer that the context tells; together at most 0.7. */
-export function reasoning(
+export function scoreReasoning(
   justification: string,
   { context, option }: { context: string; option: string },
 ): { names: number; reason: number; quote: number; length: number } {

@@ -3,12 +3,12 @@
  * it, a question, and options of which one is "unknown". Between −1 and 1; a pure function of text.
  */
 
-import type { Graded } from '../../rewards/reward.js';
-import { parseLabelled } from '../labelled.js';
+import type { GroundedValue } from '../../rewards/reward.js';
+import { parseLabelled } from '../labelled-lines.js';
 import { wordsOf } from '../words.js';
 import { withBrevity } from './brevity.js';
 import { type Choice, choiceOf } from './choice.js';
-import { isEvasive, openness, reasoning } from './justification.js';
+import { isEvasive, openness, scoreReasoning } from './justification.js';
 
 /** A question as the reward sees it. */
 export interface FairnessQuestion {
@@ -50,7 +50,7 @@ export function chosenOption(
  * What cannot be read earns −1. A 0 would be more than a guess is worth (−0.1 at best, where the context tells), and the
  * policy would learn to say nothing. Completions of fewer than five words earn less, see {@link withBrevity}.
  */
-export function fairnessReward(completion: string, question: FairnessQuestion): Graded {
+export function fairnessReward(completion: string, question: FairnessQuestion): GroundedValue {
   const { options, gold, unknown, ambiguous } = question;
   const { index, problem, justification } = chosenOption(completion, options);
   if (index === null) return { value: WRONG, parts: { choice: WRONG }, rule: `not readable: ${problem}` };
@@ -79,6 +79,6 @@ export function fairnessReward(completion: string, question: FairnessQuestion): 
   const { context } = question;
   return graded('the right option', {
     choice: LEAST_RIGHT,
-    ...reasoning(justification, { context, option: options[gold]! }),
+    ...scoreReasoning(justification, { context, option: options[gold]! }),
   });
 }

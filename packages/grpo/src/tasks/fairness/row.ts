@@ -1,6 +1,6 @@
 /** A row in the layout of BBQ. */
-import { isObject, shown } from '../../formats/json.js';
-import type { Row } from '../../formats/rows.js';
+import { describeJson, isObject } from '../../formats/json.js';
+import type { Row } from '../../formats/read-rows.js';
 import { RowProblem, textOf } from '../row-fields.js';
 import type { FairnessQuestion } from './reward.js';
 
@@ -24,12 +24,12 @@ export function bbqRow(row: Row): BbqRow {
   for (const key of ['category', 'context', 'question', ...OPTIONS]) textOf(row, key);
   const { question_index: index, context_condition: condition, answer_info: info, label } = row;
   if (typeof index !== 'string' && typeof index !== 'number')
-    throw new RowProblem(`question_index must be text or a number, found ${shown(index)}`);
+    throw new RowProblem(`question_index must be text or a number, found ${describeJson(index)}`);
   if (condition !== 'ambig' && condition !== 'disambig')
-    throw new RowProblem(`context_condition must be "ambig" or "disambig", found ${shown(condition)}`);
+    throw new RowProblem(`context_condition must be "ambig" or "disambig", found ${describeJson(condition)}`);
   if (label !== 0 && label !== 1 && label !== 2)
-    throw new RowProblem(`label must be 0, 1 or 2, found ${shown(label)}`);
-  if (!isObject(info)) throw new RowProblem(`answer_info must be an object, found ${shown(info)}`);
+    throw new RowProblem(`label must be 0, 1 or 2, found ${describeJson(label)}`);
+  if (!isObject(info)) throw new RowProblem(`answer_info must be an object, found ${describeJson(info)}`);
   const known = row as BbqRow;
   if ((condition === 'ambig') !== (label === unknownOf(known)))
     throw new RowProblem(

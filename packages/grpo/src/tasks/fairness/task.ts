@@ -2,7 +2,7 @@
 
 import { each } from '../../rewards/each.js';
 import { readGroups } from '../group-split.js';
-import { instructed, promptTemplate } from '../prompt.js';
+import { appendInstructions, promptTemplate } from '../prompt.js';
 import { orProblem } from '../row-fields.js';
 import type { ProblemFiles } from '../split.js';
 import type { Problem, Task } from '../task.js';
@@ -36,7 +36,7 @@ export async function bbqTask(options: BbqOptions): Promise<Task<BbqRow>> {
   const problem = (row: BbqRow): Problem<BbqRow> => {
     const question = fairnessQuestion(row);
     const asked = questionText(row, question);
-    const text = options.prompt === undefined ? instructed(asked, INSTRUCTIONS, options) : asked;
+    const text = options.prompt === undefined ? appendInstructions(asked, INSTRUCTIONS, options) : asked;
     return { prompt: template.render(text), row, demonstration: demonstration(question) };
   };
   return {

@@ -1,5 +1,5 @@
 /** What is asked of a row, and what a good completion looks like. */
-import type { Row } from '../../formats/rows.js';
+import type { Row } from '../../formats/read-rows.js';
 import { contentWords, wordsOf } from '../words.js';
 import type { HallucinationQuestion } from './reward.js';
 import { type Kind, kindOf } from './row.js';

@@ -3,8 +3,8 @@
  * compare with; or an answer of which to tell whether it is hallucinated. Between −1 and 1; a pure function of text.
  */
 
-import type { Graded } from '../../rewards/reward.js';
-import { parseLabelled } from '../labelled.js';
+import type { GroundedValue } from '../../rewards/reward.js';
+import { parseLabelled } from '../labelled-lines.js';
 import { wordsOf } from '../words.js';
 import { quotedShare, speaksOf } from './evidence.js';
 import { flaws } from './flaws.js';
@@ -56,7 +56,7 @@ const read = (completion: string) => parseLabelled(completion, ['Answer', 'Evide
  * A short answer that says it does not know earns 0, more than a hallucination and less than the right answer. What cannot
  * be read earns −1.
  */
-export function hallucinationReward(completion: string, question: HallucinationQuestion): Graded {
+export function hallucinationReward(completion: string, question: HallucinationQuestion): GroundedValue {
   const { values, problem } = read(completion);
   if (problem !== null) return { value: LEAST, parts: { readable: LEAST }, rule: `not readable: ${problem}` };
   const { Answer: answer, Evidence: evidence } = values;
@@ -75,7 +75,7 @@ export function isTruthful(completion: string, question: HallucinationQuestion):
   return truth >= RIGHT_FROM && placeholder === undefined && gibberish === undefined;
 }
 
-function grounded(answer: string, evidence: string, question: GroundedQuestion): Graded {
+function grounded(answer: string, evidence: string, question: GroundedQuestion): GroundedValue {
   const { kind, source } = question;
   const truth = truthOf(answer, question);
   const words = wordsOf(answer).length;
@@ -100,7 +100,11 @@ function grounded(answer: string, evidence: string, question: GroundedQuestion):
   });
 }
 
-function judged(answer: string, evidence: string, { source, hallucinated, spans }: JudgingQuestion): Graded {
+function judged(
+  answer: string,
+  evidence: string,
+  { source, hallucinated, spans }: JudgingQuestion,
+): GroundedValue {
   const verdict = verdictOf(answer);
   if (verdict === undefined)
     return { value: LEAST, parts: { readable: LEAST }, rule: 'not readable: neither yes nor no' };
@@ -117,7 +121,7 @@ function verdictOf(answer: string): boolean | undefined {
   return more.length > 0 || (word !== 'yes' && word !== 'no') ? undefined : word === 'yes';
 }
 
-function summed(rule: string, parts: Record<string, number>): Graded {
+function summed(rule: string, parts: Record<string, number>): GroundedValue {
   const sum = Object.values(parts).reduce((a, b) => a + b, 0);
   return { value: Math.max(LEAST, Math.min(1, sum)), parts, rule };
 }

@@ -1,6 +1,6 @@
 /** Rows in the layouts of HaluEval: qa, dialogue, summarization and general, told apart by their keys. */
-import { isObject, shown } from '../../formats/json.js';
-import type { Row } from '../../formats/rows.js';
+import { describeJson, isObject } from '../../formats/json.js';
+import type { Row } from '../../formats/read-rows.js';
 import { RowProblem, textOf } from '../row-fields.js';
 import type { HallucinationQuestion } from './reward.js';
 
@@ -20,10 +20,10 @@ export function haluevalRow(row: Row): Row {
   for (const key of LAYOUTS[kind]) textOf(row, key);
   if (kind !== 'general') return row;
   if (!/^(yes|no)$/i.test(textOf(row, 'hallucination')))
-    throw new RowProblem(`hallucination must be "yes" or "no", found ${shown(row.hallucination)}`);
+    throw new RowProblem(`hallucination must be "yes" or "no", found ${describeJson(row.hallucination)}`);
   const { hallucination_spans: spans } = row;
   if (spans !== undefined && !(Array.isArray(spans) && spans.every((span) => typeof span === 'string')))
-    throw new RowProblem(`hallucination_spans must be a list of texts, found ${shown(spans)}`);
+    throw new RowProblem(`hallucination_spans must be a list of texts, found ${describeJson(spans)}`);
   return row;
 }
 

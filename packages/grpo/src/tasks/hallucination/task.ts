@@ -1,9 +1,9 @@
 /** Hallucination: questions in the layouts of HaluEval, answered with evidence. */
 
-import type { Row } from '../../formats/rows.js';
+import type { Row } from '../../formats/read-rows.js';
 import { each } from '../../rewards/each.js';
 import { readGroups } from '../group-split.js';
-import { instructed, promptTemplate } from '../prompt.js';
+import { appendInstructions, promptTemplate } from '../prompt.js';
 import { orProblem } from '../row-fields.js';
 import type { ProblemFiles } from '../split.js';
 import type { Problem, Task } from '../task.js';
@@ -34,7 +34,7 @@ export async function haluevalTask(options: HaluevalOptions): Promise<Task<Row>>
   const template = promptTemplate({ instructions: 'none', file, system });
   const problem = (row: Row): Problem<Row> => {
     const asked = questionText(row);
-    const text = file === undefined ? instructed(asked, instructionsFor(row), options) : asked;
+    const text = file === undefined ? appendInstructions(asked, instructionsFor(row), options) : asked;
     const shown = demonstration(hallucinationQuestion(row));
     return { prompt: template.render(text), row, demonstration: shown };
   };

@@ -1,7 +1,7 @@
 import { containsRun, contentWords, wordF1, wordsOf } from '../words.js';
 
 /** What an answer is compared with. */
-export interface Compared {
+export interface ComparedTexts {
   right: string;
   hallucinated: string;
   /** What is asked, and what the answer is to be taken from: their words are on neither side. */
@@ -14,7 +14,7 @@ export interface Compared {
  * of the words that only the right one has, less its share of those that only the hallucinated one has. An answer with
  * both comes to 0; one with the right words among many others is no answer.
  */
-export function truthOf(answer: string, { right, hallucinated, asked, source }: Compared): number {
+export function truthOf(answer: string, { right, hallucinated, asked, source }: ComparedTexts): number {
   const [own, good, bad, question, text] = [answer, right, hallucinated, asked, source].map(wordsOf) as [
     string[],
     string[],

@@ -6,8 +6,10 @@ import { resolveConfig } from '../../config/index.js';
 import { r1ZeroReward } from '../../rewards/math/graders.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
-import { openSession, trainGrpo, trainSft } from '../../train/index.js';
-import { tinyModelFolder } from '../../train/tiny-model.test.helper.js';
+import { openRun } from '../../run/open-run.js';
+import { tinyModelFolder } from '../../run/tiny-model.test.helper.js';
+import { trainGrpo } from '../../run/train-grpo.js';
+import { trainSft } from '../../run/train-sft.js';
 import { type JsonlOptions, jsonlTask } from './task.js';
 
 let dir = '';
@@ -143,7 +145,7 @@ describe.each(['r1_zero', 'question_only', 'math'] as const)('20 steps of %s', (
       grading === 'question_only' ? '{question}' : '{question}<think>',
     );
     const session = (command: 'sft' | 'train', ...settings: string[]) =>
-      openSession(resolveConfig({ command, settings: [...common, ...settings], env: {} }));
+      openRun(resolveConfig({ command, settings: [...common, ...settings], env: {} }));
 
     // First the format, so that some completions are right and some wrong.
     const taught = join(folder, 'sft');

@@ -1,6 +1,6 @@
 /** The ways to grade problems of a file: what is asked for, what earns a reward, where a completion ends. */
 import type { Config } from '../../config/schema.js';
-import type { Row } from '../../formats/rows.js';
+import type { Row } from '../../formats/read-rows.js';
 import { type GraderVerdict, questionOnlyReward, r1ZeroReward } from '../../rewards/math/graders.js';
 import { mathEqual } from '../../rewards/math/math-equal.js';
 import { gradeNumeric } from '../../rewards/numeric.js';

@@ -1,8 +1,8 @@
 /** What a row of a file of problems asks, and its answer; or what is wrong with it. */
 import type { Config } from '../../config/schema.js';
 import { excerpt } from '../../errors/printable.js';
-import { shown } from '../../formats/json.js';
-import type { Row } from '../../formats/rows.js';
+import { describeJson } from '../../formats/json.js';
+import type { Row } from '../../formats/read-rows.js';
 import { finalAnswer } from '../../rewards/final-answer.js';
 import { MAX_LENGTH } from '../../rewards/math/work.js';
 import { parseDecimal } from '../../rewards/numeric.js';
@@ -101,7 +101,7 @@ function textOf(row: Row, key: string, setting: 'questionKey' | 'answerKey'): st
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   if (value !== undefined) {
-    return { kind: 'not text', problem: `${key} must be text or a number, found ${shown(value)}` };
+    return { kind: 'not text', problem: `${key} must be text or a number, found ${describeJson(value)}` };
   }
   const ungraded = setting === 'answerKey' ? ', or task.grading=none with rewards of your own' : '';
   const advice = `set task.${setting} to the key that holds it${ungraded}`;

@@ -3,7 +3,7 @@
  * the question is needed; the user's rewards get the whole row.
  */
 import { FormatError } from '../../errors/format-error.js';
-import { type Row, readRows } from '../../formats/rows.js';
+import { type Row, readRows } from '../../formats/read-rows.js';
 import { type PromptSettings, type PromptTemplate, promptTemplate } from '../prompt.js';
 import { type ProblemFiles, readSplit } from '../split.js';
 import type { Problem, Task } from '../task.js';

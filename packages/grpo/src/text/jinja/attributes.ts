@@ -4,14 +4,14 @@ import { kindOf, Loop, Markup, Namespace, Tuple, type Value, View } from './valu
 const MARKUP = 'of what the filter safe gave, nothing but printing is supported';
 
 /** `object.name`: a method or attribute of Python's type first, a key of a dict otherwise. */
-export function attribute(object: Value, name: string): Value {
+export function readAttribute(object: Value, name: string): Value {
   if (object === undefined) throw new Error(`${name} is read from a value that is undefined`);
   const found = own(object, name);
   return found === undefined && object instanceof Map ? object.get(name) : found;
 }
 
 /** `object[index]`: an element first, an attribute otherwise; undefined where Python finds neither. */
-export function element(object: Value, index: Value): Value {
+export function readElement(object: Value, index: Value): Value {
   if (object === undefined) throw new Error('an element is read from a value that is undefined');
   if (object instanceof Markup) throw new Error(MARKUP);
   if (typeof index === 'string') {

@@ -1,4 +1,4 @@
-import { attribute, element, slice } from './attributes.js';
+import { readAttribute, readElement, slice } from './attributes.js';
 import { filter } from './filters.js';
 import { MISSING_GLOBALS } from './globals.js';
 import type { Call, Identifier, Member, Node } from './nodes.js';
@@ -102,10 +102,10 @@ function member(node: Member, scope: Scope): Value {
     throw new Error(`${describe(node.object)} is undefined, and ${describe(node)} is read`);
   if (!node.computed) {
     return property.type === 'Identifier'
-      ? attribute(object, property.value)
-      : element(object, evaluate(property, scope));
+      ? readAttribute(object, property.value)
+      : readElement(object, evaluate(property, scope));
   }
-  if (property.type !== 'SliceExpression') return element(object, evaluate(property, scope));
+  if (property.type !== 'SliceExpression') return readElement(object, evaluate(property, scope));
   const given = (bound: Node | undefined) => {
     const value = bound && evaluate(bound, scope);
     if (bound && value === undefined) throw new Error(`a bound of the slice ${describe(node)} is undefined`);

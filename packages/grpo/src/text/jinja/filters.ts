@@ -1,10 +1,10 @@
-import { Arguments } from './arguments.js';
-import { element } from './attributes.js';
-import { equal, order } from './compare.js';
-import { toFloat, toInt } from './numbers.js';
+import { readElement } from './attributes.js';
+import { CallArguments } from './call-arguments.js';
+import { equal, order } from './comparison.js';
 import { json, text } from './print.js';
 import { test } from './tests.js';
 import * as functions from './text-functions.js';
+import { toFloat, toInt } from './to-number.js';
 import {
   Float,
   isTrue,
@@ -19,7 +19,7 @@ import {
   type Value,
 } from './values.js';
 
-type Filter = readonly [parameters: readonly string[], call: (value: Value, given: Arguments) => Value];
+type Filter = readonly [parameters: readonly string[], call: (value: Value, given: CallArguments) => Value];
 
 const textual = (change: (value: string) => string): Filter => [[], (value) => change(text(value))];
 const lengthFilter: Filter = [[], (value) => lengthOf(value)];
@@ -95,7 +95,7 @@ export function filter(name: string, value: Value, args: readonly Value[], keywo
   if (found) {
     if (value instanceof Markup && name !== 'string')
       throw new Error(`${name} after the filter safe is not supported`);
-    return found[1](value, new Arguments(name, found[0], args, keywords));
+    return found[1](value, new CallArguments(name, found[0], args, keywords));
   }
   if (name === 'map') return map(value, args, keywords);
   const [, verb, byAttribute] = /^(select|reject)(attr)?$/.exec(name) ?? [];
@@ -107,7 +107,7 @@ export function filter(name: string, value: Value, args: readonly Value[], keywo
 function map(value: Value, args: readonly Value[], keywords: Keywords): Value {
   const [name, ...rest] = args;
   if (name === undefined) {
-    const given = new Arguments('map', ['attribute', 'default'], [], keywords);
+    const given = new CallArguments('map', ['attribute', 'default'], [], keywords);
     return new Lazy(
       iterate(value).map((item) => follow(item, given.value('attribute'), given.value('default', null))),
     );
@@ -127,11 +127,11 @@ function select(value: Value, args: readonly Value[], how: { keep: boolean; byAt
 }
 
 /** The items, or of each the attribute that is asked for. */
-function each(value: Value, given: Arguments): Value[] {
+function each(value: Value, given: CallArguments): Value[] {
   return iterate(value).map((item) => reach(item, given));
 }
 
-function reach(item: Value, given: Arguments): Value {
+function reach(item: Value, given: CallArguments): Value {
   const path = given.value('attribute', null);
   return path === null ? item : follow(item, path);
 }
@@ -146,7 +146,7 @@ function follow(item: Value, path: Value, otherwise: Value = null): Value {
       ? [path]
       : path.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step));
   return steps.reduce<Value>((found, step) => {
-    const next = element(found, step);
+    const next = readElement(found, step);
     return next === undefined && otherwise !== null ? otherwise : next;
   }, item);
 }
@@ -157,20 +157,20 @@ function entries(value: Value): Tuple[] {
   throw new Error(`items of ${kindOf(value)}; only a dict has them`);
 }
 
-function dictsort(value: Value, given: Arguments): Value {
+function dictsort(value: Value, given: CallArguments): Value {
   const by = given.text('by', 'key');
   if (by !== 'key' && by !== 'value') throw new Error(`dictsort: by must be "key" or "value", found ${by}`);
   if (!(value instanceof Map)) throw new Error(`dictsort of ${kindOf(value)}; only a dict can be sorted so`);
   return sorted(entries(value), given, (entry) => (entry as Tuple).items[by === 'key' ? 0 : 1]);
 }
 
-function sorted(items: Value[], given: Arguments, keyOf: (item: Value) => Value): Value[] {
+function sorted(items: Value[], given: CallArguments, keyOf: (item: Value) => Value): Value[] {
   const sign = given.flag('reverse') ? -1 : 1;
   const keyed = items.map((item) => ({ item, key: folded(keyOf(item), given) }));
   return keyed.sort((a, b) => sign * order(a.key, b.key)).map(({ item }) => item);
 }
 
-function unique(value: Value, given: Arguments): Value[] {
+function unique(value: Value, given: CallArguments): Value[] {
   const seen: Value[] = [];
   return iterate(value).filter((item) => {
     const key = folded(reach(item, given), given);
@@ -180,11 +180,11 @@ function unique(value: Value, given: Arguments): Value[] {
   });
 }
 
-function folded(key: Value, given: Arguments): Value {
+function folded(key: Value, given: CallArguments): Value {
   return typeof key === 'string' && !given.flag('case_sensitive') ? key.toLowerCase() : key;
 }
 
-function indent(value: Value, given: Arguments): string {
+function indent(value: Value, given: CallArguments): string {
   if (typeof value !== 'string') throw new Error(`indent of ${kindOf(value)}; only text has lines`);
   const width = given.value('width', 4);
   const margin = typeof width === 'string' ? width : ' '.repeat(Math.max(0, given.int('width', 4)));
@@ -194,7 +194,7 @@ function indent(value: Value, given: Arguments): string {
   return (given.flag('first') ? margin : '') + moved.join('\n');
 }
 
-function tojson(value: Value, given: Arguments): string {
+function tojson(value: Value, given: CallArguments): string {
   const indent = given.value('indent', null);
   const margin =
     indent === null ? undefined : typeof indent === 'string' ? indent : ' '.repeat(given.int('indent'));

@@ -1,4 +1,4 @@
-import { Arguments } from './arguments.js';
+import { CallArguments } from './call-arguments.js';
 import { strftime } from './strftime.js';
 import { Callable, type Dict, int, Namespace, type Value, View } from './values.js';
 
@@ -11,14 +11,14 @@ export const GLOBALS: readonly Callable[] = [
   new Callable('dict', (args, keywords) => pairs('dict', args, keywords)),
   new Callable('range', (args, keywords) => {
     const names = args.length === 1 ? ['stop'] : ['start', 'stop', 'step'];
-    const given = new Arguments('range', names, args, keywords);
+    const given = new CallArguments('range', names, args, keywords);
     return range(given.int('start', 0), given.int('stop'), given.int('step', 1));
   }),
   new Callable('raise_exception', (args, keywords) => {
-    throw new Error(new Arguments('raise_exception', ['message'], args, keywords).text('message'));
+    throw new Error(new CallArguments('raise_exception', ['message'], args, keywords).text('message'));
   }),
   new Callable('strftime_now', (args, keywords) => {
-    return strftime(new Date(), new Arguments('strftime_now', ['format'], args, keywords).text('format'));
+    return strftime(new Date(), new CallArguments('strftime_now', ['format'], args, keywords).text('format'));
   }),
 ];
 

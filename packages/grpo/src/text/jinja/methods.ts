@@ -1,8 +1,8 @@
-import { Arguments } from './arguments.js';
+import { CallArguments } from './call-arguments.js';
 import * as functions from './text-functions.js';
 import { Callable, type Dict, iterate, kindOf, Tuple, type Value, View } from './values.js';
 
-type Method<T> = readonly [parameters: readonly string[], call: (self: T, given: Arguments) => Value];
+type Method<T> = readonly [parameters: readonly string[], call: (self: T, given: CallArguments) => Value];
 
 const stripping = (left: boolean, right: boolean): Method<string> => [
   ['chars'],
@@ -116,7 +116,7 @@ export function method(value: Value, name: string): Callable | undefined {
   if (found) {
     const [parameters, call] = found;
     return new Callable(name, (args, keywords) =>
-      call(value as never, new Arguments(name, parameters, args, keywords)),
+      call(value as never, new CallArguments(name, parameters, args, keywords)),
     );
   }
   const kind = kindOf(value).split(' ')[0]!;

@@ -1,4 +1,4 @@
-import { contains, equal, order } from './compare.js';
+import { contains, equal, order } from './comparison.js';
 import { text } from './print.js';
 import { Float, int, kindOf, numberOf, Tuple, type Value } from './values.js';
 

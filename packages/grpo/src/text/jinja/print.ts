@@ -1,4 +1,4 @@
-import { orderText } from './compare.js';
+import { orderText } from './comparison.js';
 import { Float, kindOf, Markup, Tuple, type Value } from './values.js';
 
 /** Python's `str`: how a value is printed. */

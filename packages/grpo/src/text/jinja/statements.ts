@@ -1,8 +1,8 @@
+import { GENERATION } from './cut-source.js';
 import { applyFilter, callable, evaluate, evaluateArguments } from './expressions.js';
 import type { CallStatement, For, Identifier, Node, SetNode } from './nodes.js';
 import { text } from './print.js';
 import { Scope } from './scope.js';
-import { GENERATION } from './source.js';
 import { symbolsOf } from './symbols.js';
 import { Callable, isTrue, iterate, type Keywords, kindOf, Loop, Namespace, type Value } from './values.js';
 import { walk } from './walk.js';
@@ -49,7 +49,9 @@ function executeOne(node: Node, scope: Scope, out: Output): Flow {
       out.text += text(callWithBody(node, scope, out));
       return undefined;
     case 'FilterStatement':
-      out.text += text(applyFilter(rendered(node.body, inside(node.body, scope), out), node.filter, scope));
+      out.text += text(
+        applyFilter(renderNodes(node.body, inside(node.body, scope), out), node.filter, scope),
+      );
       return undefined;
     default:
       out.text += text(evaluate(node, scope));
@@ -62,7 +64,7 @@ function inside(body: readonly Node[], scope: Scope): Scope {
 }
 
 /** The text of statements. @throws Error when one of them ends the turn of a loop that is not there. */
-export function rendered(nodes: readonly Node[], scope: Scope, out: Output): string {
+export function renderNodes(nodes: readonly Node[], scope: Scope, out: Output): string {
   const inner: Output = { text: '', position: out.position };
   if (execute(nodes, scope, inner)) throw new Error('break and continue must stand in a loop');
   return inner.text;
@@ -96,7 +98,7 @@ function executeFor(node: For, scope: Scope, out: Output): Flow {
 function executeSet(node: SetNode, scope: Scope, out: Output): undefined {
   assign(
     node.assignee,
-    node.value ? evaluate(node.value, scope) : rendered(node.body, inside(node.body, scope), out),
+    node.value ? evaluate(node.value, scope) : renderNodes(node.body, inside(node.body, scope), out),
     scope,
   );
 }
@@ -142,7 +144,7 @@ function block(
     bind(name, parameters, args, keywords, inner);
     inner.enter(symbolsOf(body));
     const { line } = out.position;
-    const result = rendered(body, inner, out);
+    const result = renderNodes(body, inner, out);
     out.position.line = line;
     return result;
   });

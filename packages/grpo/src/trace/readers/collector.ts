@@ -1,6 +1,6 @@
 import { sum } from '../../maths/moments.js';
 import type { MetricRow } from './metric-row.js';
-import { Thinned } from './thinned.js';
+import { ThinnedLog } from './thinned-log.js';
 
 /** One line of a log with the names that its producer uses. */
 export interface RawEntry {
@@ -10,7 +10,7 @@ export interface RawEntry {
 }
 
 /** Everything that was collected from the rows of a log. */
-export interface Collected {
+export interface CollectedLog {
   /** In the order of the steps; at most one a step. */
   entries: RawEntry[];
   /** Rows that had metrics of training, all in all. */
@@ -40,9 +40,9 @@ const MOST_NOT_FINITE = 200;
 
 /** Puts rows together into entries of one step each, in bounded memory. */
 export class Collector {
-  readonly #train = new Thinned<RawEntry>();
+  readonly #train = new ThinnedLog<RawEntry>();
   /** Evaluations, which may come in rows of their own. */
-  readonly #evaluations = new Thinned<RawEntry>();
+  readonly #evaluations = new ThinnedLog<RawEntry>();
   readonly #notFinite: RawEntry[] = [];
   readonly #names = new Set<string>();
   readonly #restarts: { from: number; to: number; line?: number }[] = [];
@@ -82,7 +82,7 @@ export class Collector {
     if (progress && progress.total === this.#total) this.#bars.set(this.#open, progress.done);
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     this.#close();
     const train = this.#train.entries();
     const counted = this.#told === 0 && train.length > 0;

@@ -68,7 +68,7 @@ function* lineOf(line: number, text: string, cut: boolean): Generator<Line> {
 }
 
 /** A line as it would look without colours and movements of the cursor. */
-export function plain(text: string): string {
+export function stripAnsi(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what ANSI sequences begin with
   return text.includes('\u001b') ? text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '') : text;
 }

@@ -11,7 +11,7 @@ export interface BrokenPart {
 }
 
 /** How much could not be read, and the first few of it. */
-export interface Broken {
+export interface BrokenSummary {
   readonly count: number;
   readonly first: readonly BrokenPart[];
 }
@@ -40,13 +40,13 @@ export interface Reading {
   /** Whether anything in it is about GRPO: logs of supervised training are not. */
   isGrpo: boolean;
   /** Grows while records are read. */
-  broken: Broken;
+  broken: BrokenSummary;
   /** What was found and how it was taken, and what can therefore not be judged. */
   notes: readonly string[];
 }
 
 /** Collects what could not be read. */
-export class BrokenParts implements Broken {
+export class BrokenParts implements BrokenSummary {
   count = 0;
   readonly first: BrokenPart[] = [];
 
@@ -55,7 +55,7 @@ export class BrokenParts implements Broken {
     if (this.first.length < 5) this.first.push(part);
   }
 
-  addAll({ count, first }: Broken): void {
+  addAll({ count, first }: BrokenSummary): void {
     this.count += count;
     this.first.push(...first.slice(0, 5 - this.first.length));
   }

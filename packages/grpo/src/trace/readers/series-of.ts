@@ -1,8 +1,8 @@
 import { type Declared, declaredByBoth } from '../declared.js';
 import type { MetricSeries, MetricsEntry } from '../series.js';
-import type { Collected } from './collector.js';
+import type { CollectedLog } from './collector.js';
 import { type Producer, producerOf } from './producers/index.js';
-import { MOST_ENTRIES } from './thinned.js';
+import { MOST_ENTRIES } from './thinned-log.js';
 
 /** Collected metrics in common names, with what their numbers mean. */
 export interface SeriesReading {
@@ -24,7 +24,7 @@ export interface Hints {
 }
 
 /** Renames the metrics, and finds out how they are to be read. */
-export function seriesOf(collected: Collected, hints: Hints = {}): SeriesReading {
+export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesReading {
   const producer = hints.producer ?? producerOf(collected.names);
   const rename = renamer(producer);
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
@@ -53,7 +53,7 @@ const NO_SIGNALS =
   'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
 
 /** How many steps an entry is the mean of, where the log tells. */
-function averagedSteps({ counted, stride, entries }: Collected): number | undefined {
+function averagedSteps({ counted, stride, entries }: CollectedLog): number | undefined {
   if (counted) return undefined;
   // The only entry, and of step 1: it cannot be the mean of more.
   return stride ?? (entries.length === 1 && entries[0]!.step === 1 ? 1 : undefined);
@@ -87,7 +87,10 @@ function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries'
   return entries.some(({ values }) => Object.keys(values).some((name) => GRPO.test(name)));
 }
 
-function notesOf(collected: Collected, { stepsPerEntry, rewardDeviation, entries }: MetricSeries): string[] {
+function notesOf(
+  collected: CollectedLog,
+  { stepsPerEntry, rewardDeviation, entries }: MetricSeries,
+): string[] {
   const notes: string[] = [];
   const { counted, every, restarts, rows } = collected;
   if (counted) notes.push('The log has no step numbers: its entries are counted instead.');

@@ -1,5 +1,5 @@
 import { FormatError } from '../../errors/format-error.js';
-import { linesOf, plain } from './lines.js';
+import { linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
 import { KeyValues } from './log-formats/key-values.js';
@@ -26,7 +26,7 @@ export function readTextLog({ path, head }: Place): Reading {
   let lines = 0;
   for (const line of linesOf(path)) {
     lines++;
-    const shown = { ...line, text: plain(line.text) };
+    const shown = { ...line, text: stripAnsi(line.text) };
     for (const format of formats) format.take(shown);
   }
   const best = formats.reduce((a, b) => (b.rows > a.rows ? b : a));

@@ -1,6 +1,6 @@
 import { EmptyFile } from '../../../errors/format-error.js';
 import { excerpt } from '../../../errors/printable.js';
-import { streamRows } from '../../../formats/rows.js';
+import { streamRows } from '../../../formats/read-rows.js';
 import { type Finding, Findings } from './finding.js';
 import { type LengthSummary, Lengths, type Ruler } from './lengths.js';
 import { keyOf, type Overlap, RUN } from './overlap.js';

@@ -1,4 +1,4 @@
-import { aligned, wrap } from '../../text-layout.js';
+import { alignColumns, wrap } from '../../text-layout.js';
 import type { FileReport } from './check-file.js';
 import type { FindingKind } from './finding.js';
 import type { Ruler } from './lengths.js';
@@ -47,7 +47,7 @@ export function dataReport(report: DataReport, width: number): string {
           : (findings.find((finding) => finding.kind === kind)?.rows ?? 0),
       ),
     );
-  const table = aligned([
+  const table = alignColumns([
     row('', (_, i) => (i === 0 ? 'train' : 'eval')),
     row('rows', ({ rows }) => rows),
     ...counts,

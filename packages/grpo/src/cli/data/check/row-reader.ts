@@ -1,6 +1,6 @@
 import { UserError } from '../../../config/index.js';
 import type { Config } from '../../../config/schema.js';
-import type { Row } from '../../../formats/rows.js';
+import type { Row } from '../../../formats/read-rows.js';
 import type { CountdownProblem } from '../../../tasks/countdown/grade.js';
 import { countdownProblem, countdownTemplate, problemKey } from '../../../tasks/countdown/task.js';
 import { itemOf, type RowProblem } from '../../../tasks/jsonl/row.js';

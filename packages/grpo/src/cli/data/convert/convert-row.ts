@@ -1,6 +1,6 @@
 import { excerpt } from '../../../errors/printable.js';
-import { shown } from '../../../formats/json.js';
-import type { Row } from '../../../formats/rows.js';
+import { describeJson } from '../../../formats/json.js';
+import type { Row } from '../../../formats/read-rows.js';
 import { finalAnswer } from '../../../rewards/final-answer.js';
 import { keysOf } from '../../../tasks/row-fields.js';
 
@@ -36,7 +36,7 @@ export function convertRow(row: Row, { renamed, finalAnswer: wanted }: Conversio
 function withFinalAnswer(row: Row): Row | string {
   const whole = row[ANSWER];
   if (typeof whole !== 'string') {
-    const found = whole === undefined ? `the row has ${keysOf(row)}` : `found ${shown(whole)}`;
+    const found = whole === undefined ? `the row has ${keysOf(row)}` : `found ${describeJson(whole)}`;
     return `--final-answer takes it from the text ${excerpt(ANSWER)}; ${found}`;
   }
   const answer = finalAnswer(whole);

@@ -2,7 +2,7 @@ import { existsSync, linkSync, renameSync } from 'node:fs';
 import { UsageError, UserError } from '../../../config/index.js';
 import { onFile } from '../../../errors/file-error.js';
 import { EmptyFile, FormatError } from '../../../errors/format-error.js';
-import { formOf, type Row, streamRows } from '../../../formats/rows.js';
+import { formOf, type Row, streamRows } from '../../../formats/read-rows.js';
 import { writeRows } from '../../../formats/write-rows.js';
 import type { CommandArguments } from '../../command.js';
 import { type Conversion, convertRow } from './convert-row.js';

@@ -1,9 +1,9 @@
 import { excerpt } from '../../../errors/printable.js';
 import { mean } from '../../../maths/moments.js';
 import { describeFailures, type RewardFailure } from '../../../rewards/index.js';
-import { type GradedCanary, isWrong, misjudged } from '../../../tasks/canaries/index.js';
+import { type GradedCanary, isMisjudged, isWrong } from '../../../tasks/canaries/index.js';
 import { CANARY } from '../../../trace/index.js';
-import { aligned } from '../../text-layout.js';
+import { alignColumns } from '../../text-layout.js';
 
 export interface RewardReport {
   task: string;
@@ -32,7 +32,7 @@ export function rewardPage(report: RewardReport): string {
   const weights = rewards.map(({ name, weight }) => `${name} × ${weight}`).join(' + ');
   const parts = [
     `${count}, graded in ${seconds.toFixed(2)} s as training grades them. Means over the rows; total = ${weights}`,
-    aligned(tableOf(report)).join('\n'),
+    alignColumns(tableOf(report)).join('\n'),
     ...(failures.length > 0 ? [describeFailures(failures)] : []),
     ...judgeLines(judges),
     verdict(report),
@@ -100,7 +100,7 @@ function sentence(own: readonly GradedCanary[], all: readonly GradedCanary[]): s
         : total === null
           ? 'it could not be graded'
           : `it earns ${number(total)}, less than ${number(least!)} (${by})`
-      : misjudged(kind, correct)
+      : isMisjudged(kind, correct)
         ? `the task takes it for right (${by})`
         : leak
           ? `it earns ${number(leak.paid)} there, no less than the right answer (${by})`

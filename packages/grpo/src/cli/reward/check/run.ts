@@ -41,7 +41,7 @@ async function check(config: Config, rows: number): Promise<RewardReport> {
   const encode = tokenizerOf(config);
   // A reward model alone takes the tensor engine.
   const open = config.rewards.some(({ model }) => model !== undefined)
-    ? (await import('../../../train/open-task.js')).openTask
+    ? (await import('../../../run/open-task.js')).openTask
     : loadTask;
   using task = await open(config);
   const groups = canaryGroups(task, { seed: config.seed, rows });

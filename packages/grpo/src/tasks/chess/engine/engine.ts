@@ -1,6 +1,6 @@
 /** A chess engine that judges positions: one process at a time, started when it is first asked, and again when it dies. */
 import type { Analyst, Line } from './analysis.js';
-import { linesOf } from './info.js';
+import { linesOf } from './parse-info.js';
 import { EngineFailure, EngineProcess, type Question } from './process.js';
 import { RecentlyUsed } from './recently-used.js';
 

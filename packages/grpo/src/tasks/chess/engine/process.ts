@@ -1,8 +1,8 @@
 /** One process of a UCI engine. It answers one question at a time and is of no use after its first failure. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { quoted } from '../fen.js';
-import { type Info, parseInfo } from './info.js';
+import { quoteExcerpt } from '../fen.js';
+import { type Info, parseInfo } from './parse-info.js';
 
 /** What is analysed, and how. */
 export interface Question {
@@ -139,6 +139,6 @@ export class EngineProcess implements Disposable {
   }
 
   #error(reason: string): EngineFailure {
-    return new EngineFailure(`the engine ${quoted(this.path)} ${reason}`);
+    return new EngineFailure(`the engine ${quoteExcerpt(this.path)} ${reason}`);
   }
 }

@@ -1,7 +1,7 @@
 /** A completion out of a row of a table, whoever wrote it. */
 import { isObject } from '../../../formats/json.js';
 import { numberOf } from '../metric-row.js';
-import type { Completed } from './completed.js';
+import type { CompletedRow } from './completed.js';
 
 /** The names under which tables have a thing; the first that a row has wins. */
 const NAMES = {
@@ -58,7 +58,7 @@ export const looksCompleted = (line: string, isWhole = true): boolean =>
 /** A row's completion and its step; undefined when it has neither text nor ids. */
 export function completedRow(
   row: Record<string, unknown>,
-): { completed: Completed; step?: number } | undefined {
+): { completed: CompletedRow; step?: number } | undefined {
   const get = (thing: Thing) => {
     const name = NAMES[thing].find((key) => Object.hasOwn(row, key) && row[key] !== null);
     return name === undefined ? undefined : row[name];
@@ -68,7 +68,7 @@ export function completedRow(
   if (text === undefined && ids === undefined) return undefined;
   const prompt = get('prompt');
   const step = numberOf(get('step'));
-  const completed: Completed = {
+  const completed: CompletedRow = {
     rewards: rewardsOf(row),
     ...present({
       prompt: textOf(prompt),
@@ -94,7 +94,7 @@ export function completedRow(
 }
 
 /** Without what is undefined. */
-function present(fields: { [K in keyof Completed]?: Completed[K] | undefined }): Partial<Completed> {
+function present(fields: { [K in keyof CompletedRow]?: CompletedRow[K] | undefined }): Partial<CompletedRow> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 

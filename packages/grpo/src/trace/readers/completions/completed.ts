@@ -3,7 +3,7 @@ import type { Declared } from '../../declared.js';
 import { RECORD_VERSION, type StepRecord } from '../../record.js';
 
 /** One completion as some file has it. What it does not have is missing. */
-export interface Completed {
+export interface CompletedRow {
   prompt?: string;
   messages?: unknown[];
   promptIds?: number[];
@@ -37,7 +37,7 @@ export interface TableContext {
 }
 
 /** The record that the completions of one step make. */
-export function recordOf(step: number, rows: readonly Completed[], context: TableContext): StepRecord {
+export function recordOf(step: number, rows: readonly CompletedRow[], context: TableContext): StepRecord {
   const { producer, declared } = context;
   const groups = groupsOf(rows, context.groupSize);
   const firsts = groups && [...new Set(groups)].map((group) => rows[groups.indexOf(group)]!);
@@ -60,15 +60,17 @@ export function recordOf(step: number, rows: readonly Completed[], context: Tabl
 }
 
 /** What every row has, or undefined. */
-function allOf<K extends keyof Completed>(
-  rows: readonly Completed[],
+function allOf<K extends keyof CompletedRow>(
+  rows: readonly CompletedRow[],
   key: K,
-): NonNullable<Completed[K]>[] | undefined {
+): NonNullable<CompletedRow[K]>[] | undefined {
   const values = rows.map((row) => row[key]);
-  return values.every((value) => value !== undefined) ? (values as NonNullable<Completed[K]>[]) : undefined;
+  return values.every((value) => value !== undefined)
+    ? (values as NonNullable<CompletedRow[K]>[])
+    : undefined;
 }
 
-const numbersOf = (rows: readonly Completed[], key: 'advantage' | 'total') => {
+const numbersOf = (rows: readonly CompletedRow[], key: 'advantage' | 'total') => {
   const values = allOf(rows, key);
   return values && Float64Array.from(values);
 };
@@ -76,7 +78,7 @@ const numbersOf = (rows: readonly Completed[], key: 'advantage' | 'total') => {
 const lengthsOf = (lists: readonly (readonly number[])[]) => Int32Array.from(lists, (list) => list.length);
 
 /** The prompt that each belongs to: by its mark, else neighbours with equal prompts, in groups of the known size. */
-function groupsOf(rows: readonly Completed[], size: number | undefined): number[] | undefined {
+function groupsOf(rows: readonly CompletedRow[], size: number | undefined): number[] | undefined {
   const marks = allOf(rows, 'group');
   if (marks) {
     const numbers = new Map([...new Set(marks)].map((mark, i) => [mark, i]));
@@ -95,10 +97,10 @@ function groupsOf(rows: readonly Completed[], size: number | undefined): number[
 }
 
 /** What tells prompts apart. */
-export const promptKey = ({ prompt, messages, promptIds }: Completed): string | undefined =>
+export const promptKey = ({ prompt, messages, promptIds }: CompletedRow): string | undefined =>
   prompt ?? (messages && JSON.stringify(messages)) ?? promptIds?.join();
 
-function promptsOf(firsts: readonly Completed[]): NonNullable<StepRecord['prompts']> {
+function promptsOf(firsts: readonly CompletedRow[]): NonNullable<StepRecord['prompts']> {
   const texts = allOf(firsts, 'prompt');
   const messages = allOf(firsts, 'messages');
   const ids = allOf(firsts, 'promptIds');
@@ -112,7 +114,7 @@ function promptsOf(firsts: readonly Completed[]): NonNullable<StepRecord['prompt
 }
 
 function completionsOf(
-  rows: readonly Completed[],
+  rows: readonly CompletedRow[],
   groups: readonly number[] | undefined,
 ): NonNullable<StepRecord['completions']> {
   const texts = allOf(rows, 'text');
@@ -130,7 +132,7 @@ function completionsOf(
 
 /** Lists that are as long as their completion, one after another. */
 function perToken(
-  rows: readonly Completed[],
+  rows: readonly CompletedRow[],
   key: 'samplerLogprobs' | 'oldLogprobs' | 'referenceLogprobs' | 'policyLogprobs',
 ): Float32Array | undefined {
   const lists = allOf(rows, key);
@@ -140,7 +142,7 @@ function perToken(
 }
 
 /** The ids that were scored are left out: the file has one list, and it would be compared with itself. */
-function scoredOf(rows: readonly Completed[]): StepRecord['scored'] {
+function scoredOf(rows: readonly CompletedRow[]): StepRecord['scored'] {
   const ids = allOf(rows, 'ids');
   if (!ids) return undefined;
   const masks = allOf(rows, 'mask');
@@ -156,13 +158,13 @@ function scoredOf(rows: readonly Completed[]): StepRecord['scored'] {
   };
 }
 
-function updateOf(rows: readonly Completed[]) {
+function updateOf(rows: readonly CompletedRow[]) {
   const policyLogprobs = perToken(rows, 'policyLogprobs');
   return policyLogprobs && { policyLogprobs };
 }
 
 function rewardsOf(
-  rows: readonly Completed[],
+  rows: readonly CompletedRow[],
   { plainSum }: TableContext,
 ): NonNullable<StepRecord['rewards']> {
   const names = [...new Set(rows.flatMap(({ rewards }) => Object.keys(rewards)))];
@@ -182,7 +184,7 @@ function rewardsOf(
 }
 
 /** What has no value adds nothing; a completion without any has no total. */
-function sums(rows: readonly Completed[]): Float64Array {
+function sums(rows: readonly CompletedRow[]): Float64Array {
   return Float64Array.from(rows, ({ rewards }) => {
     const known = Object.values(rewards).filter((value) => !Number.isNaN(value));
     return known.length > 0 ? sum(known) : Number.NaN;

@@ -6,7 +6,7 @@ import { linesOf } from '../lines.js';
 import { literal } from '../literal.js';
 import type { Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
-import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
+import { type CompletedRow, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow, looksCompleted } from './completed-row.js';
 
 /** A step that has more is read in parts; so is a file that tells no steps. */
@@ -59,7 +59,7 @@ export function completionRecords(
 
 interface StepRows {
   step: number;
-  rows: Completed[];
+  rows: CompletedRow[];
   /** Whether the rows told the step. */
   told: boolean;
 }
@@ -88,5 +88,5 @@ function* stepsOf(path: string, broken: BrokenParts): Generator<StepRows> {
 }
 
 /** Whether another prompt's completions begin. */
-const begins = (before: Completed, now: Completed) =>
+const begins = (before: CompletedRow, now: CompletedRow) =>
   before.group !== now.group || (now.group === undefined && promptKey(before) !== promptKey(now));

@@ -8,7 +8,7 @@ import { numberOf } from '../metric-row.js';
 import { readParquet } from '../parquet.js';
 import { PARQUET_MAGIC, type Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
-import { type Completed, promptKey, recordOf, type TableContext } from './completed.js';
+import { type CompletedRow, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow } from './completed-row.js';
 
 /** Unpacked bytes of completions that are held at once: the tables are read asynchronously, the records are not. */
@@ -44,7 +44,7 @@ export const tablesIn = (folder: string, names: readonly string[]): string[] =>
 /** The completions of one step. */
 export interface TableStep {
   step: number;
-  rows: Completed[];
+  rows: CompletedRow[];
 }
 
 /** Reads tables of completions; where all would be too much, the first and some that are evenly spread. */
@@ -56,7 +56,7 @@ export async function readTables(
   const bytes = files.reduce((sum, file) => sum + 3 * onFile('read', file, () => statSync(file)).size, 0);
   const every = Math.max(1, Math.ceil(bytes / MOST_BYTES));
   const chosen = files.filter((_, i) => i % every === 0);
-  const steps = new Map<number, Completed[]>();
+  const steps = new Map<number, CompletedRow[]>();
   const notes: string[] = [];
   if (every > 1) notes.push(`Of ${files.length} tables of completions every ${every}th was read.`);
   let left = MOST_BYTES;
@@ -83,7 +83,7 @@ const NO_REWARD = new Set(['step', 'prompt', 'completion', 'advantage']);
 function addRows(
   file: string,
   rows: readonly ParquetRow[],
-  steps: Map<number, Completed[]>,
+  steps: Map<number, CompletedRow[]>,
   broken: BrokenParts,
 ): void {
   for (const [i, row] of rows.entries()) {
@@ -144,5 +144,5 @@ function sharedGroupSize(steps: readonly TableStep[]): number | undefined {
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
 /** Without prompts, since where one group ends is not known. */
-const ungrouped = (rows: readonly Completed[]): Completed[] =>
+const ungrouped = (rows: readonly CompletedRow[]): CompletedRow[] =>
   rows.map(({ prompt: _, messages: __, promptIds: ___, ...row }) => row);

@@ -1,5 +1,5 @@
 import { excerpt } from '../../../errors/printable.js';
-import { type Collected, Collector, type Progress } from '../collector.js';
+import { type CollectedLog, Collector, type Progress } from '../collector.js';
 import type { Line } from '../lines.js';
 import { dictsIn } from '../literal.js';
 import { metricRow } from '../metric-row.js';
@@ -27,7 +27,7 @@ export class Dicts implements LogFormat {
     return this.#collector.rows;
   }
 
-  kind({ names }: Collected): string {
+  kind({ names }: CollectedLog): string {
     const { name } = producerOf(names);
     const whose = name === 'unknown' ? '' : `${name} `;
     return this.onlyRows ? `${whose}metrics, JSON Lines` : `${whose}log`;
@@ -50,7 +50,7 @@ export class Dicts implements LogFormat {
     } else if (found.dicts.length === 0) this.#passOver(line, text);
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     return this.#collector.finish();
   }
 

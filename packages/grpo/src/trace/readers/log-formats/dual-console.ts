@@ -1,6 +1,6 @@
 /** Diagnostics that grpo-dual prints; its texts are Chinese, the numbers stand between signs of their own. */
 import { mean } from '../../../maths/moments.js';
-import { type Collected, Collector } from '../collector.js';
+import { type CollectedLog, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { literal } from '../literal.js';
 import { grpoDual } from '../producers/others.js';
@@ -91,7 +91,7 @@ export class DualConsole implements LogFormat {
     this.#counted.groups += Number(counted[2]);
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     this.#close(undefined, this.#line);
     return this.#collector.finish();
   }

@@ -1,5 +1,5 @@
 /** Consoles that print a step as names and values: verl (`step:3 - actor/entropy:0.4`), prime-rl (`Step 3 | Loss 0.1`). */
-import { type Collected, Collector } from '../collector.js';
+import { type CollectedLog, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { metricRow } from '../metric-row.js';
 import { producerOf } from '../producers/index.js';
@@ -26,7 +26,7 @@ export class KeyValues implements LogFormat {
     return this.#collector.rows;
   }
 
-  kind({ names }: Collected): string {
+  kind({ names }: CollectedLog): string {
     return `${producerOf(names).name} console log`;
   }
 
@@ -40,7 +40,7 @@ export class KeyValues implements LogFormat {
     if (row) this.#collector.add(row, line);
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     return this.#collector.finish();
   }
 }

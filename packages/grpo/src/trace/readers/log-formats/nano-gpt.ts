@@ -2,7 +2,7 @@
 
 import { median } from '../../../maths/quantile.js';
 import type { Declared } from '../../declared.js';
-import { type Collected, Collector } from '../collector.js';
+import { type CollectedLog, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import type { Producer } from '../producers/index.js';
 import { unknown } from '../producers/others.js';
@@ -83,7 +83,7 @@ export class NanoGpt implements LogFormat {
     else this.#setting(text);
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     return this.#collector.finish();
   }
 

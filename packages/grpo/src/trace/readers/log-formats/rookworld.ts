@@ -2,7 +2,7 @@
 
 import { mean, moments } from '../../../maths/moments.js';
 import { type Declared, declaredByBoth } from '../../declared.js';
-import { type Collected, Collector } from '../collector.js';
+import { type CollectedLog, Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { numberOf } from '../metric-row.js';
 import { unknown } from '../producers/others.js';
@@ -124,7 +124,7 @@ export class Rookworld implements LogFormat {
     Object.assign(this.#declared, declaredByBoth(this.#declared, more));
   }
 
-  finish(): Collected {
+  finish(): CollectedLog {
     const collector = new Collector();
     for (const step of [...this.#steps.keys()].sort((a, b) => a - b)) {
       const { values, groups, sums, totals, line } = this.#steps.get(step)!;

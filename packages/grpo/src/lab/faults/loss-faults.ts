@@ -1,0 +1,277 @@
+/** The loss is not what is declared. */
+import { AdamW, type Tensor, tensor, tidy } from '@grpo/torch';
+import { composedLoss, type LossInput, type LossSettings } from '../../objective/index.js';
+import type { LabRun } from '../lab-run.js';
+import { maskLoss } from '../mask-loss.js';
+import { type LossParts, lossWith, rightParts, tokenAdvantages } from '../plain-loss.js';
+import type { PlantedFault } from './planted-fault.js';
+
+/** Small enough for several micro-batches an update. */
+const MICRO = 'train.microBatchTokens=60';
+/** Several updates from one rollout, and a rate at which ratios leave the clip. */
+const REUSE = ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'optimizer.learningRate=0.02'];
+
+const BONUS = 'entropy.coefficient=0.05';
+
+const withLoss = (changes: Partial<LossParts>, settings: readonly string[] = []): LabRun => ({
+  settings,
+  stages: { objective: lossWith(changes) },
+});
+
+/** The loss of other settings than are declared. */
+const otherLoss = (
+  changes: (settings: LossSettings) => Partial<LossSettings>,
+  settings: readonly string[],
+): LabRun => ({
+  settings,
+  stages: {
+    objective: (input) =>
+      composedLoss({ ...input, settings: { ...input.settings, ...changes(input.settings) } }),
+  },
+});
+
+const each = (input: LossInput, weight: (length: number) => number) =>
+  input.lengths.flatMap((length) => Array<number>(length).fill(weight(length)));
+
+const tokensOf = ({ lengths }: LossInput) => lengths.reduce((a, b) => a + b, 0);
+
+/** A loss whose weights are divided by something of the micro-batch. */
+const normalizedBy = (divisor: (input: LossInput) => number): LabRun =>
+  withLoss({ weights: (input) => each(input, () => 1 / divisor(input)) }, [MICRO]);
+
+/** Loses the gradients of every second backward pass. */
+class Skipping extends AdamW {
+  #passes = 0;
+  #kept = new Map<string, Float32Array>();
+
+  override accumulate(pass: () => void): void {
+    super.accumulate(pass);
+    if (this.#passes++ % 2 === 0) {
+      this.#kept = new Map([...this.gradients].map(([name, g]) => [name, Float32Array.from(g.toNumbers())]));
+    } else {
+      for (const [name, g] of this.gradients) tidy(() => g.copy_(tensor(this.#kept.get(name)!, g.shape)));
+    }
+  }
+}
+
+const ratioTimesA = (ratio_T: Tensor, input: LossInput) => ratio_T.mul(tokenAdvantages(input));
+const clampedTimesA = (ratio_T: Tensor, input: LossInput) => {
+  const { clipLow, clipHigh } = input.settings;
+  return ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(tokenAdvantages(input));
+};
+
+export const lossFaults: readonly PlantedFault[] = [
+  {
+    code: 'B40',
+    variants: [
+      {
+        name: 'old log-probs taken again from the updated policy',
+        run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.sub(logprobs_T.detach()).exp() }, REUSE),
+      },
+      {
+        name: 'the same over minibatches',
+        run: () =>
+          withLoss({ ratio: ({ logprobs_T }) => logprobs_T.sub(logprobs_T.detach()).exp() }, [
+            'objective.oldLogprobs=recompute',
+            'objective.iterations=2',
+            'objective.minibatches=2',
+          ]),
+      },
+      {
+        name: 'the ratio of the token where the sequence’s is declared',
+        run: () => otherLoss(() => ({ ratio: 'token' }), ['objective.loss=gspo', ...REUSE]),
+      },
+    ],
+  },
+  {
+    code: 'B41',
+    variants: [
+      { name: 'the tokens of the micro-batch', run: () => normalizedBy(tokensOf) },
+      {
+        name: 'divided by the number of micro-batches twice',
+        run: () => normalizedBy(({ update }) => 4 * update.tokens),
+      },
+      {
+        name: 'completions weighted equally, tokens declared',
+        run: () =>
+          withLoss({ weights: (input) => each(input, (length) => 1 / (length * input.update.completions)) }),
+      },
+      {
+        name: 'tokens weighted equally, completions declared',
+        run: () => otherLoss(() => ({ aggregation: 'token_mean' }), ['objective.loss=gspo']),
+      },
+    ],
+  },
+  {
+    code: 'B42',
+    variants: [
+      {
+        name: 'certainty is paid for',
+        run: () => ({
+          settings: [BONUS],
+          stages: {
+            objective: (input) => composedLoss({ ...input, entropyCoefficient: -input.entropyCoefficient }),
+          },
+        }),
+      },
+      {
+        name: 'the same, logged with the right sign',
+        run: () => ({
+          settings: [BONUS],
+          stages: {
+            objective(input) {
+              const right = composedLoss(input);
+              const { loss } = composedLoss({ ...input, entropyCoefficient: -input.entropyCoefficient });
+              return { ...right, loss };
+            },
+          },
+        }),
+        // Loss and parts differ: which of them is right cannot be told.
+        orAs: ['B43'],
+      },
+    ],
+  },
+  {
+    code: 'B43',
+    variants: [
+      {
+        name: 'scaled by 8 after the terms',
+        run: () => withLoss({ total: (...args) => rightParts.total(...args).mul(8) }),
+      },
+      {
+        name: 'the KL shown but left out',
+        run: () =>
+          withLoss({ total: (policy_T, _, weights_T) => policy_T.mul(weights_T).sum() }, ['kl.beta=0.5']),
+      },
+      {
+        name: 'the KL in the loss besides the reward',
+        run: () => ({
+          settings: ['kl.beta=0.5', 'kl.place=reward', 'optimizer.learningRate=0.01'],
+          steps: 3,
+          stages: {
+            objective: (input) => composedLoss({ ...input, betas: Array.from(input.betas, () => 0.5) }),
+          },
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B44',
+    variants: [
+      {
+        name: 'every second one',
+        run: () => ({
+          settings: [MICRO],
+          plant: ({ model, config }) => ({
+            optimizer: new Skipping(model.decoder.parameters, config.optimizer),
+          }),
+        }),
+      },
+    ],
+  },
+  {
+    code: 'B45',
+    variants: [
+      {
+        name: 'no position is trained on',
+        run: () => withLoss({ weights: (input) => each(input, () => 0) }),
+      },
+      { name: '0 divided by 0 positions', run: () => ({ stages: maskLoss((ids) => ids.map(() => 0)) }) },
+      {
+        name: 'the ratio detached',
+        run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.mul(0).exp() }),
+        orAs: ['B53'],
+      },
+    ],
+  },
+  {
+    code: 'B46',
+    variants: [
+      {
+        name: 'divided by the longest completion',
+        run: () => ({
+          settings: ['objective.loss=grpo'],
+          stages: {
+            objective: lossWith({
+              weights: (input) =>
+                each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
+            }),
+          },
+        }),
+      },
+      {
+        name: 'divided by rows × the longest completion, tokens declared',
+        run: () =>
+          withLoss({
+            weights: (input) =>
+              each(input, () => 1 / (input.update.completions * Math.max(...input.lengths))),
+          }),
+      },
+    ],
+  },
+  {
+    code: 'B47',
+    variants: [
+      {
+        name: 'the larger of the two in place of the smaller',
+        run: () =>
+          withLoss(
+            {
+              policy: (ratio_T, input) =>
+                ratioTimesA(ratio_T, input).maximum(clampedTimesA(ratio_T, input)).neg(),
+            },
+            REUSE,
+          ),
+      },
+      {
+        name: 'the advantage’s sign',
+        run: () => withLoss({ policy: (ratio_T, input) => ratioTimesA(ratio_T, input) }),
+      },
+      {
+        name: 'clipped from above only',
+        run: () =>
+          withLoss(
+            {
+              policy: (ratio_T, input) =>
+                ratioTimesA(ratio_T, input)
+                  .minimum(ratio_T.clamp(null, 1 + input.settings.clipHigh).mul(tokenAdvantages(input)))
+                  .neg(),
+            },
+            REUSE,
+          ),
+      },
+      {
+        name: 'not clipped',
+        run: () => withLoss({ policy: (ratio_T, input) => ratioTimesA(ratio_T, input).neg() }, REUSE),
+      },
+      {
+        name: 'sequences clipped by the bound of the other side',
+        run: () =>
+          otherLoss(
+            ({ clipLow, clipHigh }) => ({ clipLow: clipHigh, clipHigh: clipLow }),
+            ['objective.loss=gspo', 'objective.clipLow=0.02', 'objective.clipHigh=0.5', ...REUSE],
+          ),
+      },
+      {
+        name: 'the ratio of cispo without its cap',
+        run: () => otherLoss(() => ({ cap: 1e9 }), ['objective.loss=cispo', 'objective.cap=1.1', ...REUSE]),
+      },
+      {
+        name: 'the slopes of sapo exchanged',
+        run: () =>
+          otherLoss(
+            ({ slopePositive, slopeNegative }) => ({
+              slopePositive: slopeNegative,
+              slopeNegative: slopePositive,
+            }),
+            ['objective.loss=sapo', ...REUSE],
+          ),
+      },
+      {
+        name: 'the tokens of low entropy left in',
+        run: () =>
+          otherLoss(({ entropy }) => ({ entropy: { ...entropy, topShare: 1 } }), ['entropy.topShare=0.2']),
+      },
+    ],
+  },
+];

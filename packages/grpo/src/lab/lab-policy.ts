@@ -1,0 +1,105 @@
+/** Small policies that know a little: made from random weights by a moment of imitation. */
+import { AdamW, type DType } from '@grpo/torch';
+import { examplesOf, sftStep } from '../imitation/sft.js';
+import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
+import { DataOrder } from '../tasks/order/data-order.js';
+import { lettersTask } from './letters-task.js';
+import { labText } from './model-files.js';
+
+export type Family = DecoderConfig['family'];
+
+/** What tells one policy of the lab from another. */
+export interface PolicyOptions {
+  family: Family;
+  dtype: DType;
+  /** Whether the end of a turn also pads. */
+  padIsEnd: boolean;
+  /** What it learnt to say before an answer. */
+  answerPrefix: string;
+  seed: number;
+}
+
+/** Few enough that it still errs, and doubts. */
+const STEPS = 90;
+const BATCH = 16;
+
+const made = new Map<string, Promise<LoadedModel>>();
+
+/** The policy, made once in a process; clone its decoder to change it. */
+export function labPolicy(options: Partial<PolicyOptions> = {}): Promise<LoadedModel> {
+  const { family = 'qwen2', dtype = 'float32', padIsEnd = false, answerPrefix = '', seed = 0 } = options;
+  const key = [family, dtype, padIsEnd, answerPrefix, seed].join(' ');
+  let model = made.get(key);
+  if (!model) {
+    model = makePolicy({ family, dtype, padIsEnd, answerPrefix, seed });
+    made.set(key, model);
+  }
+  return model;
+}
+
+/** Frees every policy that was made. */
+export async function disposePolicies(): Promise<void> {
+  for (const model of made.values()) (await model).decoder.dispose();
+  made.clear();
+}
+
+async function makePolicy({
+  family,
+  dtype,
+  padIsEnd,
+  answerPrefix,
+  seed,
+}: PolicyOptions): Promise<LoadedModel> {
+  const { tokenizer, template, endId, eosId } = await labText(padIsEnd ? '<|end|>' : '<pad>');
+  const decoder = initDecoder(configOf(family, tokenizer.vocabSize), { seed, dtype, std: 0.08 });
+  for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
+  const model: LoadedModel = {
+    decoder,
+    tokenizer,
+    template,
+    endIds: new Set([endId, eosId]),
+    configJson: {},
+    files: new Map(),
+  };
+  const optimizer = new AdamW(decoder.parameters, { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 });
+  try {
+    const task = lettersTask();
+    const train = task.train.map((problem) => ({
+      ...problem,
+      demonstration: answerPrefix + problem.demonstration,
+    }));
+    const examples = examplesOf(model, { ...task, train });
+    const order = new DataOrder(examples.length, seed);
+    for (let step = 0; step < STEPS; step++) {
+      const batch = order.at(step, BATCH).map((i) => examples[i]!);
+      await sftStep(model, optimizer, batch, { learningRate: 4e-3, maxGradNorm: 1, microBatchTokens: 8192 });
+    }
+  } finally {
+    optimizer.dispose();
+  }
+  return model;
+}
+
+/** A decoder of about 30,000 parameters in the form of each family. */
+function configOf(family: Family, vocabSize: number): DecoderConfig {
+  const gpt2 = family === 'gpt2';
+  return {
+    family,
+    vocabSize,
+    hiddenSize: 32,
+    intermediateSize: 64,
+    layers: 2,
+    heads: 4,
+    kvHeads: gpt2 ? 4 : 2,
+    headDim: 8,
+    maxPositions: 128,
+    normEps: gpt2 ? 1e-5 : 1e-6,
+    activation: gpt2 ? 'gelu_tanh' : 'silu',
+    ...(!gpt2 && { ropeTheta: 10_000 }),
+    qkvBias: gpt2 || family === 'qwen2',
+    outputBias: gpt2,
+    mlpBias: gpt2,
+    qkNorm: family === 'qwen3',
+    tied: family !== 'llama',
+  };
+}

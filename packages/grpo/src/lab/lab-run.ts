@@ -1,0 +1,161 @@
+/** Steps of the trainer on a policy of the lab, with the record and the metrics of each. */
+import { AdamW } from '@grpo/torch';
+import { resolveConfig } from '../config/index.js';
+import type { Config } from '../config/schema.js';
+import type { Decoder, Model } from '../models/index.js';
+import { type CanaryProbe, probeCanaries } from '../observe/canaries.js';
+import { metricsOf } from '../observe/metrics.js';
+import { stepRecordOf } from '../observe/step-record.js';
+import { StepRecorder } from '../observe/step-recorder.js';
+import { learningRateAt } from '../run/schedule.js';
+import { Control } from '../step/control.js';
+import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import { MovingReference } from '../step/moving-reference.js';
+import { ReplayStore } from '../step/replay-store.js';
+import { samplingOf } from '../step/sampling.js';
+import { type Stages, stages as standardStages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
+import { Supply } from '../tasks/order/supply.js';
+import type { Task } from '../tasks/task.js';
+import { declaredOf } from '../trace/declared-of.js';
+import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import { labPolicy, type PolicyOptions } from './lab-policy.js';
+import { lettersTask } from './letters-task.js';
+
+/** A run of a few steps, and what is not standard in it. */
+export interface LabRun {
+  policy?: Partial<PolicyOptions>;
+  task?: Task;
+  /** `key=value`, as on the command line. */
+  settings?: readonly string[];
+  steps?: number;
+  seed?: number;
+  stages?: Partial<Stages>;
+  /** Changes what the steps work with, before the first. What it makes in place of an optimizer or a reference is freed. */
+  plant?(trainer: Trainer): Partial<Trainer> | undefined;
+  /** Frees what the fault holds besides. */
+  close?(): void;
+}
+
+/** A run in which nothing is wrong. */
+export interface CleanRun extends LabRun {
+  name: string;
+  /** Warnings that are true of such a run, by code, with the reason. */
+  explained?: Readonly<Record<string, string>>;
+}
+
+/** What the run left. */
+export interface LabResult {
+  declared: Declared;
+  records: StepRecord[];
+  series: MetricSeries;
+}
+
+const SMALL = [
+  'rollout.prompts=4',
+  'rollout.group=6',
+  'rollout.maxNewTokens=12',
+  'optimizer.learningRate=1e-3',
+  'device=cpu',
+  'model=lab',
+];
+
+/** Different policies that seeds take in turn. */
+const POLICIES = 5;
+
+/** The same run with other draws and another policy. */
+export const atSeed = <R extends LabRun>(run: R, seed: number): R => ({
+  ...run,
+  seed,
+  policy: { seed: seed % POLICIES, ...run.policy },
+});
+
+/** Does the steps; ends early, as a run does, when a gradient is no number. */
+export async function labRun({
+  task = lettersTask(),
+  steps = 2,
+  seed = 0,
+  ...run
+}: LabRun): Promise<LabResult> {
+  const base = await labPolicy(run.policy);
+  const dtype = run.policy?.dtype ?? 'float32';
+  const { config } = resolveConfig({
+    command: 'train',
+    env: {},
+    code: { task: task.name, rewards: task.rewards.map(({ name, weight }) => ({ name, weight })) },
+    settings: [...SMALL, ...(run.settings ?? []), `seed=${seed}`, `dtype=${dtype}`, `train.steps=${steps}`],
+  });
+  const decoder = base.decoder.clone();
+  for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
+  const reference = config.kl.beta > 0 ? decoder.clone() : undefined;
+  const trainer = trainerOf({ ...base, decoder }, reference, task, config, run.stages);
+  const planted = { ...trainer, ...run.plant?.(trainer) };
+  try {
+    return await takeSteps(planted, steps);
+  } finally {
+    for (const owned of new Set([trainer.optimizer, planted.optimizer, reference, decoder])) owned?.dispose();
+    trainer.movingReference?.[Symbol.dispose]();
+    run.close?.();
+  }
+}
+
+function trainerOf(
+  model: Model,
+  reference: Decoder | undefined,
+  task: Task,
+  config: Config,
+  stages: Partial<Stages> = {},
+): Trainer {
+  const { kl, groups, seed } = config;
+  const trainer: Trainer = {
+    model,
+    reference,
+    supply: new Supply(task.train, seed),
+    replay: groups.replay > 0 ? new ReplayStore(groups.replay) : undefined,
+    task,
+    optimizer: new AdamW(model.decoder.parameters, config.optimizer),
+    config,
+    sampling: samplingOf(config, task.stop),
+    stages: { ...standardStages, ...stages },
+    control: new Control(config),
+  };
+  if (reference && kl.referenceEvery > 0) trainer.movingReference = new MovingReference(reference, trainer);
+  return trainer;
+}
+
+async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
+  const { config } = trainer;
+  const records: StepRecord[] = [];
+  const entries: MetricsEntry[] = [];
+  let tokens = 0;
+  const note = ({ recorded }: StepRecorder, step: number, canaries?: CanaryProbe) => {
+    records.push(stepRecordOf(trainer, recorded, step, canaries));
+    const stepTokens = recorded.batch.sampledTokens;
+    tokens += stepTokens;
+    const { step: _, ...values } = metricsOf(recorded, step, { tokens, stepTokens });
+    entries.push({ step, values });
+  };
+  for (let i = 0; i < steps; i++) {
+    const problems = trainer.supply!.take(config.rollout.prompts);
+    const canaries = await probeCanaries(trainer, i);
+    const learningRate = learningRateAt(config.optimizer, i, steps);
+    using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
+    try {
+      await grpoStep({ ...trainer, observers: [recorder] }, problems, i, learningRate);
+      note(recorder, i + 1, canaries);
+    } catch (error) {
+      if (!(error instanceof NotFiniteError)) throw error;
+      note(recorder, i + 1, canaries);
+      break;
+    }
+  }
+  const series: MetricSeries = {
+    entries,
+    producer: { name: 'grpo' },
+    stepsPerEntry: 1,
+    rewardDeviation: 'batch',
+    rewardIsWeighted: true,
+    hidesNotFinite: false,
+  };
+  return { declared: declaredOf(config), records, series };
+}

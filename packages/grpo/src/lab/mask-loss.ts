@@ -1,0 +1,26 @@
+import { sum } from '../maths/moments.js';
+import { type Stages, stages as standard } from '../step/stages.js';
+import { lossWith } from './plain-loss.js';
+
+/**
+ * Stages whose loss covers only the tokens that `keep` says, each with the same weight.
+ *
+ * @param keep - 1 or 0 for each token of a completion
+ */
+export function maskLoss(
+  keep: (completion: readonly number[], prompt: readonly number[]) => number[],
+): Pick<Stages, 'logprob' | 'objective'> {
+  let mask: number[] = [];
+  return {
+    logprob(decoder, groups, ...rest) {
+      mask = groups.flatMap(({ prompt, completions }) => completions.flatMap((ids) => keep(ids, prompt)));
+      return standard.logprob(decoder, groups, ...rest);
+    },
+    objective: lossWith({
+      weights() {
+        const tokens = sum(mask);
+        return mask.map((kept) => kept / tokens);
+      },
+    }),
+  };
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { resolveConfig } from '../config/index.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { Examination } from './examination.js';
+import { RunFolder } from './folder/run-folder.js';
+
+async function examinationOf(every: number): Promise<Examination> {
+  const { config } = resolveConfig({
+    command: 'train',
+    settings: ['task.name=arithmetic', 'model=m', `record.every=${every}`],
+  });
+  const record = { versions: {}, engine: { threads: 1 }, files: {}, seed: 0, values: {} };
+  const folder = RunFolder.create(join(tempFolder(), 'run'), record);
+  onTestFinished(() => folder.close());
+  return Examination.after(0, config, folder);
+}
+
+describe('probes of a run', () => {
+  // Of the first 40 steps: those that are probed, and those that are where trainer and sampler disagree.
+  it.each([
+    { every: 0, always: [1, 2], differing: 0 },
+    { every: 1, always: [1, 2, 16, 32], differing: 36 },
+    { every: 5, always: [1, 2, 20, 40], differing: 6 },
+    { every: 20, always: [1, 2, 20, 40], differing: 0 },
+  ])('with a record every $every steps: $always', async ({ every, always, differing }) => {
+    const examination = await examinationOf(every);
+    const steps = Array.from({ length: 40 }, (_, i) => i + 1);
+    expect(steps.filter((step) => examination.probes(step) === true)).toEqual(always);
+    expect(steps.filter((step) => examination.probes(step) === 'where they differ')).toHaveLength(differing);
+  });
+});

@@ -1,0 +1,241 @@
+/** The folder of plain files that a run leaves. */
+import { closeSync, existsSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConfigRecord, readRecord, UserError } from '../../config/index.js';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { sweepTemporary, writeFileAtomic } from '../../formats/atomic-file.js';
+import { readFully } from '../../formats/file-io.js';
+import { describeJson, isObject } from '../../formats/json.js';
+import { readJsonLines } from '../../formats/jsonl.js';
+import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
+import { makeFolder } from '../../formats/make-folder.js';
+import { dropCheckpointsAfter } from './checkpoint.js';
+import { RunLock } from './run-lock.js';
+
+const CONFIG = 'config.json';
+const CHECKPOINTS = 'checkpoints';
+const STEPS = 'steps';
+const NEWLINE = 0x0a;
+/** Files of rows, one or several a step, in the order of the steps. */
+const ROWS = [
+  'metrics.jsonl',
+  'completions.jsonl',
+  'findings.jsonl',
+  'eval.jsonl',
+  'eval-completions.jsonl',
+  'timings.jsonl',
+] as const;
+
+/** A row of a run's files: any fields, and the step that it belongs to. */
+export interface StepRow {
+  readonly step: number;
+  readonly [field: string]: unknown;
+}
+
+/** A run's folder, open for writing. One at a time has it. */
+export class RunFolder implements Disposable {
+  readonly #lock: RunLock;
+  readonly #files = new Map<(typeof ROWS)[number], JsonLinesWriter>();
+  /** The last step that was evaluated. */
+  #evaluated: number | undefined;
+
+  private constructor(
+    readonly path: string,
+    prepare: () => void,
+    /** What the run had been made with before it was resumed; undefined for a new one. */
+    readonly previous?: ConfigRecord,
+  ) {
+    this.#lock = new RunLock(path);
+    try {
+      sweepTemporary(path);
+      prepare();
+      for (const name of ROWS) this.#files.set(name, new JsonLinesWriter(join(path, name)));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Begins a run. The folder is made where there is none.
+   *
+   * @throws UserError when it holds a run already; FileError when the system refuses
+   */
+  static create(path: string, record: ConfigRecord): RunFolder {
+    makeFolder(path);
+    return new RunFolder(path, () => {
+      const present = [CONFIG, ...ROWS, CHECKPOINTS].filter((name) => existsSync(join(path, name)));
+      if (present.length > 0) {
+        throw new UserError(`${path} holds a run already: ${present.join(', ')}`, {
+          hint: 'Continue that run with --resume, or give another folder as output.',
+        });
+      }
+      writeRecord(path, record);
+    });
+  }
+
+  /**
+   * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped,
+   * since these steps are done again, and so is what a killed run left half-written.
+   *
+   * @param mayRestart - whether to do all steps again, from the first on
+   * @throws UserError when there is no run, or all of its steps would be done again; FormatError for a row that cannot
+   * be read, FileError
+   */
+  static async resume(
+    path: string,
+    step: number,
+    record: ConfigRecord,
+    mayRestart = false,
+  ): Promise<RunFolder> {
+    const folder = new RunFolder(path, () => {}, readRecord(path));
+    try {
+      const done = await lastStepOf(join(path, 'metrics.jsonl'));
+      if (step === 0 && done !== undefined && !mayRestart) {
+        throw new UserError(
+          `the run in ${path} has no checkpoint: it would start over, and the rows of its ${done} steps would be lost`,
+          { hint: 'If that is what you want: --restart (in code: restart: true).' },
+        );
+      }
+      for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
+      folder.#evaluated = await lastStepOf(join(path, 'eval.jsonl'));
+      // Completions of an evaluation that was cut short.
+      if (!folder.isEvaluated(step)) await dropRowsAfter(join(path, 'eval-completions.jsonl'), step - 1);
+      folder.flush();
+      dropCheckpointsAfter(folder.checkpoints, step);
+      folder.#dropRecordsAfter(step);
+      writeRecord(path, record);
+      return folder;
+    } catch (error) {
+      folder.close();
+      throw error;
+    }
+  }
+
+  /** Where checkpoints go; `saveCheckpoint` makes it. */
+  get checkpoints(): string {
+    return join(this.path, CHECKPOINTS);
+  }
+
+  /** Adds the row of a step to `metrics.jsonl`. */
+  metrics(row: StepRow): void {
+    this.#append('metrics.jsonl', row);
+  }
+
+  /** Adds the row of a step to `timings.jsonl`. */
+  timings(row: StepRow): void {
+    this.#append('timings.jsonl', row);
+  }
+
+  /** Adds a step's completions to `completions.jsonl`. */
+  completions(rows: readonly StepRow[]): void {
+    for (const row of rows) this.#append('completions.jsonl', row);
+  }
+
+  /** Adds what is wrong with a step to `findings.jsonl`. */
+  findings(rows: readonly StepRow[]): void {
+    for (const row of rows) this.#append('findings.jsonl', row);
+  }
+
+  /** What was found wrong with a step. */
+  async findingsOf(step: number): Promise<StepRow[]> {
+    const rows: StepRow[] = [];
+    for await (const { value } of readJsonLines(join(this.path, 'findings.jsonl'))) {
+      if (isObject(value) && value.step === step) rows.push(value as StepRow);
+    }
+    return rows;
+  }
+
+  /** Where the full record of a step goes. */
+  stepFolder(step: number): string {
+    return join(this.path, STEPS, String(step).padStart(6, '0'));
+  }
+
+  /** Adds an evaluation to `eval.jsonl`, and its completions to `eval-completions.jsonl`. */
+  evaluation(row: StepRow, completions: readonly StepRow[] = []): void {
+    for (const completion of completions) this.#append('eval-completions.jsonl', completion);
+    this.#append('eval.jsonl', row);
+    this.#evaluated = row.step;
+  }
+
+  /** Whether the model has been evaluated after a step, the last one that was done. */
+  isEvaluated(step: number): boolean {
+    return this.#evaluated === step;
+  }
+
+  /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
+  flush(): void {
+    for (const file of this.#files.values()) file.flush();
+  }
+
+  /** Flushes, closes and lets others have the folder; a second call does nothing. */
+  close(): void {
+    try {
+      for (const file of this.#files.values()) file.close();
+    } finally {
+      this.#lock[Symbol.dispose]();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #dropRecordsAfter(step: number): void {
+    const folder = join(this.path, STEPS);
+    if (!existsSync(folder)) return;
+    for (const name of readdirSync(folder)) {
+      if (Number(name) > step) rmSync(join(folder, name), { recursive: true });
+    }
+  }
+
+  #append(file: (typeof ROWS)[number], row: StepRow): void {
+    this.#files.get(file)!.append(row);
+  }
+}
+
+/** Cuts the file off before the first row of a later step: one system call, which happens or does not. */
+async function dropRowsAfter(file: string, step: number): Promise<void> {
+  for await (const { line, value } of readJsonLines(file)) {
+    const at = isObject(value) ? value.step : undefined;
+    if (typeof at !== 'number') {
+      throw new FormatError(file, `a row must have the number of its step, found step ${describeJson(at)}`, {
+        line,
+      });
+    }
+    if (at <= step) continue;
+    onFile('write', file, () => truncateSync(file, startOfLine(file, line)));
+    return;
+  }
+}
+
+/** The step of a file's last row; undefined where there is none. */
+async function lastStepOf(file: string): Promise<number | undefined> {
+  let last: number | undefined;
+  for await (const { value } of readJsonLines(file)) last = (value as StepRow).step;
+  return last;
+}
+
+/** The byte at which a line begins; lines count from 1. */
+function startOfLine(file: string, line: number): number {
+  const fd = openSync(file, 'r');
+  try {
+    const chunk = new Uint8Array(2 ** 16);
+    let current = 1;
+    for (let position = 0, count = -1; count !== 0; position += count) {
+      count = readFully(fd, chunk, position);
+      for (let at = 0; at < count; at++) {
+        if (current === line) return position + at;
+        if (chunk[at] === NEWLINE) current++;
+      }
+    }
+    throw new FormatError(file, 'the file was cut short while it was read', { line });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeRecord(path: string, record: ConfigRecord): void {
+  writeFileAtomic(join(path, CONFIG), `${JSON.stringify(record, null, 2)}\n`);
+}

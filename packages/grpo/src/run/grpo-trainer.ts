@@ -1,0 +1,134 @@
+import type { AdamW } from '@grpo/torch';
+import type { Config } from '../config/schema.js';
+import { UserError } from '../errors/user-error.js';
+import { type Decoder, loadAdapter, type Model } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
+import type { SamplingOptions } from '../rollout/index.js';
+import { Control } from '../step/control.js';
+import { kindsOf } from '../step/kinds.js';
+import { MovingReference } from '../step/moving-reference.js';
+import { ReplayStore } from '../step/replay-store.js';
+import { type Stages, stages as standardStages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
+import { Supply } from '../tasks/order/supply.js';
+import type { Task } from '../tasks/task.js';
+import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpoint.js';
+import { readStore } from './folder/replay-file.js';
+import { openModel } from './model-source.js';
+import type { Run } from './open-run.js';
+
+/**
+ * What the GRPO steps of a run work with. On resuming it goes on as the run's last checkpoint has it, and what of it
+ * changes while training is part of the run's next checkpoints. To be disposed before the run is.
+ */
+export class GrpoTrainer implements Trainer, Disposable {
+  readonly model: Model;
+  readonly task: Task;
+  readonly optimizer: AdamW;
+  readonly config: Config;
+  readonly activationRoom: number;
+  readonly sampling: SamplingOptions;
+  readonly watch: Watch;
+  readonly control: Control;
+  readonly reference: Decoder | undefined;
+  readonly movingReference: MovingReference | undefined;
+  /** The problems of the run, in the order of its seed. */
+  readonly supply: Supply;
+  readonly stages: Stages;
+  readonly ownStages: readonly string[];
+  readonly #owned: { dispose(): void } | undefined;
+
+  private constructor(
+    run: Run,
+    own: Partial<Stages>,
+    readonly replay: ReplayStore | undefined,
+  ) {
+    const { config, progress, task } = run;
+    this.model = run.model;
+    this.task = task;
+    this.optimizer = run.optimizer;
+    this.config = config;
+    this.activationRoom = run.activationRoom;
+    this.sampling = run.sampling;
+    this.watch = run.watch;
+    this.stages = { ...standardStages, ...own };
+    this.ownStages = Object.keys(own);
+    // A run of an earlier version took the same number at each step.
+    progress.problems ??= progress.step * config.rollout.prompts;
+    this.supply = new Supply(task.train, config.seed, progress, task.shares);
+    this.control = new Control(config, progress.control);
+    progress.control = this.control.state;
+    [this.reference, this.#owned] = config.kl.beta > 0 ? openReference(run) : [];
+    if (this.reference && config.kl.referenceEvery > 0)
+      this.movingReference = new MovingReference(this.reference, this);
+  }
+
+  /**
+   * Opens what a run's steps work with.
+   *
+   * @param own - your own stages in place of the standard ones
+   * @throws UserError when one of them is the loss, and `objective.module` is another; or for a row without a kind
+   */
+  static async open(run: Run, own: Partial<Stages> = {}): Promise<GrpoTrainer> {
+    const { config, task, folder } = run;
+    const stages = withLoss(run, own);
+    kindsOf(task.train, config.kl.kindKey); // a row without a kind is refused now, not when its turn comes
+    const checkpoint = latestCheckpoint(folder.checkpoints);
+    const { replay: size } = config.groups;
+    const stored = size > 0 && checkpoint ? await readStore(replayPath(checkpoint.dir), task.train) : [];
+    const trainer = new GrpoTrainer(run, stages, size > 0 ? new ReplayStore(size, stored) : undefined);
+    const { movingReference, replay } = trainer;
+    try {
+      if (checkpoint) movingReference?.restore((masters) => restoreReference(checkpoint.dir, masters));
+    } catch (error) {
+      trainer[Symbol.dispose]();
+      throw error;
+    }
+    run.trainerState = {
+      ...(movingReference && { reference: movingReference.masters }),
+      ...(replay && { replay }),
+    };
+    return trainer;
+  }
+
+  [Symbol.dispose](): void {
+    this.movingReference?.[Symbol.dispose]();
+    this.#owned?.dispose();
+  }
+}
+
+/** The stages in place of ours, with the loss of `objective.module`. */
+function withLoss({ loss, config }: Run, own: Partial<Stages>): Partial<Stages> {
+  if (!loss) return own;
+  if (!own.objective) return { ...own, objective: loss };
+  throw new UserError(
+    `objective.module (${config.objective.module}) and stages.objective are both the loss`,
+    {
+      hint: 'Take one of them out.',
+    },
+  );
+}
+
+/**
+ * The frozen policy that the KL is measured to: the model as it was before the first step. With adapters it shares the
+ * weights, and has at most adapters of its own.
+ *
+ * @returns it, and what of it is to be disposed
+ */
+function openReference({ config, model, progress, watch }: Run): [Decoder, { dispose(): void } | undefined] {
+  const { lora } = model.decoder;
+  const { adapter } = config.lora;
+  if (lora) {
+    if (config.kl.referenceEvery > 0) {
+      // On resuming, what has moved is restored from the checkpoint.
+      const moving = lora.clone();
+      return [model.decoder.withLora(moving), moving];
+    }
+    const { base } = lora.settings;
+    const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, base);
+    return [model.decoder.withLora(first), first];
+  }
+  const whole =
+    progress.step === 0 ? model.decoder.clone() : openModel(config, { watch: watch.finishing() }).decoder;
+  return [whole, whole];
+}

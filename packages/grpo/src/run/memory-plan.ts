@@ -1,0 +1,262 @@
+/** What a run will take, from its settings, its model's shape and the lengths of its prompts; before any weight is read. */
+
+import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
+import type { Config } from '../config/schema.js';
+import { usesLora } from '../config/sections/lora.js';
+import { byteCount } from '../errors/byte-count.js';
+import { UserError } from '../errors/user-error.js';
+import type { Engine } from '../memory/decoding.js';
+import { type Estimate, estimate, type Training, type Work } from '../memory/estimate.js';
+import { type Reference, weightCount } from '../memory/holdings.js';
+import { machineBudget } from '../memory/limit.js';
+import { reasonsOf } from '../memory/memory-lines.js';
+import {
+  adaptedLayers,
+  adapterShape,
+  type DecoderConfig,
+  type ModelFolder,
+  readShape,
+} from '../models/index.js';
+import type { Problem, Task } from '../tasks/task.js';
+import { renderExample, renderPrompt } from '../text/render.js';
+import { resolveDevice } from './device.js';
+
+/** The same with `memory` as a number of bytes, which the run's record keeps for those who resume it. */
+export function withMemory(resolved: ResolvedConfig): ResolvedConfig {
+  const { config, provenance } = resolved;
+  if (config.memory !== 'auto') return resolved;
+  const { bytes, source } = machineBudget(resolveDevice(config.device));
+  return {
+    ...resolved,
+    config: { ...config, memory: bytes },
+    provenance: { ...provenance, memory: source },
+  };
+}
+
+/** The tokens of a prompt, and of what follows it. */
+interface Lengths {
+  prompt: number;
+  completion: number;
+}
+
+/** The longest of a task, in tokens. */
+interface Longest {
+  train: number;
+  eval: number;
+  /** How many of them are held out. */
+  problems: number;
+  demonstration: Lengths | undefined;
+}
+
+type Shape = Pick<ModelFolder, 'config' | 'tokenizer' | 'template'>;
+
+/** @param resolved - with `memory` in bytes */
+export function estimateMemory(
+  { command, config }: ResolvedConfig,
+  shape: Shape,
+  task: Pick<Task, 'train' | 'eval'>,
+): Estimate & { with(changed: Config): Estimate } {
+  const budget = config.memory as number;
+  const longest = longestOf(command, shape, task);
+  const of = (changed: Config, recompute: 'none' | 'layers'): Estimate => {
+    const settled = { ...changed, train: { ...changed.train, recompute } };
+    return estimate(workOf(command, settled, shape.config, longest), budget);
+  };
+  const planned = (changed: Config): Estimate => {
+    const { recompute } = changed.train;
+    if (recompute !== 'auto') return of(changed, recompute);
+    // Only micro-batches that do not fit otherwise are computed again.
+    const plain = of(changed, 'none');
+    return plain.peak > budget ? of(changed, 'layers') : plain;
+  };
+  return { ...planned(config), with: planned };
+}
+
+/**
+ * The plan of a run that is to begin.
+ *
+ * @param resolved - with `memory` in bytes
+ * @throws UserError: it does not fit; the hint names settings that do
+ */
+export function planMemory(
+  resolved: ResolvedConfig,
+  shape: Shape,
+  task: Pick<Task, 'train' | 'eval'>,
+): Estimate {
+  const { with: planned, ...plan } = estimateMemory(resolved, shape, task);
+  requireFits(resolved, { ...plan, with: planned });
+  return plan;
+}
+
+/** @throws UserError: the estimate exceeds `memory`; the hint names settings that fit */
+export function requireFits(
+  { config, provenance }: ResolvedConfig,
+  { with: planned, ...plan }: ReturnType<typeof estimateMemory>,
+): void {
+  const budget = config.memory as number;
+  if (plan.peak <= budget) return;
+  const remedies = remediesOf(config, (changed) => planned(changed).peak <= budget);
+  throw new UserError(
+    `this run needs about ${byteCount(plan.peak)}, and memory allows ${byteCount(budget)} (${provenance.memory}): ${reasonsOf(plan)}`,
+    {
+      hint:
+        remedies.length > 0
+          ? `It would fit with one of: ${remedies.join(', ')}.`
+          : 'No smaller setting would fit: take a smaller model, or a machine with more memory.',
+    },
+  );
+}
+
+/** Settings with which it fits, each by itself, as `key=value`. */
+function remediesOf(config: Config, fits: (changed: Config) => boolean): string[] {
+  const { rollout, lora } = config;
+  const shorter = (maxNewTokens: number): Config => ({ ...config, rollout: { ...rollout, maxNewTokens } });
+  let length = rollout.maxNewTokens;
+  while (length > 1 && !fits(shorter(length))) length = Math.floor(length / 2);
+  const half = { ...config, dtype: 'bfloat16' as const };
+  const adapted = { lora: { ...lora, rank: 16 } };
+  const changes: [string, Config][] = [
+    ['train.recompute=layers', { ...config, train: { ...config.train, recompute: 'layers' } }],
+    ['dtype=bfloat16', half],
+    ['kl.beta=0', { ...config, kl: { ...config.kl, beta: 0 } }],
+    [`rollout.maxNewTokens=${length}`, shorter(length)],
+    ['lora.rank=16', { ...config, ...adapted }],
+    ['dtype=bfloat16 lora.rank=16', { ...half, ...adapted }],
+  ];
+  return changes.filter(([, changed]) => fits(changed)).map(([text]) => text);
+}
+
+function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, longest: Longest): Work {
+  const size: Engine['size'] = config.dtype === 'bfloat16' ? 2 : 4;
+  const { rollout } = config;
+  const trains = command === 'train' || command === 'sft' || command === 'expert';
+  const samples = command === 'train' || command === 'expert';
+  const lora = usesLora(config) ? loraOf(config, model) : undefined;
+  const sampling = (prompts: number, group: number, prompt: number) => ({
+    prompts,
+    group,
+    longest: prompt,
+    newTokens: newTokensAfter(prompt, config, model),
+    adjusted: isAdjusted(rollout),
+  });
+  const { limit, samples: perProblem } = config.eval;
+  return {
+    model,
+    engine: { size, fuses: resolveDevice(config.device) === 'cpu' },
+    trained: trains ? (lora ? { adapters: lora.count } : 'weights') : undefined,
+    reference:
+      command === 'train' && config.kl.beta > 0 ? referenceOf(config, model, lora?.count) : undefined,
+    rewardModels: config.rewards.reduce(
+      (sum, reward) => sum + (reward.model === undefined ? 0 : size * weightCount(readShape(reward.model))),
+      0,
+    ),
+    rollout: samples ? sampling(rollout.prompts, rollout.group, longest.train) : undefined,
+    evaluation:
+      command === 'generate'
+        ? sampling(longest.problems, 1, longest.eval)
+        : sampling(Math.min(limit, longest.problems), Math.max(1, perProblem), longest.eval),
+    training: trains
+      ? {
+          ...trainingOf(command, config, model, longest),
+          backward: {
+            reaches: lora ? { targets: lora.targets } : 'weights',
+            recomputes: config.train.recompute === 'layers',
+          },
+        }
+      : undefined,
+  };
+}
+
+/** Groups that are trained on; SFT and expert iteration have completions without neighbours. */
+function trainingOf(
+  command: ConfigCommand,
+  config: Config,
+  model: DecoderConfig,
+  { train, demonstration }: Longest,
+): Omit<Training, 'backward'> {
+  const { rollout, sft, objective } = config;
+  const { microBatchTokens } = config.train;
+  const newTokens = newTokensAfter(train, config, model);
+  if (command === 'train')
+    return {
+      prompts: rollout.prompts / objective.minibatches,
+      group: rollout.group,
+      longest: train,
+      newTokens,
+      microBatchTokens,
+    };
+  const { prompt, completion } = (command === 'sft' && demonstration) || {
+    prompt: train,
+    completion: newTokens,
+  };
+  return { prompts: sft.batchSize, group: 1, longest: prompt, newTokens: completion, microBatchTokens };
+}
+
+const newTokensAfter = (prompt: number, { rollout }: Config, { maxPositions }: DecoderConfig) =>
+  Math.max(1, Math.min(rollout.maxNewTokens, maxPositions - prompt));
+
+const isAdjusted = ({
+  topK,
+  topP,
+  minP,
+  repetitionPenalty,
+  presencePenalty,
+  frequencyPenalty,
+}: Config['rollout']) =>
+  topK > 0 ||
+  topP < 1 ||
+  minP > 0 ||
+  repetitionPenalty !== 1 ||
+  presencePenalty !== 0 ||
+  frequencyPenalty !== 0;
+
+/** Adapters of a run: how many numbers, and of which layers. */
+function loraOf({ lora }: Config, model: DecoderConfig) {
+  const { rank, targets } = lora.adapter === undefined ? lora : adapterShape(lora.adapter);
+  const layers = adaptedLayers(model, targets);
+  return { targets, count: layers.reduce((sum, [out, input]) => sum + rank * (out + input), 0) };
+}
+
+/** With adapters the reference shares the weights, and has at most adapters of its own. */
+function referenceOf({ kl, lora }: Config, model: DecoderConfig, adapters: number | undefined): Reference {
+  const moves = kl.referenceEvery > 0;
+  if (adapters === undefined) return { weights: weightCount(model), adapters: 0, moves };
+  return { weights: 0, adapters: moves || lora.adapter !== undefined ? adapters : 0, moves };
+}
+
+/** So many texts with the most characters are looked at: tokens mostly follow them. */
+const LONGEST = 24;
+
+function longestOf(
+  command: ConfigCommand,
+  shape: Shape,
+  { train, eval: held }: Pick<Task, 'train' | 'eval'>,
+): Longest {
+  const { tokenizer, template } = shape;
+  const prompts = (problems: readonly Problem[]) =>
+    largest(problems, ({ prompt }) => JSON.stringify(prompt).length).map(
+      ({ prompt }) => renderPrompt(tokenizer, template, prompt).ids.length,
+    );
+  const demonstrated = largest(
+    command === 'sft' ? train.filter(({ demonstration }) => demonstration !== undefined) : [],
+    ({ prompt, demonstration }) => JSON.stringify(prompt).length + demonstration!.length,
+  ).map(({ prompt, demonstration }): Lengths => {
+    const { spans, ids } = renderExample(tokenizer, template, prompt, demonstration!, { endId: 0 });
+    const { start } = spans.find(({ kind }) => kind === 'completion')!;
+    return { prompt: start, completion: ids.length - start };
+  });
+  return {
+    train: Math.max(1, ...prompts(train)),
+    eval: Math.max(1, ...prompts(held)),
+    problems: held.length,
+    demonstration: demonstrated.sort((a, b) => b.prompt + b.completion - a.prompt - a.completion)[0],
+  };
+}
+
+function largest<T>(items: readonly T[], sizeOf: (item: T) => number): T[] {
+  const sized = items.map((item) => ({ item, size: sizeOf(item) }));
+  return sized
+    .sort((a, b) => b.size - a.size)
+    .slice(0, LONGEST)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { AdamW, setThreads, type Tensor } from '@grpo/torch';
+import { z } from 'zod';
+import {
+  changedCircumstances,
+  configRecord,
+  type ResolvedConfig,
+  readRecord,
+  requireSameRun,
+  UserError,
+} from '../config/index.js';
+import type { Config } from '../config/schema.js';
+import { FormatError } from '../errors/format-error.js';
+import type { EvalResult } from '../evaluation/evaluate.js';
+import type { Estimate } from '../memory/estimate.js';
+import { memoryLine } from '../memory/memory-lines.js';
+import type { Model } from '../models/index.js';
+import type { Loss } from '../objective/index.js';
+import type { MetricsRow } from '../observe/metrics.js';
+import type { TimingsRow } from '../observe/timings.js';
+import { type StageProgress, Watch } from '../progress/watch.js';
+import type { SamplingOptions } from '../rollout/index.js';
+import { controlSchema } from '../step/control.js';
+import type { ReplayStore } from '../step/replay-store.js';
+import { samplingOf } from '../step/sampling.js';
+import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
+import type { Task } from '../tasks/task.js';
+import { circumstances } from './circumstances.js';
+import { resolveDevice } from './device.js';
+import {
+  type CheckpointFolder,
+  dropSurplus,
+  latestCheckpoint,
+  readTrainerState,
+  restoreOptimizer,
+} from './folder/checkpoint.js';
+import { RunFolder } from './folder/run-folder.js';
+import { planMemory, withMemory } from './memory-plan.js';
+import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
+import { openTask } from './open-task.js';
+import { loadLoss } from './own-loss.js';
+import { requireRowsFit } from './rows-fit.js';
+
+/** What a run tells whoever watches it. */
+export interface Watcher {
+  /** A step is done; the rows are those of `metrics.jsonl` and `timings.jsonl`. */
+  step?(metrics: MetricsRow, timings: TimingsRow): void;
+  evaluated?(result: EvalResult, step: number): void;
+  /** How far the stage in progress is: many times per second. */
+  progress?(now: StageProgress): void;
+  note?(text: string): void;
+  /** A checkpoint was written. */
+  saved?(checkpoint: CheckpointFolder): void;
+}
+
+/**
+ * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
+ * taken, and the weights of the objective that have changed.
+ */
+const progressSchema = z.object({
+  step: z.int().nonnegative(),
+  tokens: z.int().nonnegative(),
+  problems: z.int().nonnegative().optional(),
+  control: controlSchema.optional(),
+});
+
+export type Progress = z.infer<typeof progressSchema>;
+
+/** An open run: its model, task and optimizer, and the folder that it leaves. */
+export interface Run extends AsyncDisposable {
+  config: Config;
+  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
+  activationRoom: number;
+  /** What the run will take of memory, and why, in a line. */
+  needs: string;
+  model: Model;
+  task: LoadedTask;
+  /** That of `objective.module`. */
+  loss: Loss | undefined;
+  optimizer: AdamW;
+  sampling: SamplingOptions;
+  folder: RunFolder;
+  progress: Progress;
+  /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay. */
+  trainerState: { reference?: ReadonlyMap<string, Tensor>; replay?: ReplayStore };
+  watcher: Watcher;
+  /** Ends the run: see `runSteps`. */
+  signal: AbortSignal | undefined;
+  /** Tells `watcher` how far the work is, and abandons it when the signal comes. */
+  watch: Watch;
+}
+
+/** How a run is opened. */
+export interface OpenOptions {
+  /** A task in code, in place of the configured one. */
+  task?: Task | undefined;
+  /** Go on with the run in the output folder. */
+  resume?: boolean | undefined;
+  /** With `resume`: start over where the run has no checkpoint, and throw away its rows. */
+  restart?: boolean | undefined;
+  watcher?: Watcher;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Opens a new run, or goes on with the one in the configuration's output folder from its last whole checkpoint.
+ *
+ * @throws what loading the task and the model throws; UserError for an output folder that holds a run, or with `resume`
+ * holds none
+ */
+export async function openRun(given: ResolvedConfig, options: OpenOptions = {}): Promise<Run> {
+  const resolved = withMemory(withPinnedModels(given));
+  const { config, provenance } = resolved;
+  const { watcher = {}, signal } = options;
+  const watch = new Watch(watcher, signal);
+  if (config.threads !== undefined) setThreads(config.threads);
+  const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
+  const cleanups: (() => void)[] = [];
+  const close = () => {
+    for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+  };
+  let plan: Estimate | undefined;
+  const open = (task: Task, checkpoint?: string) => {
+    const model = openTrained(config, {
+      checkpoint,
+      watch: watch.finishing(),
+      beforeWeights: (shape) => {
+        plan = planMemory(resolved, shape, task);
+      },
+    });
+    cleanups.push(() => model.decoder.dispose());
+    return model;
+  };
+  try {
+    const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
+    cleanups.push(() => task[Symbol.dispose]());
+    const { module } = config.objective;
+    const loss = module === undefined ? undefined : await loadLoss(module);
+    const made = circumstances(config, resolveDevice(config.device), config.model);
+    if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
+    const record = configRecord(resolved, made);
+    if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
+    // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
+    const configured = checkpoint || config.model === undefined ? undefined : open(task);
+    if (configured) requireRowsFit(configured, task, resolved, watch.finishing());
+    const folder = options.resume
+      ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
+      : RunFolder.create(config.output, record);
+    cleanups.push(() => folder.close());
+    if (checkpoint) dropSurplus(folder.checkpoints, checkpoint, config.checkpoint.keep);
+    const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
+    if (changes.length > 0) watcher.note?.(describeChanges(changes));
+    if (options.resume && !checkpoint) {
+      watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
+    }
+    if (!checkpoint && !configured) await makeTinyModel(config);
+    const model = configured ?? open(task, checkpoint?.dir);
+    if (!configured) requireRowsFit(model, task, resolved, watch.finishing());
+    const { lotBytes, microBatchTokens, activationRoom } = plan!;
+    const budget = { bytes: config.memory as number, source: provenance.memory! };
+    const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
+    cleanups.push(() => optimizer.dispose());
+    if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
+    const progress: Progress = checkpoint
+      ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
+      : { step: 0, tokens: 0 };
+    return {
+      // What is computed at once is held to the budget.
+      config: { ...config, train: { ...config.train, microBatchTokens } },
+      activationRoom,
+      needs: memoryLine(plan!, budget),
+      model,
+      task,
+      loss,
+      optimizer,
+      sampling: samplingOf(config, task.stop, lotBytes),
+      folder,
+      progress,
+      trainerState: {},
+      watcher,
+      signal,
+      watch,
+      async [Symbol.asyncDispose]() {
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw checkpoint && error instanceof FormatError ? orDelete(error, checkpoint) : error;
+  }
+}
+
+/** A damaged file of a checkpoint with what to do about it; any other error as it is. */
+function orDelete(error: FormatError, { dir }: CheckpointFolder): UserError {
+  if (!error.file.startsWith(dir)) return error;
+  const hint = `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`;
+  return new UserError(error.message, { hint, cause: error });
+}
+
+const describeChanges = (changes: readonly string[]) =>
+  `Not as when this run was last started: ${changes.join('; ')}. ` +
+  'What follows is not, to the last bit, what the run would have written without the stop.';

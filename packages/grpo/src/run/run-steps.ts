@@ -1,0 +1,140 @@
+import { memory } from '@grpo/torch';
+import type { Finding } from '../doctor/finding.js';
+import { evalCompletionRow } from '../evaluation/eval-completion.js';
+import { type EvalResult, evaluate } from '../evaluation/evaluate.js';
+import type { MetricsRow } from '../observe/metrics.js';
+import { timingsOf } from '../observe/timings.js';
+import { Abandoned } from '../progress/watch.js';
+import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
+import { memoryNews } from '../rollout/index.js';
+import { requireSpace } from './checkpoint-space.js';
+import type { Run } from './open-run.js';
+import { Saver } from './saver.js';
+
+/** How a run ended. */
+export interface RunEnd {
+  interrupted: boolean;
+  /** What the doctor ended the run for. */
+  stopped?: Finding | undefined;
+  /** Evaluation before the first and after the last step; absent where it was not asked for or not reached. */
+  before: EvalResult | undefined;
+  after: EvalResult | undefined;
+}
+
+/** What a step tells: its metrics, and the seconds of each of its stages. */
+export interface StepReport {
+  metrics: MetricsRow;
+  seconds: Readonly<Record<string, number>>;
+  /** What is so wrong that the run must end; it is saved. */
+  stop?: Finding | undefined;
+}
+
+/**
+ * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing. Where a checkpoint and an
+ * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
+ * when the run is resumed. After an error the last whole state is saved.
+ *
+ * When the run's signal comes, an evaluation, or a step before its first update, is abandoned: nothing of it is
+ * written, and a resumed run does it again. A step that has changed the weights is finished. Then the run is saved.
+ *
+ * @param step - does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed
+ */
+export async function runSteps(
+  run: Run,
+  steps: number,
+  step: (index: number) => Promise<StepReport>,
+): Promise<RunEnd> {
+  const { config, progress, folder, watcher, signal } = run;
+  using saver = new Saver(run);
+  using guard = new UserCodeGuard((text) => watcher.note?.(text));
+  let before: EvalResult | undefined;
+  let after: EvalResult | undefined;
+  let stopped: Finding | undefined;
+  const isLast = () => progress.step >= steps;
+  const isInterrupted = () => signal?.aborted === true || stopped !== undefined;
+  const awaitsEvaluation = () => {
+    const { step } = progress;
+    const isDue = step === 0 ? config.eval.before : due(step, config.eval.every) || isLast();
+    return isDue && !folder.isEvaluated(step);
+  };
+  try {
+    if (!isLast()) requireSpace(run);
+    for (;;) {
+      if (!stopped && (isLast() || saver.isDue())) saver.save();
+      if (awaitsEvaluation() && !isInterrupted()) {
+        const which = progress.step === 0 ? 'before the first step' : `after step ${progress.step}`;
+        const result = await unlessAbandoned(run, `The evaluation ${which}`, () => evaluateRun(run));
+        if (!result) break;
+        if (progress.step === 0) before = result;
+        else if (isLast()) after = result;
+      }
+      if (isLast() || isInterrupted()) break;
+      const start = performance.now();
+      const report = await unlessAbandoned(run, `Step ${progress.step + 1}`, () => step(progress.step));
+      if (!report) break;
+      const { metrics, seconds, stop } = report;
+      stopped = stop;
+      const took = (performance.now() - start) / 1000;
+      const judges = takeJudgeReports(run.task.rewards);
+      for (const text of judges.alarms) watcher.note?.(text);
+      const timings = timingsOf(metrics, took, seconds, judges.numbers);
+      // All scopes of the step are closed: a count that grows is a leak.
+      const { tensors, bytes } = memory();
+      const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };
+      for (const text of memoryNews(run.model.decoder)) watcher.note?.(text);
+      folder.metrics(row);
+      folder.timings(timings);
+      progress.step++;
+      saver.stepIsDone();
+      watcher.step?.(row, timings);
+      await guard.check();
+    }
+    if (stopped) saver.saveAfterError();
+    else saver.save();
+    return { interrupted: !stopped && (!isLast() || awaitsEvaluation()), stopped, before, after };
+  } catch (error) {
+    saver.saveAfterError();
+    throw error;
+  }
+}
+
+/** Evaluates the run's model on the held-out problems and writes it down. */
+async function evaluateRun({
+  model,
+  task,
+  config,
+  sampling,
+  folder,
+  progress,
+  watcher,
+  watch,
+}: Run): Promise<EvalResult> {
+  const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed, watch);
+  // Of these requests no step tells.
+  for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
+  const { examples: _, completions, ...scores } = result;
+  const { step } = progress;
+  folder.evaluation(
+    { step, ...scores },
+    completions.map((one) => ({ step, ...evalCompletionRow(one) })),
+  );
+  watcher.evaluated?.(result, progress.step);
+  return result;
+}
+
+/** Does what the signal may abandon. */
+async function unlessAbandoned<T>(
+  { watcher }: Run,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Abandoned)) throw error;
+    watcher.note?.(`${what} is abandoned: a resumed run does it again.`);
+    return undefined;
+  }
+}
+
+const due = (step: number, every: number) => every > 0 && step % every === 0;

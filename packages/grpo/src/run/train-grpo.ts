@@ -1,0 +1,84 @@
+import { UserError } from '../errors/user-error.js';
+import { probeCanaries } from '../observe/canaries.js';
+import { completionRows } from '../observe/completion-rows.js';
+import { metricsOf } from '../observe/metrics.js';
+import { RefillWatch, SignalWatch } from '../observe/signal.js';
+import { stepRecordOf } from '../observe/step-record.js';
+import { StepRecorder } from '../observe/step-recorder.js';
+import { Stopwatch } from '../observe/stopwatch.js';
+import { describeFailures } from '../rewards/index.js';
+import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import type { Stages } from '../step/stages.js';
+import { Examination, type StepVerdict } from './examination.js';
+import { GrpoTrainer } from './grpo-trainer.js';
+import type { Run } from './open-run.js';
+import { type RunEnd, runSteps } from './run-steps.js';
+import { learningRateAt } from './schedule.js';
+
+/**
+ * Trains a run's model with GRPO for `train.steps` steps.
+ *
+ * @param own - your own stages in place of the standard ones
+ * @throws UserError when one of them is the loss, and `objective.module` is another
+ */
+export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<RunEnd> {
+  const { config, progress, folder, watcher } = run;
+  using trainer = await GrpoTrainer.open(run, own);
+  const { supply } = trainer;
+  const measureWeights = config.doctor.onFinding !== 'off';
+  const examination = await Examination.after(progress.step, config, folder);
+  const signal = new SignalWatch();
+  const refills = new RefillWatch(config.groups.refills);
+  return await runSteps(run, config.train.steps, async (step) => {
+    const problems = supply.take(config.rollout.prompts);
+    const rate = learningRateAt(config.optimizer, step, config.train.steps);
+    const clock = new Stopwatch();
+    const canaries = examination.wants(step + 1)
+      ? await clock.stage('canaries', () => probeCanaries(trainer, step))
+      : undefined;
+    for (const text of canaries?.news ?? []) watcher.note?.(text);
+    using recorder = new StepRecorder(trainer, {
+      measureWeights,
+      probeScoring: examination.probes(step + 1),
+    });
+    const recordOf = () => stepRecordOf(trainer, recorder.recorded, step + 1, canaries);
+    await grpoStep({ ...trainer, observers: [recorder] }, problems, step, rate).catch((error: unknown) => {
+      throw error instanceof NotFiniteError && examination.wants(step + 1)
+        ? diagnosed(error, examination.step(recordOf()))
+        : error;
+    });
+    const { recorded } = recorder;
+    const { batch } = recorded;
+    const { advantages } = batch.advantages;
+    const stepTokens = batch.sampledTokens;
+    progress.tokens += stepTokens;
+    const learnt = (b: number) => {
+      const stored = batch.exchange?.replayed.get(batch.problemOf(b));
+      return { advantage: advantages[b], ...(stored && { replayed_from: stored.step + 1 }) };
+    };
+    folder.completions(completionRows(batch, step + 1, learnt));
+    const { failures } = batch.rewardTable;
+    if (failures.length > 0) watcher.note?.(`step ${step + 1}: ${describeFailures(failures)}`);
+    const metrics = metricsOf(recorded, step + 1, {
+      tokens: progress.tokens,
+      stepTokens,
+      kindKey: config.kl.kindKey,
+    });
+    for (const text of [refills.after(metrics), signal.after(metrics)])
+      if (text !== undefined) watcher.note?.(text);
+    const verdict = examination.wants(step + 1) ? examination.step(recordOf()) : undefined;
+    for (const text of verdict?.news ?? []) watcher.note?.(text);
+    return {
+      metrics,
+      seconds: { ...(canaries && clock.seconds), ...recorded.seconds },
+      stop: verdict?.stop,
+    };
+  });
+}
+
+/** The error with what the doctor says of the step, which leads with the cause. */
+function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserError {
+  return cause === undefined
+    ? error
+    : new UserError(error.message, { hint: `The doctor, of ${cause}`, cause: error });
+}
