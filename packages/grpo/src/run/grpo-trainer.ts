@@ -7,6 +7,7 @@ import type { SamplingOptions } from '../rollout/index.js';
 import { Control } from '../step/control.js';
 import { kindsOf } from '../step/kinds.js';
 import { MovingReference } from '../step/moving-reference.js';
+import type { StepObserver } from '../step/observer.js';
 import { ReplayStore } from '../step/replay-store.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
@@ -36,6 +37,8 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly supply: Supply;
   readonly stages: Stages;
   readonly ownStages: readonly string[];
+  /** Watch each step; without them it does the same. */
+  observers: readonly StepObserver[] = [];
   readonly #owned: { dispose(): void } | undefined;
 
   private constructor(

@@ -11,7 +11,7 @@ import { remainsOf, resolvedRun, run } from './run.test.helper.js';
 import { runSteps } from './run-steps.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
-describe('a session', () => {
+describe('an open run', () => {
   it('whose model cannot be loaded leaves no run behind', async () => {
     const output = join(tempFolder(), 'run');
     await expect(run({ output, settings: ['model=/nowhere/at/all'] })).rejects.toThrow('no model folder');
