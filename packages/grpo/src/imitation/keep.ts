@@ -9,7 +9,7 @@ import type { Task } from '../tasks/task.js';
  * @returns their places among the B, problem after problem, within a problem the best-rewarded first
  */
 export function keepGood(
-  { problems, completions_B, rewards_B, group }: Batch,
+  { problems, completions_B, rewards_B, groupSize }: Batch,
   task: Task,
   { threshold, unique, perProblem }: Config['expert'],
 ): number[] {
@@ -17,7 +17,7 @@ export function keepGood(
   return problems.flatMap(({ row }, p) => {
     const isGood = (b: number) =>
       threshold === undefined ? task.isCorrect?.(text(b), row) === true : rewards_B[b]! >= threshold;
-    const good = Array.from({ length: group }, (_, g) => p * group + g)
+    const good = Array.from({ length: groupSize }, (_, g) => p * groupSize + g)
       .filter((b) => !Number.isNaN(rewards_B[b]) && isGood(b))
       // Stable: equal rewards stay in the order of sampling.
       .sort((a, b) => rewards_B[b]! - rewards_B[a]!);

@@ -11,7 +11,7 @@ export function completionRows(batch: Batch, step: number, learnt: (b: number) =
   return completions_B.map((completion, b) => ({
     step,
     prompt: batch.problemOf(b),
-    index: b % batch.group,
+    index: b % batch.groupSize,
     prompt_text: prompts[batch.problemOf(b)]!.text,
     completion: completion.text,
     finish_reason: completion.finishReason,

@@ -36,7 +36,7 @@ export function kindMetrics(own: Batch, kinds_P: readonly string[]): Record<stri
  * its kind: p^G + (1 − p)^G. Far more flat groups than that are problems that are always or never solved.
  */
 export function expectedFlat(own: Batch, kinds_P: readonly string[]): number {
-  const G = own.group;
+  const G = own.groupSize;
   const expected = [...groupsByKind(own, kinds_P).values()].flatMap((groups) => {
     const rewards = rewardsOf(groups).filter((reward) => !Number.isNaN(reward));
     const p = rewards.filter((reward) => reward > SOLVED).length / rewards.length;

@@ -27,7 +27,7 @@ export function stepRecordOf(
   const { completions_B, prompts, problems, rewardTable, compared, advantages } = batch;
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
-  const scoredPrompts = prompts.map((_, p) => own[p * batch.group]!.prompt);
+  const scoredPrompts = prompts.map((_, p) => own[p * batch.groupSize]!.prompt);
   // Dropped groups are not scored.
   const isScored = (_: Float32Array, b: number) => scored.has(b);
   const scoredLengths = Int32Array.from(own, ({ completion }) => completion.length);

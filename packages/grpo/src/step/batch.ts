@@ -51,13 +51,13 @@ export class Batch {
   }
 
   /** Completions per problem: G. */
-  get group(): number {
+  get groupSize(): number {
     return this.completions_B.length / this.problems.length;
   }
 
   /** The problem of a completion, by its place. */
   problemOf(b: number): number {
-    return Math.floor(b / this.group);
+    return Math.floor(b / this.groupSize);
   }
 
   /** The reward of each completion, compared within its group. */

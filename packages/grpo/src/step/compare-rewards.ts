@@ -8,7 +8,7 @@ import type { Trainer } from './trainer.js';
 /** Compares the rewards of each group, the KL taken from them where it has its place there. */
 export function compareRewards({ stages, config }: Trainer, batch: Batch): void {
   if (config.kl.place === 'reward') batch.klPenalties_B = klPenalties(config.kl, batch);
-  batch.advantages = stages.advantage(batch.compared, batch.group, advantageSettings(config));
+  batch.advantages = stages.advantage(batch.compared, batch.groupSize, advantageSettings(config));
 }
 
 /** What the comparison reads of the configuration. */

@@ -27,11 +27,11 @@ export async function scoreFrozen(trainer: Trainer, batch: Batch, events: StepEv
 }
 
 /** Log-probs of replayed completions, by their place, as of the step that sampled them. */
-function storedLogprobs({ exchange, group: size }: Batch): Map<number, Float32Array> {
+function storedLogprobs({ exchange, groupSize }: Batch): Map<number, Float32Array> {
   const replayed = [...(exchange?.replayed ?? [])];
   return new Map(
     replayed.flatMap(([p, { old, group }]) =>
-      group.completions_B.map(({ logprobs }, g) => [p * size + g, old?.[g] ?? logprobs] as const),
+      group.completions_B.map(({ logprobs }, g) => [p * groupSize + g, old?.[g] ?? logprobs] as const),
     ),
   );
 }

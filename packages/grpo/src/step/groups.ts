@@ -4,10 +4,11 @@ import type { RewardFacts, RewardFailure, RewardTable } from '../rewards/index.j
 import { Batch } from './batch.js';
 
 /** Each group as a batch of its own. A failure of the whole batch stays with the first. */
-export function groupsOf({ problems, prompts, completions_B, rewardTable, group }: Batch): Batch[] {
+export function groupsOf({ problems, prompts, completions_B, rewardTable, groupSize }: Batch): Batch[] {
   return problems.map((problem, p) => {
-    const [from, to] = [p * group, (p + 1) * group];
-    const isOwn = ({ index }: RewardFailure) => (index === null ? p === 0 : Math.floor(index / group) === p);
+    const [from, to] = [p * groupSize, (p + 1) * groupSize];
+    const isOwn = ({ index }: RewardFailure) =>
+      index === null ? p === 0 : Math.floor(index / groupSize) === p;
     return new Batch({
       problems: [problem],
       prompts: [prompts[p]!],

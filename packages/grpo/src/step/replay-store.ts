@@ -50,7 +50,7 @@ export class ReplayStore implements StepObserver {
     const { advantages, exchange, old_B } = batch;
     const left = [...(exchange?.flat ?? []), ...(exchange?.replayed.keys() ?? [])];
     for (const [p, group] of groupsOf(batch).entries()) {
-      const [from, to] = [p * batch.group, (p + 1) * batch.group];
+      const [from, to] = [p * batch.groupSize, (p + 1) * batch.groupSize];
       const own = advantages.advantages.subarray(from, to);
       const score = own.reduce((sum, advantage) => sum + Math.abs(advantage), 0) * advantages.deviations[p]!;
       if (score === 0 || left.includes(p)) continue;
