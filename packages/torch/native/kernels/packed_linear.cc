@@ -5,10 +5,6 @@
 
 #include <ATen/Parallel.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace grpo {
 namespace {
 
@@ -77,16 +73,6 @@ int64_t widthOf(at::ScalarType type) { return type == at::kBFloat16 ? 2 : 1; }
 
 int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-// Weights are read in order, page after page: large pages spare the look-ups.
-void adviseLargePages(const at::Tensor& tensor) {
-#if defined(__linux__)
-  constexpr uintptr_t PAGE = uintptr_t(2) << 20;
-  const auto begin = reinterpret_cast<uintptr_t>(tensor.data_ptr()), end = begin + tensor.nbytes();
-  const uintptr_t first = (begin + PAGE - 1) / PAGE * PAGE, last = end / PAGE * PAGE;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-}
-
 // Multiplications that are worth a thread's waking.
 constexpr int64_t WORK = 1 << 18;
 
@@ -126,7 +112,6 @@ at::Tensor packPanels(const at::Tensor& weight) {
   const int64_t steps = width == 2 ? roundUp((weight.size(1) + 1) / 2, PANEL) : weight.size(1);
   const auto rows = weight.stride(1) == 1 ? weight : weight.contiguous();
   auto packed = at::empty({(weight.size(0) + PANEL - 1) / PANEL, steps, PANEL, width}, weight.options());
-  adviseLargePages(packed);
   const Panels panels = panelsOf(packed);
   at::parallel_for(0, panels.count, std::max<int64_t>(1, WORK / 8 / (steps * PANEL)), [&](int64_t begin, int64_t end) {
     AT_LEVEL(pack)(rowsOf(rows), panels, begin, end);
