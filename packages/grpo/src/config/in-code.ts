@@ -38,7 +38,7 @@ export function requireSameTask(folder: string, values: Values, code: InCode | u
     throw new UserError(
       `The task of the run in ${folder}, ${name}, is written in code, which this command does not have.`,
       {
-        hint: `Go on with it in that program: train({ …, output: '${folder}', resume: true }).`,
+        hint: `Continue it in that program: train({ …, output: '${folder}', resume: true }).`,
       },
     );
   }

@@ -115,7 +115,7 @@ export const rules: readonly Rule[] = [
     check: ({ task, rewards }, { command }) =>
       // SFT imitates; it can do without any reward.
       task.grading === 'none' && command !== 'sft' && rewards.every(({ weight }) => weight === 0)
-        ? 'without grading only your own rewards tell a good completion from a bad one, and there is none with a weight. Give rewards=[{module: FILE.ts}], or use task.grading=numeric.'
+        ? 'without grading only your own rewards distinguish a good completion from a bad one, and none of them has a weight. Give rewards=[{module: FILE.ts}], or use task.grading=numeric.'
         : undefined,
   },
   {

@@ -38,7 +38,7 @@ const FIXED = [
 export function requireSameRun(folder: string, before: ConfigRecord, now: ConfigRecord): void {
   if (before.command !== undefined && before.command !== now.command) {
     throw new UsageError(`${folder} holds a run of grpo ${before.command}, not of grpo ${now.command}`, {
-      hint: `Go on with it: npx grpo ${before.command} --resume ${folder}`,
+      hint: `Continue it: npx grpo ${before.command} --resume ${folder}`,
     });
   }
   for (const path of FIXED) {

@@ -70,7 +70,7 @@ const checks: readonly Check[] = [
     level: 'unsound',
     keys: ['objective.policy', 'objective.iterations', 'objective.minibatches'],
     holds: (config) => config.objective.policy === 'reinforce' && updates(config) > 1,
-    why: 'After the first update the policy is no longer the one that sampled, and a loss without a ratio cannot tell.',
+    why: 'After the first update the policy is no longer the one that sampled, and a loss without a ratio ignores the difference.',
     source: 'CS336 assignment 5, handout section 7: off-policy training takes grpo_clip',
   },
   {

@@ -57,7 +57,7 @@ async function* elements(path: string): AsyncGenerator<{ line: number; bytes: Bu
       const ends = depth === 0 && (byte === COMMA || byte === CLOSE);
       if (ends) {
         if (byte === COMMA || first !== undefined || count > 0) {
-          if (first === undefined) throw new FormatError(path, 'a row is missing beside a comma', { line });
+          if (first === undefined) throw new FormatError(path, 'a comma has no row beside it', { line });
           count++;
           yield { line: first, bytes: Buffer.concat([...parts, chunk.subarray(start, at)]) };
         }

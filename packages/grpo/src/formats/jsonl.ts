@@ -58,7 +58,7 @@ async function* readLines(path: string): AsyncGenerator<Uint8Array, void, undefi
       const begin = excerpt(Buffer.from(parts[0]!.subarray(0, 400)).toString('utf8'));
       throw new FormatError(
         path,
-        `the line is longer than ${byteCount(MAX_LINE_BYTES)}, so this is not JSON Lines (one JSON value a line); it begins ${begin}`,
+        `the line is longer than ${byteCount(MAX_LINE_BYTES)}, so this is not JSON Lines (one JSON value per line); it begins ${begin}`,
         { line },
       );
     }

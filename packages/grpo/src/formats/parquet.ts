@@ -54,7 +54,7 @@ export async function openParquet(path: string): Promise<ParquetFile> {
           () => parquetReadObjects({ ...source, rowStart, rowEnd }),
         );
         if (values.length !== rows.length) {
-          const problem = `column ${excerpt(column)} has ${values.length} of the ${rows.length} rows that the file tells of`;
+          const problem = `column ${excerpt(column)} has ${values.length} of the ${rows.length} rows that the file announces`;
           throw new FormatError(path, problem);
         }
         for (const [i, row] of rows.entries()) row[column] = values[i]![column];

@@ -14,7 +14,7 @@ export const info: CommandInfo = {
     'prompt-len': { type: 'string', value: 'N', help: 'Tokens of a prompt; 64 when not given' },
     'completion-len': { type: 'string', value: 'N', help: 'Tokens of a completion; 64 when not given' },
     group: { type: 'string', value: 'N', help: 'Completions of a prompt; 8 when not given' },
-    prompts: { type: 'string', value: 'N', help: 'Prompts a step; 8 when not given' },
+    prompts: { type: 'string', value: 'N', help: 'Prompts per step; 8 when not given' },
     steps: { type: 'string', value: 'N', help: 'Steps, of which the first warms up; 4 when not given' },
     beta: { type: 'string', value: 'X', help: 'Weight of the KL; 0 when not given: no reference' },
     micro: {

@@ -40,7 +40,7 @@ describe('explain', () => {
     const [group] = settingsOf('dapo').filter(({ key }) => key === 'rollout.group');
     expect(group).toMatchObject({
       value: 16,
-      unit: 'completions a prompt',
+      unit: 'completions per prompt',
       source: 'DAPO (Yu et al., 2025), section 4.1',
       help: expect.stringMatching(/more sharpens the advantage, less is faster/),
     });

@@ -41,7 +41,7 @@ export const grpoDual: Preset = {
     }),
   },
   unsupported: [
-    { what: 'one β a task', why: 'it needs a field of your rows that tells the task: kl.kindKey=FIELD' },
+    { what: 'one β per task', why: 'it needs a field of your rows that names the task: kl.kindKey=FIELD' },
     { what: 'LoRA with dropout 0.1', why: 'the policy would be scored in another way than it samples' },
     {
       what: 'a task of its own for half of each batch',

@@ -10,7 +10,7 @@ const part = z.strictObject({
   data: z.string().optional().describe('Its problems, as task.data'),
   evalData: z.string().optional().describe('Its held-out problems, as task.evalData'),
   prompt: z.string().optional().describe('Its prompt, as task.prompt'),
-  share: positive.default(1).describe('Its part of a batch, relative to those of the others'),
+  share: positive.default(1).describe('Its share of a batch, relative to the other tasks'),
 });
 
 /** What is asked, and how answers are found. */
@@ -31,7 +31,7 @@ export const taskSection = z.strictObject({
     .string()
     .optional()
     .describe(
-      'File of held-out problems, likewise. Without it, task.evalSize rows of task.data are held out',
+      'File of held-out problems, in the same form. Without it, task.evalSize rows of task.data are held out',
     ),
   mix: z
     .array(part)

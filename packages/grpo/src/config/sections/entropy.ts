@@ -6,7 +6,7 @@ export const entropySection = z.strictObject({
   coefficient: nonNegative
     .default(0)
     .describe('Weight of the entropy bonus: more keeps the policy undecided for longer, 0 = off')
-    .meta({ unit: 'reward a nat' }),
+    .meta({ unit: 'reward per nat' }),
   topShare: probability
     .default(1)
     .describe(
@@ -21,12 +21,14 @@ export const entropySection = z.strictObject({
     ),
   target: positive
     .default(0.2)
-    .describe('Entropy, in nats a token, that entropy.adaptive holds: more keeps the policy more undecided')
-    .meta({ unit: 'nats a token' }),
+    .describe('Entropy, in nats per token, that entropy.adaptive holds: more keeps the policy more undecided')
+    .meta({ unit: 'nats per token' }),
   delta: positive
     .default(0.005)
-    .describe('Change of the adaptive weight an update: more reacts faster and swings further')
-    .meta({ unit: 'an update' }),
-  least: nonNegative.default(0).describe('Lower bound of the adaptive weight: more is a bonus sooner'),
-  most: positive.default(1).describe('Upper bound of the adaptive weight: less never drowns the reward'),
+    .describe('Change of the adaptive weight per update: more reacts faster and swings further')
+    .meta({ unit: 'per update' }),
+  least: nonNegative
+    .default(0)
+    .describe('Lower bound of the adaptive weight: more keeps a bonus at all times'),
+  most: positive.default(1).describe('Upper bound of the adaptive weight: less protects the reward'),
 });

@@ -6,13 +6,13 @@ export const groupsSection = z.strictObject({
   refills: count
     .default(0)
     .describe(
-      'Most extra rounds of sampling a step, in which groups without a difference in reward give way to those of further problems (dynamic sampling): more fills the step with signal and takes longer, 0 = off',
+      'Most extra rounds of sampling per step; each replaces the groups whose rewards are equal by groups of further problems (dynamic sampling): more leaves fewer flat groups and takes longer, 0 = off',
     )
-    .meta({ unit: 'rounds a step' }),
+    .meta({ unit: 'rounds per step' }),
   replay: count
     .default(0)
     .describe(
-      'Groups with differing rewards that are stored, to take the place of later ones without: more keeps older ones, 0 = off',
+      'Stored groups whose rewards differ; they replace later groups whose rewards are equal: more keeps older ones, 0 = off',
     )
     .meta({ unit: 'groups' }),
   overlongBuffer: count

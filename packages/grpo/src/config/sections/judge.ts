@@ -6,7 +6,7 @@ const provider = {
     .string()
     .min(1)
     .describe(
-      'Where the server is: POST goes to {baseURL}/chat/completions, as with http://localhost:8000/v1',
+      'Address of the server: requests go to {baseURL}/chat/completions, as with http://localhost:8000/v1',
     ),
   model: z.string().min(1).describe('Name of the model that judges, as the server knows it'),
   apiKeyEnv: z
@@ -25,7 +25,7 @@ export const judgeSection = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Text file of what the judge is asked, with {prompt}, {completion} and fields of the row as {row.KEY}; {completions} for a ranking',
+      "Text file with the judge's prompt, with {prompt}, {completion} and fields of the row as {row.KEY}; {completions} for a ranking",
     ),
   ask: z
     .enum(['score', 'ranking'])
@@ -42,7 +42,7 @@ export const judgeSection = z.strictObject({
   jsonMode: z
     .boolean()
     .default(true)
-    .describe('Ask the server to let the model write JSON only (response_format); false for servers without'),
+    .describe('Asks the server for JSON only (response_format); false for servers that lack it'),
   timeoutSeconds: positive
     .max(300)
     .default(15)
@@ -52,17 +52,13 @@ export const judgeSection = z.strictObject({
     .describe('Times that a request is sent again after a time-out, a dropped connection, 429 or 5xx'),
   retryWaitSeconds: positive
     .default(0.5)
-    .describe(
-      'Seconds before the first repetition; doubled for each further one, and as long as the server says with Retry-After',
-    ),
+    .describe("Seconds before the first retry, doubled for each further one; the server's Retry-After wins"),
   requestsPerSecond: positive
     .default(20)
-    .describe('Requests that a provider gets a second, at most: less spares a limited account'),
+    .describe('Most requests per second to a provider: less spares a limited account'),
   workers: positiveCount
     .default(8)
-    .describe(
-      'Requests that a provider has at the same time, at most: more is faster where the server copes',
-    ),
+    .describe('Most requests to a provider at the same time: more is faster where the server copes'),
   cache: z
     .string()
     .min(1)

@@ -9,12 +9,12 @@ export const klSection = z.strictObject({
     .describe(
       'Weight of the KL to the starting model, at first where it changes: more stays closer to it; 0 = off, saves a pass and its memory',
     )
-    .meta({ unit: 'reward a nat' }),
+    .meta({ unit: 'reward per nat' }),
   estimator: z
     .enum(KL_ESTIMATORS)
     .default('k3')
     .describe(
-      'Estimate of the KL from log-probs, or the full one over the vocabulary (one more forward pass a micro-batch)',
+      'Estimate of the KL from log-probs, or the full one over the vocabulary (one more forward pass per micro-batch)',
     ),
   level: z
     .enum(KL_LEVELS)
@@ -27,7 +27,7 @@ export const klSection = z.strictObject({
   biasCorrected: z
     .boolean()
     .default(false)
-    .describe('Multiplies the KL by the ratio, so that it is that of the policy being trained'),
+    .describe('Multiplies the KL by the ratio, which makes it the KL of the policy that is trained'),
   clip: positive
     .optional()
     .describe(
@@ -41,7 +41,7 @@ export const klSection = z.strictObject({
   warmup: z
     .enum(WARMUPS)
     .default('linear')
-    .describe('Over the warm-up the weight rises in a line from 0, or is 0'),
+    .describe('During the warm-up the weight rises linearly from 0, or is 0'),
   control: z
     .enum(BETA_CONTROLS)
     .default('fixed')
@@ -84,7 +84,7 @@ export const klSection = z.strictObject({
     .default(0.1)
     .describe('control=lagrangian: more reacts faster to a KL that is off the target, and overshoots')
     .meta({
-      unit: 'a nat',
+      unit: 'per nat',
       appliesTo: { key: 'kl.control', values: ['lagrangian'], else: 'does not use it' },
     }),
   least: nonNegative
@@ -102,7 +102,7 @@ export const klSection = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Field of a row that tells the kind of a problem: rewards, lengths, signal and KL are told by kind, and the KL of each has a weight of its own. One for all when not given',
+      'Field of a row that names the kind of its problem: rewards, lengths, signal and KL are reported per kind, and each kind has its own KL weight. One weight for all when not given',
     ),
   referenceEvery: count
     .default(0)

@@ -8,13 +8,15 @@ export const objectiveSection = z.strictObject({
   loss: z
     .enum(LOSS_NAMES)
     .default('dapo')
-    .describe('Names a policy term, a ratio and an aggregation; each of them can be set on its own'),
+    .describe(
+      'Named combination of a policy term, a ratio and an aggregation; each can also be set on its own',
+    ),
   module: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Your own loss: a module whose default export is a Loss. Policy, ratio and aggregation are then its own',
+      'Your own loss: a module whose default export is a Loss; it replaces policy, ratio and aggregation',
     ),
   policy: z
     .enum(POLICY_TERMS)
@@ -24,13 +26,13 @@ export const objectiveSection = z.strictObject({
     .enum(RATIO_LEVELS)
     .optional()
     .describe(
-      'What is compared with the old policy: nothing, each token, or whole completions. That of objective.loss when not given',
+      'Unit that is compared with the old policy: none, each token, or the whole completion. That of objective.loss when not given',
     ),
   aggregation: z
     .enum(AGGREGATIONS)
     .optional()
     .describe(
-      'What counts the same: completions, tokens of the update or of a micro-batch, or tokens over a constant or nothing. That of objective.loss when not given',
+      'Unit that has equal weight: completions, tokens of the update, tokens of a micro-batch, or tokens divided by a constant or by nothing. That of objective.loss when not given',
     ),
   normalizer: positiveCount
     .optional()
@@ -90,11 +92,11 @@ export const objectiveSection = z.strictObject({
   iterations: positiveCount
     .default(1)
     .describe('Passes over one rollout: more learns more from it and drifts further from the sampler')
-    .meta({ unit: 'passes a rollout' }),
+    .meta({ unit: 'passes per rollout' }),
   minibatches: positiveCount
     .default(1)
-    .describe('Optimizer steps a pass: more takes more, noisier steps; divides rollout.prompts')
-    .meta({ unit: 'updates a pass' }),
+    .describe('Optimizer steps per pass: more takes more, noisier steps; divides rollout.prompts')
+    .meta({ unit: 'updates per pass' }),
   maskTruncated: z
     .boolean()
     .default(false)
@@ -104,9 +106,9 @@ export const objectiveSection = z.strictObject({
   offPolicyThreshold: nonNegative
     .optional()
     .describe(
-      'Leaves out completions with a negative advantage whose log-probs fell by more than this a token since they were sampled: less leaves out more. Off when not given',
+      'Leaves out completions with a negative advantage whose log-probs fell by more than this per token since they were sampled: less leaves out more. Off when not given',
     )
-    .meta({ unit: 'nats a token' }),
+    .meta({ unit: 'nats per token' }),
   compat: z
     .enum(COMPATS)
     .optional()

@@ -10,14 +10,14 @@ export const evalSection = z.strictObject({
   samples: count
     .default(1)
     .describe(
-      'Sampled completions of a problem beside the greedy one: more narrows the interval, 0 = greedy only',
+      'Sampled completions per problem beside the greedy one: more narrows the interval, 0 = greedy only',
     )
-    .meta({ unit: 'samples a problem' }),
+    .meta({ unit: 'samples per problem' }),
   k: z
     .array(positiveCount)
     .optional()
     .describe(
-      'The k of pass@k, estimated from eval.samples completions a problem. 1, 2, 4, … up to them when not given',
+      'The k of pass@k, estimated from eval.samples completions per problem. 1, 2, 4, … up to them when not given',
     ),
   temperature: nonNegative.default(1).describe('Temperature of the sampled completions'),
   limit: positiveCount
@@ -43,7 +43,7 @@ export const doctorSection = z.strictObject({
     .enum(['warn', 'stop', 'off'])
     .default('warn')
     .describe(
-      'Every step is checked. What fails stops the run in the first two steps, later it is told (warn) or stops it too (stop); off = no checks',
+      'Every step is checked. A failed check stops the run in the first two steps; later it is reported (warn) or stops the run too (stop); off = no checks',
     ),
 });
 
@@ -55,7 +55,9 @@ export const checkpointSection = z.strictObject({
     .meta({ unit: 'steps' }),
   minutes: nonNegative
     .default(10)
-    .describe('Minutes between checkpoints, each after a whole step: what a crash loses; 0 = never by time')
+    .describe(
+      'Minutes between checkpoints, each after a whole step: a crash loses at most this much; 0 = never by time',
+    )
     .meta({ unit: 'minutes' }),
   keep: positiveCount
     .default(2)

@@ -85,7 +85,9 @@ const reward = z.strictObject({
     .number()
     .optional()
     .describe('cosine-length: reward of a wrong answer of maxTokens. -0.5 when not given'),
-  ngram: positiveCount.optional().describe('repetition: tokens of what counts as repeated. 3 when not given'),
+  ngram: positiveCount
+    .optional()
+    .describe('repetition: tokens of an n-gram that counts as repeated. 3 when not given'),
   maxPenalty: z
     .number()
     .max(0)

@@ -5,8 +5,8 @@ import { count, nonNegative, positive, positiveCount, probability } from './numb
 export const rolloutSection = z.strictObject({
   prompts: positiveCount
     .default(8)
-    .describe('Prompts a step: more steadies the gradient and takes proportionally longer')
-    .meta({ unit: 'prompts a step' }),
+    .describe('Prompts per step: more steadies the gradient and takes proportionally longer')
+    .meta({ unit: 'prompts per step' }),
   group: z
     .number()
     .int()
@@ -15,7 +15,7 @@ export const rolloutSection = z.strictObject({
     .describe(
       'Completions of each prompt, compared with one another, so at least 2: more sharpens the advantage, less is faster',
     )
-    .meta({ unit: 'completions a prompt' }),
+    .meta({ unit: 'completions per prompt' }),
   maxNewTokens: positiveCount
     .default(256)
     .describe('Tokens at which a completion is cut: more lets it finish, less is faster')
@@ -56,11 +56,11 @@ export const rolloutSection = z.strictObject({
     .number()
     .default(0)
     .describe('Taken from the logit for each time a token was generated: more repeats less, 0 = off')
-    .meta({ unit: 'nats a time' }),
+    .meta({ unit: 'nats per occurrence' }),
   invariant: z
     .boolean()
     .default(false)
     .describe(
-      'Computes prompts too by products whose rows do not depend on one another: a completion has the same log-probs to the bit in any batch, on float32 and bfloat16 CPUs',
+      'Computes prompts, too, by products whose rows do not depend on each other: on a CPU a completion then has the same log-probs in any batch, to the bit',
     ),
 });

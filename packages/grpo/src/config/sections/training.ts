@@ -6,7 +6,7 @@ export const optimizerSection = z.strictObject({
   learningRate: nonNegative
     .default(1e-6)
     .describe('Step size: more learns faster, too much destroys the model')
-    .meta({ unit: 'a step' }),
+    .meta({ unit: 'per step' }),
   beta1: z
     .number()
     .min(0)
@@ -28,12 +28,12 @@ export const optimizerSection = z.strictObject({
     .enum(['constant', 'linear', 'cosine', 'step', 'advanced'])
     .default('constant')
     .describe(
-      'Learning rate after the warm-up: constant; falling to 0 at the last step in a line or half a cosine; step, halved after each third; or advanced, along a cosine to 5 % over 70 %, then in a line to 0',
+      'Learning rate after the warm-up: constant; falling to 0 at the last step, linearly or along half a cosine; step, halved after each third; or advanced, along a cosine to 5 % over 70 % of the steps, then linearly to 0',
     ),
   minLearningRate: nonNegative
     .default(0)
-    .describe('What a falling learning rate falls to in place of 0: more learns on to the end')
-    .meta({ unit: 'a step' }),
+    .describe('Learning rate at the end of a falling schedule, in place of 0: more keeps learning to the end')
+    .meta({ unit: 'per step' }),
   warmupSteps: count
     .default(0)
     .describe('Steps over which the learning rate rises from 0: more starts gentler')
@@ -58,13 +58,13 @@ export const trainSection = z.strictObject({
   canaries: count
     .default(100)
     .describe(
-      'Steps between checks, the first before step 1, that the rewards pay right answers more than blanks, copied prompts, all options at once and answers of other rows: costs one scoring of some 70 completions, judges not asked. 0 = never',
+      'Steps between checks, the first before step 1, that the rewards pay right answers more than blanks, copied prompts, all options at once and answers of other rows: costs one scoring of some 70 completions; judges are not asked. 0 = never',
     )
     .meta({ unit: 'steps' }),
   kindGradients: count
     .default(0)
     .describe(
-      'Steps between measurements of how the gradients of the kinds of problems (kl.kindKey) stand to each other, as grad_cosine and grad_norm/KIND: costs a copy of the gradient a kind less one, no pass. 0 = never',
+      'Steps between comparisons of the gradients of the kinds of problems (kl.kindKey), as grad_cosine and grad_norm/KIND: costs a copy of the gradient for each kind but one, and no pass. 0 = never',
     )
     .meta({ unit: 'steps' }),
 });
@@ -74,7 +74,7 @@ export const sftSection = z.strictObject({
   steps: positiveCount.default(100).describe('SFT steps: one optimizer step each'),
   batchSize: positiveCount
     .default(32)
-    .describe('Demonstrations a step: more steadies the gradient and is slower'),
+    .describe('Demonstrations per step: more steadies the gradient and is slower'),
   learningRate: nonNegative.default(1e-5).describe('Step size of SFT, in place of optimizer.learningRate'),
 });
 
@@ -92,7 +92,7 @@ export const expertSection = z.strictObject({
   perProblem: positiveCount
     .optional()
     .describe(
-      'Most completions kept of a problem, the best-rewarded ones: less keeps easy problems from crowding out hard ones. All when not given',
+      'Most completions kept per problem, those with the highest reward: fewer keep easy problems from crowding out hard ones. All when not given',
     ),
   unique: z
     .boolean()

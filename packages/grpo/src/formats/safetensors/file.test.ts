@@ -59,7 +59,11 @@ describe('SafetensorsFile', () => {
     ['a few bytes', (bytes: Buffer) => bytes.subarray(0, 7), '7 bytes are too few'],
     ['a cut header', (bytes: Buffer) => bytes.subarray(0, 100), 'but only 92 follow; the file is cut short'],
     ['cut data', (bytes: Buffer) => bytes.subarray(0, -1), 'the file is cut short'],
-    ['more data', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 'after the last tensor belong to none'],
+    [
+      'more data',
+      (bytes: Buffer) => Buffer.concat([bytes, bytes]),
+      'after the last tensor belong to no tensor',
+    ],
     ['a header over 100 MB', withLength(100_000_001n), 'announce a header of 100000001 bytes'],
     ['the largest length', withLength(2n ** 64n - 1n), 'announce a header of 18446744073709551615 bytes'],
     ['an empty header', withLength(0n), 'the header does not begin with "{"'],

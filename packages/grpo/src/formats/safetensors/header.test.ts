@@ -77,7 +77,12 @@ describe('parseHeader', () => {
   });
 
   it.each([
-    ['bytes of no tensor', { w: tensor('U8', [1], 0, 1) }, 3, '2 bytes after the last tensor belong to none'],
+    [
+      'bytes of no tensor',
+      { w: tensor('U8', [1], 0, 1) },
+      3,
+      '2 bytes after the last tensor belong to no tensor',
+    ],
     ['metadata that is no object', { __metadata__: 'pt' }, 0, 'must be an object of strings, found "pt"'],
     ['metadata that is no string', { __metadata__: { a: 1 } }, 0, '"a" must be a string, found 1'],
     ['half a surrogate pair', '{"__metadata__":{"a":"\\ud800"}}', 0, 'half a surrogate pair in "\\ud800"'],

@@ -112,6 +112,6 @@ function checkCoverage(
     covered = end;
   }
   if (covered !== dataBytes) {
-    throw new FormatError(file, `${dataBytes - covered} bytes after the last tensor belong to none`);
+    throw new FormatError(file, `${dataBytes - covered} bytes after the last tensor belong to no tensor`);
   }
 }
