@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SafetensorsFile } from '../packages/grpo/dist/formats/safetensors.js';
-import { loadModel } from '../packages/grpo/dist/models/load.js';
+import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
 import { advantagesOf, composedLoss, scoreTokens } from '../packages/grpo/dist/objective/index.js';
 import { rolloutMetrics } from '../packages/grpo/dist/observe/metrics.js';
 import { AdamW, fromBytes, noGrad, tensor, tidy } from '../packages/torch/dist/index.js';

@@ -1,8 +1,8 @@
 /** Bytes of forward and backward passes. */
 
 import { activationBytes } from '../models/activation-bytes.js';
-import { adaptedLayers } from '../models/adaptable.js';
 import type { DecoderConfig } from '../models/config.js';
+import { adaptedLayers } from '../models/lora/adaptable.js';
 import { type Engine, passTokenBytes } from './decoding.js';
 
 /** Logits held at once: with float32 64 MiB, of which a pass takes two or three. */

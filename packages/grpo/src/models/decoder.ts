@@ -1,7 +1,7 @@
 import { dtypeSize, linear, type Tensor } from '@grpo/torch';
 import type { Engine } from '../memory/decoding.js';
 import type { DecoderConfig } from './config.js';
-import type { Lora } from './lora.js';
+import type { Lora } from './lora/lora.js';
 import { type Layer, Transformer } from './transformer.js';
 import { copiesOf, type LayerWeights, type Linear, Weights } from './weights.js';
 

@@ -1,7 +1,7 @@
 import { cat, embedding, keep, noGrad, packedLinear, packLinear, type Tensor, tidy } from '@grpo/torch';
 import { type AttendStep, decodeStep } from './decode-step.js';
 import type { Decoder } from './decoder.js';
-import type { Lora } from './lora.js';
+import type { Lora } from './lora/lora.js';
 import { type Layer, type PackedTokens, Transformer } from './transformer.js';
 import type { LayerWeights, Linear } from './weights.js';
 

@@ -6,7 +6,7 @@ import { type Dice, fuzz, mutateBytes, mutateJson, replaceFile } from '../format
 import { openCheckpoint } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { Tokenizer } from '../text/tokenizer.js';
-import { loadModel } from './load.js';
+import { loadModel } from './folder/load.js';
 import type { LoadedModel } from './model.js';
 import { parameterSpecs } from './parameters.js';
 import { rotaryFrequencies } from './rope.js';

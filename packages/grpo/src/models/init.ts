@@ -3,8 +3,8 @@ import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } f
 import { readJsonObject } from '../formats/json.js';
 import { type DecoderConfig, parseConfig } from './config.js';
 import { OwningDecoder } from './decoder.js';
+import { saveWeights } from './folder/save.js';
 import { namesOf, parameterSpecs } from './parameters.js';
-import { saveWeights } from './save.js';
 
 /**
  * A decoder with random weights: normal with standard deviation `std`, projections into the residual stream divided by

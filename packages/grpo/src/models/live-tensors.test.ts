@@ -4,7 +4,7 @@ import { DEVICE } from '../device.test.helper.js';
 import { parseConfig } from './config.js';
 import { DecodingDecoder } from './decoding-decoder.js';
 import { initDecoder } from './init.js';
-import { initLora } from './init-lora.js';
+import { initLora } from './lora/init-lora.js';
 import { pack } from './packed.js';
 
 const LAYERS = 5;

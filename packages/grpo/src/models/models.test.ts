@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { loadModel } from './load.js';
+import { loadModel } from './folder/load.js';
+import { saveModel } from './folder/save.js';
 import type { Model } from './model.js';
 import { pack } from './packed.js';
 import { parameterSpecs } from './parameters.js';
-import { saveModel } from './save.js';
 import type { Segment } from './segment.js';
 
 const fixture = (name: string) =>

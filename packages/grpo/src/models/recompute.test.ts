@@ -3,7 +3,7 @@ import { AdamW, type DType, memory, type Tensor, tidy, tokenScores } from '@grpo
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import type { Decoder } from './decoder.js';
-import { loadModel } from './load.js';
+import { loadModel } from './folder/load.js';
 import { pack } from './packed.js';
 import { openPass, type Pass } from './recompute.js';
 import type { Segment } from './segment.js';

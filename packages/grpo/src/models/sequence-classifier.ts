@@ -9,10 +9,10 @@ import { modelFolder } from '../hub/model-folder.js';
 import type { Watch } from '../progress/watch.js';
 import type { ChatTemplate } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { isAdapter } from './adapter-folder.js';
 import { type Decoder, OwningDecoder } from './decoder.js';
-import { readModelFolder, requireFolder } from './folder.js';
-import { loadParameters } from './load-parameters.js';
+import { readModelFolder, requireFolder } from './folder/folder.js';
+import { loadParameters } from './folder/load-parameters.js';
+import { isAdapter } from './lora/adapter-folder.js';
 import { pack } from './packed.js';
 import { parameterSpecs } from './parameters.js';
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { getThreads, noGrad, setThreads, type Tensor, tensor, tidy } from '@grpo/torch';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
-import { Lora } from '../models/lora.js';
+import { Lora } from '../models/lora/lora.js';
 import { plainSampling } from './completion.js';
 import { architectures, expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';

@@ -4,7 +4,7 @@ import { memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type Decoder, loadModel } from '../models/index.js';
-import { initLora } from '../models/init-lora.js';
+import { initLora } from '../models/lora/init-lora.js';
 import { recordStep } from '../observe/record-step.js';
 import { MovingReference } from '../step/moving-reference.js';
 import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from '../step/step.test.helper.js';

@@ -1,7 +1,7 @@
 import { UserError } from '../../../config/index.js';
 import { modelFolder } from '../../../hub/model-folder.js';
 import { median } from '../../../maths/quantile.js';
-import { readModelFolder } from '../../../models/folder.js';
+import { readModelFolder } from '../../../models/folder/folder.js';
 import type { Prompt } from '../../../text/message.js';
 import { renderPrompt } from '../../../text/render.js';
 

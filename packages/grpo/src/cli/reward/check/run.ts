@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Config, resolveConfig, UsageError } from '../../../config/index.js';
 import { modelFolder } from '../../../hub/model-folder.js';
-import { readModelFolder } from '../../../models/folder.js';
+import { readModelFolder } from '../../../models/folder/folder.js';
 import { isJudge, scoreCompletions, takeJudgeReports } from '../../../rewards/index.js';
 import { CANARY_ROWS, type CanaryGroup, canaryGroups, gradeCanaries } from '../../../tasks/canaries/index.js';
 import { type LoadedTask, loadTask } from '../../../tasks/index.js';

@@ -1,9 +1,9 @@
 import { type DType, dtypeSize, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
-import { excerpt } from '../errors/printable.js';
-import { UserError } from '../errors/user-error.js';
-import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../formats/safetensors.js';
-import { Watch } from '../progress/watch.js';
-import type { ParameterSpec } from './parameters.js';
+import { excerpt } from '../../errors/printable.js';
+import { UserError } from '../../errors/user-error.js';
+import { type Checkpoint, openCheckpoint, type SafetensorsDtype } from '../../formats/safetensors.js';
+import { Watch } from '../../progress/watch.js';
+import type { ParameterSpec } from '../parameters.js';
 
 /** The kinds of numbers that weights may be stored as. */
 export const floatTypes: Partial<Record<SafetensorsDtype, DType>> = {

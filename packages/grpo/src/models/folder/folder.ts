@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../errors/user-error.js';
-import { readJsonObject } from '../formats/json.js';
-import { modelFolder } from '../hub/model-folder.js';
-import { ChatTemplate } from '../text/chat-template.js';
-import { Tokenizer } from '../text/tokenizer.js';
-import { type DecoderConfig, parseConfig } from './config.js';
+import { UserError } from '../../errors/user-error.js';
+import { readJsonObject } from '../../formats/json.js';
+import { modelFolder } from '../../hub/model-folder.js';
+import { ChatTemplate } from '../../text/chat-template.js';
+import { Tokenizer } from '../../text/tokenizer.js';
+import { type DecoderConfig, parseConfig } from '../config.js';
 
 /** Everything in a Hugging Face folder but the weights. */
 export interface ModelFolder {

@@ -2,14 +2,14 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../errors/user-error.js';
-import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { UserError } from '../../errors/user-error.js';
+import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
+import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { loadModel } from '../folder/load.js';
 import { baseOf, saveAdapter } from './adapter-folder.js';
-import { loadModel } from './load.js';
 import { Lora } from './lora.js';
 
-const fixtures = fileURLToPath(new URL('../../../../parity/fixtures/', import.meta.url));
+const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import.meta.url));
 const model = join(fixtures, 'models/llama3');
 
 /** A copy of PEFT's adapter for llama3, with keys of its configuration changed. */

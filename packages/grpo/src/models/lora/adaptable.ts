@@ -1,5 +1,5 @@
-import type { DecoderConfig } from './config.js';
-import { parameterSpecs } from './parameters.js';
+import type { DecoderConfig } from '../config.js';
+import { parameterSpecs } from '../parameters.js';
 
 /** Layers that can be adapted, by name: their weights as `[out, in]`. */
 export function adaptable(config: DecoderConfig): Map<string, [out: number, input: number]> {

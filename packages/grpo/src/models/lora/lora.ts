@@ -1,6 +1,6 @@
 import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
-import { seedOf } from '../maths/random.js';
-import { copiesOf } from './weights.js';
+import { seedOf } from '../../maths/random.js';
+import { copiesOf } from '../weights.js';
 
 /** What adapters are, beside their numbers. */
 export interface LoraSettings {

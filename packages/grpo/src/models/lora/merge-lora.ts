@@ -1,6 +1,6 @@
 import { noGrad, tidy } from '@grpo/torch';
+import type { Decoder } from '../decoder.js';
 import { adaptable } from './adaptable.js';
-import type { Decoder } from './decoder.js';
 
 /** Adds the adapters to the weights that they adapt, for good. The result has the same weights, and no adapters. */
 export function mergeLora(decoder: Decoder): Decoder {

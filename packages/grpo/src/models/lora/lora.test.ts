@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memory, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SafetensorsFile } from '../formats/safetensors.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import type { Decoder } from './decoder.js';
-import { type LoadOptions, loadModel } from './load.js';
+import { SafetensorsFile } from '../../formats/safetensors.js';
+import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import type { Decoder } from '../decoder.js';
+import { type LoadOptions, loadModel } from '../folder/load.js';
+import { saveModel } from '../folder/save.js';
+import type { LoadedModel, Model } from '../model.js';
+import { pack } from '../packed.js';
 import { mergeLora } from './merge-lora.js';
-import type { LoadedModel, Model } from './model.js';
-import { pack } from './packed.js';
-import { saveModel } from './save.js';
 
-const fixtures = fileURLToPath(new URL('../../../../parity/fixtures/', import.meta.url));
+const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import.meta.url));
 const base = (name: string) => join(fixtures, 'models', name);
 const adapter = (name: string) => join(fixtures, 'lora', name);
 

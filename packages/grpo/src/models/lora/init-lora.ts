@@ -1,7 +1,7 @@
 import { Generator, keep, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
-import { UserError } from '../errors/user-error.js';
+import { UserError } from '../../errors/user-error.js';
+import type { DecoderConfig } from '../config.js';
 import { adaptable, isTarget, targetNames } from './adaptable.js';
-import type { DecoderConfig } from './config.js';
 import { Lora, type LoraSettings } from './lora.js';
 
 /**

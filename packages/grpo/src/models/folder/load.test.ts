@@ -2,13 +2,13 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../errors/user-error.js';
-import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { UserError } from '../../errors/user-error.js';
+import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
+import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadModel } from './load.js';
 
 const fixture = (name: string) =>
-  fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../../parity/fixtures/models/${name}`, import.meta.url));
 
 function copyOf(name: string): string {
   const dir = tempFolder();

@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
-import { UserError } from '../errors/user-error.js';
-import { writeFileAtomic } from '../formats/atomic-file.js';
-import { describeJson, readJsonObject } from '../formats/json.js';
-import { makeFolder } from '../formats/make-folder.js';
-import { SafetensorsFile, writeSafetensors } from '../formats/safetensors.js';
-import { parseReference } from '../hub/repository.js';
+import { UserError } from '../../errors/user-error.js';
+import { writeFileAtomic } from '../../formats/atomic-file.js';
+import { describeJson, readJsonObject } from '../../formats/json.js';
+import { makeFolder } from '../../formats/make-folder.js';
+import { SafetensorsFile, writeSafetensors } from '../../formats/safetensors.js';
+import { parseReference } from '../../hub/repository.js';
+import { ConfigFields } from '../config-fields.js';
+import type { Decoder } from '../decoder.js';
+import { floatTypes } from '../folder/load-parameters.js';
 import { adaptable, isTarget } from './adaptable.js';
-import { ConfigFields } from './config-fields.js';
-import type { Decoder } from './decoder.js';
-import { floatTypes } from './load-parameters.js';
 import { Lora } from './lora.js';
 
 const CONFIG = 'adapter_config.json';

@@ -1,5 +1,5 @@
-import { UserError } from '../errors/user-error.js';
-import { describeJson } from '../formats/json.js';
+import { UserError } from '../../errors/user-error.js';
+import { describeJson } from '../../formats/json.js';
 
 /**
  * Every id that may end a turn: those of the first source that names any.

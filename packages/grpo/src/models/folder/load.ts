@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DType } from '@grpo/torch';
-import { UserError } from '../errors/user-error.js';
-import { readJsonObject } from '../formats/json.js';
-import { readWhole } from '../formats/read-file.js';
-import { modelFolder } from '../hub/model-folder.js';
-import type { Watch } from '../progress/watch.js';
-import { baseOf, isAdapter, loadAdapter } from './adapter-folder.js';
-import type { DecoderConfig } from './config.js';
-import { OwningDecoder } from './decoder.js';
+import { UserError } from '../../errors/user-error.js';
+import { readJsonObject } from '../../formats/json.js';
+import { readWhole } from '../../formats/read-file.js';
+import { modelFolder } from '../../hub/model-folder.js';
+import type { Watch } from '../../progress/watch.js';
+import type { DecoderConfig } from '../config.js';
+import { OwningDecoder } from '../decoder.js';
+import { baseOf, isAdapter, loadAdapter } from '../lora/adapter-folder.js';
+import { initLora } from '../lora/init-lora.js';
+import type { Lora } from '../lora/lora.js';
+import type { LoadedModel } from '../model.js';
+import { parameterSpecs } from '../parameters.js';
 import { endIds } from './end-ids.js';
 import { type ModelFolder, readModelFolder, requireFolder } from './folder.js';
-import { initLora } from './init-lora.js';
 import { loadParameters } from './load-parameters.js';
-import type { Lora } from './lora.js';
-import type { LoadedModel } from './model.js';
-import { parameterSpecs } from './parameters.js';
 
 /** More than any file beside the weights has. */
 const MAX_COMPANION_BYTES = 128 * 2 ** 20;

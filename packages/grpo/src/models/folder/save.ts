@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { type DType, type Tensor, tidy } from '@grpo/torch';
-import { writeFileAtomic } from '../formats/atomic-file.js';
-import { makeFolder } from '../formats/make-folder.js';
-import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
-import type { Watch } from '../progress/watch.js';
-import { saveAdapter } from './adapter-folder.js';
-import type { Decoder } from './decoder.js';
-import type { Model } from './model.js';
-import { parameterSpecs } from './parameters.js';
+import { writeFileAtomic } from '../../formats/atomic-file.js';
+import { makeFolder } from '../../formats/make-folder.js';
+import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
+import type { Watch } from '../../progress/watch.js';
+import type { Decoder } from '../decoder.js';
+import { saveAdapter } from '../lora/adapter-folder.js';
+import type { Model } from '../model.js';
+import { parameterSpecs } from '../parameters.js';
 
 const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
   float64: 'F64',
