@@ -35,8 +35,8 @@ describe('help', () => {
       checkpoint
         checkpoint.every=0              Steps between checkpoints, beside those of checkpoint.minutes: 0 =
                                         only these [whole number >= 0]
-        checkpoint.minutes=10           Minutes between checkpoints, each after a whole step: what a crash
-                                        loses; 0 = never by time [number >= 0]
+        checkpoint.minutes=10           Minutes between checkpoints, each after a whole step: a crash
+                                        loses at most this much; 0 = never by time [number >= 0]
         checkpoint.keep=2               Newest checkpoints kept on disk, beside one that an error left;
                                         older ones are deleted [whole number >= 1]
 
@@ -46,9 +46,9 @@ describe('help', () => {
                                         >= 0]
 
       doctor
-        doctor.onFinding=warn           Every step is checked. What fails stops the run in the first two
-                                        steps, later it is told (warn) or stops it too (stop); off = no
-                                        checks [warn | stop | off]
+        doctor.onFinding=warn           Every step is checked. A failed check stops the run in the first
+                                        two steps; later it is reported (warn) or stops the run too
+                                        (stop); off = no checks [warn | stop | off]
       "
     `);
     expect(text).toContain('optimizer.learningRate=1e-6 ');
