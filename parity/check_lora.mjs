@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SafetensorsFile, writeSafetensors } from '../packages/grpo/dist/formats/safetensors.js';
 import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
+import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
 import { mergeLora } from '../packages/grpo/dist/models/lora/merge-lora.js';
 import { pack } from '../packages/grpo/dist/models/packed.js';
-import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
 import { Generator, noGrad, tensor, tidy } from '../packages/torch/dist/index.js';
 
 const models = fileURLToPath(new URL('fixtures/models/', import.meta.url));

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeSafetensors } from '../packages/grpo/dist/formats/safetensors.js';
 import { Decoder } from '../packages/grpo/dist/models/decoder.js';
-import { initDecoder } from '../packages/grpo/dist/models/init.js';
 import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
-import { pack } from '../packages/grpo/dist/models/packed.js';
 import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
+import { initDecoder } from '../packages/grpo/dist/models/init.js';
+import { pack } from '../packages/grpo/dist/models/packed.js';
 import { noGrad, tidy } from '../packages/torch/dist/index.js';
 
 const fixtures = fileURLToPath(new URL('fixtures/models/', import.meta.url));

@@ -33,7 +33,7 @@ function measured(...[name, dtype, how, recompute]: Case): number {
     import { tidy } from '@grpo/torch';
     import { parseConfig } from ${at('./config.js')};
     import { initDecoder } from ${at('./init.js')};
-    import { initLora } from ${at('./init-lora.js')};
+    import { initLora } from ${at('./lora/init-lora.js')};
     import { pack } from ${at('./packed.js')};
     import { openPass } from ${at('./recompute.js')};
     const config = parseConfig(${JSON.stringify({ vocab_size: 300, max_position_embeddings: 512, ...shapes[name] })}, '');
