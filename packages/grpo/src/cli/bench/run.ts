@@ -79,8 +79,16 @@ function report(result: BenchResult, rate: number): string {
     '',
     `The step takes ${result.step_over_floor.toFixed(2)} × the sum of the floors, decoding ${result.decode_over_floor.toFixed(2)} × its own.`,
     `A floor: arithmetic at the best rate of each product's shape, or bytes at ${result.triad_gb_s.toFixed(1)} GB/s, whichever is longer.`,
+    ...(result.stolen_share > NOTED
+      ? [
+          `The host of this virtual machine kept ${(100 * result.stolen_share).toFixed(0)} % of the cores' time for others: the steps would be faster without.`,
+        ]
+      : []),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+/** Share of the cores' time that is more than the scatter of equal runs. */
+const NOTED = 0.02;
 
 const seconds = (value: number) => `${value.toFixed(3).padStart(7)} s`;

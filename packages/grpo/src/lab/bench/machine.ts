@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import {
   type DType,
@@ -19,6 +20,17 @@ export interface Machine {
   /** Best rate of a product of rows `[rows, inputs]` with a weight `[outputs, inputs]` that a cache holds. */
   flopsPerSecond(rows: number, inputs: number, outputs: number): number;
 }
+
+const STAT = '/proc/stat';
+
+/** Seconds of the cores' time, summed, that a virtual machine's host has kept for others; 0 where that is not known. */
+export function stolenSeconds(): number {
+  return existsSync(STAT) ? stolenIn(readFileSync(STAT, 'utf8')) : 0;
+}
+
+/** The eighth number of all cores' line, in hundredths of a second: see proc(5). */
+export const stolenIn = (stat: string): number =>
+  Number(/^cpu +(?:\d+ +){7}(\d+)/m.exec(stat)?.[1] ?? 0) / 100;
 
 const TRIAD_NUMBERS = 2 ** 26;
 /** Larger weights are cut: it is the arithmetic that is measured. */

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { synchronize, torchVersion } from '@grpo/torch';
 import { mean, sum } from '../../maths/moments.js';
@@ -10,7 +11,7 @@ import type { Trainer } from '../../step/trainer.js';
 import { benchTrainer, problemsOf } from './bench-trainer.js';
 import { stageFloors } from './floor.js';
 import { type StageFlops, stageFlops } from './flops.js';
-import { type Machine, measureMachine } from './machine.js';
+import { type Machine, measureMachine, stolenSeconds } from './machine.js';
 import { benchModels, type Workload } from './workload.js';
 
 /** Seconds of a stage, the median over the steps, and what it did in them. */
@@ -45,6 +46,8 @@ export interface BenchResult {
   /** Seconds ÷ floor: of decoding, and of the step over all stages' floors. */
   decode_over_floor: number;
   step_over_floor: number;
+  /** Share of the cores' time that the host of a virtual machine kept for others during the steps. */
+  stolen_share: number;
 }
 
 /** Does the workload's steps; the first, which warms up, is not among the medians. */
@@ -54,6 +57,7 @@ export async function measure(work: Workload): Promise<BenchResult> {
   const loss: number[] = [];
   const kl: (number | null)[] = [];
   let gap = 0;
+  const [stolen, began] = [stolenSeconds(), performance.now()];
   for (let step = 0; step < work.steps; step++) {
     const problems = problemsOf(step, work);
     const start = performance.now();
@@ -67,6 +71,8 @@ export async function measure(work: Workload): Promise<BenchResult> {
     kl.push(metrics.kl ?? null);
     gap = Math.max(gap, metrics['sampling/sampling_logp_difference/max'] ?? 0);
   }
+  const coreSeconds = (availableParallelism() * (performance.now() - began)) / 1000;
+  const stolen_share = (stolenSeconds() - stolen) / coreSeconds;
   const peak = process.resourceUsage().maxRSS / 1024;
   const counted = steps.length > 1 ? steps.slice(1) : steps;
   const step_s_median = median(counted.map(({ total }) => total));
@@ -94,6 +100,7 @@ export async function measure(work: Workload): Promise<BenchResult> {
     triad_gb_s: machine.bytesPerSecond / 1e9,
     decode_over_floor: seconds / floor,
     step_over_floor: step_s_median / stages.reduce((sum, stage) => sum + stage.floor, 0),
+    stolen_share,
   };
 }
 
