@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { expect, it } from 'vitest';
+
+const index = JSON.stringify(new URL('./index.js', import.meta.url).href);
+
+/** What a process of its own prints: threads at first, at rest, and while others want the cores. */
+const program = `
+  import { readdirSync } from 'node:fs';
+  import { setTimeout } from 'node:timers/promises';
+  import { ones, setThreads } from ${index};
+  setThreads(${Math.max(2, availableParallelism())});
+  const count = () => readdirSync('/proc/self/task').length;
+  const until = async (reached, work = () => {}) => {
+    let seen = count();
+    for (const start = Date.now(); !reached(seen) && Date.now() - start < 20_000; seen = count()) {
+      work();
+      await setTimeout(5);
+    }
+    return seen;
+  };
+  await setTimeout(300);
+  const first = count();
+  const most = ${availableParallelism()};
+  const rest = await until((threads) => threads <= first - most);
+  process.stdout.write('resting\\n');
+  const x = ones([512, 512]);
+  const crowded = await until((threads) => threads >= rest + most, () => {
+    for (let i = 0; i < 20; i++) x.matmul(x).dispose();
+  });
+  console.log(JSON.stringify({ first, rest, crowded }));
+`;
+
+// libgomp spins only a little while it manages more threads than there are processors.
+it.runIf(process.platform === 'linux')(
+  'threads without work are kept while others want the cores, and go when the process has them',
+  async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+    const others: ReturnType<typeof spawn>[] = [];
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      if (others.length > 0 || !text.includes('resting')) return;
+      for (let i = 0; i < 2 * availableParallelism(); i++)
+        others.push(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
+    });
+    await new Promise((done) => child.on('close', done));
+    for (const other of others) other.kill('SIGKILL');
+    const { first, rest, crowded } = JSON.parse(text.split('\n')[1]!);
+    expect(rest).toBeLessThanOrEqual(first - availableParallelism());
+    expect(crowded).toBeGreaterThanOrEqual(rest + availableParallelism());
+  },
+  60_000,
+);
