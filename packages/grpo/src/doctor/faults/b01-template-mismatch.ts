@@ -3,9 +3,9 @@ import type { Fault } from '../fault.js';
 import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Tags that belong into answers, special tokens or not. */
+/** Tags that belong in answers, whether special tokens or not. */
 const ANSWER_TAG = /^<\/?(think|thinking|answer|reasoning|tool_call|tool_response)>$/;
-/** Share of completions with markup above which it is no accident of a model that knows nothing yet. */
+/** Share of completions with markup above which chance in an untrained model does not explain it. */
 const MARKED = 0.25;
 
 export const b01: Fault = {
@@ -21,12 +21,13 @@ export const b01: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `at most ${100 * MARKED} % of the completions with a special token’s text in their first 120 characters; end, padding and tags such as <think> are left out; after step 1 it only informs`,
+      threshold: `at most ${100 * MARKED} % of the completions have a special token’s text in their first 120 characters; end tokens, padding and tags such as <think> do not count; after step 1 the check only informs`,
       sources: ['unslothai/unsloth#416'],
       why: 'A completion that holds header tokens shows that SFT and GRPO used different templates.',
-      remedy: 'Render prompts of SFT, GRPO and evaluation by one function.',
+      remedy: 'Render the prompts of SFT, GRPO and evaluation with one function.',
       consequence: { rerun: 'SFT and GRPO', checkpointsVoid: true },
-      settles: 'One row rendered by the code of both phases: the ids must be equal up to the answer.',
+      settles:
+        'Render one row with the code of SFT and with the code of GRPO: the ids must be equal up to the answer.',
       proofs: ['native'],
       needs: ['tokenizer', 'texts'],
       test({ tokenizer: { specialTokens, endIds = [], padId }, texts }, { completions, step }) {
@@ -45,7 +46,7 @@ export const b01: Fault = {
         });
         const measured = { completions: texts.length, marked: marked.length };
         if (marked.length <= MARKED * texts.length) return pass(measured);
-        // Later a policy may have come to it by itself.
+        // After step 1 the policy may have learnt it by itself.
         return step > 1 ? inform(measured, marked) : warn(measured, marked);
       },
       says: (m) => say`${m.marked} of ${m.completions} completions begin with tokens of the chat template.`,

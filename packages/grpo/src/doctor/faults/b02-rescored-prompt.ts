@@ -7,7 +7,7 @@ import { say } from '../sentence.js';
 export const b02: Fault = {
   code: 'B02',
   name: 'rescored prompt',
-  title: 'The loss uses another prompt than generation',
+  title: 'The loss and generation use different prompts',
   checks: [
     stepCheck({
       code: 'B02.prompt',
@@ -19,7 +19,7 @@ export const b02: Fault = {
       threshold: 'every id of every prompt equal; prompts without scored completions are left out',
       sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'The importance ratio compares two probabilities of one completion after one prompt.',
-      remedy: 'Pass the sampler’s prompt ids to the scoring; do not render or encode the prompt again.',
+      remedy: 'Score with the sampler’s prompt ids; do not render or encode the prompt again.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B35', 'B38', 'B39', 'B49', 'B51', 'B55'],
       proofs: ['native'],

@@ -6,7 +6,7 @@ import { quote, say } from '../sentence.js';
 
 /** Share of blank completions. */
 const BLANK = 0.05;
-/** As many characters of a header as must be there. */
+/** Fewest characters of the header that must be there. */
 const WORD = 4;
 
 export const b03: Fault = {
@@ -22,7 +22,7 @@ export const b03: Fault = {
       level: 1,
       rank: 1,
       threshold:
-        'the prompt’s text ends with what the template puts before an answer, with a beginning of it, or with no more than opening tags after it',
+        'the prompt’s text ends with the template’s assistant header or with the start of it; only opening tags may follow the header',
       sources: ['ml-explore/mlx-examples#1233', 'parity/trl_faults.py'],
       remedy: 'Render with the generation prompt, or use a template that has one.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -49,7 +49,7 @@ export const b03: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 3,
-      threshold: `at most ${100 * BLANK} % of the completions blank, give or take two standard errors; after step 1 up to half only inform`,
+      threshold: `at most ${100 * BLANK} % of the completions are blank, within two standard errors; after step 1 a share of up to a half only informs`,
       sources: ['ml-explore/mlx-examples#1233'],
       remedy: 'Look at the end of the rendered prompt and at the first tokens sampled.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -64,7 +64,7 @@ export const b03: Fault = {
         );
         const measured = { completions: texts.length, blank: blank.length };
         if (blank.length - 2 * Math.sqrt(blank.length) <= BLANK * texts.length) return pass(measured);
-        // Later a policy may have come to it by itself.
+        // After step 1 the policy may have learnt it by itself.
         return step > 1 && blank.length <= texts.length / 2 ? inform(measured, blank) : warn(measured, blank);
       },
       says: (m) => say`${m.blank} of ${m.completions} completions are blank.`,

@@ -17,8 +17,8 @@ export const b04: Fault = {
       rank: 1,
       threshold: 'leading BOS tokens = tokenizer.expectedBos (0 or 1)',
       sources: ['huggingface/open-r1#462', 'vllm-project/vllm#27515', 'huggingface/trl#3520'],
-      why: 'The first two had two BOS tokens, the third had none.',
-      remedy: 'Let either the template or the tokenizer add the BOS, not both and not neither.',
+      why: 'The first two issues report two BOS tokens, the third reports none.',
+      remedy: 'Let exactly one of the template and the tokenizer add the BOS token.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['bosId', 'expectedBos', 'promptIds'],
@@ -30,7 +30,8 @@ export const b04: Fault = {
         const measured = { expected: expectedBos, prompts: promptIds.length, wrong: wrong.length };
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
-      says: (m) => say`${m.wrong} of ${m.prompts} prompts do not begin with ${m.expected} BOS tokens.`,
+      says: (m) =>
+        say`${m.wrong} of ${m.prompts} prompts begin with the wrong number of BOS tokens: the model expects ${m.expected}.`,
     }),
   ],
 };

@@ -12,7 +12,7 @@ const TAG =
 const FEW = 5;
 /** Evaluations look at hundreds of completions each. */
 const FEW_EVALUATIONS = 5;
-/** Entries in a row before a flat metric says something. */
+/** Fewest entries for which a constant metric is evidence. */
 const LONG = 20;
 
 export const b06: Fault = {
@@ -28,7 +28,7 @@ export const b06: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `not: a tag of answers that half of the completions open, ${FEW} or more, and not one closes; completions at the length limit are left out`,
+      threshold: `no answer tag that at least half of the completions (${FEW} or more) open and none closes; completions at the length limit do not count`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
       why: 'An engine that stops at </answer> and drops it leaves no completion well formed.',
       remedy:
@@ -75,7 +75,7 @@ export const b06: Fault = {
       remedy: 'Have the engine include the stop string in its output, or append it before grading.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B27', 'B28', 'B30'],
-      settles: 'A completion as the engine returned it, through the format reward by hand.',
+      settles: 'Grade a completion by hand with the format reward, as the engine returned it.',
       proofs: ['native'],
       needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
       test({ declared: { stop }, texts, finish, ids, endIds }) {
@@ -97,19 +97,20 @@ export const b06: Fault = {
     }),
     logCheck({
       code: 'B06.log',
-      title: 'The format can be fulfilled',
+      title: 'Completions can have the required format',
       stage: 'template',
       kind: 'heuristic',
       level: 1,
       rank: 4,
-      threshold: `a reward named for the format is not 0 throughout ${LONG} entries, or ${FEW_EVALUATIONS} evaluations, in which completions end by themselves`,
+      threshold: `a reward named for the format is not 0 in all of ${LONG} or more entries (${FEW_EVALUATIONS} or more evaluations) while completions end by themselves`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
       why: 'The stop string is stripped, or the opening tag is already in the prompt.',
       remedy:
-        'Grade prompt end + a gold completion as the engine returns it: is the stop string there, the opening tag twice or never?',
+        'Grade the end of the prompt plus a gold completion, as the engine returns it. Check that the stop string is there, and that the opening tag is there exactly once.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B28', 'B30', 'B26'],
-      settles: 'One completion with its last tokens as the engine returned them, through the format reward.',
+      settles:
+        'Grade one completion with the format reward, with its last tokens as the engine returned them.',
       proofs: ['native'],
       needs: [],
       test(log) {

@@ -17,9 +17,9 @@ export const b07: Fault = {
       level: 2,
       rank: 1,
       threshold:
-        'every id of every completion equal; rows of another length (B37, B14) and completions that are not scored are left out',
+        'every id of every completion is equal; rows of different length (B37, B14) and completions that are not scored do not count',
       sources: ['huggingface/trl#5224', 'verl-project/verl#3720', 'sgl-project/sglang#26555'],
-      why: 'Decoding and encoding again gives other ids.',
+      why: 'Decoding and encoding again gives different ids.',
       remedy: 'Keep the ids that the sampler returned and score those; do not decode and encode again.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B10', 'B11', 'B12', 'B14', 'B19', 'B35', 'B37', 'B38', 'B39', 'B49', 'B51', 'B55'],

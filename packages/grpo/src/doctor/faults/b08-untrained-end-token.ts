@@ -18,7 +18,7 @@ export const b08: Fault = {
       kind: 'identity',
       level: 2,
       rank: 2,
-      threshold: 'scored, and mask 1, at the end token of every completion that is trained on',
+      threshold: 'the end token of every completion that is trained on is scored and has mask 1',
       sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185', 'pytorch/torchtune#949'],
       remedy:
         'Build the mask from lengths that count the end token; keep the end token when decoding to ids.',
@@ -38,19 +38,20 @@ export const b08: Fault = {
         );
       },
       says: (m) =>
-        say`${m.left} of the ${m.ended} completions that ended are trained without their end token: the model unlearns to stop.`,
+        say`${m.left} of the ${m.ended} completions that ended are trained without their end token: the model forgets how to stop.`,
     }),
     logCheck({
       code: 'B08.log',
-      title: 'Completions do not unlearn to end',
+      title: 'Truncated completions do not become more frequent',
       stage: 'generation',
       kind: 'heuristic',
       level: 8,
       rank: 6,
       threshold:
-        'share of truncated completions not rising over 20 entries or more (Mann–Kendall z > 3) by more than 0.2',
+        'over 20 entries or more, the share of truncated completions does not rise by more than 0.2 (Mann–Kendall z > 3)',
       sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185'],
-      remedy: 'Check that the end token is inside the loss mask; then whether the reward prefers length.',
+      remedy:
+        'Check that the loss mask covers the end token. Then check whether the reward favours long completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles:
         'The mask at the end token in a step’s record, and the probability of the end token where completions ended.',
@@ -65,7 +66,7 @@ export const b08: Fault = {
         const measured = { entries: cut.length, z, rise };
         return z > 3 && rise > 0.2 ? warn(measured) : pass(measured);
       },
-      says: (m) => say`The share of truncated completions rose by ${m.rise}: the model unlearns to stop.`,
+      says: (m) => say`The share of truncated completions rose by ${m.rise}: the model forgets how to stop.`,
     }),
   ],
 };

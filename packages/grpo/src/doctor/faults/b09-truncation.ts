@@ -6,7 +6,7 @@ import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js'
 import { percent, say } from '../sentence.js';
 
 const NEARLY_ALL = 0.95;
-/** Share of completions cut off from which their rewards judge much that is unfinished. */
+/** Share of truncated completions from which many rewards grade unfinished answers. */
 const CUT = 0.15;
 /** Share of prompts at the limit above which some were probably cut. */
 const AT_LIMIT = 0.01;
@@ -23,7 +23,7 @@ export const b09: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `at most ${100 * AT_LIMIT} % of the prompts, and not more than one, as long as the limit`,
+      threshold: `at most ${100 * AT_LIMIT} % of the prompts, or one of several, are as long as the limit`,
       sources: ['huggingface/trl#3569', 'huggingface/trl#3601', 'huggingface/trl#4358'],
       remedy:
         'Raise the limit, or leave out rows that do not fit: a truncated prompt loses its question or its header.',
@@ -52,13 +52,13 @@ export const b09: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 7,
-      threshold: `median share below ${100 * CUT} %, of 3 entries or more; nearly all of them is B16.log’s`,
+      threshold: `over 3 entries or more, the median share of truncated completions is below ${100 * CUT} %; B16.log judges ${100 * NEARLY_ALL} % or more`,
       sources: ['huggingface/trl#5697'],
-      why: 'Systems disagree on how many cut completions are too many, so the check only informs.',
+      why: 'Trainers disagree on how many truncated completions are too many, so the check only informs.',
       remedy:
         'Raise max_new_tokens, ask for shorter answers, or leave truncated completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The rewards of truncated and of complete completions, apart.',
+      settles: 'Compare the rewards of truncated completions with those of complete ones.',
       proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log) {

@@ -12,7 +12,7 @@ const REPEATED = 8;
 export const b10: Fault = {
   code: 'B10',
   name: 'left-padding cut',
-  title: 'Completions are cut out by token count under left padding',
+  title: 'With left padding, completions are cut out at the prompt’s token count',
   checks: [
     stepCheck({
       code: 'B10.cut',
@@ -21,13 +21,13 @@ export const b10: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 1,
-      threshold: `not half of the completions begin with the prompt’s last ${REPEATED} tokens or more`,
+      threshold: `at most half of the completions begin with the prompt’s last ${REPEATED} or more tokens`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'TRL cuts at the padded width of the prompts. A cut at the count of their tokens leaves prompt text in the completion.',
       remedy: 'Cut at the padded width of the prompts, not at the number of their tokens.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B26', 'B27'],
-      settles: 'The sampler’s raw output of one padded row beside what the reward got.',
+      settles: 'Compare the sampler’s raw output of one padded row with the text that the reward got.',
       proofs: [],
       needs: ['promptIds', 'promptOf', 'ids'],
       test({ promptIds, promptOf, ids }) {
@@ -49,7 +49,7 @@ export const b10: Fault = {
       rank: 1,
       threshold: 'tokens of the model in a row ≤ declared.rollout.maxNewTokens',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'A longer completion counts prompt or padding.',
+      why: 'A longer completion contains prompt or padding tokens.',
       remedy: 'Look at where the completion is cut out of the sampler’s output.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],

@@ -21,7 +21,7 @@ export const b11: Fault = {
       threshold:
         'mask 1 at tokens of the model, 0 at tokens of tools and template; wholly masked completions are left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      remedy: 'Make the mask where the tokens are put together, from lengths and sources.',
+      remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B12', 'B37', 'B39', 'B45', 'B49'],
       proofs: ['native'],

@@ -11,19 +11,19 @@ export const b12: Fault = {
   checks: [
     stepCheck({
       code: 'B12.padding',
-      title: 'Where padding and end are one token, the mask keeps the end token',
+      title: 'When the padding token is the end token, the mask keeps the end token',
       stage: 'masks',
       kind: 'identity',
       level: 2,
       rank: 2,
-      threshold: 'mask 1 at the end token of every completion that is trained on',
+      threshold: 'the end token of every completion that is trained on has mask 1',
       sources: [
         'huggingface/trl#3091',
         'mlabonne/llm-course#33',
         'huggingface/blog#1302',
         'parity/trl_faults.py',
       ],
-      why: 'A mask of ids ≠ pad loses the end token when pad = eos.',
+      why: 'A mask built as ids ≠ pad drops the end token when pad = EOS.',
       remedy: 'Build masks from lengths, never by comparing ids with the padding token.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B16'],
@@ -37,7 +37,7 @@ export const b12: Fault = {
         });
       },
       says: (m) =>
-        say`The padding token is the end token (${m.pad}), and the mask of ${m.left} of the ${m.ended} completions that ended leaves it out: the model unlearns to stop.`,
+        say`The padding token is the end token (${m.pad}), and the mask of ${m.left} of the ${m.ended} completions that ended leaves it out: the model forgets how to stop.`,
     }),
   ],
 };

@@ -17,10 +17,10 @@ export const b13: Fault = {
       level: 3,
       rank: 5,
       threshold:
-        'row alone against row in the batch: largest difference ≤ 1e-3 in float32, ≤ 0.5 in half precision',
+        'a row scored alone and in the batch: largest difference ≤ 1e-3 in float32, ≤ 0.5 in half precision',
       sources: ['huggingface/trl#6800', 'OpenRLHF/OpenRLHF#217', 'huggingface/trl#469'],
       why: 'Scores moved by up to 34 nats without position ids under left padding.',
-      remedy: 'Pass attention mask and position ids in scoring as in sampling.',
+      remedy: 'Pass the same attention mask and position ids to scoring as to sampling.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B38', 'B39', 'B49', 'B51'],
       proofs: ['native'],
@@ -33,7 +33,7 @@ export const b13: Fault = {
         return max <= bound ? pass(measured) : fail(measured);
       },
       says: (m) =>
-        say`A completion scored alone and scored in the batch differ by up to ${m.max} nats per token.`,
+        say`The log-probs of a completion scored alone and scored in the batch differ by up to ${m.max} nats per token.`,
     }),
   ],
 };

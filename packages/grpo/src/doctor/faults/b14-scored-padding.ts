@@ -5,10 +5,10 @@ import { valuesAt } from '../log-view.js';
 import { type Evidence, fail, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** A total this near 0 is that of certain text, and may well repeat. */
+/** Totals this near 0 belong to nearly certain text, which may repeat. */
 const CERTAIN = 10;
 const SPREAD = 0.05;
-/** Different completions with one total before rounding explains it no more. */
+/** Different completions with one total that rounding does not explain. */
 const EQUAL = 3;
 
 export const b14: Fault = {
@@ -48,9 +48,9 @@ export const b14: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 4,
-      threshold: `not: ${EQUAL} or more different completions of a prompt with one total of the reference, while the totals of all spread by less than ${100 * SPREAD} %`,
+      threshold: `no prompt has ${EQUAL} or more different completions with the same total of the reference while all totals spread by less than ${100 * SPREAD} %`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'Sums over 200 tokens of padding gave different completions one total.',
+      why: 'Sums that included 200 padding tokens gave different completions the same total.',
       remedy: 'Sum over the completion’s own tokens: stop at its end token, not at the width of the batch.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B46'],

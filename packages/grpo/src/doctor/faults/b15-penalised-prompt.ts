@@ -4,7 +4,7 @@ import { roundingOf, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
+/** Tolerance between two log-probs of one pass, whose logits may have been processed in half precision. */
 const ROUNDING = { full: 1e-4, half: 0.01 };
 
 export const b15: Fault = {
@@ -21,7 +21,7 @@ export const b15: Fault = {
       rank: 3,
       threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the log-prob of the sampled distribution is not lower`,
       sources: ['huggingface/transformers#36642', 'parity/trl_faults.py'],
-      why: 'Penalties that see the prompt make its words less likely and, relatively, the end token up to 3000 times likelier.',
+      why: 'Penalties that see the prompt make its words less likely; relative to them, the end token becomes up to 3000 times likelier.',
       remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B03', 'B08', 'B19', 'B39'],
@@ -32,7 +32,7 @@ export const b15: Fault = {
         if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
           return notApplicable('declared penalties');
         if (rollout.temperature === 0) return notApplicable('a temperature above 0');
-        // What is left of a cut distribution is likelier than before.
+        // Tokens that truncation keeps become likelier.
         const bound = roundingOf(record);
         const cut = truncates(rollout) || (rollout.minNewTokens ?? 0) > 0;
         const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {

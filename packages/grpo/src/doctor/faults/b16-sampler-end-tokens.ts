@@ -23,13 +23,13 @@ export const b16: Fault = {
       level: 1,
       rank: 2,
       threshold:
-        'not: a declared minimum length of half the maximum or more, with 95 % or more of the completions truncated',
+        'the declared minimum length is below half the maximum, or fewer than 95 % of the completions are truncated',
       sources: [],
-      why: 'Tokens that are forbidden are not drawn from the policy; half of the longest length is a choice of ours.',
+      why: 'Forbidden tokens are not sampled from the policy. The bound of half the maximum length is our choice.',
       remedy: 'Lower the minimum length: the policy unlearns an end token that is never sampled.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B01', 'B18', 'B19', 'B26', 'B39'],
-      settles: 'A step without a minimum length: either completions end by themselves, or not.',
+      settles: 'Run a step without a minimum length: completions either end by themselves, or do not.',
       proofs: ['native'],
       needs: ['declared', 'finish'],
       test({ declared: { rollout }, finish }) {
@@ -43,7 +43,7 @@ export const b16: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`A minimum length of ${m.least} of ${m.most} tokens forbids the end token: ${m.cut} of ${m.completions} completions were truncated.`,
+        say`The minimum length of ${m.least} tokens (maximum ${m.most}) suppresses the end token: ${m.cut} of ${m.completions} completions were truncated.`,
     }),
     stepCheck({
       code: 'B16.after-end',
@@ -52,7 +52,7 @@ export const b16: Fault = {
       kind: 'identity',
       level: 2,
       rank: 2,
-      threshold: 'no token of the model’s directly after one of tokenizer.endIds that is the model’s',
+      threshold: 'no token of the model directly follows an end token of the model (tokenizer.endIds)',
       sources: ['huggingface/trl#7039', 'huggingface/open-r1#489'],
       why: 'The sampler knew only one of two end tokens.',
       remedy:
@@ -84,14 +84,14 @@ export const b16: Fault = {
       level: 8,
       rank: 1,
       threshold:
-        'not 95 % or more of a step’s completions truncated; usual before a model has learnt to end, so it only informs',
+        'fewer than 95 % of a step’s completions are truncated; more is usual before a model has learnt to end, so the check only informs',
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
-      why: 'A limit of 256 tokens cut 97 %.',
+      why: 'A limit of 256 tokens truncated 97 % of the completions.',
       remedy:
-        'Look at the last tokens of a completion: an end token that the sampler does not know, or too little room.',
+        'Look at the last tokens of a completion: either the sampler does not know the end token, or the length limit is too low.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles:
-        'The next steps: it falls where a model learns to end, and stays at 1 where the end token is unknown.',
+        'The share in the next steps: it falls when the model learns to end, and stays at 1 when the sampler does not know the end token.',
       proofs: [],
       needs: ['finish'],
       test({ finish }) {
@@ -109,14 +109,14 @@ export const b16: Fault = {
       level: 8,
       rank: 5,
       threshold:
-        'not 95 % or more truncated in 3 entries in a row, from the first tenth of the run on; only informs where it is below a half in the end, or begins later: then B08.log shows whether it grew',
+        'no 3 entries in a row in which 95 % or more of the completions are truncated; only informs where these entries start after the first tenth of the run (B08.log judges a rise), or where the share is below a half at the end',
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
-      why: 'A limit of 256 tokens cut 97 %.',
+      why: 'A limit of 256 tokens truncated 97 % of the completions.',
       remedy:
-        'Look at the last tokens of a completion: an end token that the sampler does not know, or an answer that needs more room.',
+        'Look at the last tokens of a completion: either the sampler does not know the end token, or the answer needs more tokens.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B26', 'B58'],
-      settles: 'The set of end tokens that the engine used beside the template’s end of turn.',
+      settles: 'Compare the end tokens that the engine used with the template’s end of turn.',
       proofs: ['native', 'log only'],
       needs: ['completions/clipped_ratio'],
       test(log) {

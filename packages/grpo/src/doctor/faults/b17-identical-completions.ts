@@ -7,7 +7,7 @@ import { keysOf, membersOf, updateRows } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
-/** Two equal draws this unlikely are no accident: natural logarithm, about 1e-9. */
+/** Log-probability (about 1e-9) below which two equal samples are not chance. */
 const ACCIDENT = -20;
 const HALF = 0.5;
 
@@ -62,13 +62,13 @@ export const b17: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 2,
-      threshold: `on average at least half of a group’s completions distinct: fewer inform, since short answers of a trained policy repeat; a warning where the repeated ones have Σ entropy above ${-ACCIDENT}`,
+      threshold: `on average at least half of a group’s completions are distinct; only informs, since a trained policy repeats short answers, unless the repeated completions have Σ entropy above ${-ACCIDENT}`,
       sources: ['modelscope/ms-swift#4570'],
-      remedy: 'A higher temperature, or harder prompts; near the end of a successful run nothing.',
+      remedy: 'Raise the temperature, or use harder prompts. Near the end of a successful run, do nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30'],
       settles:
-        'Reward and entropy: equal right answers at low entropy are success, equal answers at high entropy a broken sampler.',
+        'Reward and entropy: equal right answers at low entropy mean success, equal answers at high entropy mean a broken sampler.',
       proofs: ['native'],
       needs: ['ids', 'promptOf'],
       test({ ids, promptOf }, record) {
@@ -101,10 +101,10 @@ export const b17: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'groups of identical completions in less than half of the entries; only informs, since a learnt task has them too',
+        'fewer than half of the entries have groups of identical completions; only informs, since a learnt task has them too',
       sources: ['modelscope/ms-swift#4570'],
       remedy:
-        'A higher temperature, a random stream for each completion; near the end of a successful run nothing.',
+        'Raise the temperature, or give each completion its own random stream. Near the end of a successful run, do nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30'],
       settles:

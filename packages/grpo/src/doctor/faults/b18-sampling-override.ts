@@ -5,7 +5,7 @@ import { roundingOf, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
+/** Tolerance between two log-probs of one pass, whose logits may have been processed in half precision. */
 const ROUNDING = { full: 1e-4, half: 0.01 };
 
 export const b18: Fault = {
@@ -24,7 +24,7 @@ export const b18: Fault = {
       sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
       why: 'generation_config.json overrides the requested settings.',
       remedy:
-        'Read the sampling parameters back from the engine; pass every one of them on, the neutral ones too.',
+        'Read the sampling parameters back from the engine, and pass every parameter explicitly, even neutral ones.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B39'],
       proofs: ['native'],
@@ -35,7 +35,7 @@ export const b18: Fault = {
         if (topP === undefined || topK === undefined || truncates(rollout) || !neutral)
           return notApplicable('sampling without truncation and penalties, declared');
         if (rollout.temperature === 0 || (rollout.minNewTokens ?? 0) > 0)
-          return notApplicable('a temperature above 0, and no least length');
+          return notApplicable('a temperature above 0, and no minimum length');
         const bound = roundingOf(record);
         const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
           const drawn = sampledLogprobs[completion]!;
@@ -59,11 +59,11 @@ export const b18: Fault = {
       level: 3,
       rank: 3,
       threshold:
-        'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
+        'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no temperature but the declared one, within the tolerance of the precision',
       sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
       why: 'generation_config.json overrides the requested settings.',
       remedy:
-        'Read the sampling parameters back from the engine; pass the temperature on whatever its value.',
+        'Read the sampling parameters back from the engine, and always pass the temperature explicitly.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B39', 'B55'],
       proofs: ['native'],
@@ -71,7 +71,7 @@ export const b18: Fault = {
       test: ({ probes, declared }, record) =>
         temperatureOf('sampler', probes, declared.rollout?.temperature, record),
       says: (m) =>
-        say`Completions were sampled at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}): the engine has settings of its own.`,
+        say`Completions were sampled at temperature ${m.fits} (gap ${m.gapThere} nat per token), not at the declared ${m.declared} (gap ${m.gap}): the engine uses settings of its own.`,
     }),
   ],
 };

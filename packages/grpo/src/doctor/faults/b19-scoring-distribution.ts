@@ -27,11 +27,11 @@ export const b19: Fault = {
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
       why: '−log p of a sampled token is its entropy on average.',
       remedy:
-        'Score under the distribution that is sampled from: same temperature; no top-p, top-k or penalties, or correct for them.',
+        'Score under the sampling distribution: use the same temperature, and leave out top-p, top-k and penalties or correct for them.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B39'],
       settles:
-        'The sampler’s own log-probs beside the scored ones, and the sampling parameters that the engine really used.',
+        'Compare the sampler’s own log-probs with the scored ones, and check the sampling parameters that the engine used.',
       proofs: ['native'],
       needs: ['firstUpdate', 'firstPolicyLogprobs'],
       test({ firstUpdate, firstPolicyLogprobs }, record) {
@@ -51,7 +51,7 @@ export const b19: Fault = {
             tokens++;
             total += gap;
             squares += gap * gap;
-            // Of a nearly certain token the rare other one, which makes up the variance, is seldom in the sample.
+            // For a nearly certain token, the rare alternative makes up the variance and is seldom in the sample.
             if (entropy > 0) bound += entropy * Math.max(0.5, 0.5 - Math.log(entropy));
           }
         }
@@ -65,7 +65,7 @@ export const b19: Fault = {
         return explained ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} one. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`,
+        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} distribution. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`,
     }),
     stepCheck({
       code: 'B19.temperature',
@@ -75,9 +75,9 @@ export const b19: Fault = {
       level: 3,
       rank: 1,
       threshold:
-        'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they do not agree at another one',
+        'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they disagree at every other temperature too',
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'parity/trl_faults.py'],
-      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
+      why: 'The trainer scored tokens at temperature 1 that were sampled at a different temperature.',
       remedy: 'Divide the logits by the same temperature in sampling and in scoring.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B38', 'B39', 'B55'],
@@ -147,9 +147,9 @@ export const b19: Fault = {
       level: 3,
       rank: 3,
       threshold:
-        'where sampler and trainer disagree, the policy’s log-probs of a completion fit no other temperature than the declared one within the tolerance of the precision',
+        'where sampler and trainer disagree, the policy’s log-probs of a completion fit no temperature but the declared one, within the tolerance of the precision',
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
-      why: 'Log-probs at temperature 1 of tokens that were drawn at another.',
+      why: 'The trainer scored tokens at temperature 1 that were sampled at a different temperature.',
       remedy:
         'Divide the logits once by the sampling temperature before every log-softmax: policy, old and reference.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -159,7 +159,7 @@ export const b19: Fault = {
       test: ({ probes, declared }, record) =>
         temperatureOf('policy', probes, declared.rollout?.temperature, record),
       says: (m) =>
-        say`The trainer scores at temperature ${m.fits} (${m.gapThere} nat per token off), not at the declared ${m.declared} (${m.gap}).`,
+        say`The trainer scores at temperature ${m.fits} (gap ${m.gapThere} nat per token), not at the declared ${m.declared} (gap ${m.gap}).`,
     }),
   ],
 };

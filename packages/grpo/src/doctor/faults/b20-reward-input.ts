@@ -9,15 +9,15 @@ import { gradesOf, isNatural } from '../measures/grades.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
 import { formatValue, say } from '../sentence.js';
 
-/** Entries in a row before a flat metric says something. */
+/** Fewest entries for which a constant metric is evidence. */
 const IN_A_ROW = 3;
-/** Distinct completions of which it says nothing that they earn the same. */
+/** Fewest distinct completions for which equal rewards are evidence. */
 const FEW = 4;
 
 export const b20: Fault = {
   code: 'B20',
   name: 'reward input',
-  title: 'A reward function gets another type than it expects',
+  title: 'A reward function gets a different type than it expects',
   checks: [
     stepCheck({
       code: 'B20.constant',
@@ -27,14 +27,14 @@ export const b20: Fault = {
       level: 4,
       rank: 1,
       threshold:
-        'not one total reward for a whole step with 4 distinct texts or more; only informs where it is made of −1, 0 and 1, the rewards of completions that all fail or all succeed',
+        'the totals of a step with 4 or more distinct texts are not all equal; only informs where every reward is −1, 0 or 1, as when all completions fail or all succeed',
       sources: ['huggingface/trl#4202', 'parity/trl_faults.py'],
       why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy: 'Call the reward by hand with a good and a bad completion, in the type that training passes.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B28', 'B30', 'B53', 'B26'],
       settles:
-        'A known-good and a known-bad completion through the reward: equal values are a broken reward, different ones a task too hard or too easy.',
+        'Grade a known-good and a known-bad completion: equal values mean a broken reward, different values a task that is too hard or too easy.',
       proofs: ['native', 'TRL run'],
       needs: ['texts', 'totals', 'rewards'],
       test({ texts, rewards: { inputType, values } }, record) {
@@ -55,7 +55,7 @@ export const b20: Fault = {
         return natural ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`All ${m.completions} completions, ${m.distinct} of them different, earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward function gets lists of messages, not text.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
+        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward function gets lists of messages, not text.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
     }),
     stepCheck({
       code: 'B20.canary',
@@ -65,7 +65,7 @@ export const b20: Fault = {
       level: 4,
       rank: 3,
       threshold:
-        'through the production path, not one total for three kinds of completions or more, a right answer among them; only informs where the task cannot tell that it is right',
+        'through the production path, three or more kinds of completions, a right answer among them, do not all earn one total; only informs where the task cannot tell that the answer is right',
       sources: ['huggingface/trl#4202'],
       why: 'A good and a bad completion, in the type of the run, must earn different rewards.',
       remedy: 'Call the reward by hand with a good and a bad completion, in the type that training passes.',
@@ -93,14 +93,14 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `not: reward_std 0 and one and the same reward in all entries, ${IN_A_ROW} or more; only informs where that is 1, as where all is learnt`,
+      threshold: `over ${IN_A_ROW} entries or more, not the same reward with reward_std 0 in every entry; only informs where that reward is 1, as when the task is learnt`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy:
         'Call the reward by hand with a good and a bad completion, in the type that training passes: a list of messages, or text.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
-      settles: 'Two different completions through the reward function: equal values prove it.',
+      settles: 'Grade two different completions: equal values prove the fault.',
       proofs: ['log only'],
       needs: ['reward', 'reward_std'],
       test(log) {
@@ -136,6 +136,6 @@ function constantCause({ reward, cut = 0 }: { reward: number; cut?: number }): s
     return ` A reward function that falls back to ${formatValue(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
   }
   return isCut
-    ? ' Either the reward is broken, or no answer is complete because all completions are truncated; a complete right answer through the reward would show which.'
-    : ' Either the reward is broken, or the task is too hard or too easy; a good and a bad completion through the reward would show which.';
+    ? ' Either the reward is broken, or no answer is complete because all completions are truncated; grading a complete right answer would show which.'
+    : ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.';
 }

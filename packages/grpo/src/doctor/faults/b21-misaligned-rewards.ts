@@ -62,14 +62,15 @@ export const b21: Fault = {
       level: 4,
       rank: 1,
       threshold:
-        'not: most of the equal completions of a prompt, 4 or more, with another reward; a judge may waver',
+        'of 4 or more pairs of equal completions of a prompt, at most half earn different rewards; a judge may waver',
       sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
       why: 'Rewards in the order [p1, p2, p1, p2] were read as [p1, p1, p2, p2].',
       remedy:
         'Compute the reward of one completion by hand and compare; look at the order of the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
-      settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
+      settles:
+        'Compute the rewards of one step again, one completion at a time: they must equal the recorded rewards.',
       proofs: ['native'],
       needs: ['ids', 'promptOf', 'totals'],
       test({ ids, promptOf }, record) {
@@ -90,7 +91,7 @@ export const b21: Fault = {
         return unequal.length > pairs.length / 2 ? warn(measured, unequal) : pass(measured);
       },
       says: (m) =>
-        say`${m.unequal} of ${m.pairs} completions earned another reward than an equal completion of the same prompt: the rewards may be in the wrong order.`,
+        say`${m.unequal} of ${m.pairs} completions earned a different reward than an equal completion of the same prompt: the rewards may be in the wrong order.`,
     }),
     stepCheck({
       code: 'B21.cycled',
@@ -100,14 +101,15 @@ export const b21: Fault = {
       level: 4,
       rank: 2,
       threshold:
-        'not: a reward’s values over and over in the same order, one for each prompt or for each place in a group, where values as frequent as these do so by chance in less than one step in a million',
+        'a reward’s values do not repeat with a period of the number of prompts or of completions per prompt, where values this frequent would do so by chance in less than one step per million',
       sources: ['huggingface/trl#6533'],
-      why: 'Fewer values than completions are handed out in turn.',
+      why: 'The trainer gets fewer values than completions and assigns them in turn.',
       remedy:
         'Return one value per completion, in the order of the completions; refuse any other number of values.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33'],
-      settles: 'The rewards of one step computed again, each by itself: they must be the recorded ones.',
+      settles:
+        'Compute the rewards of one step again, one completion at a time: they must equal the recorded rewards.',
       proofs: ['native'],
       needs: ['rewardNames', 'rewardValues', 'promptOf'],
       test({ rewardNames, rewardValues, promptOf }) {
@@ -135,7 +137,7 @@ export const b21: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `through the production path, ${SHARE} above its declared most`,
+      threshold: `through the production path, the answer earns more than its declared most ${SHARE}`,
       sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
       why: 'The rewards of two rows must differ when their answers are exchanged.',
       remedy:
@@ -152,7 +154,7 @@ export const b21: Fault = {
           ({ value, most }) => value! <= most!,
         ),
       says: (m) =>
-        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${ruleText(m.rule)}: the reward does not see the row, or sees another.`,
+        say`On ${m.wrong} of ${m.probes} rows the right answer of another row earned at least as much as the row’s own${ruleText(m.rule)}: the reward does not see the row, or sees the wrong row.`,
     }),
     logCheck({
       code: 'B21.log',
@@ -162,20 +164,22 @@ export const b21: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'Σ declared weight × mean within 1 % of the largest part, in half of 3 entries or more; completions that a function does not grade break it too',
+        'in at least half of the entries, of 3 or more, the reward is Σ declared weight × mean, within 1 % of the largest part; completions that a function does not grade break the sum too',
       sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
-      why: 'It holds where every function grades every completion.',
+      why: 'The sum holds when every function grades every completion.',
       remedy:
         'Compare names, order and number of weights with the reward functions; look at how many values each returns.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The rewards of one step by hand, each function and the sum.',
+      settles: 'Compute the rewards of one step by hand: each function, and the sum.',
       proofs: [],
       needs: ['reward'],
       test(log) {
         const names = rewardNames(log);
         const weights = log.declared.rewardWeights ?? [];
         if (names.length === 0 || weights.length !== names.length || log.series.rewardIsWeighted === false)
-          return notApplicable('rewards/NAME/mean, a declared weight for each, and a reward that has them');
+          return notApplicable(
+            'rewards/NAME/mean, a declared weight for each, and a reward that applies the weights',
+          );
         const judged = log.series.entries.flatMap(({ step, values }) => {
           const parts = names.map((name, k) => weights[k]! * values[`rewards/${name}/mean`]!);
           const total = sum(parts);

@@ -15,7 +15,7 @@ export const b23: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `through the production path, ${SHARE} below the declared least`,
+      threshold: `through the production path, the answer earns less than its declared least ${SHARE}`,
       sources: ['verl-project/verl#5635', 'huggingface/trl#5281', 'huggingface/Math-Verify#55'],
       why: 'A time-out off the main thread makes every grade 0.',
       remedy:

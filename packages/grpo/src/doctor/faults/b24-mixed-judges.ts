@@ -5,7 +5,7 @@ import { groupsOf } from '../groups.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Entries from which a mean says something. */
+/** Fewest entries for a meaningful mean. */
 const ENOUGH = 5;
 
 export const b24: Fault = {
@@ -20,13 +20,13 @@ export const b24: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 1,
-      threshold: 'one provider per group; several may be one model',
+      threshold: 'one provider per group; several providers may still serve one model',
       sources: [],
       why: 'Seen in a run in which the provider of a row decided the sign of its advantage.',
-      remedy: 'Choose the judge by prompt; when it fails, grade the whole group again with the other.',
+      remedy: 'Choose the judge per prompt. When it fails, grade the whole group again with another judge.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B21', 'B33'],
-      settles: 'The same completions graded by each of them: equal means and spreads are one scale.',
+      settles: 'Grade the same completions with each judge: equal means and spreads show one scale.',
       proofs: ['native'],
       needs: ['rewards', 'promptOf'],
       test({ rewards: { providers }, promptOf }) {
@@ -39,7 +39,7 @@ export const b24: Fault = {
         return mixed.length > 0 ? warn(measured, mixed) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.mixed} groups several judges graded: the choice of judge decides the sign of the advantage.`,
+        say`Several judges graded the completions of one prompt in ${m.mixed} groups: the choice of judge decides the sign of the advantage.`,
     }),
     logCheck({
       code: 'B24.signal',
@@ -50,11 +50,12 @@ export const b24: Fault = {
       rank: 4,
       threshold: `mean |advantage| of each kind within 3 times that of the others, over ${ENOUGH} entries or more`,
       sources: [],
-      why: 'Seen in a run of two kinds of problems. A ratio above 3 was its own mark of imbalance.',
+      why: 'Seen in a run with two kinds of problems, which itself counted a ratio above 3 as imbalance.',
       remedy:
-        'Problems of medium difficulty for the weak kind, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the deviation of the group.',
+        'For the weak kind, use problems of medium difficulty, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the standard deviation of the group.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The share of flat groups of each kind: a kind that is learnt, or too hard, has no signal.',
+      settles:
+        'The share of groups with equal rewards per kind: a kind that is learnt, or too hard, gives no advantages.',
       proofs: [],
       needs: [],
       test(log) {
@@ -70,7 +71,7 @@ export const b24: Fault = {
         return strong.signal > 3 * weak.signal ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`Problems of kind ${m.strong} have a mean |advantage| of ${m.most}, those of ${m.weak} ${m.least}: the run learns the first kind and hardly the second.`,
+        say`The mean |advantage| of problems of kind ${m.strong} is ${m.most}, and of kind ${m.weak} ${m.least}: the run learns the first kind and hardly the second.`,
     }),
   ],
 };

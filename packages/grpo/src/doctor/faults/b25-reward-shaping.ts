@@ -3,7 +3,7 @@ import type { Fault } from '../fault.js';
 export const b25: Fault = {
   code: 'B25',
   name: 'reward shaping',
-  title: 'Reward shaping without effect, or against its purpose',
+  title: 'Reward shaping has no effect, or works against its purpose',
   left: 'pre-flight',
   checks: [],
 };

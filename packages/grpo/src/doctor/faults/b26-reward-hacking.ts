@@ -19,9 +19,9 @@ export const b26: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `through the production path, ${SHARE} above the declared most`,
+      threshold: `through the production path, the answer earns more than its declared most ${SHARE}`,
       sources: ['Liuziyu77/Visual-RFT#79', 'Liuziyu77/Visual-RFT#176', 'huggingface/cookbook#335'],
-      why: 'An empty answer is contained in every text, so a test by containment pays it.',
+      why: 'Every text contains the empty answer, so a reward that tests containment pays for it.',
       remedy: 'Close the hole: the policy will find it.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: SETTLES,
@@ -44,12 +44,13 @@ export const b26: Fault = {
       level: 8,
       rank: 3,
       threshold:
-        'over 50 entries or more, not: total reward rising (t > 2) while a reward for the answer falls (t < −2)',
+        'over 50 entries or more, the total reward does not rise (t > 2) while a reward for the answer falls (t < −2)',
       sources: ['huggingface/open-r1#255', 'huggingface/open-r1#257'],
       why: 'Accuracy fell from 0.16 to 0.06 while format rose from 0.48 to 0.86.',
-      remedy: 'Pay for form only where the answer is right, or make it a fraction of the answer’s reward.',
+      remedy:
+        'Reward the format only where the answer is right, or make the format reward a fraction of the answer’s reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      settles: 'Completions with the highest reward, read.',
+      settles: 'Read the completions with the highest reward.',
       proofs: [],
       needs: ['reward'],
       test(log) {

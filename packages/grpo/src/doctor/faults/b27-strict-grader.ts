@@ -6,7 +6,7 @@ import { gradesOf } from '../measures/grades.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Fewer are answers that lack something else, as a strict grader finds them in health. */
+/** Fewer may be answers that lack something else, which a strict grader rightly rejects. */
 const SEVERAL = 3;
 const GOLD_MISSED = 0.1;
 
@@ -17,19 +17,18 @@ export const b27: Fault = {
   checks: [
     stepCheck({
       code: 'B27.gold',
-      title: 'A completion that holds the right answer is not graded as if it did not',
+      title: 'Completions that end in the right answer are not graded as wrong',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `at most ${100 * GOLD_MISSED} % of the unrewarded completions, and fewer than ${SEVERAL}, end in the reference answer`,
+      threshold: `fewer than ${SEVERAL}, or fewer than ${100 * GOLD_MISSED} %, of the unrewarded completions end in the reference answer`,
       sources: [],
-      why: 'Seen in a grader by exact match, on texts that may end in more than the answer.',
-      remedy: 'Read such completions: grader too strict on spaces, units, or form?',
+      why: 'Seen in an exact-match grader, on texts that may go on after the answer.',
+      remedy: 'Read these completions: is the grader too strict about spaces, units or format?',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B30'],
-      settles:
-        'The gold answers written as the model would write them, through the grader: all must be right.',
+      settles: 'Grade the gold answers, written as the model would write them: all must be right.',
       proofs: ['native'],
       needs: ['answers', 'texts', 'promptOf', 'totals'],
       test({ answers, texts, promptOf }, record) {
@@ -65,7 +64,7 @@ const lastLine = (answer: string) =>
     .replace(/^#### */, '')
     .trim();
 
-/** Whether the last thing of its kind in a text is the answer: as its last number, or as its last words. */
+/** Returns whether a text ends in the answer: as its last number, or as its last words. */
 function endsIn(text: string, answer: string): boolean {
   const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
   if (/^-?[\d.,]+$/.test(answer))

@@ -6,9 +6,9 @@ import { at, rewardNames } from '../log-view.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** A reward that takes away, and is 0 where there is nothing to take. */
+/** Names of penalties, which are 0 where there is nothing to penalise. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;
-/** Entries in a row before a flat metric says something. */
+/** Fewest entries in a row for which a constant metric is evidence. */
 const LONG = 20;
 
 export const b28: Fault = {
@@ -23,12 +23,12 @@ export const b28: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `not one value of 0 or less, with deviation 0, over ${LONG} entries in a row; a penalty of 0 is healthy`,
+      threshold: `no reward keeps one value of 0 or less, with deviation 0, for ${LONG} entries in a row; a penalty of 0 is healthy`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489'],
       why: 'A format that no completion can match pays nothing in any step.',
       remedy: 'Test the function on a text that should earn it: a pattern that cannot match never pays.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'A gold completion through this reward.',
+      settles: 'Grade a gold completion with this reward.',
       proofs: ['native'],
       needs: ['reward'],
       test(log) {

@@ -15,11 +15,11 @@ export const b29: Fault = {
       kind: 'identity',
       level: 4,
       rank: 6,
-      threshold: 'finite in every entry that has it; a single reward function may give no value',
+      threshold:
+        'the reward is finite in every entry that has one; a single reward function may give no value',
       sources: ['huggingface/trl#3079'],
       why: 'A missing reward became NaN, and so did every advantage of its group.',
-      remedy:
-        'Leave what could not be graded out of the sum, and completions without any reward out of the group.',
+      remedy: 'Leave missing rewards out of the sum, and completions without any reward out of the group.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B45', 'B30', 'B52'],
       proofs: [],

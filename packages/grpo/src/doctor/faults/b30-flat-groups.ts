@@ -9,7 +9,7 @@ import { at } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
-/** Entries from which a mean says something. */
+/** Fewest entries for a meaningful mean. */
 const ENOUGH = 5;
 
 export const b30: Fault = {
@@ -25,12 +25,13 @@ export const b30: Fault = {
       level: 5,
       rank: 3,
       threshold:
-        'at most half of the groups of equal rewards in a step, of groups of 2 or 3 nine tenths; near the end of a successful run more is healthy',
+        'at most half of a step’s groups have equal rewards, or nine tenths of groups of 2 or 3; more is healthy near the end of a successful run',
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
-      remedy: 'Prompts of medium difficulty, larger groups, a reward with more levels.',
+      remedy: 'Use prompts of medium difficulty, larger groups, or a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
-      settles: 'The reward: if all are right the task is learnt, if all are wrong it is too hard.',
+      settles:
+        'The reward: if all completions are right, the task is learnt; if all are wrong, it is too hard.',
       proofs: [],
       needs: ['totals', 'promptOf'],
       test({ totals, promptOf }) {
@@ -58,10 +59,10 @@ export const b30: Fault = {
       level: 5,
       rank: 3,
       threshold:
-        'not 5 entries in a row in which every group has equal rewards, while the reward itself moves; only informs where it is then the highest of the run: a task that is learnt',
+        'no 5 entries in a row in which every group has equal rewards, in a run whose reward changes; only informs where the reward of these entries is the highest of the run, as when the task is learnt',
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       remedy:
-        'Prompts of medium difficulty, larger groups, more diverse sampling, a reward with more levels.',
+        'Use prompts of medium difficulty, larger groups, more diverse sampling, or a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
       settles: 'The completions of one group with their rewards.',
@@ -84,7 +85,7 @@ export const b30: Fault = {
     }),
     logCheck({
       code: 'B30.gradient',
-      title: 'Without differences there is no gradient',
+      title: 'Groups of equal rewards give no gradient',
       stage: 'advantage',
       kind: 'identity',
       level: 5,
@@ -92,8 +93,8 @@ export const b30: Fault = {
       threshold:
         'grad_norm at most 0.01 where all groups have equal rewards, none was replaced, and β is 0; entries of one step only',
       sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are no binary fractions.',
-      remedy: 'Compare groups by max = min, and give such groups advantage 0.',
+      why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are not binary fractions.',
+      remedy: 'Test every group for max = min, and give groups of equal rewards advantage 0.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
       needs: ['grad_norm', 'frac_reward_zero_std'],
@@ -120,7 +121,8 @@ export const b30: Fault = {
             )
           : pass(measured);
       },
-      says: (m) => say`${m.moved} of ${m.entries} entries without any difference in reward have a gradient.`,
+      says: (m) =>
+        say`${m.moved} of ${m.entries} entries in which all groups have equal rewards have a gradient norm above 0.01.`,
     }),
     logCheck({
       code: 'B30.expected',
@@ -133,9 +135,9 @@ export const b30: Fault = {
       sources: ['huggingface/trl#5640'],
       why: 'G completions that are right with probability p are all right or all wrong with p^G + (1 − p)^G.',
       remedy:
-        'Problems that are solved sometimes: drop those that are always or never solved, or sample with more variety.',
+        'Use problems that are solved sometimes: drop those that are always or never solved, or sample with more variety.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The share of right completions of each problem: near 0 and 1, or in between.',
+      settles: 'The share of right completions per problem: near 0 and 1, or in between.',
       proofs: [],
       needs: ['frac_reward_zero_std', 'frac_reward_zero_std_expected'],
       test(log) {
