@@ -19,9 +19,9 @@ function moduleOf(source: string): string {
 }
 
 /** REINFORCE over summed log-probs, as in the hint of every error. */
-const REINFORCE = `import { type Loss, Rows } from 'grpo';
+const REINFORCE = `import { type Loss, TokenRows } from 'grpo';
 export default (({ logprobs_T, advantages, lengths, mask, update }) => {
-  const rows = new Rows(lengths, mask, logprobs_T);
+  const rows = new TokenRows(lengths, mask, logprobs_T);
   const sums_B = rows.sum(logprobs_T).mul(rows.tensor(advantages));
   return { loss: sums_B.sum().div(-update.completions) };
 }) satisfies Loss;`;

@@ -8,9 +8,9 @@ import { describeError } from '../rewards/describe-error.js';
 import { describeExports, importModule } from '../rewards/user-code/import-module.js';
 
 const EXAMPLE = `Its default export takes a LossInput and returns { loss }, a scalar with a gradient:
-  import { type Loss, Rows } from 'grpo';
+  import { type Loss, TokenRows } from 'grpo';
   export default (({ logprobs_T, advantages, lengths, mask, update }) => {
-    const rows = new Rows(lengths, mask, logprobs_T);
+    const rows = new TokenRows(lengths, mask, logprobs_T);
     const sums_B = rows.sum(logprobs_T).mul(rows.tensor(advantages));
     return { loss: sums_B.sum().div(-update.completions) };
   }) satisfies Loss;`;
