@@ -96,7 +96,7 @@ describe('sources', () => {
     ['bench/gap.mjs', 'bench/gap.mjs'],
   ])('%s is one', (source, address) => expect(addressOf(source)).toBe(address));
 
-  it.each(['seed 001', 'faults.md B38', 'identity', 'proposal', 'trl#3500', 'huggingface/trl', 'bench', ''])(
+  it.each(['note 001', 'faults.md B38', 'identity', 'proposal', 'trl#3500', 'huggingface/trl', 'bench', ''])(
     '“%s” is none',
     (source) => expect(addressOf(source)).toBeUndefined(),
   );

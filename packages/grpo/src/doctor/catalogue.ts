@@ -21,20 +21,20 @@ const INTRODUCTION = `# What the doctor checks
 \`npx grpo doctor PATH\` examines step records ([step-record.md](step-record.md)) and logs. This page is made from the
 checks themselves: \`npm run docs:doctor\`.
 
-- An **identity** holds in every right implementation. Only an identity may fail.
+- An **identity** holds in every correct implementation. Only an identity may fail.
 - A **heuristic** depends on task, model and phase. It warns or informs, and says what would settle it.
 - A check that lacks an input is **not applicable**, and says what is missing. It never passes.
 
-Checks are asked in the order of the sections below. The report leads with the earliest failure, or with what is known
-to have brought it about; what is found later may be a consequence of it, and is marked so.
+Checks run in the order of the sections below. The report leads with the earliest failure, or with the finding that is
+known to cause it. Later findings may be consequences of it, and are marked as such.
 
 **Source** is where the fault, or the definition that the test follows from, can be read: an issue, a file at a commit, a
-paper, or a measurement of this repository. A few faults were seen only where nobody else can look.
+paper, or a measurement of this repository. A few faults were seen only in runs that are not public.
 
-**Proved with** tells on which data a check was seen to find its fault: \`native\`, a run of our own trainer with the
+**Proved with** says on which data a check found its fault: \`native\`, a run of our own trainer with the
 fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`log only\`, a log in the form that the faulty trainer
-writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on right
-records, and on right records into which the fault was written.
+writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on correct
+records, and on correct records into which the fault was written.
 `;
 
 /** The whole page, ending in a newline. */
@@ -62,12 +62,12 @@ function linkOf(source: Source): string {
 function faultTable(): string {
   const rows = faults.map(({ code: fault, name, title, left, checks }) => {
     const codes = checks.map(({ code }) => `\`${code}\``);
-    const place = left && `place left: ${left}`;
+    const place = left && `also to check: ${left}`;
     return `| ${fault} | ${name} | ${title} | ${[codes.join(', '), place].filter(Boolean).join('; ')} |`;
   });
   return `## Known faults
 
-What only a look at the configuration before the run, or at the living model, can tell has its place there.
+Some faults show only in the configuration before the run (pre-flight) or in the live model; the last column says so.
 
 | fault | name | what is wrong | checks |
 | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-/** What a check is: a test of one thing that a right run fulfils, as data with one pure function. */
+/** What a check is: a test of one thing that holds in a correct run, as data with one pure function. */
 
 import type { Declared, StepRecord } from '../trace/index.js';
 import { type InputName, type Inputs, inputs } from './inputs.js';
@@ -26,7 +26,7 @@ export type Stage =
   | 'performance';
 
 /**
- * An identity holds in every right implementation; only it may fail. A heuristic depends on task, model and phase: it
+ * An identity holds in every correct implementation; only it may fail. A heuristic depends on task, model and phase: it
  * warns or informs.
  */
 export type Kind = 'identity' | 'heuristic';
@@ -126,7 +126,7 @@ const STAGE_OF: Partial<Record<Stage, string>> = {
 function replacedBy({ stage, kind }: Pick<Check, 'stage' | 'kind'>, declared?: Declared): string | undefined {
   const replaced = STAGE_OF[stage];
   return replaced && kind === 'identity' && declared?.ownStages?.includes(replaced)
-    ? `the standard stage ${replaced}: yours does as it likes`
+    ? `the standard stage ${replaced}: a custom stage need not do as declared`
     : undefined;
 }
 

@@ -99,7 +99,7 @@ class Tally {
     else this.#found.push({ outcome: this.#asProved(outcome), step });
   }
 
-  /** What nothing has shown to find its fault does not call a run broken. */
+  /** An unproved check does not fail a run. */
   #asProved(outcome: Found): Found {
     return outcome.verdict === 'fail' && this.check.proofs.length === 0
       ? { ...outcome, verdict: 'warn' }
@@ -173,7 +173,7 @@ function causeOf(
   const earlier = all
     .filter(({ severity, level }) => severity !== 'inform' && level <= finding.level)
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
-    // Two that bring about each other explain nothing.
+    // Two findings that cause each other explain nothing.
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))
     .sort((a, b) => a.level - b.level);
   const [cause] = earlier;

@@ -1,4 +1,4 @@
-/** All that the catalogue says of a check, in rows. */
+/** The facts of a check in the catalogue, as rows. */
 import type { Check } from './check.js';
 import { inputs } from './inputs.js';
 import type { Source } from './source.js';
@@ -25,7 +25,7 @@ export function factsOf(check: Check, { input, source } = PLAIN): [name: string,
     ['kind', `${kind} · ${stage} · ${SCOPES[scope]}`],
     ['needs', needed.map(input).join(', ') || 'see the test'],
     ['test', check.threshold],
-    ['source', check.sources.map(source).join(', ') || 'none that can be opened'],
+    ['source', check.sources.map(source).join(', ') || 'no public source'],
     ...(why ? [['why', why] as [string, string]] : []),
     ['remedy', check.remedy],
     ['run again', `${consequence.rerun}${consequence.checkpointsVoid ? '; checkpoints are void' : ''}`],

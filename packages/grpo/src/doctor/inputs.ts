@@ -18,7 +18,7 @@ export const keysOf = once((ids: readonly Int32Array[]): readonly string[] =>
 
 const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
 
-/** One array a prompt or a completion where it says rows. */
+/** Rows are one array per prompt or per completion. */
 export const inputs = {
   declared: input('declared', (r) => r.declared),
   groupSize: input('declared.rollout.group', (r) => r.declared?.rollout?.group),

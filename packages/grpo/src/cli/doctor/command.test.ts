@@ -37,15 +37,17 @@ describe('grpo doctor', () => {
     );
     expect(follows).toBe('This follows from it:');
     expect(may).toMatch(/^WARN {2}Loss and gradient are 0 throughout/);
-    expect(judged).toBe('This may follow from it, and may not:');
-    expect(out).toMatch(/checks were made; \d+ could not be, and are no passes: \d+ need step records; /);
+    expect(judged).toBe('This may follow from it:');
+    expect(out).toMatch(
+      /checks were made; \d+ could not be made and do not count as passes: \d+ need step records; /,
+    );
   });
 
   it('tells signs of one fault under their cause', async () => {
     const { out, code } = await doctor({ 'run.log': rookworldLog({ miss: () => -5 }) }, 'run.log').ended;
     expect(code).toBe(1);
     expect(out).toMatch(/seen too {4}The KL is negative throughout/);
-    expect(out).not.toContain('This is wrong besides');
+    expect(out).not.toContain('This is also wrong');
   });
 
   it('names faults beside their codes, sources, and checks that nothing proves', async () => {
@@ -64,15 +66,25 @@ describe('grpo doctor', () => {
   });
 
   it.each([
-    ['002', 'm.csv', dualTable({ kl: () => 1 }), /^FAIL {2}The KL of step 1 is 0\.75 nats per token/],
-    ['003', 'out.log', nanoGptLog({ masks: () => 0 }), /^FAIL {2}No position was masked in 4 of 4 entries/],
     [
-      '004',
+      'a table of two tasks',
+      'm.csv',
+      dualTable({ kl: () => 1 }),
+      /^FAIL {2}The KL of step 1 is 0\.75 nats per token/,
+    ],
+    [
+      'a log of micro-steps',
+      'out.log',
+      nanoGptLog({ masks: () => 0 }),
+      /^FAIL {2}No position was masked in 4 of 4 entries/,
+    ],
+    [
+      'a tracker log',
       'wandb.jsonl',
       cs336Log({ format: () => 0, answer: () => 0 }),
       /^WARN {2}rewards\/format\/mean is 0 in all 40/,
     ],
-  ])('leads with the cause of seed %s', async (_, name, text, cause) => {
+  ])('leads with the cause in %s', async (_, name, text, cause) => {
     const { out, code } = await doctor({ [name]: text }, name).ended;
     expect(code).toBe(1);
     expect(out.split('\n\n')[1]).toMatch(cause);
@@ -81,7 +93,7 @@ describe('grpo doctor', () => {
   it('passes a healthy run: exit code 0', async () => {
     const { out, err, code } = await doctor({ 'm.csv': healthy }, 'm.csv').ended;
     expect({ err, code }).toEqual({ err: '', code: 0 });
-    expect(out).toContain('\n\nNothing wrong was found by the checks that could be made.\n\n');
+    expect(out).toContain('\n\nThe checks that could be made found nothing wrong.\n\n');
   });
 
   it.each([
@@ -237,7 +249,7 @@ describe('grpo doctor --explain', () => {
 
   it('says where a fault shows that no check finds', async () => {
     expect((await explain('B56')).out).toBe(
-      'B56, data leaks: Data leaks, repeats, or is not what was configured.\nSome forms of it show only in the configuration, before the run.\n',
+      'B56, data leaks: Data leaks, repeats, or is not what was configured.\nSome forms of this fault show only in the configuration, before the run.\n',
     );
   });
 

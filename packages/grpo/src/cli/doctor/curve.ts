@@ -45,7 +45,7 @@ interface Point {
   value: number;
 }
 
-/** Stretches of finite numbers: what is none leaves a gap. */
+/** Stretches of finite numbers; NaN and infinities leave gaps. */
 function runsOf(points: readonly Point[]): Point[][] {
   const runs: Point[][] = [[]];
   for (const point of points) {

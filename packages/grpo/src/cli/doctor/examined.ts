@@ -61,12 +61,12 @@ export const UNPROVED = 'No run with this fault has shown that the check finds i
 /** What became worthless, or nothing. */
 export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): string | undefined {
   if (rerun === 'nothing') return undefined;
-  return `${rerun}${checkpointsVoid ? '; the checkpoints are worth nothing' : ''}`;
+  return `${rerun}${checkpointsVoid ? '; the checkpoints are void' : ''}`;
 }
 
 /** Sources of a check; without one, the reason why it holds. */
 export const sourcesOf = ({ sources, why = '' }: Check): string =>
-  sources.length > 0 ? sources.join(', ') : `none that can be opened. ${why}`;
+  sources.length > 0 ? sources.join(', ') : `no public source. ${why}`;
 
 /** The steps of a finding; of a log none, its evidence has them. */
 export function stepsOf({ steps, judged }: Finding): string | undefined {
@@ -95,7 +95,7 @@ export function place({ step, prompt, completion, token, text, values }: Evidenc
   return printable([parts.join(', '), told.join(' · ')].filter((part) => part !== '').join(': '), 300);
 }
 
-/** How much was judged, and what would let more be. */
+/** How many checks were made, and what the others lack. */
 export function coverage(
   { records, entries }: ExaminedReading,
   judgements: readonly Judgement[],
@@ -111,16 +111,16 @@ export function coverage(
     ...(steps.length === 0
       ? []
       : [
-          `${steps.length} ${records === 0 ? 'need step records' : `lack something of the records: ${missing(steps)}`}`,
+          `${steps.length} ${records === 0 ? 'need step records' : `lack inputs in the records: ${missing(steps)}`}`,
         ]),
     ...(logs.length === 0
       ? []
-      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack something of the log: ${missing(logs)}`}`]),
+      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack inputs in the log: ${missing(logs)}`}`]),
   ];
   const judged = count(made, 'check was made', 'checks were made');
   return open.size === 0
     ? `${judged}.`
-    : `${judged}; ${open.size} could not be, and are no passes: ${parts.join('; ')}.`;
+    : `${judged}; ${open.size} could not be made and do not count as passes: ${parts.join('; ')}.`;
 }
 
 /** The names that most lists have, with how many do. */

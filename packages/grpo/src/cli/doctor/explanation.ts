@@ -1,4 +1,4 @@
-/** The page of a known fault for a terminal: what it is, and its checks with all that is known of them. */
+/** The page of a known fault for a terminal: what it is, and all facts about its checks. */
 import { UsageError } from '../../config/index.js';
 import type { Check } from '../../doctor/check.js';
 import { factsOf } from '../../doctor/facts.js';
@@ -32,8 +32,8 @@ export function explanation({ code, name, title, left, checks }: Fault, width: n
 }
 
 const PLACES: Readonly<Record<NonNullable<Fault['left']>, string>> = {
-  'pre-flight': 'Some forms of it show only in the configuration, before the run.',
-  'live model': 'Some forms of it show only in the living model.',
+  'pre-flight': 'Some forms of this fault show only in the configuration, before the run.',
+  'live model': 'Some forms of this fault show only in the live model.',
 };
 
 const section = (check: Check, width: number): string[] => [

@@ -6,28 +6,34 @@ import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js'
 import { cs336Completions, cs336Log, dualConsole, dualTable } from './seed-tables.test.helper.js';
 
 describe('a healthy run', () => {
-  it.each([1, 2, 3])('in the form of each seed has nothing wrong, seed %i', async (seed) => {
+  it.each([1, 2, 3])('in the form of each trainer has nothing wrong, random seed %i', async (seed) => {
     const random = numbers(seed);
     const learning = (step: number) => Math.min(1, 0.2 + 0.01 * step + 0.1 * random());
     const found = {
-      '000': await diagnose(folderOf(argenLogs({ steps: 30, reward: learning }))),
-      '001': await diagnoseText('run.log', rookworldLog({ seed })),
-      '001 timed': await diagnoseText('run.log', rookworldLog({ seed, steps: 25, timed: true })),
-      '002 table': await diagnoseText(
+      'files per step': await diagnose(folderOf(argenLogs({ steps: 30, reward: learning }))),
+      'manual loop': await diagnoseText('run.log', rookworldLog({ seed })),
+      'manual loop, timed': await diagnoseText('run.log', rookworldLog({ seed, steps: 25, timed: true })),
+      'two tasks, table': await diagnoseText(
         'm.csv',
         dualTable({ seed, steps: 60, kl: (step) => 0.002 * (step - 1) }),
       ),
-      '002 console': await diagnoseText(
+      'two tasks, console': await diagnoseText(
         'console.log',
         dualConsole({ steps: 40, entropy: (step) => 0.8 - 0.01 * step, kl: (step) => 0.002 * (step - 1) }),
       ),
-      '003': await diagnoseText('out.log', nanoGptLog({ seed, iterations: 20 })),
-      '003 early': await diagnoseText('out.log', nanoGptLog({ seed, late: false, configured: false })),
-      '004': await diagnoseText(
+      'micro-steps': await diagnoseText('out.log', nanoGptLog({ seed, iterations: 20 })),
+      'micro-steps, early form': await diagnoseText(
+        'out.log',
+        nanoGptLog({ seed, late: false, configured: false }),
+      ),
+      tracker: await diagnoseText(
         'wandb.jsonl',
         cs336Log({ seed, format: (step) => Math.min(1, step / 20), answer: learning }),
       ),
-      '004 rows': await diagnoseText('completions.jsonl', cs336Completions({ seed, keepsStop: true })),
+      'tracker, completions': await diagnoseText(
+        'completions.jsonl',
+        cs336Completions({ seed, keepsStop: true }),
+      ),
     };
     expect(Object.fromEntries(Object.entries(found).map(([name, { sick }]) => [name, sick]))).toEqual(
       Object.fromEntries(Object.keys(found).map((name) => [name, []])),

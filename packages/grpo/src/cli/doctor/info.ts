@@ -2,7 +2,7 @@ import type { CommandInfo } from '../command.js';
 
 export const info: CommandInfo = {
   name: 'doctor',
-  summary: 'Name what is wrong with a run: one of ours, of TRL, or the log of another trainer',
+  summary: 'Find what is wrong with a run of grpo.ts or TRL, or with the log of another trainer',
   usage: 'doctor (PATH [--html FILE] | --explain CODE | --selftest) [--json]',
   flags: {
     html: {
@@ -13,13 +13,13 @@ export const info: CommandInfo = {
     explain: {
       type: 'string',
       value: 'CODE',
-      help: 'Print all that is known of a fault and its checks: B38 or B38.repeat',
+      help: 'Print what a fault is and how it is checked: B38 or B38.repeat',
     },
     selftest: {
       type: 'boolean',
-      help: 'Plant every known fault in small runs and show which are named, and what clean runs alarm',
+      help: 'Plant every known fault in small runs; print which are named, and the false alarms of clean runs',
     },
-    json: { type: 'boolean', help: 'One JSON object in place of the report' },
+    json: { type: 'boolean', help: 'Print one JSON object instead of the report' },
   },
   operands: true,
   load: () => import('./run.js'),

@@ -46,7 +46,7 @@ export interface Report {
   summary: string;
   /** The finding that leads. */
   cause: ReportItem | undefined;
-  /** Said where none leads. */
+  /** Sentence for a report without a leading finding. */
   verdict: string;
   /** Whether anything could be judged. */
   judged: boolean;
@@ -73,14 +73,12 @@ export function reportOf(
     summary: summaryOf(examined),
     cause: leading && { ...leading, signs: sign.map(item) },
     judged,
-    verdict: judged
-      ? 'Nothing wrong was found by the checks that could be made.'
-      : 'Nothing here can be judged.',
+    verdict: judged ? 'The checks that could be made found nothing wrong.' : 'Nothing here can be judged.',
     sections: [
       ...section('This follows from it', follows, true),
-      ...section('This may follow from it, and may not', mayFollow, true),
-      ...section('This is wrong besides', besides, false),
-      ...section('To know', toKnow, true),
+      ...section('This may follow from it', mayFollow, true),
+      ...section('This is also wrong', besides, false),
+      ...section('For information', toKnow, true),
     ],
     notes: [...(judged ? [coverage(examined, judgements, checks)] : []), ...notesOf(examined)],
   };

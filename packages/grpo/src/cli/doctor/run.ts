@@ -41,7 +41,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const reading = await readable(() => readRun(path));
   const { records = [], series, declared, isGrpo } = reading;
   const counter = { records: 0 };
-  // What is said of GRPO does not hold for other training.
+  // The checks of GRPO do not hold for other training.
   const material = isGrpo
     ? { records: counted(records, counter), ...(series && { series }), ...(declared && { declared }) }
     : {};

@@ -4,7 +4,7 @@ import { diagnose, diagnoseText } from './diagnose.test.helper.js';
 import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
 import { cs336Completions, cs336Log, dualConsole, dualTable } from './seed-tables.test.helper.js';
 
-describe('seed 000: a constant reward, every completion cut off', () => {
+describe('one log file per step: a constant reward, every completion cut off', () => {
   const sick = (reward: number) =>
     diagnose(
       folderOf(
@@ -36,7 +36,7 @@ describe('seed 000: a constant reward, every completion cut off', () => {
   });
 });
 
-describe('seed 001: a policy that is scored with dropout', () => {
+describe('a log of a manual GRPO loop: a policy that is scored with dropout', () => {
   it.each([false, true])('leads with the scoring, not with the KL of step 1 (timed: %s)', async (timed) => {
     const { sick, findings, says } = await diagnoseText('run.log', rookworldLog({ miss: () => -5, timed }));
     expect(sick[0]).toBe('B38.likelihood');
@@ -61,7 +61,7 @@ describe('seed 001: a policy that is scored with dropout', () => {
   });
 });
 
-describe('seed 001: updates that bf16 rounds away', () => {
+describe('a log of a manual GRPO loop: updates that bf16 rounds away', () => {
   it('names the weights that do not move', async () => {
     const text = rookworldLog({ steps: 24, learningRate: 1e-7, evaluation: () => 0.1875 });
     const { sick, says } = await diagnoseText('run.log', text);
@@ -76,7 +76,7 @@ describe('seed 001: updates that bf16 rounds away', () => {
   });
 });
 
-it('seed 001: totals that run on over the padding are named before the scoring', async () => {
+it('a log of a manual GRPO loop: totals that run on over the padding are named before the scoring', async () => {
   const { sick, says } = await diagnoseText('run.log', rookworldLog({ padding: 250 }));
   expect(sick[0]).toBe('B14.log');
   expect(says('B14.log')).toMatch(
@@ -84,13 +84,13 @@ it('seed 001: totals that run on over the padding are named before the scoring',
   );
 });
 
-it('seed 001: both faults in one log are both named', async () => {
+it('a log of a manual GRPO loop: both faults in one log are both named', async () => {
   const { sick, findings } = await diagnoseText('run.log', rookworldLog({ padding: 250, miss: () => -5 }));
   expect(sick).toEqual(['B38.log', 'B51.log', 'B14.log']);
   expect(findings[2]!.inducedBy).toBeUndefined();
 });
 
-describe('seed 002', () => {
+describe('a trainer of two tasks with a table and a console', () => {
   it('leads with the KL of step 1 in the table, and says what it cannot tell', async () => {
     const text = dualTable({ kl: (step) => 1.007 + 0.01 * Math.sin(step), cut: () => 0.4 });
     const { sick, told, says } = await diagnoseText('train_step_metrics.csv', text);
@@ -141,7 +141,7 @@ describe('seed 002', () => {
   });
 });
 
-describe('seed 003', () => {
+describe('a log of micro-steps and iterations', () => {
   it.each([true, false])(
     'leads with the missing masks, not with the equal rewards (last version: %s)',
     async (late) => {
@@ -157,7 +157,7 @@ describe('seed 003', () => {
     const { sick, says } = await diagnoseText('out.log', text);
     expect(sick).toEqual(['B44.log']);
     expect(says('B44.log')).toMatch(
-      /3 micro-steps were executed and the loss was divided by 4 \(in 2 of 4 entries\)/,
+      /3 micro-steps were executed, but the loss was divided by 4 \(in 2 of 4 entries\)/,
     );
   });
 
@@ -178,7 +178,7 @@ describe('seed 003', () => {
   });
 });
 
-describe('seed 004: a stop string that the engine drops', () => {
+describe('a tracker log with completions: a stop string that the engine drops', () => {
   it('leads with the format in the metrics', async () => {
     const { sick, findings, says } = await diagnoseText(
       'wandb.jsonl',

@@ -1,4 +1,4 @@
-/** Logs in the forms of the seeds, with numbers of our own: sick in one way each, or healthy. */
+/** Logs in the forms of other trainers, with invented numbers: each with one fault, or healthy. */
 import { numbers } from '../../doctor/record.test.helper.js';
 
 /** A run of values by step, 1-based. */
@@ -11,7 +11,7 @@ const deviation = (values: readonly number[]) => {
   return Math.sqrt(values.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (values.length - 1));
 };
 
-/** Seed 000: one JSON file a step, by a callback of argen. */
+/** One JSON file per step, as argen's callback writes them. */
 export function argenLogs({
   steps = 4,
   reward,
@@ -68,7 +68,7 @@ export interface RookworldOptions {
 const PROMPTS = 4;
 const GROUP = 4;
 
-/** Seed 001: the phases of a manual GRPO step, and the table of steps at the end. */
+/** The log of a manual GRPO loop: the phases of each step, and a table of the steps at the end. */
 export function rookworldLog({
   steps = 6,
   learningRate = 1e-6,
@@ -190,7 +190,7 @@ export function rookworldLog({
 const banner = (title: string) => `==================== ${title} ====================`;
 const signed = (value: number) => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
 
-/** Seed 003: lines of micro-steps, `late` as its last version prints them, and one line an iteration. */
+/** The log of a nanoGPT-like trainer: lines of micro-steps, `late` in its last form, and one line per iteration. */
 export function nanoGptLog({
   iterations = 4,
   micros = 4,

@@ -1,4 +1,4 @@
-/** Tables and consoles in the forms of seeds 002 and 004, with numbers of our own. */
+/** Tables, consoles and tracker logs in the forms of other trainers, with invented numbers. */
 import { numbers } from '../../doctor/record.test.helper.js';
 
 type Curve = (step: number) => number;
@@ -7,7 +7,7 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 const COLUMNS =
   'step,loss,kl_f,kl_h,kl_overall,beta_f,beta_h,grad_cosine_sim,reward_f_mean,reward_h_mean,reward_f_std,reward_h_std,clip_frac,gen_len_f_mean,gen_len_h_mean,trunc_frac_f,trunc_frac_h,zero_len_rate_f,zero_len_rate_h,judge_time,provider_openai,provider_claude,provider_heuristic,adv_abs_mean,delta_mean,nan_inf_hits,lr,ppo_eps,gen_len_f_moving_median,gen_len_h_moving_median,clip_frac_moving_p95,max_new_tokens_train';
 
-/** Seed 002: `train_step_metrics.csv`. */
+/** `train_step_metrics.csv` of a trainer of two tasks. */
 export function dualTable({
   steps = 30,
   kl,
@@ -55,7 +55,7 @@ export function dualTable({
   return `${COLUMNS}\n${rows.join('\n')}\n`;
 }
 
-/** Seed 002: what it prints of a step. */
+/** The console output of the same trainer for each step. */
 export function dualConsole({
   steps = 6,
   coefficient = () => 0.2,
@@ -108,7 +108,7 @@ export function dualConsole({
   return `${lines.join('\n')}\n`;
 }
 
-/** Seed 004: the keys that its tracker gets, one row a call. */
+/** The tracker log of a CS336 trainer, one row per call. */
 export function cs336Log({
   steps = 40,
   evalEvery = 5,
@@ -149,7 +149,7 @@ export function cs336Log({
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-/** Seed 004: completions with their rewards; `keepsStop` is what the engine was asked to include. */
+/** Completions of the same trainer with their rewards; `keepsStop` says whether the engine keeps the stop string. */
 export function cs336Completions({
   keepsStop,
   rows = 32,

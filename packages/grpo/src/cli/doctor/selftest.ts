@@ -11,7 +11,7 @@ const VARIANT = 50;
  * `grpo doctor --selftest`: runs every fault that a run of ours can hold and every clean run, and shows what the doctor
  * found. Exit code 0 when each fault was named and no clean run alarmed, else 1.
  *
- * @param json - one JSON object a line: every fault, every clean run, and last the counts
+ * @param json - one JSON object per line: every fault, every clean run, and last the counts
  */
 export async function runSelftest(json: boolean): Promise<number> {
   const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -28,7 +28,7 @@ export async function runSelftest(json: boolean): Promise<number> {
     },
     onClean(verdict) {
       if (json) return jsonLine(verdict);
-      if (clean++ === 0) say('\nClean runs that it did not pass in silence:\n');
+      if (clean++ === 0) say('\nClean runs with findings:\n');
       for (const line of alarmLines(verdict)) say(line);
     },
   });

@@ -17,7 +17,7 @@ export const b31: Fault = {
       kind: 'identity',
       level: 5,
       rank: 1,
-      threshold: 'not: advantages that only fit groups of every n-th completion',
+      threshold: 'reported when the advantages fit only groups of every n-th completion',
       sources: [
         'huggingface/trl#3181',
         'huggingface/trl#3098',
@@ -36,7 +36,7 @@ export const b31: Fault = {
         return kind === 'other grouping' ? fail({ fits: kind }) : pass({ fits: kind });
       },
       says: () =>
-        'The advantages fit groups of every n-th completion, not of one prompt: completions are compared with those of other prompts.',
+        'The advantages fit groups of every n-th completion, not groups of one prompt: completions are compared with completions of other prompts.',
     }),
   ],
 };

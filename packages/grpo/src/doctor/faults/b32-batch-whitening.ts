@@ -17,9 +17,9 @@ export const b32: Fault = {
       level: 5,
       rank: 1,
       threshold:
-        'not: centred by group, then divided by the deviation of the batch; only informs where no scale is declared',
+        'reported when the advantages are centred per group, then divided by the standard deviation of the batch; only informs if no scale is declared',
       sources: ['jingyaogong/minimind#563', 'yifan123/flow_grpo#46'],
-      remedy: 'Scale by what is declared, once.',
+      remedy: 'Scale the advantages once, as declared.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],
       proofs: ['native'],
@@ -32,7 +32,7 @@ export const b32: Fault = {
           : pass({ fits: kind });
       },
       says: () =>
-        'The advantages were divided by the deviation of the whole batch after they had been centred by group.',
+        'The advantages are centred per group, then divided by the standard deviation of the whole batch.',
     }),
   ],
 };

@@ -7,29 +7,29 @@ import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../mea
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
-/** What equal rewards may give at most: rounding of the mean, divided by ε. */
+/** Largest advantage that equal rewards may give: the rounding error of the mean, divided by ε. */
 const LEAK = 0.01;
 
-/** How advantages come about that are not the declared ones. */
+/** The formula of advantages that are not the declared ones. */
 type Miss = { fits: string; bound?: number; scale?: string; epsilon?: number; ddof?: number };
 
 export const b33: Fault = {
   code: 'B33',
   name: 'advantage formula',
-  title: 'Deviation, ε or clip are not as declared',
+  title: 'The standard deviation, ε or clip is not as declared',
   checks: [
     stepCheck({
       code: 'B33.recompute',
-      title: 'Advantages recomputed from the rewards are the recorded ones',
+      title: 'Advantages recomputed from the rewards equal the recorded advantages',
       stage: 'advantage',
       kind: 'identity',
       level: 5,
       rank: 2,
       threshold:
-        'within 2e-3, and what float32 rounds, of (r − baseline) / (std + ε) with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; of what is not declared any usual value; only informs where no scale is declared, or where they are clipped besides',
+        'within 2e-3, plus float32 rounding, of (r − baseline) / (std + ε) with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; any usual value for a setting that is not declared; only informs if no scale is declared, or if the advantages are also clipped',
       sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'TRL has ddof 1 and adds ε = 1e-4 to the deviation.',
-      remedy: 'Compare mean, deviation, ε and clipping with what is declared.',
+      why: 'TRL uses ddof 1 and adds ε = 1e-4 to the standard deviation.',
+      remedy: 'Compare the mean, standard deviation, ε and clip in the code with the declared ones.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
@@ -51,8 +51,8 @@ export const b33: Fault = {
           : m.bound !== undefined
             ? say`The advantages are clipped at ±${m.bound}, which is not declared.`
             : m.scale === undefined
-              ? 'The advantages do not follow from the rewards in any known way.'
-              : say`The advantages do not follow as declared; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
+              ? 'The advantages match no known formula of the rewards.'
+              : say`The advantages do not match the declared formula; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
     }),
     stepCheck({
       code: 'B33.leak',
@@ -63,9 +63,9 @@ export const b33: Fault = {
       rank: 2,
       threshold: `|A| ≤ ${LEAK} in a group of equal rewards`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'An ε of 1e-8 makes an advantage of order 1 of the mean’s rounding; TRL’s 1e-4 leaves up to 0.005.',
+      why: 'With an ε of 1e-8 the rounding error of the mean becomes an advantage of order 1; with TRL’s 1e-4 it reaches 0.005 at most.',
       remedy:
-        'Compare a group’s largest and smallest reward and give it 0 where they are equal; an ε of 1e-4.',
+        'Set the advantages to 0 in a group whose largest and smallest reward are equal; use an ε of 1e-4.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The rewards of the group in full precision: differences below 1e-6 are rounding.',
       proofs: ['native'],

@@ -20,10 +20,10 @@ export const b34: Fault = {
       level: 5,
       rank: 1,
       threshold:
-        'not: advantages equal to the rewards of a group; only informs where no scale is declared, and all groups have them',
+        'reported when the advantages of a group equal its rewards; only informs if no scale is declared and this holds for all groups',
       sources: ['arXiv:2402.03300'],
       why: 'A baseline makes the advantages of a group sum to 0; raw rewards push all completions one way.',
-      remedy: 'A group without differences has advantage 0.',
+      remedy: 'Give a group of equal rewards the advantage 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],
       proofs: ['native'],
@@ -54,10 +54,10 @@ export const b34: Fault = {
       level: 5,
       rank: 1,
       threshold:
-        '|Σ A| ≤ 1e-3 × group size × the largest |A|, and what float32 rounds; not without a baseline, nor where advantages are clipped or flat groups keep their rewards; only informs where no scale is declared',
+        '|Σ A| ≤ 1e-3 × group size × the largest |A|, plus float32 rounding; not applicable without a baseline, to clipped advantages, or if flat groups keep their rewards; only informs if no scale is declared',
       sources: ['arXiv:2402.03300'],
       why: 'Deviations from the group’s mean sum to 0.',
-      remedy: 'Centre by the mean of the completions that have a reward, and of no others.',
+      remedy: 'Subtract the mean over the completions that have a reward, and over no others.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B33'],
       proofs: ['native'],
@@ -71,7 +71,7 @@ export const b34: Fault = {
         const off = groups.flatMap((group): Evidence[] => {
           const total = sum(group.map((b) => advantages[b]!));
           const scored = group.map((b) => rewards?.totals?.[b] ?? 0);
-          // What comes of rounding in a group of equal rewards is B33.leak's.
+          // Rounding in a group of equal rewards is judged by B33.leak.
           if (rewards?.totals && isEqual(scored)) return [];
           const bound =
             1e-3 * Math.max(1, largest(group.map((b) => Math.abs(advantages[b]!)))) +

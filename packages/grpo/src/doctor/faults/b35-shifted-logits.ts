@@ -24,7 +24,7 @@ export const b35: Fault = {
       level: 3,
       rank: 3,
       threshold:
-        'where sampler and trainer disagree, the policy’s log-probs of a completion do not fit the logits one place off within the tolerance of the precision',
+        'if sampler and trainer disagree, the policy’s log-probs of a completion must not fit the logits one position away within the tolerance of the precision',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -40,7 +40,7 @@ export const b35: Fault = {
         return judge(straight.policy.mean, best.policy.mean, measured, record);
       },
       says: (m) =>
-        say`Tokens are scored by the logits ${m.shift} place away: the log-probs are ${m.gapThere} nat per token off there, and ${m.gap} at their own place.`,
+        say`Tokens are scored by the logits ${m.shift} position away: the log-probs differ by ${m.gapThere} nat per token from those there, and by ${m.gap} from those at their own position.`,
     }),
     stepCheck({
       code: 'B35.shift',
@@ -49,7 +49,7 @@ export const b35: Fault = {
       kind: 'identity',
       level: 3,
       rank: 4,
-      threshold: `mean |policy − sampler| ≤ ${NOT_ROUNDING} nat, or no better against the token before or after`,
+      threshold: `mean |policy − sampler| ≤ ${NOT_ROUNDING} nat, or no better fit to the token before or after`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

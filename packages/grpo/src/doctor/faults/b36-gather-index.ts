@@ -4,7 +4,7 @@ import { firstMasks, ofFirstUpdate } from '../measures/first-update.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Repeated tokens that do not all have one log-prob by accident. */
+/** Pairs of repeated tokens above which equal log-probs are no accident. */
 const PAIRS = 8;
 
 export const b36: Fault = {
@@ -19,7 +19,7 @@ export const b36: Fault = {
       kind: 'identity',
       level: 3,
       rank: 4,
-      threshold: `not: every repeated id of a completion with one and the same log-prob, in ${PAIRS} pairs or more`,
+      threshold: `reported when every repeated id of a completion has the same log-prob each time, in ${PAIRS} pairs or more`,
       sources: ['huggingface/trl@f2cd57710ae3:tests/test_utils.py'],
       why: 'A gather with an index of the wrong shape reads row 0 for all tokens, without an error.',
       remedy: 'Gather with an index of shape [T, 1] on logits of shape [T, V].',
@@ -36,7 +36,7 @@ export const b36: Fault = {
           const [own, mask] = [ids[row]!, masks?.[row]];
           for (let t = 0; t < logprobs.length; t++) {
             const logprob = logprobs[t]!;
-            // Near 0 two log-probs round to one number in health.
+            // Near 0 two log-probs round to one number in a healthy run too.
             if (logprob > -0.01 || mask?.[t] === 0) continue;
             const before = seen.get(own[t]!);
             seen.set(own[t]!, logprob);

@@ -3,17 +3,17 @@ import type { Fault } from '../fault.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** As many tokens in completions of several, for it to be no accident that they have one log-prob. */
+/** Tokens, in completions of more than one, above which equal log-probs are no accident. */
 const ENOUGH = 20;
 
 export const b37: Fault = {
   code: 'B37',
   name: 'partial scoring',
-  title: 'Only some positions are scored, hidden by a fallback',
+  title: 'Only some positions are scored, and a fallback hides it',
   checks: [
     stepCheck({
       code: 'B37.scored',
-      title: 'Every sampled token has a log-prob in the scoring',
+      title: 'Every sampled token is scored',
       stage: 'logprob',
       kind: 'identity',
       level: 2,
@@ -21,7 +21,7 @@ export const b37: Fault = {
       threshold:
         'as many tokens scored as sampled; the end token and completions that are not scored are left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'In another run a cut to the shorter length hid a model that returned only its last position.',
+      why: 'In another run both arrays were cut to the shorter length, which hid that the model returned only its last position.',
       remedy:
         'Ask the model for the logits of every completion token, and never cut to the shorter of two lengths.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -47,7 +47,7 @@ export const b37: Fault = {
       kind: 'identity',
       level: 3,
       rank: 3,
-      threshold: `not: one log-prob for all tokens of every completion, in ${ENOUGH} tokens or more`,
+      threshold: `reported when all tokens of a completion have one log-prob, in every completion and over ${ENOUGH} tokens or more`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'Logits of the last position alone are broadcast to all tokens.',
       remedy:
@@ -57,7 +57,7 @@ export const b37: Fault = {
       proofs: ['native'],
       needs: ['firstPolicyLogprobs'],
       test({ firstPolicyLogprobs }) {
-        // Near 0 log-probs round to one number in health.
+        // Near 0 log-probs round to one number in a healthy run too.
         const long = firstPolicyLogprobs.filter((row) => row.length > 1 && row[0]! < -0.01);
         const tokens = long.reduce((sum, row) => sum + row.length, 0);
         if (tokens < ENOUGH) return notApplicable(`${ENOUGH} tokens in completions of several`);
@@ -66,7 +66,7 @@ export const b37: Fault = {
         return alike === long.length ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        say`In all ${m.completions} completions every token has the same log-prob: that of one position, broadcast.`,
+        say`In all ${m.completions} completions every token has the same log-prob: the log-prob of one position was broadcast.`,
     }),
   ],
 };

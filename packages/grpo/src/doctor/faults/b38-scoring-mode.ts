@@ -68,7 +68,7 @@ export const b38: Fault = {
     }),
     stepCheck({
       code: 'B38.policy',
-      title: 'Before the first update the policy is the reference',
+      title: 'Before the first update the policy equals the reference',
       stage: 'logprob',
       kind: 'identity',
       level: 3,
@@ -99,12 +99,12 @@ export const b38: Fault = {
     }),
     logCheck({
       code: 'B38.likelihood',
-      title: 'What the policy sampled is likelier under the policy than under the reference',
+      title: 'Completions of the policy are likelier under the policy than under the reference',
       stage: 'logprob',
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `not: the policy’s totals below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may shift this a little`,
+      threshold: `reported when the policy’s totals are below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may shift this a little`,
       sources: ['huggingface/trl#3500'],
       why: 'Gibbs’ inequality. Another run had −440 against −45 at step 1 with equal weights.',
       remedy:
@@ -161,7 +161,7 @@ export const b38: Fault = {
         return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
       },
       says: (m) =>
-        say`The KL is negative throughout (median ${m.median} nats per token), which a mean over samples of the policy cannot be: the policy is not scored as it samples. Dropout in training mode has that effect.`,
+        say`The KL is negative throughout (median ${m.median} nats per token). A mean over samples of the policy cannot be negative: the policy is not scored as it samples. Dropout in training mode has that effect.`,
     }),
     logCheck({
       code: 'B38.constant',
@@ -171,7 +171,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'not: a KL above 1 nat per token from the first entry on that changes by less than 10 % over 5 entries or more; where the log has the KL of step 1, B51.log judges instead',
+        'reported when the KL is above 1 nat per token from the first entry on and changes by less than 10 % over 5 entries or more; if the log has the KL of step 1, B51.log judges instead',
       sources: ['huggingface/trl#3500'],
       why: 'Another run had about 11 nats per token for 1000 steps.',
       remedy: 'Score the first batch by policy and reference before any update: the KL must be 0.',

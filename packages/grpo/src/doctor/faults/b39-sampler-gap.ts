@@ -29,7 +29,7 @@ export const b39: Fault = {
       ],
       why: 'One engine stays below the bounds on clean runs; between two engines 0.03 to 0.1 is usual.',
       remedy:
-        'After the checks of ids, temperature and mode: same precision and kernels on both sides, or importance sampling.',
+        'Check ids, temperature and mode first; then use the same precision and kernels on both sides, or importance sampling.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Both log-probs of one completion, computed in float32 by one engine.',
       proofs: ['native'],
@@ -56,7 +56,7 @@ export const b39: Fault = {
       sources: ['huggingface/trl#3867', 'huggingface/trl#4772', 'inclusionAI/AReaL#1290'],
       why: 'Two engines usually differ by 0.01 to 0.1.',
       remedy:
-        'Check ids, temperature and mode first; then same precision and kernels on both sides, or importance sampling.',
+        'Check ids, temperature and mode first; then use the same precision and kernels on both sides, or importance sampling.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B54'],
       settles: 'The record of one step: the ids, the temperature, and both log-probs of each token.',

@@ -23,7 +23,7 @@ export const b40: Fault = {
       level: 6,
       rank: 2,
       threshold:
-        'in the last of several updates some ratio is not exactly 1, where an earlier update is known to have changed the weights; a warning where completions are trained on twice and no old log-probs are kept, as declared',
+        'in the last of several updates some ratio is not exactly 1, if an earlier update is known to have changed the weights; only warns if completions are trained on twice without old log-probs, as declared',
       sources: ['huggingface/trl#3120', 'huggingface/trl#2769', 'jingyaogong/minimind#775'],
       why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update.',
@@ -64,16 +64,16 @@ export const b40: Fault = {
     }),
     stepCheck({
       code: 'B40.old',
-      title: 'The ratio is to the policy that sampled',
+      title: 'The ratio is taken to the policy that sampled',
       stage: 'logprob',
       kind: 'identity',
       level: 6,
       rank: 6,
       threshold:
-        'every ratio with mask 1 within 1e-3 in float32, 0.02 in half precision, of exp(policy − old), relatively',
+        'every ratio with mask 1 within a relative 1e-3 in float32, 0.02 in half precision, of exp(policy − old)',
       sources: ['huggingface/trl#3120', 'huggingface/trl#2769'],
       why: 'The old log-probs were computed again after the update.',
-      remedy: 'Compute the old log-probs once, before the first update, and use them in every one.',
+      remedy: 'Compute the old log-probs once, before the first update, and use them in every update.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
       proofs: ['native'],
@@ -112,7 +112,7 @@ export const b40: Fault = {
       level: 6,
       rank: 10,
       threshold:
-        'not exactly 0 in all of 100 entries when several updates are made from a rollout; in 20 it informs, since small steps seldom reach the clip',
+        'the clip share is above 0 in some of 100 entries when several updates are made from a rollout; from 20 entries on it informs, since small steps seldom reach the clip',
       sources: ['huggingface/trl#3120', 'huggingface/trl#3757'],
       why: 'With one update per rollout a clip share of 0 is normal.',
       remedy: 'Compute the old log-probs once, before the first update.',
@@ -131,7 +131,7 @@ export const b40: Fault = {
         return clipped.length < 100 ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`Nothing was clipped in ${m.entries} entries, although each rollout gives ${m.updates} updates: the ratio seems to stay 1.`,
+        say`Nothing was clipped in ${m.entries} entries, although each rollout is used for ${m.updates} updates: the ratio seems to stay 1.`,
     }),
   ],
 };

@@ -21,7 +21,7 @@ export const b41: Fault = {
       level: 6,
       rank: 4,
       threshold:
-        'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; bnpo and the entropy mask are defined by the split',
+        'cosine ≥ 0.9999 and norms within 0.1 % in float32, 0.99 and 3 % in half precision; not applicable to bnpo and the entropy mask, which depend on the split by definition',
       sources: ['huggingface/trl#6024', 'linkedin/Liger-Kernel#1082', 'modelscope/ms-swift#10117'],
       remedy: 'Normalise by the size of the whole update, once.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -52,9 +52,9 @@ export const b41: Fault = {
       level: 6,
       rank: 5,
       threshold:
-        'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, that by its completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within 1e-3 of itself. A KL of one value per completion: 1 / (completions × own tokens)',
+        'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, and each micro-batch counts by its number of completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within a relative 1e-3. A KL of one value per completion: 1 / (completions × own tokens)',
       sources: ['huggingface/trl#6024', 'huggingface/trl#5619', 'modelscope/ms-swift#10117'],
-      why: 'Normalisers of the micro-batch, or applied twice.',
+      why: 'The loss was normalised per micro-batch, or twice.',
       remedy: 'Normalise by the size of the whole update, whatever the split into micro-batches.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],

@@ -62,7 +62,7 @@ export const b42: Fault = {
       level: 6,
       rank: 10,
       threshold:
-        'not: the coefficient raised three times in a row or more, fivefold in all, and the entropy lower after each rise and halved in the end; a controller that raises it in small steps may lag behind',
+        'reported when the coefficient rises three times in a row or more, fivefold in all, and the entropy is lower after each rise and halved in the end; a controller that raises it in small steps may lag behind',
       sources: ['PKU-Alignment/omnisafe#133', 'verl-project/verl#5953'],
       why: 'In another run the coefficient went from 0.2 to 6 while the policy collapsed.',
       remedy: 'Check the sign of the gradient, not of the logged value: loss = … − coefficient × entropy.',

@@ -51,7 +51,7 @@ export const b43: Fault = {
       kind: 'identity',
       level: 6,
       rank: 3,
-      threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 where the KL is in the reward, the entropy the mean over the tokens that the policy term is kept for`,
+      threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 if the KL is in the reward; the entropy is the mean over the tokens that keep their policy term`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -91,7 +91,7 @@ export const b43: Fault = {
     }),
     logCheck({
       code: 'B43.log',
-      title: 'The logged loss is that of the whole step',
+      title: 'The logged loss is the loss of the whole step',
       stage: 'loss',
       kind: 'identity',
       level: 6,
@@ -99,8 +99,8 @@ export const b43: Fault = {
       threshold:
         'loss = mean of the micro-steps’ losses, within 1 % or 1e-3; it only informs: the log is wrong, not the training',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'Another log had the last micro-step’s loss × their number.',
-      remedy: 'Log the sum of what was back-propagated.',
+      why: 'Another log had the loss of the last micro-step × the number of micro-steps.',
+      remedy: 'Log the sum of the back-propagated losses.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
       needs: ['loss', 'policy_loss', 'kl_penalty', 'micro_steps/executed'],
@@ -143,13 +143,13 @@ export const b43: Fault = {
       level: 6,
       rank: 11,
       threshold:
-        'within half of it, and 1e-3, in half of 5 entries or more, for a clipped loss in which each completion counts the same (grpo, gspo) with one update per rollout: advantages sum to 0 in a group; β as logged, else as declared; the KL of the log counts tokens',
+        '|loss − β × KL| ≤ 1e-3 + half of |β × KL| in at least half of 5 entries or more; for a clipped loss in which each completion counts the same (grpo, gspo), one update per rollout, and advantages that sum to 0 in a group; β as logged, else as declared; the logged KL is a mean over tokens',
       sources: ['huggingface/trl#2703'],
-      why: 'It holds up to the lengths of the completions.',
+      why: 'The logged KL is a mean over tokens, so the two agree only up to the lengths of the completions.',
       remedy:
         'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The record of a step: its parts, and their sum.',
+      settles: 'The record of a step: the parts of the loss, and their sum.',
       proofs: [],
       needs: ['loss', 'kl'],
       test(log) {

@@ -9,7 +9,7 @@ import { say } from '../sentence.js';
 export const b44: Fault = {
   code: 'B44',
   name: 'skipped micro-batches',
-  title: 'Micro-steps are skipped, and the divisor stays',
+  title: 'Micro-batches are skipped, but the divisor still counts them',
   checks: [
     stepCheck({
       code: 'B44.micro-steps',
@@ -18,10 +18,11 @@ export const b44: Fault = {
       kind: 'identity',
       level: 6,
       rank: 3,
-      threshold: 'executed = configured, or weights that sum to 1 over what was executed',
+      threshold: 'executed = configured, or weights that sum to 1 over the executed micro-batches',
       sources: [],
-      why: 'Seen in a loop whose `continue` dropped work and kept the divisor.',
-      remedy: 'Divide by what was executed, and skip no step on which ranks exchange gradients.',
+      why: 'Seen in a loop whose `continue` skipped micro-steps and kept the divisor.',
+      remedy:
+        'Divide by the number of executed micro-batches, and skip no step on which ranks exchange gradients.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
       proofs: ['native'],
@@ -35,21 +36,21 @@ export const b44: Fault = {
             : { values: { executed: microBatches.executed, configured: microBatches.configured } };
         }),
       says: (m) =>
-        say`${m.executed} of ${m.configured} micro-batches of an update were executed, and the loss was divided by the number of all.`,
+        say`Only ${m.executed} of ${m.configured} micro-batches of an update were executed, but the loss was divided by ${m.configured}.`,
     }),
     logCheck({
       code: 'B44.log',
-      title: 'Every micro-step is executed, or the divisor counts only those that are',
+      title: 'Every micro-step is executed, or the divisor counts only the executed ones',
       stage: 'loss',
       kind: 'identity',
       level: 6,
       rank: 8,
       threshold:
-        'micro-steps that came to a loss = what the loss is divided by (read off its parts; the configured number where these are missing)',
+        'number of micro-steps with a loss = divisor of the loss (computed from its parts; the configured number if they are missing)',
       sources: [],
-      why: 'Seen in a loop whose `continue` dropped work and kept the divisor.',
+      why: 'Seen in a loop whose `continue` skipped micro-steps and kept the divisor.',
       remedy:
-        'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, the last one must not be left out: it is the one that sums the gradients.',
+        'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, never skip the last micro-step: it sums the gradients over the ranks.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['log only'],
       needs: ['micro_steps', 'micro_steps/executed'],
@@ -78,7 +79,7 @@ export const b44: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`${m.executed} micro-steps were executed and the loss was divided by ${m.divisor} (in ${m.short} of ${m.entries} entries): the gradient is too small by the skipped share.`,
+        say`${m.executed} micro-steps were executed, but the loss was divided by ${m.divisor} (in ${m.short} of ${m.entries} entries): the gradient is too small by the skipped share.`,
     }),
   ],
 };

@@ -22,7 +22,7 @@ export const b45: Fault = {
       sources: ['huggingface/trl#3248'],
       why: 'In another run a data configuration masked nothing, so that every loss was 0.',
       remedy:
-        'Look at a batch as it comes from the data: it must hold the mask token. Then at the settings of the masking.',
+        'Check that a batch from the data contains the mask token. Then check the settings of the masking.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B17', 'B20', 'B30', 'B43', 'B44', 'B45', 'B52', 'B53'],
       proofs: ['log only'],
@@ -43,13 +43,13 @@ export const b45: Fault = {
     }),
     stepCheck({
       code: 'B45.empty',
-      title: 'Some token is trained on',
+      title: 'At least one token is trained on',
       stage: 'masks',
       kind: 'identity',
       level: 6,
       rank: 1,
       threshold:
-        'at least one token with mask 1; only a warning where all were truncated and are masked for it, as declared',
+        'at least one token with mask 1; only warns if all completions were truncated and truncated completions are declared to be masked',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       why: 'A mask without tokens gives 0/0 or a loss of 0.',
       remedy:
@@ -75,7 +75,7 @@ export const b45: Fault = {
       },
       says: (m) =>
         m.truncated
-          ? say`All ${m.completions} completions were truncated and are masked for it: nothing is left to train on.`
+          ? say`All ${m.completions} completions were truncated and therefore masked: nothing is left to train on.`
           : say`None of the ${m.completions} completions has a token to train on.`,
     }),
     stepCheck({
@@ -85,7 +85,7 @@ export const b45: Fault = {
       kind: 'identity',
       level: 6,
       rank: 2,
-      threshold: 'finite; in float16 a gradient that overflows is skipped, and only informs',
+      threshold: 'finite; a float16 gradient that overflows is skipped and only informs',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       why: 'A mask without tokens gives 0/0.',
       remedy: 'Look at the first log-prob, reward or ratio that is not finite.',
@@ -115,7 +115,7 @@ export const b45: Fault = {
       level: 6,
       rank: 12,
       threshold:
-        'finite in every entry that has them; in float16 a gradient that overflows is skipped, and does not count',
+        'finite in every entry that has them; a float16 gradient that overflows is skipped and does not count',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       remedy: 'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -151,7 +151,7 @@ export const b45: Fault = {
       why: 'Three reports that took a loss of 0 for a fault.',
       remedy: 'Read grad_norm and reward in place of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'grad_norm: above 0 the run learns.',
+      settles: 'grad_norm: if it is above 0, the run learns.',
       proofs: [],
       needs: ['loss'],
       test(log): Outcome<{ entries: number; zero: number; gradient?: boolean }> {
@@ -164,7 +164,7 @@ export const b45: Fault = {
         const evidence = zero.map((i): Evidence => ({ step: log.steps[i]!, values: { loss: 0 } }));
         if (told.length === 0) return inform(measured, evidence);
         const gradient = told.some((i) => norms[i]! > 0);
-        // A step without differences in reward has neither, in health too.
+        // A step of equal rewards has neither, in a healthy run too.
         if (zero.length < withoutNaN(loss).length) return pass({ ...measured, gradient });
         if (gradient) return inform({ ...measured, gradient });
         return zero.length < 3 ? pass({ ...measured, gradient }) : warn({ ...measured, gradient });

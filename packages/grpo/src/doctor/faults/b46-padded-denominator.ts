@@ -14,13 +14,13 @@ export const b46: Fault = {
   checks: [
     stepCheck({
       code: 'B46.padding',
-      title: 'The denominator leaves out padding',
+      title: 'The denominator does not count padding',
       stage: 'loss',
       kind: 'identity',
       level: 6,
       rank: 4,
       threshold:
-        'not: every token weighs 1 / (completions × the longest completion), of completions of unequal length, unless these are the weights that are declared',
+        'reported when every token weighs 1 / (completions × the longest completion) although completions differ in length, unless these weights are declared',
       sources: ['huggingface/trl#3256', 'huggingface/trl#6369', 'huggingface/trl#6439'],
       why: 'The denominator ignored the mask.',
       remedy: 'Divide by the tokens with mask 1, or by the constant that is declared.',
@@ -40,7 +40,7 @@ export const b46: Fault = {
           const form = formOf(declared);
           if (typeof form === 'object' && /^(constant|micro_token_mean)$/.test(form.aggregation))
             return 'a loss that divides by its own tokens';
-          // Where nothing but the longest is trained on, this is what a mean over completions makes of it.
+          // If only the longest completion is trained on, a mean over completions gives these weights too.
           if (typeof form === 'object' && weightMiss(form, record, update, masks) === undefined)
             return undefined;
           const even = members.map(() => 1 / padded);

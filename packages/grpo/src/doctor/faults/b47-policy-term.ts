@@ -20,19 +20,20 @@ export const b47: Fault = {
   checks: [
     stepCheck({
       code: 'B47.policy',
-      title: 'The policy term is what the declared loss makes of ratio and advantage',
+      title: 'The policy term follows from ratio and advantage as the declared loss says',
       stage: 'loss',
       kind: 'identity',
       level: 6,
       rank: 5,
       threshold:
-        'every token with mask 1 within 1e-3 of max(1, |term|); clipped: −min(ratio × A, clipped ratio × A); else the declared policy term, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask are left out',
+        'every token with mask 1 within 1e-3 × max(1, |term|) of the declared policy term, for a clipped loss −min(ratio × A, clipped ratio × A), with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask are left out',
       sources: [
         'arXiv:2402.03300',
         'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
         'huggingface/trl#3144',
       ],
-      remedy: 'min, not max; both clips; the advantage’s sign; old log-probs without gradient.',
+      remedy:
+        'Check min (not max), both clips, the sign of the advantage, and that the old log-probs have no gradient.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43', 'B26'],
       proofs: ['native'],
@@ -55,10 +56,11 @@ export const b47: Fault = {
       kind: 'identity',
       level: 6,
       rank: 6,
-      threshold: 'change not below 0',
+      threshold: 'change ≥ 0',
       sources: ['arXiv:2402.03300', 'huggingface/trl#224'],
       why: 'The policy term is minus that sum to first order.',
-      remedy: 'The advantage’s sign; min, not max; log-probs with gradient, old ones without.',
+      remedy:
+        'Check the sign of the advantage, min (not max), and that the log-probs have a gradient and the old ones none.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B26'],
       proofs: [],
@@ -74,7 +76,7 @@ export const b47: Fault = {
   ],
 };
 
-/** The first token whose policy term is not the declared one; as text, what is missing to tell. */
+/** The first token whose policy term is not the declared one; as text, the missing input. */
 function policyMiss(
   form: Form,
   record: StepRecord,
@@ -85,7 +87,7 @@ function policyMiss(
   const terms = updateRows(record, update, 'policyTerms');
   const policy = updateRows(record, update, 'policyLogprobs');
   const old = inputs.oldLogprobs.from(record);
-  // As the loss used them, where they are kept: that they are right is another check.
+  // The ratios that the loss used, if they are kept; another check judges them.
   const used = updateRows(record, update, 'ratios');
   const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
   if (!terms || !policy || !(old || (isCompared && used) || declared.objective?.oldLogprobs === 'detach'))

@@ -22,11 +22,12 @@ export const b48: Fault = {
       level: 1,
       rank: 3,
       threshold:
-        'not k1 with β > 0 in the loss, unless it is multiplied by the ratio: on-policy its expected gradient is 0',
+        'reported when k1 is in the loss with β > 0 and is not multiplied by the ratio: on-policy its expected gradient is 0',
       sources: ['OpenRLHF/OpenRLHF#1309', 'huggingface/trl#4967', 'allenai/open-instruct#534'],
-      remedy: 'k2 in the loss has the reverse KL’s gradient, k3 the forward KL’s; k1 belongs in the reward.',
+      remedy:
+        'Use k2 in the loss for the gradient of the reverse KL, k3 for that of the forward KL; k1 belongs in the reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      settles: 'The mean gradient of the KL term over many samples beside that of the full KL.',
+      settles: 'The mean gradient of the KL term over many samples, compared with that of the full KL.',
       proofs: [],
       needs: ['declared'],
       test({ declared: { kl = {} } }) {
@@ -57,7 +58,7 @@ export const b48: Fault = {
         if (estimator === 'full')
           return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
         const names = Object.keys(ESTIMATES);
-        // A later update tells of nothing but the ratio besides.
+        // A later update adds nothing but the ratio.
         const some = biasCorrected ? updates : updates.slice(0, 1);
         const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
         const asked = estimator === undefined ? names : [estimator];
@@ -76,7 +77,7 @@ export const b48: Fault = {
   ],
 };
 
-/** The first token whose KL is not the estimate; as text, what is missing to tell. */
+/** The first token whose KL is not the estimate; as text, the missing input. */
 function klMiss(
   estimate: string,
   record: StepRecord,

@@ -16,7 +16,7 @@ export const b49: Fault = {
   checks: [
     stepCheck({
       code: 'B49.nonnegative',
-      title: 'An estimate that cannot be negative is not',
+      title: 'A KL estimate that cannot be negative is never negative',
       stage: 'kl',
       kind: 'identity',
       level: 6,
@@ -25,7 +25,7 @@ export const b49: Fault = {
         'k2, k3, abs and the full KL: every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
       sources: ['arXiv:2402.03300'],
       why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
-      remedy: 'Look at sign and mask: padding has no KL.',
+      remedy: 'Check sign and mask: padding has no KL.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['firstUpdate', 'declared'],
@@ -48,7 +48,7 @@ export const b49: Fault = {
         return wrong.length > 0 ? fail(measured, wrong) : pass(measured);
       },
       says: (m) =>
-        say`${m.wrong} of ${m.completions} completions have a token with a KL that k3 cannot have: negative, NaN or infinite.`,
+        say`${m.wrong} of ${m.completions} completions have a token with a KL that the declared estimate cannot have: negative, NaN or infinite.`,
     }),
     stepCheck({
       code: 'B49.share',
@@ -59,7 +59,8 @@ export const b49: Fault = {
       rank: 7,
       threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat per token',
       sources: ['verl-project/verl#2953', 'THUDM/slime#1004'],
-      remedy: 'Look at these tokens: masked wrongly, or truly drifted; a bounded estimate limits them.',
+      remedy:
+        'Check whether these tokens are masked wrongly or have truly drifted; a bounded estimate limits them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The tokens themselves, and whether they belong to the completion.',
       proofs: [],
@@ -93,7 +94,7 @@ export const b49: Fault = {
     }),
     logCheck({
       code: 'B49.log',
-      title: 'An estimate of the KL that cannot be negative is not',
+      title: 'A KL estimate that cannot be negative is never negative',
       stage: 'kl',
       kind: 'identity',
       level: 6,
@@ -102,7 +103,7 @@ export const b49: Fault = {
         'kl ≥ −1e-6 in every entry, where the estimate is k2, k3, abs or full; ≥ −1e-3 unless the run is in float32',
       sources: ['arXiv:2402.03300'],
       why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
-      remedy: 'Look at sign and mask; k1 may be negative, the others cannot.',
+      remedy: 'Check sign and mask; k1 may be negative, the others cannot.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['kl'],
@@ -118,7 +119,8 @@ export const b49: Fault = {
         );
         return negative.length > 0 ? fail(measured, evidence) : pass(measured);
       },
-      says: (m) => say`The KL is negative in ${m.negative} of ${m.entries} entries, which k3 cannot be.`,
+      says: (m) =>
+        say`The KL is negative in ${m.negative} of ${m.entries} entries; the declared estimate cannot be negative.`,
     }),
     logCheck({
       code: 'B49.explosion',
@@ -128,10 +130,10 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'no entry above 10 nats per token, and none above 100 × the median of a KL above 0.01 to a reference that stays; not of sums over completions',
+        'no entry above 10 nats per token, and none above 100 × the median of a KL above 0.01 to a fixed reference; not applicable to a KL summed over each completion',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'In another run single tokens reached 80,000.',
-      remedy: 'A smaller learning rate or a larger β; look at the tokens with the largest ratio.',
+      remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B54'],
       settles: 'The record of that step: which tokens hold the KL.',
@@ -143,7 +145,7 @@ export const b49: Fault = {
         const column = log.column('kl');
         const middle = median(column);
         const wild = [...column.keys()].filter(
-          // A reference that follows begins at 0 again and again: that says nothing of what is usual.
+          // The KL to a moving reference returns to 0 again and again: its median says nothing of what is usual.
           (i) => column[i]! > 10 || (referenceEvery === 0 && middle > 0.01 && column[i]! > 100 * middle),
         );
         const measured = { entries: withoutNaN(column).length, median: middle, wild: wild.length };

@@ -21,9 +21,9 @@ export const b50: Fault = {
       level: 6,
       rank: 10,
       threshold:
-        'β not constant over 50 entries after its warm-up in which the KL is on one side of its declared target, by a quarter or more, and no bound stops it; of each kind its own',
+        'β changes within 50 entries after its warm-up in which the KL stays on one side of its declared target by a quarter or more and no bound holds β; judged per kind of problem',
       sources: [],
-      why: 'Seen in a controller that compared β × KL with the target, and in one whose β nothing read.',
+      why: 'Seen in a controller that compared β × KL with the target, and in one whose β was never read.',
       remedy:
         'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must change with it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -46,13 +46,13 @@ export const b50: Fault = {
     }),
     logCheck({
       code: 'B50.control',
-      title: 'β follows from the KL as its control declares',
+      title: 'β follows from the KL as the declared control says',
       stage: 'kl',
       kind: 'identity',
       level: 6,
       rank: 10,
       threshold:
-        'each β within 1e-6 of itself of what the declared control makes of the one before and of the KL itself, without β, after the warm-up; entries of one step only, of each kind its own',
+        'each β within a relative 1e-6 of what the declared control computes from the β before and the KL (not β × KL), after the warm-up; only for logs of every step, judged per kind of problem',
       sources: [],
       why: 'Seen in a controller that compared β × KL with the target.',
       remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never settles.',

@@ -19,9 +19,9 @@ export const b51: Fault = {
       level: 3,
       rank: 2,
       threshold:
-        'one checksum of its weights over the run, unless the policy is declared to be mixed into it',
+        'the checksum of its weights stays the same over the run, unless the policy is declared to be mixed into the reference',
       sources: ['NVIDIA-NeMo/RL#3722', 'unslothai/unsloth-zoo#832'],
-      why: 'The reference was made anew from the current weights on resuming.',
+      why: 'Seen in a resumed run that made its reference from the current weights.',
       remedy: 'Load the reference from where the run began, and never from the last checkpoint.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
@@ -49,7 +49,7 @@ export const b51: Fault = {
     }),
     stepCheck({
       code: 'B51.start',
-      title: 'On the first step the reference is the policy',
+      title: 'On the first step the reference equals the policy',
       stage: 'kl',
       kind: 'identity',
       level: 3,
@@ -87,11 +87,11 @@ export const b51: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 of |d| unless the run is in float32; not of sums over completions; entries of one step only, with one update per rollout',
+        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 for the estimate |d| unless the run is in float32; not applicable to a KL summed over each completion; only for logs of every step with one update per rollout',
       sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
       why: 'Before any update the reference is the policy. In other runs the base model as reference of an SFT policy gave 1.007 and 0.46, and dropout −4 to −6.',
       remedy:
-        'Score one batch by policy and reference before any update. Other weights: load the reference from the model that training starts with (after SFT: the SFT model). Equal weights: compare mode, mask and token ids.',
+        'Score one batch by policy and reference before any update. If their weights differ, load the reference from the model that training starts with (after SFT: the SFT model). If they are equal, compare mode, mask and token ids.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
       proofs: ['native', 'log only'],
@@ -102,7 +102,7 @@ export const b51: Fault = {
         const { estimator, level } = log.declared.kl ?? {};
         if (level === 'sequence_sum') return notApplicable('a KL per token');
         const measured = { kl: first.values.kl! };
-        // What has no sign does not average out.
+        // An estimate without sign does not average out.
         return Math.abs(measured.kl) <= (estimator === 'abs' && !isFull(log) ? 0.03 : 0.01)
           ? pass(measured)
           : fail(measured, [{ step: first.step, values: measured }]);

@@ -6,11 +6,11 @@ import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 const AN_UPDATE = 'updates.changedShare of an update with a gradient and a learning rate of 1e-8 or more';
-/** Below it an update is less than half a unit in the last place even of float32: the end of a schedule. */
+/** Below this rate an update is less than half a unit in the last place even of float32: the end of a schedule. */
 const LEAST_RATE = 1e-8;
 /** Share of the elements with a gradient that may stay: measured on clean runs at below 0.01. */
 const MOST_LOST = 0.5;
-/** Share of elements that an update changes. In float32 what has a gradient changes; many embeddings have none. */
+/** Share of elements that an update changes. In float32 an element with a gradient changes; many embeddings have none. */
 const LEAST_CHANGED = { half: 0.1, full: 0.01 };
 
 export const b52: Fault = {
@@ -47,7 +47,7 @@ export const b52: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 2,
-      threshold: `at least ${100 * LEAST_CHANGED.half} % of the elements of half-precision weights without float32 masters change, ${100 * LEAST_CHANGED.full} % of all others; of those with a gradient half, where that is known; read from the masters where there are any`,
+      threshold: `at least ${100 * LEAST_CHANGED.half} % of the elements of half-precision weights without float32 masters change, ${100 * LEAST_CHANGED.full} % of all others; half of the elements with a gradient, if these are known; measured on the masters if there are any`,
       sources: ['inclusionAI/AReaL#1634', 'huggingface/blog#3386', 'parity/trl_faults.py'],
       why: 'bfloat16 keeps 8 bits: a change below 1/256 of a weight is rounded away. In TRL runs with Adam 0.6 % of the weights changed at a learning rate of 1e-6, 5 % at 1e-5, 36 % at 1e-4, and 83 % in float32 at each of them.',
       remedy: 'Keep float32 master weights, or train in float32, or raise the learning rate.',
@@ -83,7 +83,7 @@ export const b52: Fault = {
       level: 7,
       rank: 3,
       threshold:
-        'not: 20 training rewards in a row equal to the last bit with deviation above 0; not: 5 evaluations in a row or more, over 20 steps or more, equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
+        'reported when 20 training rewards in a row are equal to the last bit with a deviation above 0, or 5 evaluations in a row or more, over 20 steps or more, are equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
       sources: ['inclusionAI/AReaL#1634', 'workofart/ml-by-hand#85'],
       why: 'In another run an evaluation stayed at 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16.',
       remedy:
@@ -105,7 +105,7 @@ export const b52: Fault = {
         const rates = withoutNaN(log.column('learning_rate'));
         if (rates.length > 0 && rates.every((rate) => rate === 0))
           return notApplicable('a learning rate above 0');
-        // What is wholly missed or wholly earned stays so in health.
+        // A reward that is never or always earned is constant in a healthy run too.
         const moves = (value: number) => value !== 0 && Math.abs(value) !== 1;
         const still = longestRun(
           evaluated.map(({ value }, i) => Number(i > 0 && value === evaluated[i - 1]!.value && moves(value))),

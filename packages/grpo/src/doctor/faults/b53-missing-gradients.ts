@@ -34,7 +34,7 @@ export const b53: Fault = {
         const terms = updateRows(record, firstUpdate, 'policyTerms');
         const replayed = replayedOf(record);
         const taught = membersOf(record, firstUpdate).some(
-          // Of equal rewards rounding alone may be left.
+          // Equal rewards may leave rounding alone.
           (b, row) =>
             Math.abs(advantages[b]!) > 0.01 &&
             !replayed(b) &&
@@ -55,10 +55,10 @@ export const b53: Fault = {
       level: 7,
       rank: 2,
       threshold:
-        'at most 5 % of them without a gradient, when there is one at all; on step 1 up to half only inform: adapters begin so',
+        'at most 5 % of the trainable tensors without a gradient, if any tensor has one; on step 1 up to half only informs: adapters begin so',
       sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
-      why: 'Gradient checkpointing with frozen inputs.',
-      remedy: 'Look at which tensors have none: frozen, detached, or not on the way to the loss.',
+      why: 'Gradient checkpointing with frozen inputs stops the gradient.',
+      remedy: 'Look at the tensors without a gradient: they are frozen, detached, or not used by the loss.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'The names of the tensors without a gradient.',
       proofs: ['native'],
@@ -81,7 +81,7 @@ export const b53: Fault = {
       level: 7,
       rank: 2,
       threshold:
-        'grad_norm above 1e-6 wherever some group has different rewards; entries of one step only. A failure where none of them has a gradient, a warning where some have: completions that are masked, or rounding',
+        'grad_norm above 1e-6 in every entry with different rewards in some group; only for logs of every step. Fails if no such entry has a gradient, warns if some have one: masked completions or rounding may explain the others',
       sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
       why: 'An entry that averages steps shows the gradient of the last one.',
       remedy:

@@ -10,7 +10,7 @@ import { percent, say } from '../sentence.js';
 export const b54: Fault = {
   code: 'B54',
   name: 'optimizer settings',
-  title: 'Learning rate, clipping, or late instability',
+  title: 'The learning rate or clipping is wrong, or training becomes unstable',
   checks: [
     logCheck({
       code: 'B54.rate',
@@ -19,13 +19,13 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: 'not 0 in all entries',
+      threshold: 'above 0 in at least one entry',
       sources: [],
       why: 'It separates lost updates from a warm-up that never ends.',
       remedy: 'Check schedule and warm-up against the number of steps.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B52', 'B58'],
-      settles: 'The schedule’s closed form.',
+      settles: 'The learning rate that the formula of the schedule gives for each step.',
       proofs: ['native'],
       needs: ['learning_rate'],
       test(log) {
@@ -37,18 +37,18 @@ export const b54: Fault = {
     }),
     logCheck({
       code: 'B54.conflict',
-      title: 'Gradients of kinds of problems do not oppose each other',
+      title: 'Gradients of two kinds of problems do not oppose each other',
       stage: 'optimizer',
       kind: 'heuristic',
       level: 8,
       rank: 2,
       threshold: 'no three measurements in a row of grad_cosine below −0.1',
       sources: [],
-      why: 'Seen in a run of two kinds of problems. Three cosines below −0.1 were its own mark of a conflict.',
+      why: 'Seen in a run of two kinds of problems. That run itself counted three cosines below −0.1 as a conflict.',
       remedy:
         'Train the kinds one after the other, or lower the share of one; look for prompts that ask the same and rewards that pay the opposite.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'Both rewards of a run with one kind alone: they rise there and not together.',
+      settles: 'A run of each kind alone: its reward rises there, but not in the mixed run.',
       proofs: [],
       needs: ['grad_cosine'],
       test(log) {
@@ -80,7 +80,8 @@ export const b54: Fault = {
         'the last tenth of the entries above 2 % of the first tenth; what is low depends on task and phase, so it only informs',
       sources: ['verl-project/verl#5953'],
       why: 'Systems disagree: below 0.5 is collapse for one, 0.05 to 0.5 healthy for another.',
-      remedy: 'If the reward stands still as well: a larger temperature or clipHigh, or an entropy bonus.',
+      remedy:
+        'If the reward stands still as well, raise the temperature or clipHigh, or add an entropy bonus.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The reward: low entropy with a high reward is a task that is learnt.',
       proofs: [],
@@ -106,7 +107,7 @@ export const b54: Fault = {
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
       why: 'A rising gradient norm points at a mismatch of sampler and trainer.',
       remedy:
-        'A smaller learning rate, a tighter clip; look at the KL and at the gap between sampler and trainer.',
+        'Lower the learning rate or tighten the clip; look at the KL and at the gap between sampler and trainer.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Which term grows: policy, KL or entropy, in the records of two steps.',
       proofs: [],
@@ -136,7 +137,7 @@ export const b54: Fault = {
       threshold: 'norm above the declared clip in less than 95 % of 20 entries or more',
       sources: [],
       why: 'Above the clip the step is lr ÷ norm; one run had a norm of 24 against a clip of 1.',
-      remedy: 'Nothing if the run learns; else raise the clip or lower the loss’s scale.',
+      remedy: 'Do nothing if the run learns; else raise the clip or scale the loss down.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'A run with ten times the clip beside this one.',
       proofs: [],

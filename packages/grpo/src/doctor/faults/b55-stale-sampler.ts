@@ -21,14 +21,14 @@ export const b55: Fault = {
       level: 3,
       rank: 1,
       threshold:
-        'not: on step 1 sampler and trainer agree within the tolerance of the precision, and later they are ten times as far apart and beyond it',
+        'reported when sampler and trainer agree on step 1 within the tolerance of the precision, and most later records differ by more than that and by more than ten times the gap of step 1',
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
-      why: 'Weights, adapter or cache do not arrive.',
+      why: 'New weights or adapters do not reach the sampler, or its cache is stale.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B19', 'B35', 'B38', 'B39', 'B40'],
       settles:
-        'Eight prompts, greedily, by the sampler and by the trainer’s weights: equal texts are equal weights.',
+        'Decode eight prompts greedily with the sampler and with the trainer’s weights: equal texts mean equal weights.',
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
       see({ firstPolicyLogprobs, samplerLogprobs }, record) {
@@ -51,7 +51,7 @@ export const b55: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`Sampler and trainer agreed on step 1 (${m.first} nat per token) and later differ by ${m.later}: the sampler does not have the trained weights.`,
+        say`Sampler and trainer agreed on step 1 (${m.first} nat per token) and differ by ${m.later} later: the sampler does not have the trained weights.`,
     }),
     logCheck({
       code: 'B55.log',
@@ -61,9 +61,9 @@ export const b55: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'the gap does not rise over 20 entries or more (Mann–Kendall z > 3) to the double, above 0.01 nat per token',
+        'reported when the gap rises over 20 entries or more (Mann–Kendall z > 3), more than doubles, and ends above 0.01 nat per token',
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
-      why: 'Weights, adapter or cache do not arrive.',
+      why: 'New weights or adapters do not reach the sampler, or its cache is stale.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B39', 'B40', 'B54'],

@@ -26,9 +26,10 @@ export const b57: Fault = {
         'OpenRLHF/OpenRLHF#1069',
       ],
       remedy:
-        'Compare prompts, learning rate and loss of the first step after the seam with those of a run without a stop.',
+        'Compare the prompts, learning rate and loss of the first resumed step with those of an uninterrupted run.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'N steps, a resumed N, and 2 N in one go: prompts and losses must be equal.',
+      settles:
+        'Train N steps and resume for N more, and train 2 N steps in one go: prompts and losses must be equal.',
       proofs: [],
       needs: ['num_tokens'],
       test(log) {

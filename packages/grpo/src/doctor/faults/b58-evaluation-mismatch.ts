@@ -17,12 +17,13 @@ export const b58: Fault = {
       level: 8,
       rank: 3,
       threshold:
-        'not: training reward rising (t > 2) and evaluation falling over 5 evaluations or more (t < −2, below 10 of them t < −3)',
+        'reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3)',
       sources: [],
       why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
-      remedy: 'Compare the two paths: prompt, decoding, parser; then suspect over-fitting.',
+      remedy:
+        'Compare the prompt, decoding and parser of training and evaluation; then suspect over-fitting.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
-      settles: 'One problem through both paths: ids, completion and grade must be equal.',
+      settles: 'One problem through training and evaluation: ids, completion and grade must be equal.',
       proofs: [],
       needs: ['reward', 'eval_reward'],
       test(log) {

@@ -4,7 +4,7 @@ import type { Fault } from '../fault.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
-/** What one log tells under two names. */
+/** A quantity that one log has under two names. */
 const TWICE = [['frac_reward_zero_std', 'frac_reward_zero_std/counted_again']] as const;
 const APART = 0.01;
 
@@ -23,7 +23,7 @@ export const b59: Fault = {
       rank: 11,
       threshold: 'min ≤ mean ≤ max length; all truncated ⇔ mean terminated length 0; within 1e-3',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      remedy: 'Trust neither until one is explained.',
+      remedy: 'Trust none of these metrics until the contradiction is explained.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: [],
       needs: ['completions/mean_length'],
@@ -51,7 +51,8 @@ export const b59: Fault = {
         };
         return broken.length > 0 ? fail(measured, broken) : pass(measured);
       },
-      says: (m) => say`${m.broken} of ${m.entries} entries contradict themselves.`,
+      says: (m) =>
+        say`In ${m.broken} of ${m.entries} entries the metrics of completion lengths and truncation contradict each other.`,
     }),
     logCheck({
       code: 'B59.monitors',

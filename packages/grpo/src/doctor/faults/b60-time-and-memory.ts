@@ -19,7 +19,7 @@ export const b60: Fault = {
       level: 8,
       rank: 1,
       threshold:
-        'the largest stage rises by at most 1 % of its mean per step (t > 4), over 5 records and 20 steps or more',
+        'the memory of the largest stage rises by at most 1 % of its mean per step (t > 4), over 5 records and 20 steps or more',
       sources: [],
       why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
       remedy:
@@ -82,10 +82,11 @@ export const b60: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 6,
-      threshold: 'from the third step on, at most 3 × the median, in more than a tenth of 10 entries or more',
+      threshold:
+        'from the third step on, at most a tenth of 10 entries or more take longer than 3 × the median',
       sources: ['pytorch/torchtitan#2823'],
       why: 'New shapes recompile: in another run a step of 21.7 s was followed by one of 103.6 s.',
-      remedy: 'Look at the stage times of a slow step: compilation, garbage, a judge that waits.',
+      remedy: 'Look at the stage times of a slow step: compilation, garbage collection, a judge that waits.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Stage times of a slow and a usual step.',
       proofs: [],
