@@ -43,7 +43,7 @@ describe('a run whose reward', () => {
       'calls process.exit later',
       'exits-later',
       'later(() => process.exit(0)); await sleep(1000)',
-      /thrown where nobody catches it, while an answer of reward exits-later was awaited: threw Error: called process\.exit\(0\).*exits-later\.js:7/,
+      /thrown and not caught, while an answer of reward exits-later was awaited: threw Error: called process\.exit\(0\).*exits-later\.js:7/,
     ],
     [
       'never answers',
@@ -82,9 +82,7 @@ describe('a run whose reward', () => {
   it('leaves an error behind after its answer ends after that step, which is saved', async () => {
     const { code, err, saved } = await trainWith('leaves', 'later(() => { throw new Error("too late") })');
     expect([code, saved]).toEqual([1, ['step-3-error']]);
-    expect(err).toMatch(
-      /an error was thrown where nobody catches it.*: threw Error: too late .*leaves\.js:7/,
-    );
+    expect(err).toMatch(/an error was thrown and not caught.*: threw Error: too late .*leaves\.js:7/);
   });
 
   it.each(['', ', timeoutSeconds: 60'])('prints leaves --json clean%s', async (more) => {

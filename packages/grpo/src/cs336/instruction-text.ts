@@ -20,7 +20,7 @@ export function instructionIds(
   const missing = ['{instruction}', '{response}'].find((place) => !template.includes(place));
   if (missing) throw new TypeError(`${where}: the template has no ${missing}`);
   if (tokenizer.eosId === undefined)
-    throw new TypeError(`${where}: the tokenizer names no eos_token to end a text with`);
+    throw new TypeError(`${where}: the tokenizer has no eos_token to end a text with`);
   // In one pass, so that a prompt which speaks of {response} stays as it is.
   const text = template.replace(PLACES, (place) => (place === '{response}' ? response : instruction));
   return [...tokenizer.encode(text, { specialTokens: true }), tokenizer.eosId];

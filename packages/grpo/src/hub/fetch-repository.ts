@@ -73,7 +73,7 @@ export async function fetchRepository(
   const folder = cached.snapshot(commit);
   const missing = request.kind === 'model' && patterns.length === 0 ? missingFiles(folder) : [];
   if (missing.length > 0) {
-    throw new UserError(`${request.name} is not whole on the hub: it lacks ${listNames(missing)}`, {
+    throw new UserError(`${request.name} is incomplete on the hub: it lacks ${listNames(missing)}`, {
       hint: `Another revision may have it: ${fetchCommand(request)} --revision REVISION.`,
     });
   }
@@ -88,8 +88,8 @@ async function requireSpace(folder: string, bytes: number): Promise<void> {
   // Some file systems do not tell.
   if (blocks === 0 || bytes <= bavail * bsize) return;
   throw new UserError(
-    `not enough space in ${folder}: ${byteCount(bytes)} are to come, ${byteCount(bavail * bsize)} are free`,
-    { hint: 'Free some, or put the cache on another disk with HF_HOME.' },
+    `not enough space in ${folder}: ${byteCount(bytes)} are needed, ${byteCount(bavail * bsize)} are free`,
+    { hint: 'Free some space, or put the cache on another disk with HF_HOME.' },
   );
 }
 
@@ -130,9 +130,9 @@ async function fetchBlob(
 
 function wrongBytes(name: string, { path, digest }: RemoteFile, found: string): UserError {
   return new UserError(
-    `${path} of ${name} has come with the wrong bytes: their ${digest.algorithm} is ${found}, not ${digest.hex}`,
+    `${path} of ${name} arrived with the wrong bytes: their ${digest.algorithm} is ${found}, not ${digest.hex}`,
     {
-      hint: 'They are removed. Run the command again; if it goes wrong again, a server or proxy on the way changes the file.',
+      hint: 'The file was removed. Run the command again; if it fails again, a server or proxy on the way changes the file.',
     },
   );
 }

@@ -67,8 +67,8 @@ export async function listRepository(
     if (error instanceof UnknownRepository) throw await withSuggestion(error, connection, { kind, name });
     // The library parses and looks into what came without checking it.
     if (error instanceof UserError || !isMalformed(error)) throw error;
-    throw new UserError(`the answer of ${connection.endpoint} is not that of a hub`, {
-      hint: 'See what that address shows in a browser: a page that asks for a login may be in the way. HF_ENDPOINT sets it.',
+    throw new UserError(`the answer of ${connection.endpoint} is not a hub's`, {
+      hint: 'Open that address in a browser: a login page may be in the way. HF_ENDPOINT sets the address.',
       cause: error,
     });
   }

@@ -81,7 +81,7 @@ describe('a server that lies', () => {
     const { message } = await refusalOf(fetchInto(cache, hub));
     const hash = gitHash('{"model_type":"llama"}').slice(0, 40);
     expect(message).toContain(
-      `config.json of some/model has come with the wrong bytes: their git-sha1 is ${hash}`,
+      `config.json of some/model arrived with the wrong bytes: their git-sha1 is ${hash}`,
     );
     expect(blobs(cache)).not.toContain(gitHash(FILES['config.json']));
     expect(partials(cache)).toEqual([]);
@@ -110,7 +110,7 @@ describe('a server that lies', () => {
     ]) {
       const hub = await hubServer(FILES);
       hub.lies.set('config.json', lie);
-      await expect(fetchInto(cache, hub)).rejects.toThrow(/outside its folder|not that of a hub/);
+      await expect(fetchInto(cache, hub)).rejects.toThrow(/outside its folder|not a hub's/);
     }
     expect(readdirSync(cache)).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe('a server that lies', () => {
       return true;
     };
     const { message, hint } = await refusalOf(fetchInto(tempFolder(), hub));
-    expect(message).toBe(`the answer of ${hub.endpoint} is not that of a hub`);
-    expect(hint).toContain('asks for a login');
+    expect(message).toBe(`the answer of ${hub.endpoint} is not a hub's`);
+    expect(hint).toContain('a login page');
   });
 });

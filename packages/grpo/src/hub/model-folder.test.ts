@@ -81,7 +81,7 @@ describe('a model reference', () => {
   ])('to a snapshot that has only %s tells what is missing', (files, missing) => {
     const { cache, snapshot } = cacheWith(...files);
     expect(() => modelFolder('org/name', cache)).toThrow(
-      `the model org/name is not whole in ${snapshot}: it lacks ${missing}`,
+      `the model org/name is incomplete in ${snapshot}: it lacks ${missing}`,
     );
   });
 

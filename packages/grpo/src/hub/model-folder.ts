@@ -21,7 +21,7 @@ export function modelFolder(model: string, cache = hubCache()): string {
   const found = locate(model, cache);
   if (!found) {
     throw new UserError(`no model folder at ${model}`, {
-      hint: 'model= takes the path of a Hugging Face folder (config.json, *.safetensors, tokenizer.json), or ORG/NAME for a model that grpo fetch got',
+      hint: 'model= takes the path of a Hugging Face folder (config.json, *.safetensors, tokenizer.json), or ORG/NAME for a model that grpo fetch downloaded',
     });
   }
   const { repository, revision, commit, cached } = found;
@@ -34,7 +34,7 @@ export function modelFolder(model: string, cache = hubCache()): string {
   const folder = cached.snapshot(commit);
   const missing = missingFiles(folder);
   if (missing.length > 0) {
-    throw new UserError(`the model ${model} is not whole in ${folder}: it lacks ${listNames(missing)}`, {
+    throw new UserError(`the model ${model} is incomplete in ${folder}: it lacks ${listNames(missing)}`, {
       hint,
     });
   }

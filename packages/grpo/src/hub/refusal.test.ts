@@ -35,7 +35,7 @@ describe('a refusal', () => {
     );
     expect(message).toMatch(/^127\.0\.0\.1:\d+ has no public model some\/modle \(401\)$/);
     expect(hint).toBe(
-      'The nearest name of that owner is some/model. Check the name; a dataset is got with --dataset. A private one needs a token in HF_TOKEN.',
+      'The nearest name of that owner is some/model. Check the name; a dataset needs --dataset. A private one needs a token in HF_TOKEN.',
     );
   });
 
@@ -45,7 +45,7 @@ describe('a refusal', () => {
       'GatedRepo',
       undefined,
       /is gated/,
-      /Ask on http.*\/some\/model, then put a token of that account into HF_TOKEN/,
+      /Ask for access on http.*\/some\/model, then put a token of that account into HF_TOKEN/,
     ],
     [403, 'GatedRepo', 'HF_TOKEN', /is gated/, /see that HF_TOKEN holds a token of that account/],
     [401, '', 'HF_TOKEN', /does not let the token of HF_TOKEN read some\/model \(401\)/, /expired/],
@@ -82,7 +82,7 @@ describe('a refusal', () => {
     };
     const { message } = await refusalOf(fetchInto(cache, hub));
     expect(message).toBe(
-      'the model some/model is gated: its owner lets in who asks (401: Access is restricted)',
+      'the model some/model is gated: its owner grants access on request (401: Access is restricted)',
     );
     expect(blobs(cache)).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe('a refusal', () => {
     const cache = tempFolder();
     const hub = await hubServer({ ...files, ...index, 'model-00001-of-00002.safetensors': 'one' });
     const { message } = await refusalOf(fetchInto(cache, hub));
-    expect(message).toBe('some/model is not whole on the hub: it lacks model-00002-of-00002.safetensors');
+    expect(message).toBe('some/model is incomplete on the hub: it lacks model-00002-of-00002.safetensors');
     const whole = await fetchInto(cache, await hubServer({ ...files, ...index, ...shards }));
     expect(whole.files).toContain('model-00002-of-00002.safetensors');
   });
@@ -136,7 +136,7 @@ describe('a refusal', () => {
     const hub = await hubServer(FILES);
     hub.lies.set('model.safetensors', { lfs: { oid: 'c'.repeat(64), size: 2 ** 52 } });
     const { message, hint } = await refusalOf(fetchInto(cache, hub));
-    expect(message).toMatch(/^not enough space in .*: 4\.5 PB are to come, .* are free$/);
+    expect(message).toMatch(/^not enough space in .*: 4\.5 PB are needed, .* are free$/);
     expect(hint).toContain('HF_HOME');
     expect(blobs(cache)).toEqual([]);
   });

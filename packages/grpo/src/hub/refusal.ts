@@ -23,7 +23,7 @@ export function refusal(response: Response, subject: Subject, token: Token | und
   const answer = `${status}${said === null ? '' : `: ${said}`}`;
   if (status === 408 || status === 429 || status >= 500) {
     const seconds = Number(headers.get('retry-after'));
-    const busy = status === 429 ? 'limits how much may be asked of it' : 'is in trouble';
+    const busy = status === 429 ? 'limits the number of requests' : 'is in trouble';
     const hint = `Run the command again later; what has been fetched is kept.${status === 429 && !token ? ' With a token in HF_TOKEN the limit is higher.' : ''}`;
     return new PassingError(`${host} ${busy} (${answer})`, { hint }, Number.isFinite(seconds) ? seconds : 0);
   }
@@ -32,8 +32,8 @@ export function refusal(response: Response, subject: Subject, token: Token | und
   const page = `${new URL(response.url).origin}/${kind === 'dataset' ? 'datasets/' : ''}${name}`;
   switch (headers.get('x-error-code')) {
     case 'GatedRepo':
-      return new UserError(`the ${kind} ${name} is gated: its owner lets in who asks (${answer})`, {
-        hint: `Ask on ${page}, then ${token ? `see that ${token.source} holds a token of that account that may read gated repositories` : 'put a token of that account into HF_TOKEN (Settings, Access Tokens)'}.`,
+      return new UserError(`the ${kind} ${name} is gated: its owner grants access on request (${answer})`, {
+        hint: `Ask for access on ${page}, then ${token ? `see that ${token.source} holds a token of that account that may read gated repositories` : 'put a token of that account into HF_TOKEN (Settings, Access Tokens)'}.`,
       });
     case 'RevisionNotFound':
       return new UserError(`the ${kind} ${name} has no revision '${revision}' (${answer})`, {
@@ -41,10 +41,10 @@ export function refusal(response: Response, subject: Subject, token: Token | und
       });
   }
   if (file !== undefined && status === 404) {
-    return new UserError(`${host} does not have ${file} of ${name}, though its list names it (${answer})`);
+    return new UserError(`${host} does not have ${file} of ${name}, although it lists the file (${answer})`);
   }
   if (status === 404 || (status === 401 && !token)) {
-    const check = `Check the name${kind === 'model' ? '; a dataset is got with --dataset' : ''}.`;
+    const check = `Check the name${kind === 'model' ? '; a dataset needs --dataset' : ''}.`;
     return new UnknownRepository(`${host} has no public ${kind} ${name} (${answer})`, {
       hint: token
         ? `${check} A private one must be open to the account of the token in ${token.source}.`

@@ -64,7 +64,7 @@ function modelFiles(name: string, paths: readonly string[]): (path: string) => b
     );
   }
   for (const needed of ['config.json', 'tokenizer.json']) {
-    if (!paths.includes(needed)) throw lacking(needed, 'To get files all the same, name them.');
+    if (!paths.includes(needed)) throw lacking(needed, 'To download files anyway, name them.');
   }
   return matcher([...MODEL, ...weights], TOP);
 }

@@ -156,7 +156,7 @@ describe('a bad connection', () => {
     };
     const { message, hint } = await refusalOf(fetchInto(tempFolder(), hub));
     expect(message).toBe(
-      '127.0.0.1 limits how much may be asked of it (429: slow down)'.replace(
+      '127.0.0.1 limits the number of requests (429: slow down)'.replace(
         '1 ',
         `1:${new URL(hub.endpoint).port} `,
       ),

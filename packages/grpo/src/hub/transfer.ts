@@ -67,7 +67,7 @@ async function receive(
     advance(at);
     // 200 is the whole file: not every server can go on in the middle. Anything else is of no use.
     if (start > 0 && !isRest && response.status !== 200) {
-      throw new PassingError(`${subject.file}: the server sent other bytes than it was asked for`);
+      throw new PassingError(`${subject.file}: the server did not send the bytes that were requested`);
     }
     for await (const piece of pieces) {
       for (let rest = piece.subarray(0, size - at); rest.length > 0; ) {

@@ -100,7 +100,7 @@ export async function sftStep(
   }
   const { gradNorm } = optimizer.step(options.learningRate, options.maxGradNorm);
   if (!Number.isFinite(gradNorm)) {
-    throw new UserError(`the gradient is ${gradNorm}; the weights are as before the step`, {
+    throw new UserError(`the gradient is ${gradNorm}; the weights were not changed`, {
       hint: 'A smaller sft.learningRate usually helps',
     });
   }

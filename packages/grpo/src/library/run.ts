@@ -198,7 +198,7 @@ export async function openRun(options: TrainOptions): Promise<Run> {
 async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Run> {
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
-    throw new UsageError(`${nameOf(verb)} goes on with the run in output, which is not given`);
+    throw new UsageError(`${nameOf(verb)} continues the run in output, which is not given`);
   return openConfiguredRun(resolveRun(verb, options), {
     task,
     resume,

@@ -41,7 +41,7 @@ function gpuLimit(device: string, { gpu }: Machine): { limit: number; of: string
   const found = gpu();
   if (typeof found === 'number') return { limit: found, of: `the memory of ${device}` };
   throw new UserError(`memory=auto: the memory of ${device} is not known: ${found}`, {
-    hint: 'Say what the run may take: memory=20GB, for instance.',
+    hint: 'Set the limit yourself, for instance memory=20GB.',
   });
 }
 

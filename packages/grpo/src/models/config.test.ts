@@ -75,14 +75,14 @@ const refused: Case[] = [
     'heads that do not divide the width',
     'llama3-tied',
     { num_attention_heads: 5, num_key_value_heads: 5, head_dim: undefined },
-    /hidden_size 32 does not divide into num_attention_heads 5/,
+    /hidden_size 32 is not divisible by num_attention_heads 5/,
   ],
-  ['the same in GPT-2', 'gpt2', { n_head: 3 }, /n_embd 32 does not divide into n_head 3/],
+  ['the same in GPT-2', 'gpt2', { n_head: 3 }, /n_embd 32 is not divisible by n_head 3/],
   [
     'key heads that do not divide the heads',
     'llama3',
     { num_key_value_heads: 3 },
-    /num_attention_heads 4 does not divide into num_key_value_heads 3/,
+    /num_attention_heads 4 is not divisible by num_key_value_heads 3/,
   ],
   ['an odd head', 'llama3', { head_dim: 15 }, /15 dimensions cannot be rotated in pairs/],
   [

@@ -119,14 +119,14 @@ function refuseSlidingWindow(fields: ConfigFields): void {
 /** The quotient of two sizes that must divide. */
 function divided(fields: ConfigFields, whole: string, parts: string): number {
   const [size, count] = [fields.size(whole), fields.size(parts)];
-  if (size % count !== 0) fields.fail(`${whole} ${size} does not divide into ${parts} ${count}`);
+  if (size % count !== 0) fields.fail(`${whole} ${size} is not divisible by ${parts} ${count}`);
   return size / count;
 }
 
 function kvHeads(fields: ConfigFields, heads: number): number {
   const count = fields.size('num_key_value_heads', heads);
   if (heads % count !== 0)
-    fields.fail(`num_attention_heads ${heads} does not divide into num_key_value_heads ${count}`);
+    fields.fail(`num_attention_heads ${heads} is not divisible by num_key_value_heads ${count}`);
   return count;
 }
 

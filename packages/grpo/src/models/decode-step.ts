@@ -18,7 +18,7 @@ export interface Turning {
 }
 
 /**
- * Hidden states after the final norm of one new token a row, by operators that do what lies between two products in one
+ * Hidden states after the final norm of one new token per row, by operators that do what lies between two products in one
  * pass. The same numbers as `Transformer.hidden` but for rounding.
  *
  * @param input.x - embeddings `[N, hiddenSize]`

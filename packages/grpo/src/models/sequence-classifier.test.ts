@@ -105,7 +105,7 @@ describe('refuses', () => {
 
   it('a language model', () => {
     expect(() => loadSequenceClassifier(fixture('models', 'qwen3'))).toThrow(
-      'has no score.weight: it is no sequence-classification model',
+      'has no score.weight: it is not a sequence-classification model',
     );
   });
 

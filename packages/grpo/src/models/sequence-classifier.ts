@@ -45,7 +45,7 @@ export function loadSequenceClassifier(
   const dir = modelFolder(model);
   requireFolder(dir);
   if (isAdapter(dir)) {
-    throw new UserError(`${model} is an adapter, and a reward model has to be a whole one`, {
+    throw new UserError(`${model} is an adapter; a reward model must be a full model`, {
       hint: 'Merge it into its base first.',
     });
   }
@@ -78,7 +78,7 @@ export function loadSequenceClassifier(
 function requireOneLabel(model: string, dir: string): void {
   using checkpoint = openCheckpoint(dir);
   if (![...checkpoint.names()].includes(HEAD)) {
-    throw new UserError(`${model} has no ${HEAD}: it is no sequence-classification model`, {
+    throw new UserError(`${model} has no ${HEAD}: it is not a sequence-classification model`, {
       hint: 'A reward model is a …ForSequenceClassification folder with one label. A language model can judge over HTTP instead.',
     });
   }

@@ -81,5 +81,5 @@ const leftOut = (judges: readonly { name: string }[]) =>
   judges.length === 0
     ? []
     : [
-        `the rewards are checked with canaries, but for ${judges.map(({ name }) => name).join(', ')}, which asks a server; grpo reward check asks it too`,
+        `the rewards are checked with canaries, except ${judges.map(({ name }) => name).join(', ')}, which asks a server; grpo reward check includes it`,
       ];

@@ -40,7 +40,7 @@ describe('groups in the place of flat ones', () => {
     const watch = new RefillWatch(3);
     const said = [0, 2, 1].map((flat, i) => watch.after(row(i + 1, { groups_flat: flat })));
     expect(said[0]).toBeUndefined();
-    expect(said[1]).toMatch(/^step 2: after groups\.refills=3 rounds of refilling 2 of the groups still/);
+    expect(said[1]).toMatch(/^step 2: after groups\.refills=3 rounds of refilling, 2 of the groups still/);
     expect(said[2]).toBeUndefined();
     expect(new RefillWatch(0).after(row(1, { groups_flat: 2 }))).toBeUndefined();
   });

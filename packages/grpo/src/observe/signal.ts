@@ -32,8 +32,8 @@ export class RefillWatch {
     if (this.#said || this.refills === 0 || flat === 0) return undefined;
     this.#said = true;
     return (
-      `step ${step}: after groups.refills=${this.refills} rounds of refilling ${flat} of the groups still have no ` +
-      'difference in reward; they stay, as advantage.flat says. From here on metrics.jsonl alone counts them, as groups_flat.'
+      `step ${step}: after groups.refills=${this.refills} rounds of refilling, ${flat} of the groups still have no ` +
+      'difference in reward; they stay in the batch, as advantage.flat says. For later steps see groups_flat in metrics.jsonl.'
     );
   }
 }

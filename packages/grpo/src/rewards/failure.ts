@@ -26,7 +26,7 @@ const DROPPED =
 export class RewardError extends UserError {
   constructor(readonly failures: RewardFailure[]) {
     super(describeFailures(failures), {
-      hint: `Mend the reward function, or set onRewardError=drop. ${DROPPED}`,
+      hint: `Fix the reward function, or set onRewardError=drop. ${DROPPED}`,
     });
   }
 }

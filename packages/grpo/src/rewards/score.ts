@@ -45,11 +45,11 @@ export async function scoreCompletions<Row>(
   const count = batch.completions.length;
   if (batch.prompts.length !== count || batch.rows.length !== count) {
     throw new RangeError(
-      `a batch needs one prompt and one row a completion, got ${batch.prompts.length} prompts, ${batch.rows.length} rows and ${count} completions`,
+      `a batch needs one prompt and one row per completion, got ${batch.prompts.length} prompts, ${batch.rows.length} rows and ${count} completions`,
     );
   }
   const ids = batch.completionIds?.length ?? count;
-  if (ids !== count) throw new RangeError(`got the ids of ${ids} completions, and ${count} completions`);
+  if (ids !== count) throw new RangeError(`got the ids of ${ids} completions for ${count} completions`);
   using guard = new UserCodeGuard();
   const columns = await guard.during(() => Promise.all(rewards.map((reward) => scoreColumn(reward, batch))));
   const failures = columns.flatMap((column) => column.failures);

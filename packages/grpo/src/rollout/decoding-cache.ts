@@ -13,7 +13,7 @@ export interface DecodingCache {
   /** Stores a layer's keys and values of one prompt `[P, kvHeads, headDim]`. */
   storePrompt(layer: number, prompt: number, k_PKD: Tensor, v_PKD: Tensor): void;
   /**
-   * The decoder's hidden states `[N, hiddenSize]` of one new token a row, which is in the cache from then on. They may be
+   * The decoder's hidden states `[N, hiddenSize]` of one new token per row, which is in the cache from then on. They may be
    * overwritten by the next call.
    */
   hidden(decoder: DecodingDecoder, tokens: PackedTokens): Tensor;

@@ -115,9 +115,9 @@ export async function sample(
 
 function failOn({ group, index, ids }: Row): never {
   throw new UserError(
-    `prompt ${group + 1}, completion ${index + 1}, token ${ids.length + 1}: the logits hold NaN or infinity, or every token is forbidden: there is nothing to draw from`,
+    `prompt ${group + 1}, completion ${index + 1}, token ${ids.length + 1}: the logits hold NaN or infinity, or every token is forbidden: no token can be drawn`,
     {
-      hint: 'the weights have diverged or overflow their dtype; look at the losses and gradient norms before',
+      hint: 'the weights have diverged or overflow their dtype; look at the losses and gradient norms of earlier steps',
     },
   );
 }

@@ -116,7 +116,7 @@ describe('a run', () => {
     using kindness = await judge({ baseURL, model: 'm', prompt: '{completion}' });
     const { notes, record } = await left({ kindness, right });
     expect(notes).toMatch(
-      /checked with canaries, but for kindness, which asks a server; grpo reward check asks it too/,
+      /checked with canaries, except kindness, which asks a server; grpo reward check includes it/,
     );
     // The step's completions and one of the evaluation.
     expect(asked.length).toBeLessThanOrEqual(5);

@@ -72,8 +72,8 @@ describe('the circumstances of a run', () => {
     appendFileSync(at('brief.js'), '// mended');
     await open(2, true);
     expect(notes).toEqual([
-      `Not as when this run was last started: threads 1, now 2; ${at('brief.js')} has changed. ` +
-        'What follows is not, to the last bit, what the run would have written without the stop.',
+      `Changed since this run was last started: threads 1, now 2; ${at('brief.js')} has changed. ` +
+        'From here on, results are not bit for bit those of a run without the stop.',
       restarted,
     ]);
     await open(2, true);

@@ -26,12 +26,12 @@ export function resolveDevice(
     device === 'cuda'
       ? [
           'CUDA device',
-          'It takes an NVIDIA driver and a libtorch built for CUDA; LIBTORCH chooses another one',
+          'It needs an NVIDIA driver and a libtorch built for CUDA; LIBTORCH chooses another one',
         ]
-      : ['Metal device', 'It takes a Mac with its own processor, and a libtorch built for it'];
+      : ['Metal device', 'It needs a Mac with Apple silicon, and a libtorch built for it'];
   throw new UserError(
     `device=${device}${source === undefined ? '' : ` (${source})`}, but libtorch finds no ${name}`,
-    { hint: `${needs}. grpo env shows what is found; device=auto takes what there is.` },
+    { hint: `${needs}. grpo env shows what was found; device=auto uses what is available.` },
   );
 }
 

@@ -198,5 +198,5 @@ function orDelete(error: FormatError, { dir }: CheckpointFolder): UserError {
 }
 
 const describeChanges = (changes: readonly string[]) =>
-  `Not as when this run was last started: ${changes.join('; ')}. ` +
-  'What follows is not, to the last bit, what the run would have written without the stop.';
+  `Changed since this run was last started: ${changes.join('; ')}. ` +
+  'From here on, results are not bit for bit those of a run without the stop.';

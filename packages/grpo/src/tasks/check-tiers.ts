@@ -26,7 +26,7 @@ export function checkTiers(
   });
   if (problems.length === 0) return;
   throw new UserError(
-    `${problems.length} of ${rows.length} rows have no sound ${keys.tierKey}: ${problems[0]}`,
+    `${problems.length} of ${rows.length} rows have no valid ${keys.tierKey}: ${problems[0]}`,
     {
       hint: 'A tier is LABEL or LABEL:SHA1, the SHA-1 being that of the question in UTF-8. Make the labels of these rows again.',
     },

@@ -67,7 +67,7 @@ describe('a task in code', () => {
     expect(asked(task.train).some((prompt) => held.has(prompt))).toBe(false);
     expect(task.train.length).toBeLessThan(40);
     expect(() => defineTask({ ...sums, evalRows: [{ a: 3, b: 6 }] })).toThrow(
-      'task sums: 1 of the rows ask what evalRows ask too, such as "\\"3+6=\\""',
+      'task sums: 1 of the rows ask the same as a row of evalRows, such as "\\"3+6=\\""',
     );
     const apart = defineTask({ ...sums, evalRows: [{ a: 3, b: 7 }] });
     expect([apart.train.length, asked(apart.eval)]).toEqual([30, ['3+7=']]);
@@ -161,8 +161,8 @@ describe('a definition is refused', () => {
       { demonstration: () => 1 },
       'rows[0]: demonstration returned 1, expected text or undefined',
     ],
-    ['with an empty stop', { stop: [''] }, 'task sums: stop is a list of texts that are not empty'],
-    ['with one stop', { stop: 'x' }, 'task sums: stop is a list of texts that are not empty'],
+    ['with an empty stop', { stop: [''] }, 'task sums: stop must be a list of non-empty strings'],
+    ['with one stop', { stop: 'x' }, 'task sums: stop must be a list of non-empty strings'],
     ['that holds out nothing', { evalSize: 0 }, 'task sums: evalSize must be a whole number >= 1, found 0'],
     ['that holds out all', { evalSize: 30 }, 'task sums: holding out 30 of 30 rows leaves none to train on'],
     ['with a number as reward', { rewards: { r: 1 } }, 'task sums: the reward r is 1'],

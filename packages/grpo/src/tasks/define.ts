@@ -87,7 +87,7 @@ export function defineTask<Row>(definition: TaskDefinition<Row>): Task<Row> {
     throw new UserError(`a task's name is made of letters, digits, '.', '_' and '-', found '${name}'`);
   const at = `task ${name}`;
   if (!Array.isArray(stop) || stop.some((text) => typeof text !== 'string' || text === ''))
-    throw new UserError(`${at}: stop is a list of texts that are not empty`);
+    throw new UserError(`${at}: stop must be a list of non-empty strings`);
   const rewards = Object.entries(definition.rewards).map(([key, reward]) => rewardOf(at, key, reward));
   const problems = problemsOf(`${at}: rows`, rows, definition);
   const split =
@@ -137,8 +137,8 @@ function requireDisjoint(at: string, train: readonly Problem[], held: readonly P
   const shared = sharedWith(held, train, keyOf);
   if (shared.length === 0) return;
   throw new UserError(
-    `${at}: ${shared.length} of the rows ask what evalRows ask too, such as ${excerpt(keyOf(shared[0]!))}`,
-    { hint: 'Remove them from one of the two, or evaluation would be on what was trained.' },
+    `${at}: ${shared.length} of the rows ask the same as a row of evalRows, such as ${excerpt(keyOf(shared[0]!))}`,
+    { hint: 'Remove them from one of the two, or the evaluation would contain training problems.' },
   );
 }
 

@@ -38,7 +38,7 @@ export async function readSplit<Item>(
   const advice =
     fifth < Math.min(size, items.length) ? `task.evalSize=${fifth} holds out a fifth. Or give` : 'Give';
   throw new EmptyFile(data, `holding out ${size} of ${items.length} rows leaves none to train on`, {
-    hint: `${advice} more rows, or held-out ones of their own in task.evalData.`,
+    hint: `${advice} more rows, or a file of held-out rows in task.evalData.`,
   });
 }
 
@@ -54,6 +54,6 @@ function requireDisjoint<Item>(
   const first = excerpt(question(shared[0]!));
   throw new FormatError(
     evalPath,
-    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or evaluation would be on what was trained`,
+    `${shared.length} questions are also in ${path}, such as ${first}; remove them from one of the files, or the evaluation would contain training problems`,
   );
 }

@@ -259,7 +259,7 @@ export const select = bind('aten::select.int', 'aten::select.int(Tensor(a) self,
 /** Rows at the given indices along a dimension. `aten::index_select(Tensor self, int dim, Tensor index) -> Tensor` */
 export const indexSelect = bind('aten::index_select', 'aten::index_select(Tensor self, int dim, Tensor index) -> Tensor') as (self: Tensor, dim: number, index: Tensor) => Tensor;
 
-/** One element an index along a dimension. `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor` */
+/** One element per index along a dimension. `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor` */
 export const gather = bind('aten::gather', 'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor') as (self: Tensor, dim: number, index: Tensor, options?: { sparse_grad?: boolean }) => Tensor;
 
 /** Writes source into the given indices along a dimension. `aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)` */
@@ -301,7 +301,7 @@ export const segmentAttention = bind('grpo::segment_attention', 'grpo::segment_a
 /** softmax(query × keyᵀ × scale + mask) × value, over [batch, heads, length, width]. `aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor` */
 export const scaledDotProductAttention = bind('aten::scaled_dot_product_attention', 'aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor') as (query: Tensor, key: Tensor, value: Tensor, attnMask?: Tensor | null, dropoutP?: number, isCausal?: boolean, options?: { scale?: number | null; enable_gqa?: boolean }) => Tensor;
 
-/** Attention of one new token a row, whose key and value are written into its place of the cache. `grpo::decode_attention(Tensor query, Tensor key, Tensor value, Tensor(a!) own_keys, Tensor(b!) own_values, Tensor prompt_keys, Tensor prompt_values, Tensor rows, Tensor? cos, Tensor? sin, Tensor? query_norm, Tensor? key_norm, float eps) -> Tensor` */
+/** Attention of one new token per row, whose key and value are written into its place of the cache. `grpo::decode_attention(Tensor query, Tensor key, Tensor value, Tensor(a!) own_keys, Tensor(b!) own_values, Tensor prompt_keys, Tensor prompt_values, Tensor rows, Tensor? cos, Tensor? sin, Tensor? query_norm, Tensor? key_norm, float eps) -> Tensor` */
 export const decodeAttention = bind('grpo::decode_attention', 'grpo::decode_attention(Tensor query, Tensor key, Tensor value, Tensor(a!) own_keys, Tensor(b!) own_values, Tensor prompt_keys, Tensor prompt_values, Tensor rows, Tensor? cos, Tensor? sin, Tensor? query_norm, Tensor? key_norm, float eps) -> Tensor') as (query: Tensor, key: Tensor, value: Tensor, ownKeys: Tensor, ownValues: Tensor, promptKeys: Tensor, promptValues: Tensor, rows: Tensor, cos: Tensor | null, sin: Tensor | null, queryNorm: Tensor | null, keyNorm: Tensor | null, eps: number) => Tensor;
 
 /** (x + delta, its layer norm where a bias is given, else its RMS norm), over the last dimension. `grpo::add_norm(Tensor x, Tensor? delta, Tensor weight, Tensor? bias, float eps) -> (Tensor sum, Tensor normed)` */
@@ -310,7 +310,7 @@ export const addNorm = bind('grpo::add_norm', 'grpo::add_norm(Tensor x, Tensor? 
 /** activation(gate) × up; activation: 'silu' or 'gelu_tanh'. `grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor` */
 export const gatedActivation = bind('grpo::gated_activation', 'grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor') as (gate: Tensor, up: Tensor | null, activation: string) => Tensor;
 
-/** A token a row at a uniform number of the cumulative distribution, with its log-probs. `grpo::draw_tokens(Tensor logits, Tensor uniforms, *, float temperature=1., Tensor? forbidden=None) -> (Tensor tokens, Tensor logprobs, Tensor sampled_logprobs)` */
+/** One token per row at a uniform number of the cumulative distribution, with its log-probs. `grpo::draw_tokens(Tensor logits, Tensor uniforms, *, float temperature=1., Tensor? forbidden=None) -> (Tensor tokens, Tensor logprobs, Tensor sampled_logprobs)` */
 export const drawTokens = bind('grpo::draw_tokens', 'grpo::draw_tokens(Tensor logits, Tensor uniforms, *, float temperature=1., Tensor? forbidden=None) -> (Tensor tokens, Tensor logprobs, Tensor sampled_logprobs)') as (logits: Tensor, uniforms: Tensor, options?: { temperature?: number; forbidden?: Tensor | null }) => [Tensor, Tensor, Tensor];
 
 /** Writes draws from a normal distribution into self. `aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)` */
@@ -483,7 +483,7 @@ declare module '../tensor.js' {
     select(dim: number, index: number): Tensor;
     /** Rows at the given indices along a dimension. */
     indexSelect(dim: number, index: Tensor): Tensor;
-    /** One element an index along a dimension. */
+    /** One element per index along a dimension. */
     gather(dim: number, index: Tensor, options?: { sparse_grad?: boolean }): Tensor;
     /** Writes source into the given indices along a dimension. */
     indexCopy_(dim: number, index: Tensor, source: Tensor): Tensor;

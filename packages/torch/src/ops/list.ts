@@ -101,7 +101,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   narrow: ['aten::narrow', 'A view of length elements from start along a dimension.'],
   select: ['aten::select.int', 'A view of one index along a dimension, which goes away.'],
   indexSelect: ['aten::index_select', 'Rows at the given indices along a dimension.'],
-  gather: ['aten::gather', 'One element an index along a dimension.'],
+  gather: ['aten::gather', 'One element per index along a dimension.'],
   indexCopy_: ['aten::index_copy_', 'Writes source into the given indices along a dimension.'],
   scatterAdd_: ['aten::scatter_add_', 'Adds elements of src at the given indices.'],
 
@@ -142,7 +142,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Decoding, without gradients, on CPU tensors of float32 or bfloat16
   decodeAttention: [
     'grpo::decode_attention',
-    'Attention of one new token a row, whose key and value are written into its place of the cache.',
+    'Attention of one new token per row, whose key and value are written into its place of the cache.',
   ],
   addNorm: [
     'grpo::add_norm',
@@ -151,7 +151,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   gatedActivation: ['grpo::gated_activation', "activation(gate) × up; activation: 'silu' or 'gelu_tanh'."],
   drawTokens: [
     'grpo::draw_tokens',
-    'A token a row at a uniform number of the cumulative distribution, with its log-probs.',
+    'One token per row at a uniform number of the cumulative distribution, with its log-probs.',
   ],
 
   // Random numbers

@@ -36,7 +36,7 @@ it.runIf(existsSync('/proc/self'))('does not try for ever where no folder can be
     expect.unreachable();
   } catch (error) {
     expect((explainDiskError(error) as Error).message).toMatch(
-      /^Set-up cannot write to \/proc\/none: the system lets no folder be made there \(ENOENT\)/,
+      /^Set-up cannot write to \/proc\/none: the system does not allow a folder there \(ENOENT\)/,
     );
   }
 });

@@ -10,7 +10,7 @@ const reasons: Record<string, string> = {
   EPERM: 'you may not write there',
   EROFS: 'it is read-only',
   ENOTDIR: 'part of that path is a file',
-  ENOENT: 'the system lets no folder be made there',
+  ENOENT: 'the system does not allow a folder there',
 };
 
 /** Whether an error is the disk's or its permissions', not the network's or ours. */

@@ -41,7 +41,7 @@ async function findAndBuild({ quiet, native = nativeDir, build = buildDir() }: S
   const libtorch = kept ?? (await search(ways, say));
   if (libtorch.cuda && !libtorch.cudaInclude) {
     say(
-      "There are no headers of libtorch's version of CUDA: decoding on the GPU will go without CUDA graphs, and slower. " +
+      "There are no headers of libtorch's version of CUDA: decoding on the GPU will not use CUDA graphs, and will be slower. " +
         'Install the CUDA toolkit, name it with CUDA_HOME, and run set-up again.',
     );
   }

@@ -51,7 +51,7 @@ describe('inspectLayout', () => {
   ])('takes no libtorch %i.%i.%i', (...version) => {
     const root = writeLibtorch(temporaryFolder(), { version });
     expect(inspectLayout(root)).toEqual({
-      why: `${root} is libtorch ${version.join('.')}; 1.13 to 2.x will do`,
+      why: `${root} is libtorch ${version.join('.')}; 1.13 to 2.x are supported`,
     });
   });
 

@@ -66,7 +66,7 @@ export function inspectLayout(root: string, platform = process.platform): Layout
   const version = wheelVersion(root) ?? header.version;
   const major = version.split('.')[0]!;
   if (!isAtLeast(version, oldest) || Number(major) > newestMajor) {
-    return { why: `${root} is libtorch ${version}; ${oldest} to ${newestMajor}.x will do` };
+    return { why: `${root} is libtorch ${version}; ${oldest} to ${newestMajor}.x are supported` };
   }
   const cuda = ['torch_cuda', 'c10_cuda'].every((name) => existsSync(join(lib, `lib${name}.${suffix}`)));
   return {

@@ -12,7 +12,7 @@ export async function findPythonTorch(): Promise<Layout | Missing> {
   // From the root folder: Python would take a folder named torch in the current one for the module.
   const { code, output } = await run('python3', ['-c', question], { cwd: '/' });
   if (code === null) return { why: 'there is no python3' };
-  if (code !== 0) return { why: `python3 imports no torch (${lastLine(output)})` };
+  if (code !== 0) return { why: `python3 cannot import torch (${lastLine(output)})` };
   const [version, root] = JSON.parse(lastLine(output)) as [string, string];
   if (!isAtLeast(version, oldestWheel))
     return { why: `python3 has torch ${version}, older than ${oldestWheel}` };

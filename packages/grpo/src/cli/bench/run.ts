@@ -62,7 +62,7 @@ function report(result: BenchResult, rate: number): string {
     `rollout    ${seconds(result.rollout_s_median)}   ${result.rollout_tok_per_s.toFixed(0)} tokens/s`,
     `training   ${seconds(result.train_s_median)}`,
     `memory     ${result.peak_rss_mb.toFixed(0).padStart(7)} MB at most`,
-    `sampler and trainer differ by ${result.sampler_gap_max.toExponential(1)} nats a token at most`,
+    `sampler and trainer differ by ${result.sampler_gap_max.toExponential(1)} nats per token at most`,
     '',
     ...alignColumns([
       ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`, 'floor', '× floor'],

@@ -30,7 +30,7 @@ describe('grpo doctor', () => {
     const { out, err, code } = await doctor(constant, '.').ended;
     expect({ err, code }).toEqual({ err: '', code: 1 });
     const [head, cause, follows, may, judged] = out.split('\n\n');
-    expect(head).toBe('.: TRL metrics, a JSON file a step, 4 log entries.');
+    expect(head).toBe('.: TRL metrics, one JSON file per step, 4 log entries.');
     expect(cause).toMatch(/^WARN {2}The reward is 0\.5 in all 4 entries/);
     expect(cause).toMatch(
       /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}GRPO; the checkpoints/s,
@@ -140,7 +140,7 @@ describe('grpo doctor', () => {
   it.each([
     ['is not there', {}, ['nowhere.log'], /nowhere\.log/],
     ['is empty', { 'run.log': '' }, ['run.log'], /run\.log: the file is empty/],
-    ['tells nothing', { 'run.log': 'hello\n' }, ['run.log'], /none of its 1 lines tells metrics/],
+    ['tells nothing', { 'run.log': 'hello\n' }, ['run.log'], /none of its 1 lines has training metrics/],
     ['is missing', {}, [], /the doctor needs one path/],
     ['is one of two', { 'a.log': '' }, ['a.log', 'a.log'], /the doctor needs one path/],
   ] as const)('ends with exit code 2 and one message when the path %s', async (_, files, argv, message) => {

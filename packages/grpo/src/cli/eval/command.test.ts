@@ -36,7 +36,7 @@ describe('grpo eval', () => {
     expect(first.out).toMatch(/^accuracy +0\.0% \(0\.0–56\.1%\) +0\.0% \(0\.0–56\.1%\)$/m);
     expect(first.out).toMatch(/^pass@2 +0\.0% \(0\.0–56\.1%\)$/m);
     expect(first.out).toMatch(/^cut at 8 tokens +\d/m);
-    expect(first.out).toMatch(/^Rules that decided over wrong answers:\n {2}answer: no <think> \(9\)$/m);
+    expect(first.out).toMatch(/^Rules that judged the wrong answers:\n {2}answer: no <think> \(9\)$/m);
 
     const second = await grpo(dir, ...argv, '--completions', 'second.jsonl', '--against', 'other');
     expect(second, second.err).toMatchObject({ code: 0 });

@@ -88,7 +88,7 @@ function report(result: EvalResult, config: Config, compared?: Compared): string
   const rules = wrongRules(result.completions);
   const parts = [
     evaluationTable(result, decoded),
-    ...(rules.length > 0 ? [['Rules that decided over wrong answers:', ...rules].join('\n')] : []),
+    ...(rules.length > 0 ? [['Rules that judged the wrong answers:', ...rules].join('\n')] : []),
   ];
   if (compared) {
     const lines = Object.entries(compared.difference).map(([decoding, one]) =>

@@ -92,9 +92,12 @@ describe('flags of the assignment', () => {
     expect(read('--n-grpo-steps 10 train.steps=7').config.train.steps).toBe(7);
   });
 
-  it.each(['--wandb-project a', '--wandb-run-name b'])('%s stops, for what is not there yet', (line) => {
-    expect(() => read(line)).toThrow(/^--wandb-[a-z-]+: logging to W&B is not there yet\.$/);
-  });
+  it.each(['--wandb-project a', '--wandb-run-name b'])(
+    '%s stops: logging to W&B is not supported',
+    (line) => {
+      expect(() => read(line)).toThrow(/^--wandb-[a-z-]+: logging to W&B is not supported yet\.$/);
+    },
+  );
 
   it.each([
     ['--cliprange 0.1', /objective\.clipLow \(--cliprange\).*has no effect: policy=reinforce does not clip/],

@@ -19,7 +19,7 @@ export interface Translation {
  * Translates the flags that were given.
  *
  * @param resolve - the configuration with a layer of flags: sizes that are not given follow from it
- * @throws UsageError for a flag of what is not there yet, and for sizes that do not divide
+ * @throws UsageError for a flag that is not supported yet, and for sizes that do not divide
  */
 export function translate(flags: Flags, resolve: (layer: Layer) => ResolvedConfig): Translation {
   refuseMissing(flags);
@@ -52,8 +52,8 @@ export function saved(
 function refuseMissing(flags: Flags): void {
   const name = ['wandb-project', 'wandb-run-name'].find((flag) => flags[flag] !== undefined);
   if (name === undefined) return;
-  throw new UsageError(`--${name}: logging to W&B is not there yet.`, {
-    hint: 'Leave it out. metrics.jsonl and eval.jsonl in the run folder have the same numbers, a row a step.',
+  throw new UsageError(`--${name}: logging to W&B is not supported yet.`, {
+    hint: 'Leave it out. metrics.jsonl and eval.jsonl in the run folder have the same numbers, one row per step.',
   });
 }
 

@@ -63,7 +63,7 @@ function updateOf({ rolloutBatch, group, trainBatch, epochs }: AssignmentSizes):
   }
   if (times !== epochs) {
     throw new UsageError(
-      `--train-batch-size ${trainBatch} is ${times} times a rollout of ${rolloutBatch}, in which no completion is there twice, and --epochs-per-rollout-batch is ${epochs}.`,
+      `--train-batch-size ${trainBatch} is ${times} times a rollout of ${rolloutBatch}, in which each completion appears once, and --epochs-per-rollout-batch is ${epochs}.`,
       {
         hint: `Read as ${times} epochs of ${rolloutBatch}: --epochs-per-rollout-batch ${times}. Otherwise these work as --train-batch-size: ${working.join(', ')}.`,
       },

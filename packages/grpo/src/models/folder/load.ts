@@ -89,10 +89,10 @@ export function loadModel(model: string, options: LoadOptions = {}): LoadedModel
 /** The model that an adapter names, with the adapter. */
 function loadAdapted(adapter: string, options: LoadOptions): LoadedModel {
   const base = baseOf(adapter);
-  const hint = `Where it lies elsewhere: model=MODEL lora.adapter=${adapter}`;
+  const hint = `If that model is elsewhere: model=MODEL lora.adapter=${adapter}`;
   const wrong = (problem: string, cause?: unknown) =>
     new UserError(`${adapter} is an adapter for ${base}: ${problem}`, { hint, cause });
-  if (options.lora) throw wrong('it cannot be the model of another one');
+  if (options.lora) throw wrong('it cannot be the base model of another adapter');
   let dir: string;
   try {
     dir = modelFolder(base);

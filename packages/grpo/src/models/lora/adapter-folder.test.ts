@@ -73,7 +73,7 @@ const refused: [string, () => string, RegExp][] = [
   [
     'a layer that has none',
     () => copyWith({ target_modules: ['q_proj', 'v_proj'] }),
-    /down_proj\.lora_A\.weight' is no matrix of an attention or MLP projection/,
+    /down_proj\.lora_A\.weight' is not a matrix of an attention or MLP projection/,
   ],
 ];
 

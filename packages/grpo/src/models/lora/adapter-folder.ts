@@ -72,7 +72,9 @@ export function loadAdapter(
   const layers = adaptable(config);
   using tensors = SafetensorsFile.open(join(dir, WEIGHTS));
   const wrong = (problem: string) =>
-    new UserError(`${tensors.path}: ${problem}`, { hint: 'The adapter is for another model, or not whole.' });
+    new UserError(`${tensors.path}: ${problem}`, {
+      hint: 'The adapter is for another model, or incomplete.',
+    });
 
   const stored = new Set([...tensors.tensors.keys()].map((name) => name.slice(PREFIX.length)));
   const adapted = [...layers].filter(([name]) =>
@@ -99,7 +101,7 @@ export function loadAdapter(
   }
   const surplus = [...tensors.tensors.keys()].find((name) => !parameters.has(name.slice(PREFIX.length)));
   if (surplus !== undefined)
-    throw wrong(`'${surplus}' is no matrix of an attention or MLP projection of this model`);
+    throw wrong(`'${surplus}' is not a matrix of an attention or MLP projection of this model`);
   if (parameters.size === 0) throw wrong('it holds no adapter');
   return new Lora({ rank, alpha, targets: targets ?? adapted.map(([name]) => name), base }, parameters);
 }

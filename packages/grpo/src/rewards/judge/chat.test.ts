@@ -96,7 +96,7 @@ describe('complete', () => {
   });
 
   it('says what went wrong', async () => {
-    expect((await refusal(page)).message).toBe('no chat completion but "<html>busy</html>"');
+    expect((await refusal(page)).message).toBe('not a chat completion: "<html>busy</html>"');
     const unauthorized = await refusal((response) => response.writeHead(401).end(`wrong key ${KEY}`));
     expect(unauthorized.message).toBe('HTTP 401, check the key in TEST_JUDGE_KEY: "wrong key [key]"');
     expect((await refusal((response) => response.destroy())).message).toMatch(/^no connection: /);

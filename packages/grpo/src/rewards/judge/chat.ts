@@ -139,7 +139,7 @@ const mayPass = (status: number) => status >= 500 || [408, 409, 425, 429].includ
 function refusalOf({ status, headers }: Response, body: string, { key, keyEnv }: Endpoint): RequestError {
   const said = body.trim() === '' ? '' : `: ${excerpt(body)}`;
   if (status >= 300 && status < 400)
-    return new RequestError(`HTTP ${status}, it sends elsewhere: ${headers.get('location')}`, false, status);
+    return new RequestError(`HTTP ${status}, redirected to ${headers.get('location')}`, false, status);
   if (status === 401 || status === 403) {
     const advice = key === undefined ? 'give apiKeyEnv' : `check the key in ${keyEnv}`;
     return new RequestError(`HTTP ${status}, ${advice}${said}`, false, status);
@@ -166,7 +166,7 @@ function contentOf(body: string): string {
   if (finish === 'length')
     throw new RequestError('the reply was cut off at the token limit of the server', false);
   // A proxy's page, or half an answer: the next one may be whole.
-  if (typeof content !== 'string') throw new RequestError(`no chat completion but ${excerpt(body)}`, true);
+  if (typeof content !== 'string') throw new RequestError(`not a chat completion: ${excerpt(body)}`, true);
   return content;
 }
 

@@ -20,7 +20,7 @@ export function alarmsOf(counts: JudgeCounts, reason: string | undefined): Alarm
     const share = ((100 * fallbacks) / completions).toFixed(0);
     alarms.fallback =
       `${fallbacks} of ${completions} completions (${share} %) were judged by a fallback, since ${reason}. ` +
-      'Judges have scales of their own: the rewards of these groups do not compare with those of others. Mend the first provider, or train with the other alone.';
+      'Judges score on different scales: the rewards of these groups are not comparable with those of the others. Fix the first provider, or train with the other one alone.';
   }
   if (requests >= ENOUGH && latencyP95 > SLOW_SECONDS) {
     alarms.slow =

@@ -33,7 +33,7 @@ export function judgeTemplate(what: string, text: string, ask: 'score' | 'rankin
       hint: `Write {${own}} where ${ask === 'score' ? 'the completion goes' : 'the numbered completions go'}; {prompt} is what was asked.`,
     });
   }
-  if (names.has(other)) throw new UserError(`${what} has {${other}}, with ask=${ask} it is {${own}}`);
+  if (names.has(other)) throw new UserError(`${what} has {${other}}; with ask=${ask} it must be {${own}}`);
   return ({ prompt, row, judged }) =>
     text.replaceAll(PLACE, (_, name: string, field: string | undefined) => {
       if (field !== undefined) return fieldOf(row, field);

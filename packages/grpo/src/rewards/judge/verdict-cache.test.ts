@@ -97,7 +97,7 @@ describe('the cache', () => {
     appendFileSync(join(folder, 'other.jsonl'), '{"key": "a", "reply": "b"}\n{"question": "why"}\n');
     await expect(VerdictCache.open(folder)).rejects.toThrow(FormatError);
     await expect(VerdictCache.open(folder)).rejects.toThrow(
-      "other.jsonl:2: this is no row of a judge's cache",
+      "other.jsonl:2: this is not a row of a judge's cache",
     );
   });
 

@@ -70,8 +70,8 @@ export class VerdictCache implements Disposable {
       line++;
       const row = rowOf(text);
       if (!row) {
-        const hint = 'Delete the file: what was in it is asked for again.';
-        throw new FormatError(path, "this is no row of a judge's cache", { line, hint });
+        const hint = 'Delete the file: its verdicts are requested again.';
+        throw new FormatError(path, "this is not a row of a judge's cache", { line, hint });
       }
       this.#remember(row.key, row.reply);
     }

@@ -3,7 +3,7 @@ import { UserError } from '../../errors/user-error.js';
 import type { RewardFunction } from '../reward.js';
 import { describeExports, importModule } from './import-module.js';
 
-const EXAMPLE = `The module's default export (or an export named "reward") scores a batch, one number or null a completion:
+const EXAMPLE = `The module's default export (or an export named "reward") scores a batch, one number or null per completion:
   import { each } from 'grpo/rewards';
   export default each((completion, row) => (completion.includes(String(row.answer)) ? 1 : 0));`;
 

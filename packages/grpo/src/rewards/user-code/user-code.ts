@@ -113,7 +113,7 @@ function giveUpAll(): void {
 }
 
 const onRejection = (reason: unknown) => goAstray('a promise that nobody awaits was rejected', reason);
-const onException = (error: Error) => goAstray('an error was thrown where nobody catches it', error);
+const onException = (error: Error) => goAstray('an error was thrown and not caught', error);
 
 function goAstray(what: string, error: unknown): void {
   const asked = names();

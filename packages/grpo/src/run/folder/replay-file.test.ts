@@ -93,10 +93,10 @@ describe('the file of the store', () => {
   it('names the line that it cannot use', async () => {
     const lines = storeLines([storedOf(0, 1), storedOf(2, 1)], problems);
     await expect(readStore(write(lines), problems.slice(0, 2))).rejects.toThrow(
-      /replay\.jsonl:2: of problem 2, and there are 2/,
+      /replay\.jsonl:2: a stored group belongs to problem 2, but there are 2 problems/,
     );
     await expect(readStore(write(lines.replace('"score":1,', '')), problems)).rejects.toThrow(
-      /replay\.jsonl:1: no stored group: .*\n.*score/,
+      /replay\.jsonl:1: not a stored group: .*\n.*score/,
     );
   });
 

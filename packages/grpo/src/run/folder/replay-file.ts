@@ -105,14 +105,19 @@ export async function readStore(path: string, problems: readonly Problem[]): Pro
   if (!existsSync(path)) return stored;
   for await (const { line, value } of readJsonLines(path)) {
     const row = rowSchema.safeParse(value);
-    if (!row.success) throw new FormatError(path, `no stored group: ${z.prettifyError(row.error)}`, { line });
+    if (!row.success)
+      throw new FormatError(path, `not a stored group: ${z.prettifyError(row.error)}`, { line });
     const { step, score, problem, prompt, completions, rewards, oldLogprobs } = row.data;
     const own = problems[problem];
     if (!own) {
-      throw new FormatError(path, `of problem ${problem}, and there are ${problems.length}`, {
-        line,
-        hint: 'The data has become shorter since. Resume with what it was, or with groups.replay=0.',
-      });
+      throw new FormatError(
+        path,
+        `a stored group belongs to problem ${problem}, but there are ${problems.length} problems`,
+        {
+          line,
+          hint: 'The data is shorter than before. Resume with the earlier data, or with groups.replay=0.',
+        },
+      );
     }
     const facts = judgedBy(rewards.grounds ?? []);
     const { dropped: unscored, ...table } = rewards;

@@ -147,7 +147,7 @@ describe('the lock of a run folder', () => {
     const path = killedRun();
     const first = await RunFolder.resume(path, 4, record);
     await expect(RunFolder.resume(path, 4, record)).rejects.toThrow(
-      `in use by a run that is still going on (process ${process.pid},`,
+      `in use by a run that is still running (process ${process.pid},`,
     );
     expect(existsSync(lockOf(path))).toBe(true);
     first.close();

@@ -38,7 +38,7 @@ describe('RunLock', () => {
     const lock = new RunLock(folder);
     const { message, hint } = refusal(folder);
     expect(message).toMatch(
-      / is in use by a run that is still going on \(process \d+, since \d{4}-\d\d-\d\dT.*Z\)$/,
+      / is in use by a run that is still running \(process \d+, since \d{4}-\d\d-\d\dT.*Z\)$/,
     );
     expect(message).toContain(`${folder} is in use`);
     expect(message).toContain(`process ${process.pid},`);
@@ -111,7 +111,7 @@ describe('RunLock', () => {
     await Promise.all(racers.map(({ says }) => says('done')));
     const said = racers.map(({ said }) => said());
     expect(said.filter((text) => text.includes('won')).length, said.join('')).toBe(1);
-    expect(said.filter((text) => text.includes('is in use by a run that is still going on')).length).toBe(7);
+    expect(said.filter((text) => text.includes('is in use by a run that is still running')).length).toBe(7);
     await Promise.all(racers.map(({ end }) => end()));
     expect(readdirSync(folder)).toEqual([]);
   });

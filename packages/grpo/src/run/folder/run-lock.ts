@@ -72,12 +72,12 @@ function mayLive(owner: Owner): boolean {
 function inUse(folder: string, { pid, host, since }: Owner, path: string): UserError {
   const who = `process ${pid}, since ${since.replace(/\.\d+/, '')}`;
   if (host === hostname()) {
-    return new UserError(`${folder} is in use by a run that is still going on (${who})`, {
+    return new UserError(`${folder} is in use by a run that is still running (${who})`, {
       hint: 'Wait for it or stop it, or choose another output.',
     });
   }
   return new UserError(`${folder} is in use by a run on the host ${host} (${who})`, {
-    hint: `From here it cannot be seen whether it is still going on. If it is not, delete ${path}.`,
+    hint: `This host cannot tell whether it is still running. If it is not, delete ${path}.`,
   });
 }
 

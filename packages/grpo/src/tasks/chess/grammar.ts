@@ -143,7 +143,8 @@ function flag(name: string, text: string): boolean {
 
 function wholeFen(text: string): string {
   const fields = parseFen(text);
-  if (typeof fields === 'string') throw new GrammarError(`${quoteExcerpt(text)} is no position: ${fields}`);
+  if (typeof fields === 'string')
+    throw new GrammarError(`${quoteExcerpt(text)} is not a position: ${fields}`);
   return text;
 }
 

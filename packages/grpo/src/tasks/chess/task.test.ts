@@ -106,7 +106,7 @@ describe('chessTask', () => {
     chmodSync(plain, 0o644);
     for (const [engine, problem] of [
       ['no-such-engine', 'there is no chess engine no-such-engine on PATH'],
-      [plain, 'is no program that can be run'],
+      [plain, 'is not an executable program'],
     ] as const) {
       const wrong = resolveConfig({ command: 'train', settings: settings(engine), env: {} });
       await expect(loadTask(wrong.config)).rejects.toThrow(problem);

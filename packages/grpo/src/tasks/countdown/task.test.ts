@@ -63,7 +63,7 @@ describe('countdownTask', () => {
     [{ nums: [1, -2], target: 1 }, 'nums must be 2 to 20 whole numbers >= 0'],
     [{ nums: '1 2', target: 1 }, 'nums must be 2 to 20 whole numbers >= 0, found "1 2"'],
     [{ nums: [1, 2], target: 1.5 }, 'target must be a whole number, found 1.5'],
-    [{ ...ROW, solution: '3 * 5 + 7' }, 'solution "3 * 5 + 7" is none: another value'],
+    [{ ...ROW, solution: '3 * 5 + 7' }, 'solution "3 * 5 + 7" is not a valid expression: another value'],
   ])('refuses %j with its line', async (row, message) => {
     await expect(load(ROW, row)).rejects.toThrow(new RegExp(`countdown\\.jsonl:2: ${escaped(message)}`));
   });

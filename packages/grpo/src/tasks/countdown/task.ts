@@ -77,7 +77,7 @@ export function countdownProblem(row: Row): string | undefined {
   if (solution === undefined || solution === null) return undefined;
   if (typeof solution !== 'string') return `solution must be an expression, found ${describeJson(solution)}`;
   const { correct, rule } = gradeCountdown(solution, { nums, target: target as number });
-  return correct ? undefined : `solution ${excerpt(solution)} is none: ${rule}`;
+  return correct ? undefined : `solution ${excerpt(solution)} is not a valid expression: ${rule}`;
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;

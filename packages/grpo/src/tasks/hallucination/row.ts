@@ -40,7 +40,7 @@ export function kindOf(row: Row): Kind {
   if (kind !== undefined && isObject(row)) return kind as Kind;
   const layouts = Object.entries(LAYOUTS).map(([name, keys]) => `${name} (${keys.join(', ')})`);
   throw new RowProblem(
-    `the row is in no layout of HaluEval: ${layouts.join('; ')}; found ${Object.keys(row).slice(0, 12).join(', ') || 'no keys'}`,
+    `the row matches no layout of HaluEval: ${layouts.join('; ')}; found ${Object.keys(row).slice(0, 12).join(', ') || 'no keys'}`,
   );
 }
 

@@ -59,7 +59,7 @@ describe('the task halueval', () => {
   it.each([
     [
       { question: 'q', answer: 'a' },
-      /halueval\.json:1: the row is in no layout of HaluEval: qa \(knowledge, question, .*; found question, answer/,
+      /halueval\.json:1: the row matches no layout of HaluEval: qa \(knowledge, question, .*; found question, answer/,
     ],
     [{ knowledge: 'k', right_answer: 'a', hallucinated_answer: 'b' }, /no key "question"/],
     [

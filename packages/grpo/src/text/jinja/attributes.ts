@@ -1,7 +1,7 @@
 import { method } from './methods.js';
 import { kindOf, Loop, Markup, Namespace, Tuple, type Value, View } from './values.js';
 
-const MARKUP = 'of what the filter safe gave, nothing but printing is supported';
+const MARKUP = 'the result of the filter safe can only be printed';
 
 /** `object.name`: a method or attribute of Python's type first, a key of a dict otherwise. */
 export function readAttribute(object: Value, name: string): Value {

@@ -64,7 +64,7 @@ describe('what is refused, by name and line', () => {
     ['{{ [1].append(2) }}', /append of a list is not supported/],
     ['{{ {"a": 1}.update({}) }}', /update of a dict is not supported/],
     ['{{ ("<b>"|safe) + "x" }}', /safe text \+ text is not supported/],
-    ['{{ ("<b>"|safe)[0] }}', /of what the filter safe gave, nothing but printing/],
+    ['{{ ("<b>"|safe)[0] }}', /the result of the filter safe can only be printed/],
     ['{{ "x"|escape }}', /the filter escape is not supported/],
     ['{{ {"a": 1}.items() }}', /printing a view is not supported/],
     ['{{ [1]|map("string") }}', /printing a generator is not supported/],

@@ -8,7 +8,7 @@ import { readRun } from './index.js';
 describe('readRun', () => {
   it.each<[string, string | Uint8Array, RegExp]>([
     ['empty.log', '', /the file is empty/],
-    ['notes.txt', 'hello\nworld\n', /none of its 2 lines tells metrics/],
+    ['notes.txt', 'hello\nworld\n', /none of its 2 lines has training metrics/],
     ['half.log', "{'loss': 0.1, 'gra\n", /1 lines look like broken rows, such as line 1/],
     ['core.bin', new Uint8Array(1000), /binary file/],
     ['log.gz', Uint8Array.of(0x1f, 0x8b, 8, 0), /gzip file; unpack it/],

@@ -9,6 +9,6 @@ export function limits({ records, series, isGrpo }: Reading): string[] {
       : ['Step records without a log: single steps are judged, trends over the run are not.'];
   }
   return [
-    'A log of metrics alone: trends and contradictions are judged; tokens, masks, log-probs and single rewards are not. Step records would tell.',
+    'A log of metrics alone: trends and contradictions are judged; tokens, masks, log-probs and single rewards are not. Step records would show them.',
   ];
 }

@@ -158,7 +158,7 @@ describe('metrics of argen, a file a step', () => {
       'step_2_completion_0.txt': 'x',
     });
     const reading = await readRun(folder);
-    expect(reading.kind).toBe('TRL metrics, a JSON file a step');
+    expect(reading.kind).toBe('TRL metrics, one JSON file per step');
     expect(steps(reading)).toEqual([2, 10]);
     expect(column(reading, 'completions/clipped_ratio')).toEqual([1, 1]);
     expect(reading.broken.count).toBe(1);

@@ -104,22 +104,22 @@ function notesOf(
     const where = first.line === undefined ? '' : ` (line ${first.line})`;
     const more = restarts.length > 1 ? `, and ${restarts.length - 1} times more` : '';
     notes.push(
-      `The steps go back from ${first.from} to ${first.to}${where}${more}: what had come from there on was done again and is left out.`,
+      `The steps go back from ${first.from} to ${first.to}${where}${more}: the steps from there on were run again, and their first entries are left out.`,
     );
   }
   if (stepsPerEntry === undefined) {
     notes.push(
-      'How many steps an entry averages over is not told: what must hold in each single step is not judged.',
+      'The log does not say how many steps an entry averages over: checks that need single steps are skipped.',
     );
   } else if (stepsPerEntry > 1) {
     notes.push(
-      `An entry averages over ${stepsPerEntry} steps, but its grad_norm is of the last one: what must hold in each single step is not judged (logging_steps=1 would tell).`,
+      `An entry averages over ${stepsPerEntry} steps, but its grad_norm is that of the last one: checks that need single steps are skipped (set logging_steps=1).`,
     );
   }
   const hasDeviation = entries.some(({ values }) => values.reward_std !== undefined);
   if (hasDeviation && rewardDeviation === undefined) {
     notes.push(
-      'reward_std is the mean over groups or the deviation of the whole batch, by version, and nothing here tells which.',
+      'reward_std is the mean over groups or the deviation of the whole batch, depending on the version, and the log does not say which.',
     );
   }
   return notes;

@@ -42,7 +42,7 @@ export function readStepLogs(place: Place): Reading {
   const collected = collector.finish();
   const { series, declared, isGrpo, notes } = seriesOf(collected);
   return {
-    kind: `${producerOf(collected.names).name} metrics, a JSON file a step`,
+    kind: `${producerOf(collected.names).name} metrics, one JSON file per step`,
     files: numbered.map(({ file }) => file),
     series,
     declared,

@@ -37,7 +37,7 @@ describe('a log with lines of dicts', () => {
     const reading = await readText('log', `${trlLine('0.1')}\n${trlLine('0.2')}\n${trlLine('0.3')}\n`);
     expect(steps(reading)).toEqual([1, 2, 3]);
     expect(reading.series!.stepsPerEntry).toBeUndefined();
-    expect(reading.notes.join(' ')).toMatch(/no step numbers.*How many steps/);
+    expect(reading.notes.join(' ')).toMatch(/no step numbers.*how many steps/);
   });
 
   it('does not trust bars that stand still', async () => {

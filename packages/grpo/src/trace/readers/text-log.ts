@@ -47,8 +47,8 @@ function nothingFound(path: string, lines: number, broken: BrokenParts): FormatE
   const found = first
     ? `; ${broken.count} lines look like broken rows, such as line ${first.line}: ${first.reason}`
     : '';
-  const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines tells metrics of training`;
+  const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines has training metrics`;
   return new FormatError(path, `${size}${found}`, {
-    hint: 'Known are rows of metrics as JSON or Python dicts, CSV with a header, verl’s and prime-rl’s consoles, and the logs of rookworld, grpo-dual and nano_gpt. A log needs a loss or a reward in it: set logging_steps, and report_to or the console.',
+    hint: 'Supported: rows of metrics as JSON or Python dicts, CSV with a header, verl’s and prime-rl’s consoles, and the logs of rookworld, grpo-dual and nano_gpt. A log needs a loss or a reward in it: set logging_steps, and report_to or the console.',
   });
 }

@@ -66,7 +66,7 @@ it('replaces a half-made install', async () => {
   writeLibtorch(join(home, 'torch'), { version: [9, 9, 9] });
   rmSync(join(home, 'torch', 'lib'), { recursive: true });
   expect(await findCachedTorch(say, cache)).toMatchObject({ version: '2.13.0' });
-  expect(said[1]).toContain('is not whole');
+  expect(said[1]).toContain('is incomplete');
 });
 
 it('leaves nothing behind when pip fails', async () => {

@@ -39,7 +39,7 @@ async function install(aside: string, cache: string, say: Say): Promise<Missing 
   const site = join(aside, 'site');
   const pip = (await installWithPip(site, aside, say)) ?? incomplete(site);
   if (!pip) return undefined;
-  say(`pip does not help here: ${pip.why}. Node gets PyTorch itself.`);
+  say(`pip cannot be used: ${pip.why}. Node downloads PyTorch itself.`);
   if (hasNvidiaDriver()) {
     say(
       `Node can only get the CPU build. For the GPU make pip work, remove ${cache}/torch-* and set up again.`,
@@ -70,7 +70,7 @@ function rename(site: string, home: string, root: string): Layout | Missing {
 // What stands there now was not made by a rename, or someone deleted parts of it.
 function discardBroken(home: string, root: string, aside: string, why: string, say: Say): void {
   if (!('why' in inspectLayout(root))) return;
-  say(`The PyTorch in ${home} is not whole (${why}); it is replaced.`);
+  say(`The PyTorch in ${home} is incomplete (${why}); it is replaced.`);
   renameSync(home, join(aside, 'broken'));
 }
 

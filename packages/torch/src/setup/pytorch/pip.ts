@@ -14,7 +14,7 @@ export async function installWithPip(site: string, aside: string, say: Say): Pro
   // pip unpacks in TMPDIR before it moves: on another, small file system a CUDA wheel would not fit.
   const temporary = join(aside, 'tmp');
   mkdirSync(temporary, { recursive: true });
-  say(`Getting PyTorch ${pinnedTorch} with pip, once for all clones; this may take minutes.`);
+  say(`Installing PyTorch ${pinnedTorch} with pip, once for all clones; this may take minutes.`);
   const [python, ...args] = pip;
   args.push('install', '--disable-pip-version-check', '--no-warn-script-location', '--no-compile');
   args.push('--target', site);
@@ -26,13 +26,13 @@ export async function installWithPip(site: string, aside: string, say: Say): Pro
     PIP_ROOT_USER_ACTION: 'ignore',
   };
   for (const [i, wanted] of wheels().entries()) {
-    if (i > 0) say("That brought no CPU build. Trying PyTorch's default, which may be several gigabytes.");
+    if (i > 0) say("That installed no CPU build. Trying PyTorch's default, which may be several gigabytes.");
     const install = () => run(python!, [...args, ...wanted], { env, show: true });
     // On a terminal pip shows how far it is.
     const { code } = await (say.over
       ? install()
       : withProgress(say, (progress) => {
-          progress.show('pip is at work');
+          progress.show('pip is running');
           return install();
         }));
     if (code === 0) return undefined;

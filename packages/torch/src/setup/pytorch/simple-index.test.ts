@@ -54,7 +54,7 @@ describe('chooseWheel', () => {
     const unchecked = { name: bare.name, url: bare.url };
     expect(chooseWheel([unchecked, ...files], 'linux', 'x64')).toEqual(files[6]);
     expect(chooseWheel([unchecked], 'linux', 'x64')).toEqual({
-      why: `it states no SHA-256 for ${bare.name}`,
+      why: `it gives no SHA-256 for ${bare.name}`,
     });
   });
 

@@ -46,5 +46,5 @@ export function chooseWheel(
   const fitting = files.filter(({ name }) => name.startsWith(`torch-${version}-`) && tag.test(name));
   if (fitting.length === 0) return { why: `it has no wheel of torch ${version} for ${platform} ${arch}` };
   for (const { name, url, sha256 } of fitting) if (sha256) return { name, url, sha256 };
-  return { why: `it states no SHA-256 for ${fitting[0]!.name}` };
+  return { why: `it gives no SHA-256 for ${fitting[0]!.name}` };
 }

@@ -105,7 +105,7 @@ describe('an engine', () => {
 
   it('that says nothing about the position is a failure, not a value', async () => {
     await expect(engineOf(fakeEngine("say('bestmove e2e4');").path).value(START)).rejects.toThrow(
-      'did not say what a position is worth',
+      'did not score a position',
     );
   });
 
@@ -114,7 +114,7 @@ describe('an engine', () => {
       'never answers',
       () => fakeEngine('', '').path,
       { startMilliseconds: 500 },
-      'it is no UCI engine, or it hangs',
+      'it is not a UCI engine, or it hangs',
     ],
     ['is not there', () => '/nowhere/engine', {}, 'cannot be started'],
     ['ends at once', () => fakeEngine('', 'process.exit(0);').path, {}, 'ended with exit code 0'],

@@ -106,7 +106,7 @@ export class ChessEngine implements Analyst, Disposable {
   async #once(question: Question): Promise<Answer> {
     const infos = await (await this.#running()).analyse(question);
     const last = infos.findLast(({ rank }) => rank === 1);
-    if (!last) throw new EngineFailure(`the engine ${this.path} did not say what a position is worth`);
+    if (!last) throw new EngineFailure(`the engine ${this.path} did not score a position`);
     this.analysed++;
     return { lines: linesOf(infos), centipawns: last.centipawns };
   }

@@ -15,7 +15,7 @@ export function findEngine(name: string, env: NodeJS.ProcessEnv = process.env): 
   if (isAbsolute(name) || /[\\/]/.test(name)) {
     const path = resolve(name);
     if (isProgram(path)) return path;
-    throw new UserError(`the chess engine ${path} is no program that can be run`);
+    throw new UserError(`the chess engine ${path} is not an executable program`);
   }
   const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...MORE];
   const path = folders.map((folder) => join(folder, name)).find(isProgram);

@@ -134,7 +134,7 @@ export class EngineProcess implements Disposable {
   }
 
   #silence(end: string, milliseconds: number): string {
-    const said = this.#lines === 0 ? ' and never said anything: it is no UCI engine, or it hangs' : '';
+    const said = this.#lines === 0 ? ' and never said anything: it is not a UCI engine, or it hangs' : '';
     return `did not say ${end} within ${milliseconds / 1000} s${said}`;
   }
 

@@ -86,7 +86,7 @@ describe('JSON Lines of completions', () => {
       [1, 4096],
       [2, 904],
     ]);
-    expect(reading.notes.join(' ')).toContain('tell no step');
+    expect(reading.notes.join(' ')).toContain('have no step number');
   });
 
   it('count broken rows once, however often they are read', async () => {

@@ -29,7 +29,9 @@ export function readCompletionLines({ path }: Place): Reading {
   const context: TableContext = { producer: { name: 'completions' } };
   const [first] = stepsOf(path, new BrokenParts());
   if (!first) throw new FormatError(path, 'no row has a completion as text or as token ids');
-  const notes = first.told ? [] : ['The rows tell no step: the file is taken in parts of whole groups.'];
+  const notes = first.told
+    ? []
+    : ['The rows have no step number: the file is read in parts of whole groups.'];
   return {
     kind: 'completions, JSON Lines',
     files: [path],

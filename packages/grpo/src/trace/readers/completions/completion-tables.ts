@@ -58,7 +58,7 @@ export async function readTables(
   const chosen = files.filter((_, i) => i % every === 0);
   const steps = new Map<number, CompletedRow[]>();
   const notes: string[] = [];
-  if (every > 1) notes.push(`Of ${files.length} tables of completions every ${every}th was read.`);
+  if (every > 1) notes.push(`Every ${every}th of ${files.length} tables of completions was read.`);
   let left = MOST_BYTES;
   for (const file of chosen) {
     if (left <= 0) break;
@@ -66,7 +66,7 @@ export async function readTables(
       const { rows, bytes: read, total } = await readParquet(file, left);
       left -= read;
       if (rows.length < total)
-        notes.push(`Of ${basename(file)} the first ${rows.length} of ${total} rows were read.`);
+        notes.push(`The first ${rows.length} of ${total} rows of ${basename(file)} were read.`);
       addRows(file, rows, steps, broken);
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;

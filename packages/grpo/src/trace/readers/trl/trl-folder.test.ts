@@ -129,7 +129,7 @@ describe('trainer_state.json', () => {
   it('averages over logging_steps', async () => {
     const reading = await readText('trainer_state.json', log([row(5), row(10), row(15)]));
     expect(reading.series!.stepsPerEntry).toBe(5);
-    expect(reading.notes.join(' ')).toMatch(/averages over 5 steps, but its grad_norm is of the last/);
+    expect(reading.notes.join(' ')).toMatch(/averages over 5 steps, but its grad_norm is that of the last/);
     // No KL in the log: β is 0.
     expect(reading.declared).toMatchObject({ kl: { beta: 0 } });
     const share = await readText(
