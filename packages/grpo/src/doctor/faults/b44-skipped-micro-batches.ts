@@ -36,7 +36,7 @@ export const b44: Fault = {
             : { values: { executed: microBatches.executed, configured: microBatches.configured } };
         }),
       says: (m) =>
-        say`Only ${m.executed} of ${m.configured} micro-batches of an update were executed, but the loss was divided by ${m.configured}.`,
+        say`${m.executed} of ${m.configured} micro-batches of an update were executed; the loss was divided by ${m.configured}.`,
     }),
     logCheck({
       code: 'B44.log',
