@@ -214,7 +214,7 @@ function largeFolders(sources: readonly Source[]): string[] {
   return [...counts.keys()].filter((folder) => counts.get(folder)! > MOST);
 }
 
-/** What the entries of catalogues import of each other. */
+/** Imports between the entries of a catalogue. */
 const importedEntries = (sources: readonly Source[]): string[] =>
   sources
     .filter((source) => CATALOGUES.includes(folderOf(source)))

@@ -85,7 +85,7 @@ describe('what watches a step', () => {
     const recorder = new StepRecorder(trainer);
     expect(() => recorder.recorded).toThrow('the step is not done yet');
     const step = grpoStep({ ...trainer, observers: [recorder] }, PROBLEMS, 0, 0.01);
-    await expect(step).rejects.toThrow('the gradient of step 1 is NaN');
+    await expect(step).rejects.toThrow('step 1: the gradient is NaN');
     expect(recorder.recorded.updates.map(({ gradNorm }) => gradNorm)).toEqual([1, Number.NaN]);
   });
 });

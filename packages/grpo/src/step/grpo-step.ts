@@ -24,8 +24,8 @@ export interface StepResult {
 export class NotFiniteError extends UserError {
   /** @param made - updates that the step had made before */
   constructor(gradNorm: number, step: number, made: number) {
-    const since = made === 0 ? 'before the step' : `after its first ${made} updates`;
-    super(`the gradient of step ${step + 1} is ${gradNorm}; the weights are as ${since}`, {
+    const weights = made === 0 ? 'were not changed' : `are those after its first ${made} updates`;
+    super(`step ${step + 1}: the gradient is ${gradNorm}. The weights ${weights}`, {
       hint: 'A smaller optimizer.learningRate or kl.beta usually helps; look at the last rows of metrics.jsonl',
     });
   }

@@ -24,7 +24,7 @@ describe('a step that fails', () => {
     const before = weightsOf(model.decoder);
     const step = grpoStep(trainerOf(model, [], failing(0, notFinite)), PROBLEMS, 6, 0.01);
     await expect(step).rejects.toThrow(UserError);
-    await expect(step).rejects.toThrow('the gradient of step 7 is NaN; the weights are as before the step');
+    await expect(step).rejects.toThrow('step 7: the gradient is NaN. The weights were not changed');
     expect(weightsOf(model.decoder)).toEqual(before);
   });
 
@@ -34,7 +34,7 @@ describe('a step that fails', () => {
     const settings = ['objective.oldLogprobs=sampler', 'objective.iterations=3'];
     const step = grpoStep(trainerOf(model, settings, failing(2, notFinite)), PROBLEMS, 0, 0.01);
     await expect(step).rejects.toThrow(
-      'the gradient of step 1 is NaN; the weights are as after its first 2 updates',
+      'step 1: the gradient is NaN. The weights are those after its first 2 updates',
     );
     expect(weightsOf(model.decoder)).not.toEqual(before);
   });

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -41,11 +42,13 @@ constexpr double kContended = 0.25;
 // Intervals below that before they spin again.
 constexpr int kQuiet = 3;
 
-// libgomp spins a hundred rounds only while it manages more threads than there are processors. This is such a thread
-// and its team: they sleep until it is destroyed.
+// libgomp spins a hundred rounds only while it manages more threads than there are processors. A crowd is one thread
+// and its team, as few as make it more beside `working` threads; they sleep until it is destroyed. Where all processors
+// work that is two threads: OpenMP ends a process that may not have as many as it asks for.
 class Crowd {
  public:
-  Crowd() : thread_([this] { stay(); }) {}
+  explicit Crowd(size_t working)
+      : working(working), team_(std::max(2, omp_get_num_procs() + 2 - int(working))), thread_([this] { stay(); }) {}
 
   ~Crowd() {
     {
@@ -56,9 +59,11 @@ class Crowd {
     thread_.join();
   }
 
+  const size_t working;
+
  private:
   void stay() {
-    GOMP_parallel([](void*) {}, nullptr, unsigned(omp_get_num_procs() + 1), 0);
+    GOMP_parallel([](void*) {}, nullptr, unsigned(team_), 0);
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return done_; });
   }
@@ -66,6 +71,7 @@ class Crowd {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
+  const int team_;
   std::thread thread_;
 };
 
@@ -73,6 +79,11 @@ class Crowd {
 struct Team {
   std::mutex mutex;
   std::vector<pid_t> threads;
+
+  size_t size() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return threads.size();
+  }
 };
 
 Team& theTeam() {
@@ -99,7 +110,7 @@ std::optional<uint64_t> readDelay() {
 }
 
 void watch() {
-  auto crowd = std::make_unique<Crowd>();
+  std::unique_ptr<Crowd> crowd;
   std::optional<uint64_t> before;
   auto then = Clock::now();
   int quiet = 0;
@@ -112,10 +123,9 @@ void watch() {
     quiet = known && double(*delay - *before) * 1e-9 < kContended * seconds ? quiet + 1 : 0;
     before = delay;
     then = now;
-    if (quiet >= kQuiet)
-      crowd.reset();
-    else if (quiet == 0 && !crowd)
-      crowd = std::make_unique<Crowd>();
+    const size_t working = theTeam().size();
+    if (quiet >= kQuiet || (crowd && crowd->working != working)) crowd.reset();
+    if (quiet == 0 && !crowd) crowd = std::make_unique<Crowd>(working);
   }
 }
 

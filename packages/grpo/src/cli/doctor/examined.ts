@@ -58,7 +58,7 @@ export const labelOf = ({ code }: Finding): string =>
 /** The mark of a check that nothing proves. */
 export const UNPROVED = 'No run with this fault has shown that the check finds it. It warns at most.';
 
-/** What became worthless, or nothing. */
+/** The stage to run again, and whether checkpoints are void; undefined where nothing is lost. */
 export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): string | undefined {
   if (rerun === 'nothing') return undefined;
   return `${rerun}${checkpointsVoid ? '; the checkpoints are void' : ''}`;

@@ -23,13 +23,13 @@ export interface ReportItem {
   check: Check;
   /** Code and name. */
   label: string;
-  /** What is wrong, in a sentence. */
+  /** The finding as one sentence. */
   says: string;
   steps: string | undefined;
   places: readonly string[];
   /** Other signs of the same fault. */
   signs: readonly ReportItem[];
-  /** What became worthless. */
+  /** The parts of the run that the finding makes void. */
   rerun: string | undefined;
   sources: string;
 }
