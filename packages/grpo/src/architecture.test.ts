@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['step'],
-  ['observe', 'evaluation', 'imitation'],
+  ['audit', 'observe', 'evaluation', 'imitation'],
   ['run'],
   ['library', 'lab', 'cs336'],
   ['index', 'reward-exports'],
@@ -203,7 +203,7 @@ describe('imports', () => {
 const MOST = 22;
 
 /** Folders with one entry per file: however many they are, none imports another. */
-const CATALOGUES = ['grpo: doctor/faults'];
+const CATALOGUES = ['grpo: doctor/faults', 'grpo: doctor/handovers'];
 
 const folderOf = ({ owner, path }: Pick<Source, 'owner' | 'path'>) => `${owner}: ${posix.dirname(path)}`;
 
@@ -226,7 +226,7 @@ describe('folders', () => {
   const sources = [...readSources('torch'), ...readSources('grpo')];
 
   it('whose parts call each other are small', () => {
-    expect(largeFolders(sources).sort()).toEqual(CATALOGUES);
+    expect(largeFolders(sources).filter((folder) => !CATALOGUES.includes(folder))).toEqual([]);
   });
 
   it('that are catalogues have entries that do not import each other', () => {

@@ -22,7 +22,7 @@ const ofChoices: readonly Inert[] = keys.flatMap(({ path, schema: { appliesTo } 
         beside: [appliesTo.key],
         because(config) {
           const [section, name] = appliesTo.key.split('.') as [keyof Config, string];
-          const chosen = (config[section] as Record<string, string>)[name]!;
+          const chosen = (config[section] as Record<string, unknown>)[name] as string;
           const { values } = appliesTo;
           return values.includes(chosen)
             ? undefined

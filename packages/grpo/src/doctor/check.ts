@@ -31,8 +31,8 @@ export type Stage =
  */
 export type Kind = 'identity' | 'heuristic';
 
-/** The number of a fault of the catalogue, `B01` to `B60`. */
-export type FaultCode = `B${number}`;
+/** The number of a known fault, `B01` to `B60`, or of a hand-over that the audit holds to the plain path, `H01` to `H10`. */
+export type FaultCode = `${'B' | 'H'}${number}`;
 
 /**
  * Data on which a check was seen to find its fault. `native`: a run of our own trainer with the fault in it. `TRL run`: a

@@ -82,6 +82,7 @@ export const inputs = {
     updateRows(r, r.updates?.[0], 'policyLogprobs'),
   ),
   probes: input('probes', (r) => r.probes),
+  audit: input('audit', (r) => r.audit),
   stages: input('stages', (r) => r.stages),
 };
 

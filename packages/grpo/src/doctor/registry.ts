@@ -62,6 +62,16 @@ import { b58 } from './faults/b58-evaluation-mismatch.js';
 import { b59 } from './faults/b59-configuration.js';
 import { b60 } from './faults/b60-time-and-memory.js';
 import { type Finding, faultOf } from './finding.js';
+import { h01 } from './handovers/h01-prompt.js';
+import { h02 } from './handovers/h02-completion.js';
+import { h03 } from './handovers/h03-reward.js';
+import { h04 } from './handovers/h04-advantage.js';
+import { h05 } from './handovers/h05-old-log-probs.js';
+import { h06 } from './handovers/h06-gradient.js';
+import { h07 } from './handovers/h07-update.js';
+import { h08 } from './handovers/h08-weights.js';
+import { h09 } from './handovers/h09-checkpoint.js';
+import { h10 } from './handovers/h10-run.js';
 
 /** Every known fault, by number. */
 export const faults: readonly Fault[] = [
@@ -127,12 +137,15 @@ export const faults: readonly Fault[] = [
   b60,
 ];
 
+/** Every hand-over that the audit compares. */
+export const handOvers: readonly Fault[] = [h01, h02, h03, h04, h05, h06, h07, h08, h09, h10];
+
 /** Every check, in the order of diagnosis. */
-export const registry: readonly Check[] = faults
+export const registry: readonly Check[] = [...faults, ...handOvers]
   .flatMap(({ checks }) => checks)
   .sort((a, b) => a.level - b.level || a.rank - b.rank);
 
-const faultByCode = new Map<FaultCode, Fault>(faults.map((fault) => [fault.code, fault]));
+const faultByCode = new Map<FaultCode, Fault>([...faults, ...handOvers].map((fault) => [fault.code, fault]));
 const checkByCode = new Map<Check['code'], Check>(registry.map((check) => [check.code, check]));
 
 export const faultBy = (code: FaultCode): Fault => faultByCode.get(code)!;

@@ -129,7 +129,7 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   const entries: MetricsEntry[] = [];
   let tokens = 0;
   const note = ({ recorded }: StepRecorder, step: number, canaries?: CanaryProbe) => {
-    records.push(stepRecordOf(trainer, recorded, step, canaries));
+    records.push(stepRecordOf(trainer, recorded, step, { canaries }));
     const stepTokens = recorded.batch.sampledTokens;
     tokens += stepTokens;
     const { step: _, ...values } = metricsOf(recorded, step, { tokens, stepTokens });

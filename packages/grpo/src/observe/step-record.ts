@@ -7,20 +7,26 @@ import { join } from '../step/token-values.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
-import { offsetsOf, RECORD_VERSION, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import {
+  type AuditRecord,
+  offsetsOf,
+  RECORD_VERSION,
+  type StepRecord,
+  type UpdateRecord,
+} from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
 import type { RecordedStep } from './step-recorder.js';
 
 /**
  * The record of a step, from what it computed.
  *
- * @param canaries - what was measured of the rewards before it
+ * @param measured - of the rewards before it, and of its hand-overs
  */
 export function stepRecordOf(
   trainer: Trainer,
   recorded: RecordedStep,
   step: number,
-  canaries?: CanaryProbe,
+  { canaries, audit }: { canaries?: CanaryProbe | undefined; audit?: AuditRecord | undefined } = {},
 ): StepRecord {
   const { config, model, sampling, ownStages } = trainer;
   const { batch, scored, updates } = recorded;
@@ -95,6 +101,7 @@ export function stepRecordOf(
     ...((recorded.probes || canaries) && {
       probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
     }),
+    ...(audit && { audit }),
     stages: Object.entries(recorded.seconds).map(([name, seconds]) => ({ name, seconds })),
   };
 }

@@ -176,6 +176,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('checkpoint.minutes', '1e-9'),
   set('checkpoint.keep', '1', { with: ['checkpoint.every=1'] }),
   set('record.every', '3', { with: ['train.steps=3'] }),
+  set('doctor.every', '1', { from: ['doctor.every=0'], with: ['doctor.onFinding=warn'] }),
   set('doctor.onFinding', 'warn'),
   set('sft.steps', '1', { command: 'sft' }),
   set('sft.batchSize', '3', { command: 'sft' }),

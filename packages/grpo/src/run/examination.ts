@@ -5,6 +5,7 @@ import { registry, sentenceOf } from '../doctor/registry.js';
 import type { ProbeScoring } from '../observe/probes.js';
 import { type StepRecord, writeStepRecord } from '../trace/index.js';
 import type { RunFolder } from './folder/run-folder.js';
+import type { StepTurn } from './run-steps.js';
 
 /** Steps of a run in which what fails stops it, unless checks are off, and that are always recorded. */
 const STRICT_STEPS = 2;
@@ -51,15 +52,30 @@ export class Examination {
   /** Whether the record of a step is kept whatever it holds. */
   private isDue(step: number): boolean {
     const { every } = this.config.record;
-    return step <= STRICT_STEPS || (every > 0 && step % every === 0);
+    return step <= STRICT_STEPS || (every > 0 && step % every === 0) || this.isAuditDue(step);
   }
 
   /** Whether a step is to score a completion again; what agrees only in some of the steps that are kept. */
   probes(step: number): ProbeScoring {
     if (!this.isDue(step)) return false;
-    const { every } = this.config.record;
+    const every = this.config.record.every || this.config.doctor.every;
     const isProbed = step <= STRICT_STEPS || step % (every * Math.ceil(PROBE_EVERY / every)) === 0;
     return isProbed || 'where they differ';
+  }
+
+  /** Whether a step, counted from 1, is audited: fixed ones, and those between which the run's state goes through a file. */
+  audits(step: number, { isFirst, isSaved }: StepTurn): boolean {
+    return this.isAuditDue(step) || (this.isAudited && (isFirst || isSaved));
+  }
+
+  /** Whether a step is one of the fixed ones that are audited. */
+  private isAuditDue(step: number): boolean {
+    return this.isAudited && (step <= STRICT_STEPS || step % this.config.doctor.every === 0);
+  }
+
+  private get isAudited(): boolean {
+    const { every, onFinding } = this.config.doctor;
+    return every > 0 && onFinding !== 'off';
   }
 
   /** Examines one step. */
@@ -71,7 +87,11 @@ export class Examination {
     this.last = new Set(sick.map(({ code }) => code));
     const { step } = record;
     this.folder.findings(findings.map(({ steps: _, judged: __, ...finding }) => ({ step, ...finding })));
-    if (news.length > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), record);
+    const isNews = news.length > 0;
+    // Other audits depend on when the run was stopped or saved, and a resumed run leaves the same records.
+    const { audit: _, ...unaudited } = record;
+    const kept = isNews || this.isAuditDue(step) ? record : unaudited;
+    if (isNews || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     const strict = onFinding === 'stop' || (onFinding === 'warn' && step <= STRICT_STEPS);
     return {
       news: news.map(

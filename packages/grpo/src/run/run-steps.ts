@@ -21,6 +21,14 @@ export interface RunEnd {
   after: EvalResult | undefined;
 }
 
+/** What is known of a step before it is done. */
+export interface StepTurn {
+  /** Whether the run was begun or resumed with it. */
+  isFirst: boolean;
+  /** Whether a checkpoint follows it. */
+  isSaved: boolean;
+}
+
 /** What a step tells: its metrics, and the seconds of each of its stages. */
 export interface StepReport {
   metrics: MetricsRow;
@@ -42,7 +50,7 @@ export interface StepReport {
 export async function runSteps(
   run: Run,
   steps: number,
-  step: (index: number) => Promise<StepReport>,
+  step: (index: number, turn: StepTurn) => Promise<StepReport>,
 ): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = run;
   using saver = new Saver(run);
@@ -50,6 +58,8 @@ export async function runSteps(
   let before: EvalResult | undefined;
   let after: EvalResult | undefined;
   let stopped: Finding | undefined;
+  const begun = progress.step;
+  let isSaved = false;
   const isLast = () => progress.step >= steps;
   const isInterrupted = () => signal?.aborted === true || stopped !== undefined;
   const awaitsEvaluation = () => {
@@ -60,7 +70,7 @@ export async function runSteps(
   try {
     if (!isLast()) requireSpace(run);
     for (;;) {
-      if (!stopped && (isLast() || saver.isDue())) saver.save();
+      if (!stopped && (isLast() || isSaved)) saver.save();
       if (awaitsEvaluation() && !isInterrupted()) {
         const which = progress.step === 0 ? 'before the first step' : `after step ${progress.step}`;
         const result = await unlessAbandoned(run, `The evaluation ${which}`, () => evaluateRun(run));
@@ -69,8 +79,12 @@ export async function runSteps(
         else if (isLast()) after = result;
       }
       if (isLast() || isInterrupted()) break;
+      const next = progress.step + 1;
+      // Decided before the step, which is audited where it is saved.
+      isSaved = next >= steps || saver.isDueAfter(next);
+      const turn = { isFirst: progress.step === begun, isSaved };
       const start = performance.now();
-      const report = await unlessAbandoned(run, `Step ${progress.step + 1}`, () => step(progress.step));
+      const report = await unlessAbandoned(run, `Step ${next}`, () => step(progress.step, turn));
       if (!report) break;
       const { metrics, seconds, stop } = report;
       stopped = stop;

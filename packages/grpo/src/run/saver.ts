@@ -34,14 +34,11 @@ export class Saver implements Disposable {
     this.#whole = wholeState(this.run);
   }
 
-  /** Whether `checkpoint.every` or `checkpoint.minutes` asks for a checkpoint. */
-  isDue(): boolean {
+  /** Whether `checkpoint.every`, or `checkpoint.minutes` by now, asks for a checkpoint after a step, counted from 1. */
+  isDueAfter(step: number): boolean {
     const { every, minutes } = this.run.config.checkpoint;
-    const { step } = this.#whole.progress;
     const passed = (performance.now() - this.#savedAt) / 60_000;
-    return (
-      step > this.#savedStep && ((every > 0 && step % every === 0) || (minutes > 0 && passed >= minutes))
-    );
+    return (every > 0 && step % every === 0) || (minutes > 0 && passed >= minutes);
   }
 
   /** Saves the last whole step, if it is not saved yet. */

@@ -1,3 +1,4 @@
+import { Audit } from '../audit/audit.js';
 import { UserError } from '../errors/user-error.js';
 import { probeCanaries } from '../observe/canaries.js';
 import { completionRows } from '../observe/completion-rows.js';
@@ -29,7 +30,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
   const examination = await Examination.after(progress.step, config, folder);
   const signal = new SignalWatch();
   const refills = new RefillWatch(config.groups.refills);
-  return await runSteps(run, config.train.steps, async (step) => {
+  return await runSteps(run, config.train.steps, async (step, turn) => {
     const problems = supply.take(config.rollout.prompts);
     const rate = learningRateAt(config.optimizer, step, config.train.steps);
     const clock = new Stopwatch();
@@ -41,8 +42,11 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
       measureWeights,
       probeScoring: examination.probes(step + 1),
     });
-    const recordOf = () => stepRecordOf(trainer, recorder.recorded, step + 1, canaries);
-    await grpoStep({ ...trainer, observers: [recorder] }, problems, step, rate).catch((error: unknown) => {
+    const audit = examination.audits(step + 1, turn) ? new Audit(trainer) : undefined;
+    const recordOf = () =>
+      stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
+    const observers = [recorder, ...(audit ? [audit] : [])];
+    await grpoStep({ ...trainer, observers }, problems, step, rate).catch((error: unknown) => {
       throw error instanceof NotFiniteError && examination.wants(step + 1)
         ? diagnosed(error, examination.step(recordOf()))
         : error;

@@ -24,7 +24,7 @@ export async function accumulateGradients(
   watch: Watch,
 ): Promise<number> {
   const { config, optimizer, model } = trainer;
-  const size = updateSize(batch, update, config.objective);
+  const size = updateSize(batch, membersOf(batch.trained, update.prompts), config.objective);
   const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart: update.apart };
   let loss = 0;
   const begin = () => {
@@ -51,13 +51,12 @@ export async function accumulateGradients(
   return loss;
 }
 
-/** What the loss of the update is normalized by. */
-function updateSize(
-  { trained, masks_B }: Batch,
-  { prompts }: Update,
+/** What the loss of an update is normalized by, which `members` take part in. */
+export function updateSize(
+  { masks_B }: Batch,
+  members: readonly number[],
   { compat }: Config['objective'],
 ): UpdateSize {
-  const members = membersOf(trained, prompts);
   const tokensOf = (masks: readonly Uint8Array[]) => masks.reduce((total, mask) => total + sum(mask), 0);
   const tokens = {
     // TRL divides each update by the mean of all of the rollout, and did by their sum up to 1.10.
@@ -68,8 +67,8 @@ function updateSize(
   return { completions: members.length, tokens: tokens[compat ?? 'ours']() };
 }
 
-/** Forward and backward pass of one micro-batch; returns its share of the update's loss. */
-function learn(
+/** Forward and backward pass of one micro-batch, which adds to the optimizer's gradients; returns its share of the update's loss. */
+export function learn(
   trainer: Trainer,
   batch: Batch,
   micro: MicroBatch,

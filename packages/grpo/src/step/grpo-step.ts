@@ -53,7 +53,7 @@ export async function grpoStep(
     await scoreFrozen(trainer, batch, events);
   control.weigh(batch, step);
   compareRewards(trainer, batch);
-  events.compared(batch, step);
+  await events.compared(batch, step);
   const results: UpdateResult[] = [];
   // An update cannot be taken back.
   const finishing = watch.finishing(

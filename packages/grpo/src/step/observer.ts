@@ -29,8 +29,8 @@ export interface UpdateResult {
 export interface StepObserver {
   /** Runs the work of a stage: `render`, `sample`, `score`, `old`, `reference`, `logprob`, `backward`, `update`. */
   stage?<T>(name: string, work: () => T): T;
-  /** The completions are sampled, scored, and compared within their groups. */
-  compared?(batch: Batch, step: number): void;
+  /** The completions are sampled, scored, and compared within their groups. The step waits for what takes long. */
+  compared?(batch: Batch, step: number): void | Promise<void>;
   /** An update begins, or begins again after memory ran out. */
   updateBegins?(update: Update): void;
   microBatchBegins?(micro: MicroBatch): void;
@@ -56,7 +56,9 @@ export function joinObservers(several: readonly (StepObserver | undefined)[]): S
   return {
     stage: (name, work) =>
       observers.reduceRight((inner, own) => (own.stage ? () => own.stage!(name, inner) : inner), work)(),
-    compared: (batch, step) => tell((own) => own.compared?.(batch, step)),
+    compared: async (batch, step) => {
+      for (const own of observers) await own.compared?.(batch, step);
+    },
     updateBegins: (update) => tell((own) => own.updateBegins?.(update)),
     microBatchBegins: (micro) => tell((own) => own.microBatchBegins?.(micro)),
     microBatchDone: (pass) => tell((own) => own.microBatchDone?.(pass)),

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { bytes, doubles, floats, ints } from './arrays.js';
+import { auditSchema } from './audit.js';
 import { declaredSchema } from './declared.js';
 import { probesSchema } from './probes.js';
 import { real } from './real.js';
@@ -181,6 +182,7 @@ export const stepRecordSchema = z.object({
   updates: z.array(updateSchema).optional(),
   stages: z.array(z.object({ name: z.string(), seconds: real, bytes: real.optional() })).optional(),
   probes: probesSchema.optional(),
+  audit: auditSchema.optional(),
 });
 
 /** One step, read: numbers as typed arrays. */

@@ -39,6 +39,12 @@ export const recordSection = z.strictObject({
 
 /** What is done about findings. */
 export const doctorSection = z.strictObject({
+  every: count
+    .default(50)
+    .describe(
+      'Steps between audits, which compute a few completions again by an independent plain path, beside those of the first two steps, before a checkpoint and after a resume: 0 = no audits',
+    )
+    .meta({ unit: 'steps' }),
   onFinding: z
     .enum(['warn', 'stop', 'off'])
     .default('warn')

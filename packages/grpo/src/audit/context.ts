@@ -1,0 +1,19 @@
+import type { Batch } from '../step/batch.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Comparison, HandOver } from '../trace/index.js';
+
+/** What the audit of a step compares with the plain path, before the weights change. */
+export interface AuditContext {
+  trainer: Trainer;
+  batch: Batch;
+  /** Counted from 0. */
+  step: number;
+  /** The completions that are computed again, ascending. */
+  chosen: readonly number[];
+}
+
+/** What the audit of one hand-over came to: comparisons, or what they lack. */
+export type Measured = { comparisons: Comparison[] } | { handOver: HandOver; missing: string };
+
+/** Compares one hand-over; it may take long, and changes nothing. */
+export type Measure = (context: AuditContext) => Measured | Promise<Measured>;

@@ -1,0 +1,65 @@
+import type { HandOver } from '../trace/index.js';
+import { type StepCheck, stepCheck } from './check.js';
+import type { Fault } from './fault.js';
+import { type Evidence, fail, notApplicable, pass } from './outcome.js';
+import { say } from './sentence.js';
+
+/** What is known of a hand-over: its place in the order of diagnosis, and what to do when it does not hold. */
+export interface HandOverInfo
+  extends Pick<StepCheck, 'stage' | 'level' | 'remedy' | 'consequence' | 'why' | 'proofs'> {
+  code: `H${number}`;
+  handOver: HandOver;
+  name: string;
+  /** What must hold, as a statement. */
+  title: string;
+  /** What is wrong where it does not. */
+  wrong: string;
+}
+
+/** Named faults of the same level say more, and lead. */
+const LAST = 100;
+
+/** The check that holds a hand-over of the audit to the plain path: every comparison within its bound. */
+export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOverInfo): Fault {
+  const check = stepCheck({
+    ...info,
+    code: `${code}.audit`,
+    kind: 'identity',
+    rank: LAST,
+    threshold:
+      'each number that the audit compared lies within its recorded bound of what the plain path has; the bound follows from number type and length',
+    sources: [],
+    needs: ['audit'],
+    test({ audit }) {
+      const own = audit.comparisons.filter((one) => one.handOver === handOver);
+      if (own.length === 0) {
+        const missing = audit.missing.filter((one) => one.handOver === handOver);
+        return notApplicable(
+          ...(missing.length > 0 ? missing.map(({ what }) => what) : ['audit.comparisons']),
+        );
+      }
+      // A deviation that is no number disagrees.
+      const apart = own.filter(({ deviation, bound }) => !(deviation <= bound));
+      const compared = own.reduce((sum, one) => sum + one.compared, 0);
+      const [worst] = apart;
+      if (!worst) return pass({ comparisons: own.length, compared });
+      const { quantity, found, plain, deviation, bound } = worst;
+      const evidence = apart.map(
+        ({ prompt, completion, token, tensor, ...one }): Evidence => ({
+          ...(prompt !== undefined && { prompt }),
+          ...(completion !== undefined && { completion }),
+          ...(token !== undefined && { token }),
+          text: tensor ?? one.quantity,
+          values: { found: one.found, plain: one.plain },
+        }),
+      );
+      const of = worst.tensor ?? '';
+      return fail({ quantity, of, found, plain, deviation, bound, compared: worst.compared }, evidence);
+    },
+    says: ({ quantity, of, found, plain, deviation, bound, compared }) =>
+      typeof found === 'string' || typeof plain === 'string'
+        ? say`The ${quantity}${of && ` of ${of}`} is ${JSON.stringify(found)}; the plain path has ${JSON.stringify(plain)}.`
+        : say`The ${quantity}${of && ` of ${of}`} is ${found}; the plain path has ${plain}. They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`,
+  });
+  return { code, name, title: wrong, checks: [check] };
+}

@@ -1,0 +1,16 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h03 = handOverCheck({
+  code: 'H03',
+  handOver: 'reward',
+  name: 'reward',
+  title: 'A completion graded again earns the same',
+  wrong: 'A reward is not that of its completion',
+  stage: 'reward',
+  level: 4,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy:
+    'Look at how rewards are paired with completions, and whether a reward depends on anything but its completion and row.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

@@ -1,0 +1,15 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h04 = handOverCheck({
+  code: 'H04',
+  handOver: 'advantage',
+  name: 'advantage',
+  title: 'Advantages and weights of the loss follow from the rewards as declared',
+  wrong: 'Advantages, or the weights of the loss, are not those that the declared form gives',
+  stage: 'advantage',
+  level: 5,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy: 'Look at the groups that rewards are compared in, the scale, the masks, and the aggregation.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

@@ -1,0 +1,16 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h05 = handOverCheck({
+  code: 'H05',
+  handOver: 'old log-probs',
+  name: 'old log-probs',
+  title: 'Old and reference log-probs are those of the weights that sampled',
+  wrong: 'Old or reference log-probs are not those of their weights',
+  stage: 'logprob',
+  level: 3,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy:
+    'Look at which weights, which temperature and which tokens the old log-probs and those of the reference come from.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

@@ -1,0 +1,16 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h06 = handOverCheck({
+  code: 'H06',
+  handOver: 'gradient',
+  name: 'gradient',
+  title: 'The gradient is that of the declared loss',
+  wrong: 'The gradient is not that of the declared loss',
+  stage: 'loss',
+  level: 7,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy:
+    'Look at the tensor that is named: what detaches, masks or scales between the loss and its gradient.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

@@ -1,0 +1,16 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h07 = handOverCheck({
+  code: 'H07',
+  handOver: 'update',
+  name: 'update',
+  title: 'The optimizer does what its settings say',
+  wrong: 'The weights did not change as the declared optimizer changes them',
+  stage: 'optimizer',
+  level: 7,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy:
+    'Look at learning rate, clipping, weight decay, moments and the list of tensors that the optimizer holds.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

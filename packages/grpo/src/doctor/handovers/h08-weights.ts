@@ -1,0 +1,15 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h08 = handOverCheck({
+  code: 'H08',
+  handOver: 'weights',
+  name: 'weights',
+  title: 'Sampler and reference use the weights that they should',
+  wrong: 'Sampler or reference do not use the weights that they should',
+  stage: 'weight sync',
+  level: 7,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy: 'Look at what copies weights to the sampler, and at what may change the reference.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: [],
+});

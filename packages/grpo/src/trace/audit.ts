@@ -1,0 +1,61 @@
+/** Numbers of a step beside those of an independent plain path, measured by the trainer and judged by the doctor. */
+import { z } from 'zod';
+import { real } from './real.js';
+
+/** What a stage hands to the next, in the order of a step. */
+export const HAND_OVERS = [
+  /** Row of data → prompt text → ids. */
+  'prompt',
+  /** Prompt → completion: the sampler and its log-probs. */
+  'completion',
+  /** Completion → reward. */
+  'reward',
+  /** Rewards → advantages → weights of the loss. */
+  'advantage',
+  /** Weights that sampled → log-probs of the old policy and of the reference. */
+  'old log-probs',
+  /** Loss → gradient. */
+  'gradient',
+  /** Gradient → weights. */
+  'update',
+  /** Weights → sampler and reference. */
+  'weights',
+  /** Weights → checkpoint → the run that goes on from it. */
+  'checkpoint',
+  /** Steps → run. */
+  'run',
+] as const;
+
+export type HandOver = (typeof HAND_OVERS)[number];
+
+const count = z.number().int().nonnegative();
+
+const comparisonSchema = z.object({
+  handOver: z.enum(HAND_OVERS),
+  /** The number that is compared, as a noun: `log-prob of the sampler`. */
+  quantity: z.string(),
+  /** How many such numbers were compared; the rest tells of the one that lies furthest off, measured by its bound. */
+  compared: count,
+  found: z.union([real, z.string()]),
+  plain: z.union([real, z.string()]),
+  /** Distance of the two; 1 for texts that differ, 0 for texts that are equal. */
+  deviation: real,
+  /** Largest deviation that rounding or chance explains. */
+  bound: real,
+  /** Where it is, as far down as can be told. */
+  tensor: z.string().optional(),
+  prompt: count.optional(),
+  completion: count.optional(),
+  token: count.optional(),
+});
+
+export const auditSchema = z.object({
+  /** The completions that were computed again. */
+  completions: z.array(count),
+  comparisons: z.array(comparisonSchema),
+  /** Hand-overs that could not be compared, and for want of what. */
+  missing: z.array(z.object({ handOver: z.enum(HAND_OVERS), what: z.string() })),
+});
+
+export type Comparison = z.output<typeof comparisonSchema>;
+export type AuditRecord = z.output<typeof auditSchema>;
