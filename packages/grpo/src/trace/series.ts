@@ -9,13 +9,38 @@ export interface MetricsEntry {
   line?: number;
 }
 
+/** How many completions an entry is the mean of. */
+export interface Samples {
+  /** Groups, one per prompt. */
+  groups?: number;
+  completions?: number;
+  /** `shares`: nobody tells the numbers; these are the least of which the entry's shares can be shares. */
+  from: 'settings' | 'shares';
+}
+
+/** A setting as the log or the file beside it has it. */
+export type Setting = string | number | boolean | null;
+
 /** What a log holds, and how its numbers are to be read. */
 export interface MetricSeries {
   /** In the order of the steps, one a step; of very many some are left out. */
   entries: readonly MetricsEntry[];
   producer: { name: string; version?: string };
-  /** Steps that one entry averages over; missing when nobody tells. `grad_norm` is of the last step even so. */
+  /** Steps that one entry averages over; missing when nobody tells. `grad_norm` is of the last one even so. */
   stepsPerEntry?: number;
+  /** The last step that the run was to have. */
+  lastStep?: number;
+  samplesPerEntry?: Samples;
+  /** Decimals that a metric is printed with, where it is rounded: its 0 may be any number below half of the last one. */
+  decimals?: Readonly<Record<string, number>>;
+  /** Metrics of the row that sums up the run, `train_runtime` among them; in no entry. */
+  summary?: Readonly<Record<string, number>>;
+  /** Settings in the names that the trainer gives them: `num_generations`, `actor_rollout_ref.rollout.n`. */
+  settings?: Readonly<Record<string, Setting>>;
+  /** The command that began the run. */
+  command?: string;
+  /** The last exception, `ValueError: …`, and the line of the log that has it. */
+  exception?: { text: string; line: number };
   /** What `reward_std` is: the mean over the groups, or over the whole batch. Missing when the version is unknown. */
   rewardDeviation?: 'groups' | 'batch';
   /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */

@@ -26,6 +26,8 @@ export interface CollectedLog {
   /** Steps from entry to entry, where nine of ten agree. */
   stride?: number;
   lastStep?: number;
+  /** Metrics of the rows that sum up the run. */
+  summary?: Readonly<Record<string, number>>;
 }
 
 /** Progress of a run, as a bar shows it. */
@@ -54,9 +56,20 @@ export class Collector {
   #told = 0;
   #total: number | undefined;
   #lastStep: number | undefined;
+  #summary: Record<string, number> | undefined;
 
   get rows(): number {
     return this.#rows;
+  }
+
+  /** Takes the row that the Trainer prints when all is over; what it has of the last steps is an entry, too. */
+  addSummary(row: MetricRow, line?: number, progress?: Progress): void {
+    this.#summary = { ...this.#summary, ...row.values };
+    const values = Object.fromEntries(
+      Object.entries(row.values).filter(([name]) => !/^train_|^total_flos$/.test(name)),
+    );
+    if (Object.keys(values).some((name) => /^rewards?($|\/)/.test(name)))
+      this.add({ ...row, values, names: Object.keys(values) }, line, progress);
   }
 
   /** Takes a row. `progress` is what a progress bar last showed before it. */
@@ -98,6 +111,7 @@ export class Collector {
       restarts: this.#restarts,
       ...(stride !== undefined && { stride }),
       ...(this.#lastStep !== undefined && { lastStep: this.#lastStep }),
+      ...(this.#summary && { summary: this.#summary }),
     };
   }
 

@@ -18,7 +18,7 @@ import { isTrainerState, readTrainerState } from './trl/trainer-state.js';
 import { isTrlFolder, readTrlFolder } from './trl/trl-folder.js';
 
 export { isEvaluation } from './collector.js';
-export type { BrokenPart, BrokenSummary, CompletionRow, Reading } from './reading.js';
+export type { BrokenPart, BrokenSummary, CompletionRow, Reading, RunPart } from './reading.js';
 
 /** A kind of path that can be read. */
 interface Reader {

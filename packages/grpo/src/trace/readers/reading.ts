@@ -26,6 +26,13 @@ export interface CompletionRow {
   advantage?: number;
 }
 
+/** One of several runs at a path. */
+export interface RunPart {
+  /** For people: `rho0.10_seed43.log`, `lines 1 to 233`. */
+  name: string;
+  read(): Promise<Reading>;
+}
+
 /** What a path was recognised as, and what it holds. */
 export interface Reading {
   /** For people: `TRL trainer_state.json`. */
@@ -37,6 +44,11 @@ export interface Reading {
   /** Those of the records that have texts. */
   completions?: Iterable<CompletionRow>;
   declared?: Declared;
+  /**
+   * The runs of a folder that has several, or of a file in which several follow each other. Each is judged alone; the
+   * reading itself has neither series nor records then.
+   */
+  runs?: readonly RunPart[];
   /** Whether anything in it is about GRPO: logs of supervised training are not. */
   isGrpo: boolean;
   /** Grows while records are read. */

@@ -1,7 +1,9 @@
 import { type Declared, declaredByBoth } from '../declared.js';
 import type { MetricSeries, MetricsEntry } from '../series.js';
 import type { CollectedLog } from './collector.js';
+import { lossDecimals } from './decimals.js';
 import { type Producer, producerOf } from './producers/index.js';
+import { samplesOf } from './samples-of.js';
 import { MOST_ENTRIES } from './thinned-log.js';
 
 /** Collected metrics in common names, with what their numbers mean. */
@@ -33,17 +35,25 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     return { step, values: renamed, ...(line !== undefined && { line }) };
   });
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
-  const series: MetricSeries = {
+  const decimals = producer.averages ? lossDecimals(entries) : undefined;
+  const { summary, lastStep } = collected;
+  const read: MetricSeries = {
     entries,
     producer: { name: producer.name, ...(hints.version !== undefined && { version: hints.version }) },
     ...(stepsPerEntry !== undefined && { stepsPerEntry }),
+    ...(lastStep !== undefined && { lastStep }),
+    ...(decimals && { decimals }),
+    ...(summary && { summary: rename(summary) }),
     ...producer.meaning?.(entries),
     ...hints.meaning,
   };
+  const declared = declaredByBoth(producer.declares?.(entries), hints.declared);
+  const samplesPerEntry = samplesOf(read, declared);
+  const series = { ...read, ...(samplesPerEntry && { samplesPerEntry }) };
   const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries);
   return {
     series,
-    declared: declaredByBoth(producer.declares?.(entries), hints.declared),
+    declared,
     isGrpo,
     notes: isGrpo ? notesOf(collected, series) : [NO_SIGNALS],
   };

@@ -56,8 +56,8 @@ export class Dicts implements LogFormat {
 
   #row(dict: Record<string, unknown>, line: number): void {
     const row = metricRow(dict);
-    // What the Trainer prints in the end sums up the run.
-    if (row && !row.names.includes('train_runtime')) this.#collector.add(row, line, this.#progress);
+    if (row?.names.includes('train_runtime')) this.#collector.addSummary(row, line, this.#progress);
+    else if (row) this.#collector.add(row, line, this.#progress);
   }
 
   /** The line as one JSON object: by far the most common, and by far the fastest. */

@@ -20,20 +20,24 @@ export function readTrainerState(path: string, hints: Hints = {}): Reading {
   const broken = new BrokenParts();
   const collector = new Collector();
   let loggingSteps: number | undefined;
+  let lastStep: number | undefined;
   for (const member of membersOf(path, 'log_history')) {
     if ('problem' in member) {
       broken.add({ file: path, line: member.line, reason: member.problem });
     } else if (member.key === 'logging_steps') loggingSteps = numberOf(member.value);
+    else if (member.key === 'max_steps') lastStep = numberOf(member.value);
     else if (member.key === 'log_history') {
       const row = isObject(member.value) ? metricRow(member.value) : undefined;
-      if (row && !row.names.includes('train_runtime')) collector.add(row, member.line);
+      if (row?.names.includes('train_runtime')) collector.addSummary(row, member.line);
+      else if (row) collector.add(row, member.line);
     }
   }
   if (collector.rows === 0) throw noEntries(path, broken);
   // A fraction is a share of the run, which only its length would tell.
   const stepsPerEntry =
     loggingSteps !== undefined && loggingSteps >= 1 ? { stepsPerEntry: loggingSteps } : {};
-  const meaning = { ...stepsPerEntry, ...hints.meaning };
+  const end = lastStep === undefined ? {} : { lastStep };
+  const meaning = { ...stepsPerEntry, ...end, ...hints.meaning };
   const { series, declared, isGrpo, notes } = seriesOf(collector.finish(), { ...hints, meaning });
   const kind = `${isGrpo ? 'TRL' : 'transformers'} trainer_state.json`;
   return { kind, files: [path], series, declared, isGrpo, broken, notes };

@@ -4,7 +4,7 @@ import { FormatError } from '../../../errors/format-error.js';
 import { isObject } from '../../../formats/json.js';
 import { readWhole } from '../../../formats/read-file.js';
 import type { Declared } from '../../declared.js';
-import type { MetricSeries } from '../../series.js';
+import type { MetricSeries, Setting } from '../../series.js';
 import { NotAPickle, unpickle } from './pickle.js';
 
 const MOST_BYTES = 2 ** 20;
@@ -29,6 +29,7 @@ export function readTrainingArgs(path: string): TrainingArgs {
   return {
     declared: declaredOf(value, args),
     meaning: {
+      settings: plainSettings(args),
       ...(steps !== undefined &&
         steps >= 1 &&
         value.text('logging_strategy') === 'steps' && { stepsPerEntry: steps }),
@@ -39,6 +40,15 @@ export function readTrainingArgs(path: string): TrainingArgs {
       (weights === null || (Array.isArray(weights) && weights.every((weight) => weight === 1))),
   };
 }
+
+/** Those of the settings that are numbers, texts or flags. */
+const plainSettings = (args: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(args).filter(
+      (pair): pair is [string, Setting] =>
+        pair[1] === null || /^(string|number|boolean)$/.test(typeof pair[1]),
+    ),
+  );
 
 /** The pickle is the archive's first file; it ends by itself, so its length need not be known. */
 function settingsIn(path: string, bytes: Buffer): Record<string, unknown> {
