@@ -250,10 +250,10 @@ describe('folders', () => {
 const BELOW_RECOMPUTE =
   /^(doctor\/(recompute\/|inputs\.|groups\.)|maths\/|trace\/|config\/(choices|loss-names)\.)/;
 
-const importsBeyond = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
+const importsBeyond = ({ path, imports }: Pick<Source, 'path' | 'imports'>, allowed = BELOW_RECOMPUTE) =>
   imports
     .map((specifier) => (specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier))
-    .filter((target) => !BELOW_RECOMPUTE.test(target));
+    .filter((target) => !allowed.test(target));
 
 describe('doctor/recompute', () => {
   const sources = readSources('grpo').filter(({ path }) => path.startsWith('doctor/recompute/'));
@@ -270,10 +270,47 @@ describe('doctor/recompute', () => {
     },
   );
 
-  it('is imported by the doctor alone', () => {
+  it('is imported by the doctor and the plain path alone', () => {
     const users = readSources('grpo').filter(({ imports }) =>
       imports.some((specifier) => /(^|\/)recompute\/|\/doctor\/recompute/.test(specifier)),
     );
-    expect(users.filter(({ path }) => !path.startsWith('doctor/')).map(({ path }) => path)).toEqual([]);
+    const others = users.filter(({ path }) => !/^(doctor|audit\/plain)\//.test(path));
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+/** What the plain path may import: of what computes a step, libtorch alone. */
+const BELOW_PLAIN = /^(audit\/plain\/|doctor\/recompute\/|maths\/|trace\/|config\/choices\.|@grpo\/torch$)/;
+
+/** Calls of operators that are not libtorch's own. */
+function ownOperatorCalls(text: string): string[] {
+  const generated = readFileSync(join(SOURCES.torch, 'generated/ops.ts'), 'utf8');
+  const own = [...generated.matchAll(/^export const (\w+) = bind\('grpo::/gm)].map(([, name]) => name!);
+  return own.filter((name) => new RegExp(`\\b${name}\\(`).test(text));
+}
+
+describe('audit/plain', () => {
+  const sources = readSources('grpo').filter(({ path }) => path.startsWith('audit/plain/'));
+
+  it('shares nothing with what it is held to but the operators of libtorch', () => {
+    expect(sources.length).toBeGreaterThan(4);
+    expect(sources.flatMap((source) => importsBeyond(source, BELOW_PLAIN))).toEqual([]);
+    const texts = sources.map(({ path }) => readFileSync(join(SOURCES.grpo, path), 'utf8'));
+    expect(texts.flatMap(ownOperatorCalls)).toEqual([]);
+  });
+
+  it.each(['../../models/index.js', '../../objective/kl.js', '../../step/batch.js', '../audit.js'])(
+    'would be refused %s',
+    (specifier) => {
+      const source = { path: 'audit/plain/plain-layer.ts', imports: [specifier] };
+      expect(importsBeyond(source, BELOW_PLAIN)).toHaveLength(1);
+    },
+  );
+
+  it('would be refused an operator of ours', () => {
+    expect(ownOperatorCalls('const y = linear(x, weight).add(segmentAttention(q, k, v, rows));')).toEqual([
+      'linear',
+      'segmentAttention',
+    ]);
   });
 });

@@ -1,0 +1,80 @@
+/**
+ * The second decoder: one sequence at a time, without padding, packing or a cache, with eager attention, in float32
+ * whatever the weights are. A layer's weights are float32 while the layer is computed, and no longer.
+ */
+import { embedding, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { layerOutput, layerTensors } from './plain-layer.js';
+import type { PlainModel } from './plain-model.js';
+import { plainShape } from './plain-shape.js';
+import { PlainTensors } from './plain-tensors.js';
+
+/** Names of the tensors outside of the layers; a norm without `.weight`. */
+export function outerNames({ config }: PlainModel) {
+  const { family, tied } = plainShape(config);
+  const isGpt2 = family === 'gpt2';
+  const embedding = isGpt2 ? 'transformer.wte.weight' : 'model.embed_tokens.weight';
+  return {
+    embedding,
+    positions: isGpt2 ? 'transformer.wpe.weight' : undefined,
+    finalNorm: isGpt2 ? 'transformer.ln_f' : 'model.norm',
+    head: tied ? embedding : 'lm_head.weight',
+  };
+}
+
+/** What each layer takes, `[L, D]`, and at the end what the last one gives; without gradients. */
+export function layerStates(model: PlainModel, ids: readonly number[]): Tensor[] {
+  return noGrad(() => {
+    const states = [tidy(() => embedded(model, ids))];
+    for (let layer = 0; layer < plainShape(model.config).layers; layer++)
+      states.push(tidy(() => layerOutput(layerTensors(model, layer), states.at(-1)!)));
+    return states;
+  });
+}
+
+/** What the vocabulary projection takes, as a function of what the last layer gives. */
+export function finalNorm(model: PlainModel): { tensors: PlainTensors; of(x: Tensor): Tensor } {
+  const tensors = new PlainTensors(model, outerNames(model).finalNorm);
+  return { tensors, of: (x) => tensors.norm('', x) };
+}
+
+/** The vocabulary projection in float32: `[V, D]`. */
+export const headOf = (model: PlainModel): Tensor =>
+  weightOf(model, outerNames(model).head).detach().to('float32');
+
+/** Logits that are computed at once: 64 MiB of them. */
+const CHUNK = 2 ** 24;
+
+/**
+ * Gives the logits, `[rows, V]`, of what the last layer gave, `[M, D]`, some rows at a time: all at once are the most
+ * that a pass of a large vocabulary takes.
+ */
+export function eachLogits(
+  model: PlainModel,
+  last_MD: Tensor,
+  take: (logits: Tensor, start: number) => void,
+): void {
+  const [hidden, head] = [finalNorm(model).of(last_MD), headOf(model)];
+  const rows = Math.max(1, Math.floor(CHUNK / head.size(0)));
+  for (let start = 0; start < hidden.size(0); start += rows) {
+    const own = hidden.narrow(0, start, Math.min(rows, hidden.size(0) - start));
+    tidy(() => take(own.matmul(head.t()), start));
+  }
+}
+
+/** @throws Error: the model lacks it */
+function weightOf({ weights }: PlainModel, name: string): Tensor {
+  const weight = weights.get(name);
+  if (!weight) throw new Error(`the model has no tensor ${name}`);
+  return weight;
+}
+
+function embedded(model: PlainModel, ids: readonly number[]): Tensor {
+  const names = outerNames(model);
+  const rows = (name: string, places: readonly number[]) => {
+    const weight = weightOf(model, name);
+    const index = tensor([...places], undefined, { dtype: 'int64', device: weight.device });
+    return embedding(weight.detach(), index).to('float32');
+  };
+  const tokens = rows(names.embedding, ids);
+  return names.positions ? tokens.add(rows(names.positions, [...ids.keys()])) : tokens;
+}
