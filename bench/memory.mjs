@@ -104,11 +104,15 @@ async function estimated(command, settings) {
   return estimate;
 }
 
-/** Largest resident memory of the run's process, in bytes. */
+/**
+ * Largest resident memory of the run's process, in bytes. Not what getrusage says: that begins with the memory of the
+ * process that started it.
+ */
 function measured(dir, command, settings) {
   const peak = join(dir, 'peak');
-  const tell = `import { writeFileSync } from 'node:fs';
-    process.on('exit', () => writeFileSync(${JSON.stringify(peak)}, String(process.resourceUsage().maxRSS)));`;
+  const tell = `import { readFileSync, writeFileSync } from 'node:fs';
+    const peak = () => /VmHWM:\\s*(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+    process.on('exit', () => writeFileSync(${JSON.stringify(peak)}, peak()));`;
   const main = fileURLToPath(dist('cli/main.js'));
   const hook = `data:text/javascript,${encodeURIComponent(tell)}`;
   const argv = ['--import', hook, main, command, ...settings, `output=${join(dir, 'run')}`];

@@ -18,6 +18,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// The table of float32 products, GFLOP/s, of training shapes with two threads: on a Xeon with AMX MKL does 200 to 330 and
+// oneDNN 290 to 310 forward, 130 to 250 for a weight's gradient; on an EPYC with AVX-512 MKL does 160 to 190 and oneDNN 300
+// to 400. It is fixed, since a choice by the clock could change between a run and its resumption.
 bool isIntel() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel");
