@@ -17,6 +17,8 @@ export class Saver implements Disposable {
   #whole: WholeState;
   #savedStep: number;
   #savedAt = performance.now();
+  #steppedAt = performance.now();
+  #stepTook = 0;
   readonly #onExit = () => this.saveAfterError();
 
   constructor(private readonly run: Run) {
@@ -32,12 +34,19 @@ export class Saver implements Disposable {
   /** Takes note of a whole step; its rows are written. */
   stepIsDone(): void {
     this.#whole = wholeState(this.run);
+    this.#stepTook = performance.now() - this.#steppedAt;
+    this.#steppedAt = performance.now();
   }
 
-  /** Whether `checkpoint.every`, or `checkpoint.minutes` by now, asks for a checkpoint after a step, counted from 1. */
+  /**
+   * Whether `checkpoint.every`, or `checkpoint.minutes` if the step takes as long as the one before it, asks for a
+   * checkpoint after a step that is to begin.
+   *
+   * @param step - counted from 1
+   */
   isDueAfter(step: number): boolean {
     const { every, minutes } = this.run.config.checkpoint;
-    const passed = (performance.now() - this.#savedAt) / 60_000;
+    const passed = (performance.now() + this.#stepTook - this.#savedAt) / 60_000;
     return (every > 0 && step % every === 0) || (minutes > 0 && passed >= minutes);
   }
 
