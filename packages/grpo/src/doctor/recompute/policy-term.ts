@@ -103,7 +103,8 @@ const LEAST_LOG = Math.log(1e-8);
 const MOST_LOG = 20;
 const clamp = (x: number, least: number, most: number) => Math.max(least, Math.min(most, x));
 
-function vespoWeightOf(
+/** The weight of a completion in the policy term `vespo`. */
+export function vespoWeightOf(
   { vespoPositive, vespoNegative }: DeclaredSection<'objective'>,
   row: PolicyRow,
   corrections: Float64Array | undefined,

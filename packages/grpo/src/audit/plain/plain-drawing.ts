@@ -1,0 +1,172 @@
+/**
+ * The distribution that tokens are declared to be drawn from: penalties, then the temperature, then top-k, top-p of what
+ * that leaves, and min-p, in the order of transformers. It is computed over each row in falling order, where every
+ * truncation keeps a beginning.
+ */
+import { type Tensor, tensor, where } from '@grpo/torch';
+import type { DeclaredSection } from '../../trace/index.js';
+
+/** What a sampler is declared to do. */
+export interface SamplingRules
+  extends Required<
+    Pick<
+      DeclaredSection<'rollout'>,
+      | 'temperature'
+      | 'topK'
+      | 'topP'
+      | 'minP'
+      | 'minNewTokens'
+      | 'repetitionPenalty'
+      | 'presencePenalty'
+      | 'frequencyPenalty'
+    >
+  > {
+  /** Ids that are not drawn before `minNewTokens`. */
+  endIds: readonly number[];
+  /** Nats by which a log-prob may be off: a token so close to the bound of a truncation may be kept or not. */
+  margin: number;
+}
+
+/** A token under the distribution that it was drawn from. */
+export interface Drawn {
+  /** −∞ where it cannot be drawn. */
+  logprob: number;
+  /** Between these it may lie when tokens at a bound are kept or not. */
+  least: number;
+  most: number;
+  /** Mean and variance of −log p of a draw. */
+  entropy: number;
+  variance: number;
+}
+
+/** @param start - place in the completion of the token that the first row of the logits predicts */
+export function drawnOf(
+  logits: Tensor,
+  completion: readonly number[],
+  start: number,
+  rules: SamplingRules,
+): Drawn[] {
+  const [rows, vocabulary] = [logits.size(0), logits.size(1)];
+  const own = completion.slice(start, start + rows);
+  const adjusted = penalized(logits, completion, start, rules);
+  const index = tensor([...own], [rows, 1], { dtype: 'int64', device: logits.device });
+  if (rules.temperature === 0) return greedy(adjusted, index, rules.margin);
+  const logprobs = adjusted.div(rules.temperature).logSoftmax(-1);
+  const token = logprobs.gather(1, index);
+  const { topK, topP, minP, margin } = rules;
+  const truncates = (topK > 0 && topK < vocabulary) || topP < 1 || minP > 0;
+  // The order matters to truncation alone, and costs most of the time.
+  const falling = truncates ? logprobs.sort(-1, true)[0] : logprobs;
+  const within = (slack: number) => (truncates ? kept(falling, rules, slack) : undefined);
+  const [loose, exact, tight] = [within(margin), within(0), within(-margin)].map((bound) => {
+    const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
+    return { log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
+  }) as [Bounded, Bounded, Bounded];
+  const under = ({ log, has }: Bounded, mass = log) =>
+    where(has, token.sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
+  const surprise = where(exact.inside, exact.log.sub(falling), 0);
+  const p = where(exact.inside, falling.sub(exact.log).exp(), 0);
+  const entropy = p.mul(surprise).sumDim([-1], true);
+  const variance = p.mul(surprise.sub(entropy).pow(2)).sumDim([-1], true);
+  const columns = [
+    under(exact),
+    under(tight, loose.log),
+    under(loose, tight.log),
+    entropy.toNumbers(),
+    variance.toNumbers(),
+  ];
+  return own.map((_, row) => {
+    const [logprob, least, most, mean, spread] = columns.map((column) => column[row]!);
+    return { logprob: logprob!, least: least!, most: most!, entropy: mean!, variance: spread! };
+  });
+}
+
+interface Bounded {
+  /** Log of the probability of all that is kept: `[n, 1]`. */
+  log: Tensor;
+  inside: Tensor;
+  /** Whether the token is kept: `[n, 1]`. */
+  has: Tensor;
+}
+
+const logMass = (falling: Tensor, inside: Tensor): Tensor =>
+  where(inside, falling, Number.NEGATIVE_INFINITY).logsumexp([-1], true);
+
+/**
+ * The least log-prob that is kept of each row, `[n, 1]`.
+ *
+ * @param falling - log-probs in falling order
+ * @param slack - nats by which each bound is moved down
+ */
+function kept(falling: Tensor, { topK, topP, minP }: SamplingRules, slack: number): Tensor {
+  let bound = falling.narrow(1, 0, 1).sub(1e9);
+  if (topK > 0 && topK < falling.size(1)) bound = falling.narrow(1, topK - 1, 1).sub(slack);
+  if (topP < 1) {
+    const p = where(falling.ge(bound), falling.exp(), 0).to('float64');
+    const share = p
+      .cumsum(1)
+      .sub(p)
+      .div(p.sumDim([1], true));
+    // The likeliest token is always kept: nothing lies before it.
+    const nucleus = share.lt(Math.max(topP + slack, Number.MIN_VALUE)).logicalAnd(p.gt(0));
+    const least = where(nucleus, falling, Number.POSITIVE_INFINITY).amin([1], true);
+    bound = least.sub(slack).maximum(bound);
+  }
+  if (minP > 0)
+    bound = falling
+      .narrow(1, 0, 1)
+      .add(Math.log(minP) - slack)
+      .maximum(bound);
+  return bound;
+}
+
+/** The likeliest token is certain; one as likely but for rounding may be it. */
+function greedy(logits: Tensor, index: Tensor, margin: number): Drawn[] {
+  const behind = logits.amax([-1], true).sub(logits.gather(1, index)).toNumbers();
+  return behind.map((nats) => ({
+    logprob: nats === 0 ? 0 : Number.NEGATIVE_INFINITY,
+    least: nats === 0 ? 0 : Number.NEGATIVE_INFINITY,
+    most: nats <= margin ? 0 : Number.NEGATIVE_INFINITY,
+    entropy: 0,
+    variance: 0,
+  }));
+}
+
+/** Logits after penalties for tokens that the completion has already, and without the ends that may not come yet. */
+function penalized(
+  logits: Tensor,
+  completion: readonly number[],
+  start: number,
+  { repetitionPenalty, presencePenalty, frequencyPenalty, minNewTokens, endIds }: SamplingRules,
+): Tensor {
+  const [rows, vocabulary] = [logits.size(0), logits.size(1)];
+  const places: number[] = [];
+  const change: ((logit: number) => number)[] = [];
+  for (let row = 0; row < rows; row++) {
+    const t = start + row;
+    const ends = t < minNewTokens ? endIds : [];
+    const counts = new Map<number, number>();
+    if (repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0)
+      for (const id of completion.slice(0, t)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const [id, count] of counts) {
+      if (ends.includes(id)) continue;
+      places.push(row * vocabulary + id);
+      change.push((logit) => {
+        const repeated = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty;
+        return repeated - presencePenalty - frequencyPenalty * count;
+      });
+    }
+    for (const id of ends) {
+      places.push(row * vocabulary + id);
+      change.push(() => Number.NEGATIVE_INFINITY);
+    }
+  }
+  if (places.length === 0) return logits;
+  const index = tensor(places, undefined, { dtype: 'int64', device: logits.device });
+  const before = logits.flatten().indexSelect(0, index).toNumbers();
+  const after = Float32Array.from(before, (logit, i) => change[i]!(logit));
+  const changed = logits.flatten().clone();
+  return changed
+    .indexCopy_(0, index, tensor(after, undefined, { device: logits.device }))
+    .view([rows, vocabulary]);
+}

@@ -1,0 +1,103 @@
+/**
+ * The slopes of the declared loss: how much it changes with the log-prob and with the entropy of each token. What the
+ * loss takes as given (old log-probs, corrections, masks) has none.
+ */
+import { klWeighings, weighings } from '../../doctor/recompute/aggregation.js';
+import { type Form, formOf } from '../../doctor/recompute/form.js';
+import {
+  correctionsOf,
+  corrects,
+  type Kept,
+  offPolicyFactor,
+  topEntropyOf,
+} from '../../doctor/recompute/masks.js';
+import { missingOf } from '../../doctor/recompute/policy-term.js';
+import { ratiosOf } from '../../doctor/recompute/ratio.js';
+import { isTrained, sumOver } from '../../doctor/recompute/row.js';
+import type { Declared } from '../../trace/index.js';
+import { addKlSlopes } from './kl-slopes.js';
+import { type LossRow, policySlopes, type Slopes } from './policy-slopes.js';
+
+/**
+ * Slopes of an update of these completions, all of one micro-batch; as text, why there are none.
+ *
+ * @param trained - trained tokens of each completion of the rollout
+ * @param entropyCoefficient - weight of the bonus
+ */
+export function lossSlopes(
+  declared: Declared,
+  rows: readonly LossRow[],
+  trained: readonly number[],
+  entropyCoefficient: number,
+): Slopes[] | string {
+  const form = formOf(declared);
+  if (typeof form === 'string') return form;
+  const missing = missingOf(form, declared) ?? uncovered(declared, rows);
+  if (missing !== undefined) return missing;
+  const own = rows.map(({ policy, mask }) => sumOver(policy.length, mask, () => 0).count);
+  const weights = weighings(form, declared, { own, sizes: [own.length], all: trained });
+  if (typeof weights === 'string') return weights;
+  const tops = topsOf(declared, rows);
+  const klWeights = klWeighings(declared.kl?.level, own, weights)[0]!;
+  const slopes = rows.map((row, i) => {
+    const one = slopesOf(form, declared, { ...row, top: tops?.[i] }, weights[0]![i]!);
+    if (row.beta !== 0) addKlSlopes(one, form.ratio, declared.kl ?? {}, row, row.beta * klWeights[i]!);
+    return one;
+  });
+  if (entropyCoefficient !== 0) addBonus(slopes, rows, tops, entropyCoefficient);
+  const isClose = slopes.some(({ logprobs }) => logprobs.some(Number.isNaN));
+  return isClose ? 'a mask of the loss that rounding does not decide' : slopes;
+}
+
+/** What has no plain form here. */
+function uncovered({ kl = {} }: Declared, rows: readonly LossRow[]): string | undefined {
+  const hasKl = rows.some(({ beta }) => beta !== 0);
+  if (hasKl && kl.estimator === 'full') return 'a plain form of the KL over the whole vocabulary';
+  return hasKl && rows.some(({ reference }) => !reference) ? 'log-probs of the reference' : undefined;
+}
+
+function topsOf({ entropy }: Declared, rows: readonly LossRow[]): Kept[] | undefined {
+  const { topShare = 1 } = entropy ?? {};
+  if (topShare >= 1) return undefined;
+  return topEntropyOf(
+    topShare,
+    rows.map(({ entropies }) => entropies),
+    rows.map(({ mask }) => mask),
+  );
+}
+
+function slopesOf(form: Form, declared: Declared, row: LossRow, weight: number): Slopes {
+  const { objective = {}, correction = {} } = declared;
+  const { policy, sampler, top, advantage, mask } = row;
+  const ratios = ratiosOf(form.ratio, row);
+  const corrections = corrects(declared) && sampler ? correctionsOf(correction, row, sampler) : undefined;
+  const near =
+    objective.offPolicyThreshold === undefined
+      ? 1
+      : offPolicyFactor(objective.offPolicyThreshold, row, sampler, advantage);
+  const factors = Float64Array.from(policy, (_, t) => {
+    if (!isTrained(mask, t)) return 0;
+    // The mean of gmpo is over the tokens that are kept, the weight of vespo has the correction in it.
+    const kept = form.policy === 'gmpo' || !top ? 1 : top.close[t] ? Number.NaN : top.kept[t]!;
+    const corrected = form.policy === 'vespo' ? 1 : (corrections?.[t] ?? 1);
+    return weight * near * kept * corrected;
+  });
+  return {
+    logprobs: policySlopes(form, objective, { ...row, ratios }, factors, corrections),
+    entropies: new Float64Array(policy.length),
+  };
+}
+
+/** −coefficient × mean entropy of the tokens that the policy term is kept for. */
+function addBonus(
+  slopes: readonly Slopes[],
+  rows: readonly LossRow[],
+  tops: readonly Kept[] | undefined,
+  coefficient: number,
+): void {
+  const isKept = (i: number, t: number) =>
+    isTrained(rows[i]!.mask, t) && (tops === undefined || tops[i]!.kept[t] === 1);
+  const places = slopes.flatMap(({ entropies }, i) => [...entropies.keys()].filter((t) => isKept(i, t)));
+  for (const [i, { entropies }] of slopes.entries())
+    for (const t of entropies.keys()) if (isKept(i, t)) entropies[t] = -coefficient / places.length;
+}

@@ -1,0 +1,122 @@
+import type { Form } from '../../doctor/recompute/form.js';
+import type { Kept } from '../../doctor/recompute/masks.js';
+import { type PolicyRow, vespoWeightOf } from '../../doctor/recompute/policy-term.js';
+import { gapOf, isTrained, meanOver, type Row, sumOver } from '../../doctor/recompute/row.js';
+import type { DeclaredSection } from '../../trace/index.js';
+
+/** One completion of an update, as its loss takes it. */
+export interface LossRow extends Row {
+  entropies: Float32Array;
+  reference?: Float32Array | undefined;
+  sampler?: Float32Array | undefined;
+  advantage: number;
+  /** Weight of the KL to the reference. */
+  beta: number;
+  /** Of the tokens of highest entropy; all are kept when missing. */
+  top?: Kept | undefined;
+}
+
+/** By how much the loss changes with each token's log-prob, and with its entropy. */
+export interface Slopes {
+  logprobs: Float64Array;
+  entropies: Float64Array;
+}
+
+/**
+ * Slopes of Σ factor × policy term in the log-probs.
+ *
+ * @param factors - of the terms of the tokens, 0 where one is not trained on
+ * @param corrections - for the sampler, which `vespo` has in its weight
+ */
+export function policySlopes(
+  { policy, ratio }: Form,
+  objective: DeclaredSection<'objective'>,
+  row: PolicyRow,
+  factors: Float64Array,
+  corrections: Float64Array | undefined,
+): Float64Array {
+  const { advantage: A, ratios } = row;
+  const { cap = Number.POSITIVE_INFINITY } = objective;
+  const each = (slope: (t: number) => number) =>
+    factors.map((factor, t) => (factor === 0 ? 0 : factor * slope(t)));
+  switch (policy) {
+    case 'reinforce':
+      return each(() => -A);
+    case 'cispo':
+      return each((t) => -Math.min(ratios[t]!, cap) * A);
+    case 'vespo': {
+      const weight = vespoWeightOf(objective, row, corrections);
+      return each(() => -weight * A);
+    }
+    case 'gmpo':
+      return gmpoSlopes(objective, row, factors);
+    case 'clip':
+      return throughRatio(
+        ratio,
+        row,
+        each((t) => clipSlope(objective, ratios[t]!, A)),
+      );
+    case 'sapo': {
+      const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
+      const gate = (t: number) => 1 / (1 + Math.exp(slope * (1 - ratios[t]!)));
+      return throughRatio(
+        ratio,
+        row,
+        each((t) => -4 * A * gate(t) * (1 - gate(t))),
+      );
+    }
+  }
+}
+
+/** Slope of −min(min(r, δ) A, clip(r) A) in r; where the two are equal, the mean of theirs. */
+function clipSlope(
+  { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY }: DeclaredSection<'objective'>,
+  ratio: number,
+  A: number,
+): number {
+  const free = { value: Math.min(ratio, delta) * A, slope: ratio <= delta ? A : 0 };
+  const inside = ratio >= 1 - clipLow && ratio <= 1 + clipHigh;
+  const bounded = {
+    value: Math.max(1 - clipLow, Math.min(1 + clipHigh, ratio)) * A,
+    slope: inside ? A : 0,
+  };
+  if (free.value === bounded.value) return -(free.slope + bounded.slope) / 2;
+  return -(free.value < bounded.value ? free : bounded).slope;
+}
+
+/** Slopes in the log-probs from slopes in the ratios: of a whole completion each token moves the mean. */
+export function throughRatio(
+  level: Form['ratio'],
+  row: Row & { ratios: ArrayLike<number> },
+  slopes: Float64Array,
+): Float64Array {
+  const { mask, ratios } = row;
+  if (level !== 'sequence') return slopes.map((slope, t) => slope * ratios[t]!);
+  const { sum, count } = sumOver(slopes.length, mask, (t) => slopes[t]! * ratios[t]!);
+  return slopes.map((_, t) => (isTrained(mask, t) ? sum / count : 0));
+}
+
+/** −A exp(mean of clipped log-ratios) for every token: each that is not clipped moves the mean. */
+function gmpoSlopes(
+  { clipLow = 0, clipHigh = clipLow }: DeclaredSection<'objective'>,
+  row: PolicyRow,
+  factors: Float64Array,
+): Float64Array {
+  const { advantage: A, mask, top } = row;
+  const { length } = factors;
+  if (top?.close.includes(1)) return factors.map(() => Number.NaN);
+  const kept = top ? top.kept : mask;
+  const { count } = sumOver(length, kept, () => 0);
+  const term =
+    -A *
+    Math.exp(
+      meanOver(length, kept, (t) =>
+        A > 0 ? Math.min(gapOf(row, t), clipHigh) : Math.max(gapOf(row, t), -clipLow),
+      ),
+    );
+  const total = factors.reduce((sum, factor) => sum + factor, 0);
+  const isFree = (t: number) => (A > 0 ? gapOf(row, t) <= clipHigh : gapOf(row, t) >= -clipLow);
+  return factors.map((_, t) =>
+    isTrained(kept, t) && isTrained(mask, t) && isFree(t) ? (total * term) / count : 0,
+  );
+}
