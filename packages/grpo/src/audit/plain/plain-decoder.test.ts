@@ -1,6 +1,6 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { eachLogits, layerStates } from './plain-decoder.js';
+import { eachLogits, finalNorm, headOf, layerStates } from './plain-decoder.js';
 import type { PlainModel } from './plain-model.js';
 import { expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
 
@@ -8,7 +8,8 @@ function logitsOf(model: PlainModel, ids: readonly number[]): number[] {
   return noGrad(() =>
     tidy(() => {
       const all: number[] = [];
-      eachLogits(model, layerStates(model, ids).at(-1)!, (logits) => all.push(...logits.toNumbers()));
+      const normed = finalNorm(model).of(layerStates(model, ids).at(-1)!);
+      eachLogits(normed, headOf(model), (logits) => all.push(...logits.toNumbers()));
       return all;
     }),
   );

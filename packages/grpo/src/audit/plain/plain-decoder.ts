@@ -45,18 +45,17 @@ export const headOf = (model: PlainModel): Tensor =>
 const CHUNK = 2 ** 24;
 
 /**
- * Gives the logits, `[rows, V]`, of what the last layer gave, `[M, D]`, some rows at a time: all at once are the most
- * that a pass of a large vocabulary takes.
+ * Gives the logits, `[rows, V]`, of normed hidden states, `[M, D]`, some rows at a time: all at once are the most that a
+ * pass of a large vocabulary takes.
  */
 export function eachLogits(
-  model: PlainModel,
-  last_MD: Tensor,
+  normed_MD: Tensor,
+  head: Tensor,
   take: (logits: Tensor, start: number) => void,
 ): void {
-  const [hidden, head] = [finalNorm(model).of(last_MD), headOf(model)];
   const rows = Math.max(1, Math.floor(CHUNK / head.size(0)));
-  for (let start = 0; start < hidden.size(0); start += rows) {
-    const own = hidden.narrow(0, start, Math.min(rows, hidden.size(0) - start));
+  for (let start = 0; start < normed_MD.size(0); start += rows) {
+    const own = normed_MD.narrow(0, start, Math.min(rows, normed_MD.size(0) - start));
     tidy(() => take(own.matmul(head.t()), start));
   }
 }

@@ -1,5 +1,5 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { eachLogits, layerStates } from './plain-decoder.js';
+import { eachLogits, finalNorm, headOf, layerStates } from './plain-decoder.js';
 import { type Drawn, drawnOf, type SamplingRules } from './plain-drawing.js';
 import type { PlainModel } from './plain-model.js';
 
@@ -54,7 +54,7 @@ export function plainScores(
   };
   noGrad(() =>
     tidy(() =>
-      eachLogits(model, predicting(last, sequence), (logits, start) => {
+      eachLogits(finalNorm(model).of(predicting(last, sequence)), headOf(model), (logits, start) => {
         const own = completion.slice(start, start + logits.size(0));
         const logprobs = logits.div(temperature === 0 ? 1 : temperature).logSoftmax(-1);
         const picked = logprobs.gather(1, column(own, logits.device));

@@ -1,0 +1,155 @@
+/**
+ * The gradient of a loss whose slopes in log-probs and entropies are known, layer by layer from the last to the first:
+ * each layer is computed again from its kept input, and its tensors' gradients are handed over and freed before the next.
+ */
+import { grad, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import { eachLogits, finalNorm, headOf, outerNames } from './plain-decoder.js';
+import { layerOutput, layerTensors } from './plain-layer.js';
+import { column, inputOf, type PlainSequence, predicting } from './plain-logprobs.js';
+import type { PlainModel } from './plain-model.js';
+import type { PlainTensors } from './plain-tensors.js';
+import type { Slopes } from './policy-slopes.js';
+
+/** A completion with the states of its forward pass and the slopes of the loss. */
+export interface SlopedSequence extends PlainSequence {
+  /** What each layer took, and what the last gave. */
+  states: readonly Tensor[];
+  slopes: Slopes;
+}
+
+/** Takes the gradient of a tensor, float32, which is freed after the call. */
+export type TakeGradient = (name: string, gradient: Tensor) => void;
+
+/**
+ * Hands over the gradient of every trained tensor: the adapters' where there are some, else of all weights. The
+ * embedding's comes last.
+ *
+ * @param temperature - divides the logits; 0 (greedy) scores at 1
+ */
+export function eachGradient(
+  model: PlainModel,
+  sequences: readonly SlopedSequence[],
+  temperature: number,
+  take: TakeGradient,
+): void {
+  const names = outerNames(model);
+  const isTrained = (name: string) => (model.adapters?.matrices ?? model.weights).has(name);
+  tidy(() => {
+    const weight = headOf(model);
+    const head = isTrained(names.head) ? zeros([...weight.shape], deviceOf(model)) : undefined;
+    let slopes = sequences.map((sequence) => headSlopes(model, sequence, temperature, weight, head));
+    // In float32 it is the model's own memory.
+    weight.dispose();
+    if (head && names.head !== names.embedding) take(names.head, head);
+    const norm = finalNorm(model);
+    slopes = backThrough(
+      norm.tensors,
+      isTrained,
+      take,
+      sequences.map(({ states }) => states.at(-1)!),
+      slopes,
+      norm.of,
+    );
+    for (let layer = sequences[0]!.states.length - 2; layer >= 0; layer--) {
+      const inputs = sequences.map(({ states }) => states[layer]!);
+      const next = tidy(() => {
+        const tensors = layerTensors(model, layer);
+        return backThrough(tensors, isTrained, take, inputs, slopes, (x) => layerOutput(tensors, x));
+      });
+      for (const slope of slopes) slope.dispose();
+      slopes = next;
+    }
+    if (!isTrained(names.embedding)) return;
+    const tied = names.head === names.embedding ? head : undefined;
+    const embedding = tied ?? zeros([...model.weights.get(names.embedding)!.shape], deviceOf(model));
+    addRows(embedding, sequences.map(inputOf), slopes);
+    take(names.embedding, embedding);
+    if (!names.positions) return;
+    const positions = zeros([...model.weights.get(names.positions)!.shape], deviceOf(model));
+    addRows(
+      positions,
+      sequences.map((sequence) => [...inputOf(sequence).keys()]),
+      slopes,
+    );
+    take(names.positions, positions);
+  });
+}
+
+const deviceOf = ({ weights }: PlainModel) => ({ device: [...weights.values()][0]!.device });
+
+/** Slopes in what the final norm gives, `[L, D]`; adds those in the vocabulary projection to `gradient`. */
+function headSlopes(
+  model: PlainModel,
+  sequence: SlopedSequence,
+  temperature: number,
+  weight: Tensor,
+  gradient: Tensor | undefined,
+): Tensor {
+  const { completion, states, slopes } = sequence;
+  return noGrad(() =>
+    tidy(() => {
+      const last = states.at(-1)!;
+      const normed = finalNorm(model).of(predicting(last, sequence));
+      const all = zeros([...last.shape], deviceOf(model));
+      const own = predicting(all, sequence);
+      eachLogits(normed, weight, (logits, start) => {
+        const rows = logits.size(0);
+        const part = (values: Float64Array) =>
+          tensor(Float32Array.from(values.subarray(start, start + rows)), [rows, 1], deviceOf(model));
+        const logprobs = logits.div(temperature === 0 ? 1 : temperature).logSoftmax(-1);
+        const p = logprobs.exp();
+        // d log p(token) = onehot − p, d entropy = −p (log p + entropy).
+        const [byLogprob, byEntropy] = [part(slopes.logprobs), part(slopes.entropies)];
+        const entropy = p.mul(logprobs).sumDim([-1], true).neg();
+        const slope = p
+          .mul(byLogprob)
+          .add(p.mul(logprobs.add(entropy)).mul(byEntropy))
+          .neg()
+          .scatterAdd_(1, column(completion.slice(start, start + rows), logits.device), byLogprob)
+          .div(temperature === 0 ? 1 : temperature);
+        own.narrow(0, start, rows).copy_(slope.matmul(weight));
+        gradient?.add_(slope.t().matmul(normed.narrow(0, start, rows)));
+      });
+      return all;
+    }),
+  );
+}
+
+/** Slopes in the inputs of a part of the model from those in its outputs; hands over those in its tensors. */
+function backThrough(
+  tensors: PlainTensors,
+  isTrained: (name: string) => boolean,
+  take: TakeGradient,
+  inputs: readonly Tensor[],
+  slopes: readonly Tensor[],
+  output: (x: Tensor) => Tensor,
+): Tensor[] {
+  return tidy(() => {
+    const trained = [...tensors.all].filter(([name]) => isTrained(name));
+    for (const [, leaf] of trained) leaf.requiresGrad = true;
+    const leaves = inputs.map((input) => input.detach());
+    for (const leaf of leaves) leaf.requiresGrad = true;
+    const all = [...trained.map(([, leaf]) => leaf), ...leaves];
+    const gradients = grad(leaves.map(output), all, slopes);
+    for (const [i, [name]] of trained.entries()) {
+      const gradient = gradients[i];
+      // None of the tensors of a part is without an effect.
+      if (!gradient) throw new Error(`the plain loss does not depend on ${name}`);
+      take(name, gradient);
+      gradient.dispose();
+    }
+    return gradients.slice(trained.length) as Tensor[];
+  });
+}
+
+/** Adds to the row of each id the slope of its place. */
+function addRows(sum: Tensor, ids: readonly (readonly number[])[], slopes: readonly Tensor[]): void {
+  noGrad(() =>
+    tidy(() => {
+      for (const [i, slope] of slopes.entries()) {
+        const index = column(ids[i]!, slope.device).expand([-1, slope.size(1)]);
+        sum.scatterAdd_(0, index, slope);
+      }
+    }),
+  );
+}
