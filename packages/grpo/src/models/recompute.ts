@@ -51,7 +51,10 @@ class RecomputingDecoder extends Decoder implements Disposable {
   readonly #embeds: boolean;
   /** The first layer that has something to train. */
   readonly #first: number;
-  /** The tied head as a leaf of its own: its gradient meets the embedding's as it does where nothing is recomputed. */
+  /**
+   * The tied head as a leaf of its own: its gradient meets the embedding's as it does where nothing is recomputed. In half
+   * precision each goes to the sum by itself.
+   */
   readonly #tiedHead: Tensor | undefined;
 
   constructor({ weights, lora }: Decoder) {
@@ -62,7 +65,7 @@ class RecomputingDecoder extends Decoder implements Disposable {
       [...qkv, output, gate, up, down].some((linear) => linear && lora?.of(linear.name)),
     );
     this.#first = this.#embeds ? 0 : Math.max(adapted, 0);
-    if (head !== embedding || !embedding.requiresGrad) return;
+    if (head !== embedding || !embedding.requiresGrad || embedding.dtype !== 'float32') return;
     this.#tiedHead = this.#keep(head.detach());
     this.#tiedHead.requiresGrad = true;
   }

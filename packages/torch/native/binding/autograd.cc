@@ -3,14 +3,13 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/function_hook.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
+#include "../kernels/gradient_sum.h"
 #include "handle.h"
 
 namespace grpo {
@@ -89,38 +88,10 @@ napi_value setGrad(napi_env env, const Arguments& args) {
   return undefined(env);
 }
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
-#define GRPO_TAKES_GRADIENTS
-// Adds each gradient to a sum of another precision, and drops it.
-struct AddTo : torch::autograd::PostAccumulateGradHook {
-  explicit AddTo(at::Tensor sum) : sum(std::move(sum)) {}
-
-  void operator()(const at::Tensor& parameter) override {
-    at::NoGradGuard guard;
-    const auto gradient = parameter.grad().reshape(-1), into = sum.view(-1);
-    // libtorch converts the whole of what it adds, so it gets a part at a time.
-    constexpr int64_t kPart = 1 << 20;
-    for (int64_t from = 0; from < into.numel(); from += kPart) {
-      const int64_t count = std::min(kPart, into.numel() - from);
-      into.narrow(0, from, count).add_(gradient.narrow(0, from, count));
-    }
-    parameter.mutable_grad().reset();
-  }
-
-  at::Tensor sum;
-};
-#endif
-
 // sumGradients(parameter, sum | null): backward passes add the parameter's gradients to sum and leave none
 napi_value sumGradients(napi_env env, const Arguments& args) {
   const auto parameter = tensorOf(env, args[0]);
-  const auto sum = isNullish(env, args[1]) ? at::Tensor() : tensorOf(env, args[1]);
-#ifdef GRPO_TAKES_GRADIENTS
-  torch::autograd::impl::set_post_acc_grad_hooks(parameter, sum.defined() ? std::make_unique<AddTo>(sum) : nullptr);
-#else
-  // Autograd adds to the gradient that is there, in its precision.
-  parameter.mutable_grad() = sum;
-#endif
+  setGradientSum(parameter, isNullish(env, args[1]) ? at::Tensor() : tensorOf(env, args[1]));
   return undefined(env);
 }
 

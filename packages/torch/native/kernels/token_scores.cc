@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gradient_sum.h"
 #include "linear.h"
 #include "score_rows.h"
 
@@ -48,6 +49,16 @@ at::Tensor logSoftmaxOf(const at::Tensor& logits, const at::Tensor& normalizers)
 
 at::Tensor columnOf(const at::Tensor& values, int64_t start, int64_t rows) {
   return values.narrow(0, start, rows).unsqueeze(1);
+}
+
+// sum [V, D] += gradientᵀ [V, rows] × hiddenᵀ [D, rows]ᵀ, some rows of the vocabulary at a time.
+void addHeadGradient(const at::Tensor& sum, const at::Tensor& gradient, const at::Tensor& hidden) {
+  constexpr int64_t kPart = 1 << 14;
+  const auto wide = hidden.contiguous();
+  for (int64_t start = 0; start < sum.size(0); start += kPart) {
+    const int64_t count = std::min(kPart, sum.size(0) - start);
+    addToSum(sum.narrow(0, start, count), grpo::linear(gradient.narrow(1, start, count).t(), wide));
+  }
 }
 
 struct TokenScores : torch::autograd::Function<TokenScores> {
@@ -105,6 +116,8 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     const int64_t chunk = context->saved_data["chunk"].toInt();
     const auto &g = gradients[0], &h = gradients[1], &k = gradients[2];
     const bool wantsHead = context->needs_input_grad(1);
+    // Where the head's gradients have a sum in float32, they go there at once: no second one is ever held.
+    const auto sum = wantsHead ? gradientSumOf(own.head) : at::Tensor();
     at::Tensor headGradient;
     std::vector<at::Tensor> hiddenGradients;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
@@ -128,15 +141,18 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
         if (temperature != 1) gradient.div_(temperature);
         gradient = gradient.to(own.head.scalar_type());
       }
-      if (wantsHead) {
-        const auto part = grpo::linear(gradient.t(), own.hidden.narrow(0, start, rows).t().contiguous());
+      const auto hidden = own.hidden.narrow(0, start, rows).t();
+      if (sum.defined()) {
+        addHeadGradient(sum, gradient, hidden);
+      } else if (wantsHead) {
+        const auto part = grpo::linear(gradient.t(), hidden.contiguous());
         // Half precision adds up in float32; one part is no sum.
         headGradient = headGradient.defined() ? widened(headGradient).add_(part) : part;
       }
       hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
     }
     return {at::cat(hiddenGradients),
-            wantsHead ? headGradient.to(own.head.scalar_type()) : at::Tensor(),
+            headGradient.defined() ? headGradient.to(own.head.scalar_type()) : at::Tensor(),
             {},
             {},
             {},

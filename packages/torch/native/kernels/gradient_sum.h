@@ -1,0 +1,17 @@
+// Sums of gradients in another precision than the parameter's: bfloat16 weights, float32 sums.
+#pragma once
+#include <ATen/ATen.h>
+
+namespace grpo {
+
+// From now on backward passes add the gradients of a leaf to `sum` and leave none; an undefined sum ends that.
+void setGradientSum(const at::Tensor& leaf, const at::Tensor& sum);
+
+// The sum that takes what this backward pass finds for a tensor: undefined where there is none, or where the pass was
+// asked for gradients and is to accumulate none.
+at::Tensor gradientSumOf(const at::Tensor& tensor);
+
+// sum += gradient, of equal shapes, without a copy of the whole in the sum's precision.
+void addToSum(const at::Tensor& sum, const at::Tensor& gradient);
+
+}  // namespace grpo
