@@ -12,6 +12,7 @@ export type { LoadedModel, Model } from './model.js';
 export { type Packed, pack } from './packed.js';
 export { parameterSpecs } from './parameters.js';
 export { openPass } from './recompute.js';
+export { sampleOf } from './sample-of.js';
 export type { Segment } from './segment.js';
 export { loadSequenceClassifier, type SequenceClassifier } from './sequence-classifier.js';
 export type { Attend, PackedTokens } from './transformer.js';
