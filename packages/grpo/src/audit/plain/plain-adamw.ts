@@ -46,9 +46,8 @@ export function plainAdamW(
   const squareScale = 1 - beta2 ** step;
   const denominator = Math.sqrt(newSquare / squareScale) + epsilon;
   const change = newMean / meanScale / denominator;
-  // A clipped gradient is rounded once, each factor once, each product and sum once: four to a term is generous.
-  const meanBound =
-    4 * ROUNDING * (beta1 * Math.abs(mean) + (1 - beta1) * (Math.abs(gradient) + Math.abs(mean)));
+  // Clipping rounds a gradient twice; its weight, product and sum, and the difference to the old mean, once each.
+  const meanBound = 6 * ROUNDING * (Math.abs(mean) + (1 - beta1) * Math.abs(gradient));
   const squareBound = 8 * ROUNDING * newSquare + SMALLEST;
   // The largest quotient that these bounds allow.
   const least = Math.sqrt(Math.max(0, newSquare - squareBound) / squareScale) + epsilon;
