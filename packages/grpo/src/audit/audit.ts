@@ -15,6 +15,7 @@ import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { UpdateAudit } from './update.js';
+import { WeightsAudit } from './weights.js';
 
 /** Completions that are computed again: each costs a forward and a backward pass of its own. */
 const COMPLETIONS = 2;
@@ -26,6 +27,7 @@ const MEASURES: readonly Measure[] = [];
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [
   new AccumulationAudit(trainer),
   new UpdateAudit(trainer),
+  new WeightsAudit(trainer),
 ];
 
 /**

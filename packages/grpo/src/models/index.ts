@@ -1,3 +1,4 @@
+export { checksumOf, weightsChecksum } from './checksum.js';
 export { type DecoderConfig, parseConfig } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';

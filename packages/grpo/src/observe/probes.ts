@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
 import { chunkRows } from '../memory/pass-bytes.js';
-import { type Decoder, pack, sampleOf } from '../models/index.js';
+import { type Decoder, pack } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Difference, Probes } from '../trace/index.js';
@@ -66,21 +65,6 @@ export function scoringProbes(
     sampler: difference(logprobs, sampler),
   }));
   return { ...probes, plainScoring };
-}
-
-/** A checksum of some elements of each of the reference's weights. */
-export function referenceChecksum(reference: Decoder): string {
-  const hash = createHash('sha256');
-  noGrad(() =>
-    tidy(() => {
-      for (const weights of [
-        ...reference.parameters.values(),
-        ...(reference.lora?.parameters.values() ?? []),
-      ])
-        hash.update(sampleOf(weights).contiguous().toBytes());
-    }),
-  );
-  return hash.digest('hex');
 }
 
 /** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */

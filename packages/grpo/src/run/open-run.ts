@@ -55,13 +55,14 @@ export interface Watcher {
 
 /**
  * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
- * taken, and the weights of the objective that have changed.
+ * taken, the weights of the objective that have changed, and checksums of the weights that the last step left.
  */
 const progressSchema = z.object({
   step: z.int().nonnegative(),
   tokens: z.int().nonnegative(),
   problems: z.int().nonnegative().optional(),
   control: controlSchema.optional(),
+  checksums: z.object({ policy: z.number(), reference: z.number().optional() }).optional(),
 });
 
 export type Progress = z.infer<typeof progressSchema>;

@@ -56,6 +56,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     const { advantages } = batch.advantages;
     const stepTokens = batch.sampledTokens;
     progress.tokens += stepTokens;
+    trainer.checksums = progress.checksums = recorded.checksums;
     const learnt = (b: number) => {
       const stored = batch.exchange?.replayed.get(batch.problemOf(b));
       return { advantage: advantages[b], ...(stored && { replayed_from: stored.step + 1 }) };

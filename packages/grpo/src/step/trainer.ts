@@ -10,6 +10,12 @@ import type { StepObserver } from './observer.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
+/** Checksums of the weights that a step leaves. */
+export interface WeightChecksums {
+  policy: number;
+  reference?: number | undefined;
+}
+
 /** What a GRPO step works with. */
 export interface Trainer {
   model: Model;
@@ -17,6 +23,8 @@ export interface Trainer {
   reference: Decoder | undefined;
   /** Where the policy is mixed into it. */
   movingReference?: MovingReference | undefined;
+  /** What the step before left; undefined where that is not known. */
+  checksums?: WeightChecksums | undefined;
   task: Task;
   /** Further problems, where groups are refilled; without it none are. */
   supply?: { take(count: number): readonly Problem[] } | undefined;

@@ -11,5 +11,5 @@ export const h08 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at what copies weights to the sampler, and at what may change the reference.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });
