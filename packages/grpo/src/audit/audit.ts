@@ -13,6 +13,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
+import { auditCheckpoint } from './checkpoint.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
@@ -21,7 +22,7 @@ import { WeightsAudit } from './weights.js';
 const COMPLETIONS = 2;
 
 /** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [];
+const MEASURES: readonly Measure[] = [auditCheckpoint];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [

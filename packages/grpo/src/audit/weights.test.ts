@@ -1,6 +1,6 @@
 import { noGrad } from '@grpo/torch';
 import { expect, it, onTestFinished } from 'vitest';
-import { type OwningDecoder, weightsChecksum } from '../models/index.js';
+import { checksumOf, type OwningDecoder, weightsChecksum } from '../models/index.js';
 import { grpoStep } from '../step/grpo-step.js';
 import { MovingReference } from '../step/moving-reference.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
@@ -35,7 +35,11 @@ async function audited({ settings = [], stages, between, plant }: Plant): Promis
   }
   trainer = { ...trainer, ...plant?.(trainer) };
   await grpoStep(trainer, PROBLEMS, 0, 1e-2);
-  trainer.checksums = { policy: weightsChecksum(model.decoder), reference: weightsChecksum(reference) };
+  trainer.checksums = {
+    policy: weightsChecksum(model.decoder),
+    optimizer: checksumOf(trainer.optimizer.state().values()),
+    reference: weightsChecksum(reference),
+  };
   between?.(trainer);
   const audit = new Audit(trainer);
   await grpoStep({ ...trainer, observers: [audit] }, PROBLEMS, 1, 1e-2);
@@ -57,6 +61,7 @@ it.each([[[]], [MOVES]])('weights that are as they should be: %j', async (settin
   expect(comparisons.map(({ quantity }) => quantity)).toEqual([
     'checksum of the weights that sampled',
     'checksum of the policy',
+    'checksum of the optimizer',
     'checksum of the reference',
     'weight of the reference',
   ]);

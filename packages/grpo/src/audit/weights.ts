@@ -1,5 +1,5 @@
 import type { Tensor } from '@grpo/torch';
-import { weightsChecksum } from '../models/index.js';
+import { checksumOf, weightsChecksum } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
@@ -20,14 +20,21 @@ export class WeightsAudit implements FollowingMeasure {
   constructor(private readonly trainer: Trainer) {}
 
   compared(batch: Batch): void {
-    const { model, reference, checksums } = this.trainer;
+    const { model, optimizer, reference, checksums, restored } = this.trainer;
     const policy = weightsChecksum(model.decoder);
     this.#add('checksum of the weights that sampled', sampledWith(batch, policy));
     if (checksums) {
-      this.#add('checksum of the policy', [{ found: policy, plain: checksums.policy, bound: 0 }]);
-      if (reference && checksums.reference !== undefined) {
-        const found = weightsChecksum(reference);
-        this.#add('checksum of the reference', [{ found, plain: checksums.reference, bound: 0 }]);
+      const sums = {
+        policy,
+        optimizer: checksumOf(optimizer.state().values()),
+        reference: reference && weightsChecksum(reference),
+      };
+      for (const [what, found] of Object.entries(sums)) {
+        const plain = checksums[what as keyof typeof sums];
+        if (found === undefined || plain === undefined) continue;
+        // Between the steps of a process nothing may change; between processes there is a checkpoint.
+        const handOver = restored ? 'checkpoint' : HAND_OVER;
+        this.#comparisons.push(...worstOf(handOver, `checksum of the ${what}`, [{ found, plain, bound: 0 }]));
       }
     }
     this.#before = this.#reference();

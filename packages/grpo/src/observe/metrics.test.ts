@@ -46,7 +46,7 @@ function stepResult(changes: Partial<RecordedStep> = {}): RecordedStep {
     updates: [],
     probes: undefined,
     learningRate: 0.5,
-    checksums: { policy: 5 },
+    checksums: { policy: 5, optimizer: 6 },
     loss: -0.25,
     gradNorm: 3,
     metrics: { 'clip_ratio/low_mean': 0.1, entropy: 1.5 },
@@ -104,7 +104,7 @@ describe('the metrics of a step', () => {
 
   it('have the checksums of the weights that sampled and that are left', () => {
     const metrics = (own: (number | undefined)[], reference?: number) => {
-      const result = stepResult({ checksums: { policy: 5, reference } });
+      const result = stepResult({ checksums: { policy: 5, optimizer: 6, reference } });
       for (const [b, weights] of own.entries())
         if (weights !== undefined) result.batch.completions_B[b]!.weights = weights;
       const row = metricsOf(result, 1, { tokens: 1, stepTokens: 1 });

@@ -1,6 +1,6 @@
 import { tensor } from '@grpo/torch';
 import { mean } from '../maths/moments.js';
-import { weightsChecksum } from '../models/index.js';
+import { checksumOf, weightsChecksum } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import { MetricTally, metricsOfPass } from '../step/metric-tally.js';
 import type { MicroBatch } from '../step/micro-batch.js';
@@ -147,7 +147,7 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   done(): void {
-    const { control, model, reference } = this.trainer;
+    const { control, model, optimizer, reference } = this.trainer;
     const updates = this.#updates;
     const batch = this.#batch!;
     this.#recorded = {
@@ -158,6 +158,7 @@ export class StepRecorder implements StepObserver, Disposable {
       learningRate: updates.at(-1)!.learningRate!,
       checksums: {
         policy: weightsChecksum(model.decoder),
+        optimizer: checksumOf(optimizer.state().values()),
         ...(reference && { reference: weightsChecksum(reference) }),
       },
       loss: mean(updates.map((update) => update.loss!)),

@@ -10,10 +10,18 @@ import type { StepObserver } from './observer.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
-/** Checksums of the weights that a step leaves. */
+/** Checksums of the weights that a step leaves, and of what the optimizer keeps. */
 export interface WeightChecksums {
   policy: number;
+  optimizer: number;
   reference?: number | undefined;
+}
+
+/** A completion that a checkpoint carries, with its log-probs under the weights that it holds. */
+export interface CarriedCompletion {
+  prompt: readonly number[];
+  ids: readonly number[];
+  logprobs: readonly number[];
 }
 
 /** What a GRPO step works with. */
@@ -25,6 +33,8 @@ export interface Trainer {
   movingReference?: MovingReference | undefined;
   /** What the step before left; undefined where that is not known. */
   checksums?: WeightChecksums | undefined;
+  /** In the first step after a resume: what the checkpoint carries to tell whether the run goes on from it. */
+  restored?: { completions: readonly CarriedCompletion[] } | undefined;
   task: Task;
   /** Further problems, where groups are refilled; without it none are. */
   supply?: { take(count: number): readonly Problem[] } | undefined;

@@ -16,8 +16,8 @@ export const b51: Fault = {
       title: 'The weights of the reference do not change',
       stage: 'kl',
       kind: 'identity',
-      level: 3,
-      rank: 2,
+      level: 1,
+      rank: 9,
       threshold:
         'the checksum of its weights is the same in all entries, unless the policy is declared to be mixed into the reference',
       sources: ['NVIDIA-NeMo/RL#3722', 'unslothai/unsloth-zoo#832'],

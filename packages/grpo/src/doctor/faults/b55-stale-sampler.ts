@@ -19,8 +19,8 @@ export const b55: Fault = {
       title: 'The sampler has the weights that the step before left',
       stage: 'weight sync',
       kind: 'identity',
-      level: 3,
-      rank: 1,
+      level: 1,
+      rank: 9,
       threshold:
         'the checksum of the weights that sampled is that of the policy in the entry of the step before; entries of steps that follow each other',
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
