@@ -1,16 +1,35 @@
 import { uniform } from '../maths/random.js';
 import { Watch } from '../progress/watch.js';
 import type { Batch } from '../step/batch.js';
-import type { StepObserver } from '../step/observer.js';
+import type { MicroBatch } from '../step/micro-batch.js';
+import {
+  joinObservers,
+  type MicroBatchPass,
+  type StepEvents,
+  type StepObserver,
+  type UpdateResult,
+} from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
+import type { Update } from '../step/updates.js';
 import type { AuditRecord } from '../trace/index.js';
-import type { Measure, Measured } from './context.js';
+import { AccumulationAudit } from './accumulation.js';
+import { auditCheckpoint } from './checkpoint.js';
+import type { FollowingMeasure, Measure, Measured } from './context.js';
+import { UpdateAudit } from './update.js';
+import { WeightsAudit } from './weights.js';
 
 /** Completions that are computed again: each costs a forward and a backward pass of its own. */
 const COMPLETIONS = 2;
 
 /** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [];
+const MEASURES: readonly Measure[] = [auditCheckpoint];
+
+/** What follows the step from there on. */
+const followersOf = (trainer: Trainer): FollowingMeasure[] => [
+  new AccumulationAudit(trainer),
+  new UpdateAudit(trainer),
+  new WeightsAudit(trainer),
+];
 
 /**
  * Holds one step to an independent plain path, hand-over by hand-over. It changes nothing: with it and without it the
@@ -18,10 +37,15 @@ const MEASURES: readonly Measure[] = [];
  */
 export class Audit implements StepObserver {
   readonly #measured: Measured[] = [];
+  readonly #followers: readonly FollowingMeasure[];
+  readonly #events: StepEvents;
   #chosen: readonly number[] = [];
 
   /** @param trainer - the one that takes the step */
-  constructor(private readonly trainer: Trainer) {}
+  constructor(private readonly trainer: Trainer) {
+    this.#followers = followersOf(trainer);
+    this.#events = joinObservers(this.#followers);
+  }
 
   async compared(batch: Batch, step: number): Promise<void> {
     const { trainer } = this;
@@ -32,14 +56,48 @@ export class Audit implements StepObserver {
       this.#measured.push(await measure({ trainer, batch, step, chosen: this.#chosen }));
       await watch.breathe();
     }
+    await this.#events.compared(batch, step);
+  }
+
+  stage<T>(name: string, work: () => T): T {
+    return this.#events.stage(name, work);
+  }
+
+  updateBegins(update: Update): void {
+    this.#events.updateBegins(update);
+  }
+
+  microBatchBegins(micro: MicroBatch): void {
+    this.#events.microBatchBegins(micro);
+  }
+
+  microBatchDone(pass: MicroBatchPass): void {
+    this.#events.microBatchDone(pass);
+  }
+
+  beforeUpdate(update: Update): void {
+    this.#events.beforeUpdate(update);
+  }
+
+  updated(result: UpdateResult): void {
+    this.#events.updated(result);
+  }
+
+  failed(result: UpdateResult): void {
+    this.#events.failed(result);
+  }
+
+  done(batch: Batch, step: number): void {
+    this.#events.done(batch, step);
   }
 
   /** What was compared, for the record of the step. */
   get record(): AuditRecord {
+    const measured = [...this.#measured, ...this.#followers.flatMap((one) => one.measured)];
     return {
       completions: [...this.#chosen],
-      comparisons: this.#measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
-      missing: this.#measured.flatMap((one) =>
+      comparisons: measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
+      missing: measured.flatMap((one) =>
         'missing' in one ? [{ handOver: one.handOver, what: one.missing }] : [],
       ),
     };

@@ -1,4 +1,5 @@
 import type { Batch } from '../step/batch.js';
+import type { StepObserver } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison, HandOver } from '../trace/index.js';
 
@@ -17,3 +18,9 @@ export type Measured = { comparisons: Comparison[] } | { handOver: HandOver; mis
 
 /** Compares one hand-over; it may take long, and changes nothing. */
 export type Measure = (context: AuditContext) => Measured | Promise<Measured>;
+
+/** Compares hand-overs by what the events of a step show, and changes nothing either. */
+export interface FollowingMeasure extends StepObserver {
+  /** What it came to, once the step is done. */
+  readonly measured: readonly Measured[];
+}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { worstOf } from './worst.js';
+import { worstByQuantity, worstOf } from './worst.js';
 
 it('takes the pair that is furthest off by its own bound, and counts all', () => {
   const pairs = [
@@ -28,6 +28,24 @@ it('takes what differs where nothing may, and what is no number', () => {
     { found: 'a', plain: 'b', bound: 0, prompt: 2 },
   ];
   expect(worstOf('prompt', 'text', exact)).toMatchObject([{ found: 'a', deviation: 1, prompt: 2 }]);
+  const later = [
+    { found: 1, plain: 1, bound: 0 },
+    { found: 2, plain: 1, bound: 0, token: 4 },
+  ];
+  expect(worstOf('prompt', 'id', later)).toMatchObject([{ found: 2, deviation: 1, token: 4 }]);
   const none = [{ found: Number.NaN, plain: 1, bound: 9, token: 0 }, ...exact];
   expect(worstOf('prompt', 'text', none)).toMatchObject([{ token: 0, deviation: Number.NaN }]);
+});
+
+it('joins comparisons of one quantity', () => {
+  const of = (quantity: string, found: number) =>
+    worstOf('update', quantity, [
+      { found, plain: 1, bound: 1 },
+      { found: 1, plain: 1, bound: 1 },
+    ]);
+  const joined = worstByQuantity([...of('mean', 2), ...of('count', 1), ...of('mean', 4)]);
+  expect(joined).toMatchObject([
+    { quantity: 'mean', compared: 4, found: 4, deviation: 3 },
+    { quantity: 'count', compared: 2, found: 1 },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { StepRecord, UpdateRecord } from '../trace/index.js';
+import { HAND_OVERS, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import { RECORD_VERSION } from '../trace/record.js';
 import { END, numbers } from './record.test.helper.js';
 
@@ -211,7 +211,19 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
       ]),
       accumulation: { cosine: 1, normRatio: 1 },
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
-      referenceChecksum: 'abc',
+    },
+    audit: {
+      completions: [0, 3],
+      comparisons: HAND_OVERS.map((handOver) => ({
+        handOver,
+        quantity: 'number',
+        compared: 9,
+        found: 1,
+        plain: 1.5,
+        deviation: 0.5,
+        bound: 1,
+      })),
+      missing: [],
     },
   };
 }

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { FileError, fileError, onFile } from '../errors/file-error.js';
 import { writeFully } from './file-io.js';
 
-/** Adds to the end of the file being written; text is encoded as UTF-8. */
-export type Write = (data: string | Uint8Array) => void;
+/** Adds to the end of the file being written, or writes over what is at a position; text is encoded as UTF-8. */
+export type Write = (data: string | Uint8Array, position?: number) => void;
 
 /**
  * Writes `data` to `path`, replacing the file (or symbolic link) there.
@@ -39,7 +39,7 @@ export function writeAtomic(
   let fd: number | undefined = onFile('write', path, () => openSync(temporary, 'wx'));
   try {
     const open = fd;
-    body((data) => onFile('write', path, () => writeFully(open, toBytes(data))));
+    body((data, position) => onFile('write', path, () => writeFully(open, toBytes(data), position)));
     onFile('write', path, () => {
       if (flush) fsyncSync(open);
       fd = undefined;

@@ -18,11 +18,11 @@ export function readFully(fd: number, target: Uint8Array, position: number): num
   return done;
 }
 
-/** Writes all of `data` at the file's current end or position. */
-export function writeFully(fd: number, data: Uint8Array): void {
+/** Writes all of `data` at the file's current end or position, or at the one that is given. */
+export function writeFully(fd: number, data: Uint8Array, position?: number): void {
   let done = 0;
   while (done < data.length) {
     const piece = data.subarray(done, done + CHUNK);
-    done += writeSync(fd, piece, 0, piece.length);
+    done += writeSync(fd, piece, 0, piece.length, position === undefined ? null : position + done);
   }
 }

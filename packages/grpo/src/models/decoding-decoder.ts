@@ -1,4 +1,5 @@
 import { cat, embedding, keep, noGrad, packedLinear, packLinear, type Tensor, tidy } from '@grpo/torch';
+import { weightsChecksum } from './checksum.js';
 import { type AttendStep, decodeStep } from './decode-step.js';
 import type { Decoder } from './decoder.js';
 import type { Lora } from './lora/lora.js';
@@ -12,12 +13,15 @@ import type { LayerWeights, Linear } from './weights.js';
  */
 export class DecodingDecoder extends Transformer implements Disposable {
   readonly layers: readonly Layer[];
+  /** Of the weights and adapters that are laid out. */
+  readonly checksum: number;
   readonly #layout: Tensor[] = [];
   readonly #head: (x: Tensor) => Tensor;
 
   constructor(decoder: Decoder) {
     super(decoder.weights);
     const { weights, lora } = decoder;
+    this.checksum = weightsChecksum(decoder);
     [this.layers, this.#head] = noGrad(() =>
       tidy(() => {
         const layers = weights.layers.map((layer) => this.#layerOf(layer, lora));

@@ -46,6 +46,7 @@ function stepResult(changes: Partial<RecordedStep> = {}): RecordedStep {
     updates: [],
     probes: undefined,
     learningRate: 0.5,
+    checksums: { policy: 5, optimizer: 6 },
     loss: -0.25,
     gradNorm: 3,
     metrics: { 'clip_ratio/low_mean': 0.1, entropy: 1.5 },
@@ -99,6 +100,19 @@ describe('the metrics of a step', () => {
     const result = stepResult({ updates: [update(1, 2), update(3, 0)] });
     expect(metricsOf(result, 1, { tokens: 1, stepTokens: 1 }).policy_loss).toBeCloseTo((1 + 1 + 3) / 2, 12);
     expect(metricsOf(stepResult(), 1, { tokens: 1, stepTokens: 1 })).not.toHaveProperty('policy_loss');
+  });
+
+  it('have the checksums of the weights that sampled and that are left', () => {
+    const metrics = (own: (number | undefined)[], reference?: number) => {
+      const result = stepResult({ checksums: { policy: 5, optimizer: 6, reference } });
+      for (const [b, weights] of own.entries())
+        if (weights !== undefined) result.batch.completions_B[b]!.weights = weights;
+      const row = metricsOf(result, 1, { tokens: 1, stepTokens: 1 });
+      return ['sampler', 'policy', 'reference'].map((name) => row[`checksum/${name}`]);
+    };
+    expect(metrics([3, 3, 3, 3], 7)).toEqual([3, 5, 7]);
+    expect(metrics([3, 3, 2, 3])).toEqual([2, 5, undefined]);
+    expect(metrics([])).toEqual([undefined, 5, undefined]);
   });
 
   it('have what the loss tells of itself', () => {

@@ -36,6 +36,7 @@ export function metricsOf(
     grad_norm: result.gradNorm,
     learning_rate: result.learningRate,
     ...result.metrics,
+    ...checksumsOf(result),
     num_tokens: tokens,
     step_tokens: stepTokens,
   };
@@ -73,6 +74,21 @@ export function rolloutMetrics(batch: Batch): Record<string, number> {
   for (const { reward: name, part, values } of partColumns(rewardTable))
     row[`rewards/${name}/${part}/mean`] = statistics(values).mean;
   return row;
+}
+
+/** Of the weights that sampled, and of those that the step leaves. */
+function checksumsOf({ batch, checksums }: RecordedStep): Record<string, number> {
+  const isOwn = (b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
+  const sampled = batch.completions_B.flatMap(({ weights }, b) => (isOwn(b) ? (weights ?? []) : []));
+  const { policy, reference } = checksums;
+  return {
+    // One that differs from the others shows.
+    ...(sampled.length > 0 && {
+      'checksum/sampler': sampled.find((own) => own !== sampled[0]) ?? sampled[0]!,
+    }),
+    'checksum/policy': policy,
+    ...(reference !== undefined && { 'checksum/reference': reference }),
+  };
 }
 
 const exchangeMetrics = ({ sampled, refilled, replayed, flat }: Exchange) => ({

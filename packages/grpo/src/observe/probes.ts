@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
 import { chunkRows } from '../memory/pass-bytes.js';
@@ -7,13 +6,9 @@ import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Difference, Probes } from '../trace/index.js';
 import type { UpdateTrace } from './update-trace.js';
-import { sampleOf } from './weight-sample.js';
 
 /** Whether the first update of a step is to be probed; or only where trainer and sampler disagree on the completion. */
 export type ProbeScoring = boolean | 'where they differ';
-
-/** Elements of each tensor in a checksum: what changes weights changes most of them. */
-const CHECKED = 256;
 
 /** Tried when trainer and sampler disagree, beside the declared one and its square. */
 const TEMPERATURES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5];
@@ -70,21 +65,6 @@ export function scoringProbes(
     sampler: difference(logprobs, sampler),
   }));
   return { ...probes, plainScoring };
-}
-
-/** A checksum of some elements of each of the reference's weights. */
-export function referenceChecksum(reference: Decoder): string {
-  const hash = createHash('sha256');
-  noGrad(() =>
-    tidy(() => {
-      for (const weights of [
-        ...reference.parameters.values(),
-        ...(reference.lora?.parameters.values() ?? []),
-      ])
-        hash.update(sampleOf(weights, CHECKED).contiguous().toBytes());
-    }),
-  );
-  return hash.digest('hex');
 }
 
 /** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */

@@ -1,14 +1,15 @@
 import { tensor } from '@grpo/torch';
 import { mean } from '../maths/moments.js';
+import { checksumOf, weightsChecksum } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import { MetricTally, metricsOfPass } from '../step/metric-tally.js';
 import type { MicroBatch } from '../step/micro-batch.js';
 import type { MicroBatchPass, StepObserver, UpdateResult } from '../step/observer.js';
-import type { Trainer } from '../step/trainer.js';
+import type { Trainer, WeightChecksums } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
 import { KindGradients } from './kind-gradients.js';
-import { type ProbeScoring, referenceChecksum, scoringProbes } from './probes.js';
+import { type ProbeScoring, scoringProbes } from './probes.js';
 import { Stopwatch } from './stopwatch.js';
 import { normsOf, type ScoredIds, UpdateTrace } from './update-trace.js';
 import { WeightSample } from './weight-sample.js';
@@ -22,6 +23,8 @@ export interface RecordedStep {
   /** What was measured besides, where it was asked for. */
   probes: Probes | undefined;
   learningRate: number;
+  /** Of the weights that it leaves. */
+  checksums: WeightChecksums;
   /** Means over the step's updates. */
   loss: number;
   gradNorm: number;
@@ -117,7 +120,9 @@ export class StepRecorder implements StepObserver, Disposable {
       kinds.dispose();
     }
     const { probeScoring } = options;
-    if (isFirst && probeScoring) this.#probes = this.stage('probe', () => this.#probe(trace, probeScoring));
+    if (isFirst && probeScoring) {
+      this.#probes = this.stage('probe', () => scoringProbes(trainer, this.#batch!, trace, probeScoring));
+    }
     this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
   }
 
@@ -142,7 +147,7 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   done(): void {
-    const { control } = this.trainer;
+    const { control, model, optimizer, reference } = this.trainer;
     const updates = this.#updates;
     const batch = this.#batch!;
     this.#recorded = {
@@ -151,6 +156,11 @@ export class StepRecorder implements StepObserver, Disposable {
       updates,
       probes: this.#probes,
       learningRate: updates.at(-1)!.learningRate!,
+      checksums: {
+        policy: weightsChecksum(model.decoder),
+        optimizer: checksumOf(optimizer.state().values()),
+        ...(reference && { reference: weightsChecksum(reference) }),
+      },
       loss: mean(updates.map((update) => update.loss!)),
       gradNorm: mean(updates.map((update) => update.gradNorm!)),
       metrics: { ...this.#tally.values, ...control.metrics(this.#step, batch.kinds_P), ...this.#kindMetrics },
@@ -163,14 +173,6 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#weights?.[Symbol.dispose]();
     this.#weights = undefined;
     this.#update?.kinds?.dispose();
-  }
-
-  #probe(trace: UpdateTrace, which: ProbeScoring): Probes {
-    const { reference } = this.trainer;
-    return {
-      ...scoringProbes(this.trainer, this.#batch!, trace, which),
-      ...(reference && { referenceChecksum: referenceChecksum(reference) }),
-    };
   }
 
   /** How far trainer and sampler are apart on the tokens that were sampled in this step, not replayed. */

@@ -1,4 +1,5 @@
 import { type AdamW, cat, foreachNorm, keep, noGrad, stack, type Tensor, tidy } from '@grpo/torch';
+import { sampleOf } from '../models/index.js';
 import type { UpdateRecord } from '../trace/index.js';
 
 /** Elements of each tensor that are looked at: enough for a share, and next to nothing of a step. */
@@ -22,11 +23,11 @@ export class WeightSample implements Disposable {
     this.#before = noGrad(() =>
       tidy(() => {
         for (const { parameter, master, gradient } of optimizer.weights()) {
-          const view = keep(sampleOf(master));
+          const view = keep(sampleOf(master, ELEMENTS));
           this.#masters.push(view);
           this.#sizes.push(master.numel);
-          if (parameter !== master) this.#halves.push(keep(sampleOf(parameter)));
-          gradients.push(gradient ? sampleOf(gradient) : view.mul(0));
+          if (parameter !== master) this.#halves.push(keep(sampleOf(parameter, ELEMENTS)));
+          gradients.push(gradient ? sampleOf(gradient, ELEMENTS) : view.mul(0));
         }
         return {
           masters_S: keep(cat(this.#masters)),
@@ -64,17 +65,4 @@ export class WeightSample implements Disposable {
     const { masters_S, halves_S, felt_S } = this.#before;
     for (const tensor of [masters_S, halves_S, felt_S, ...this.#masters, ...this.#halves]) tensor?.dispose();
   }
-}
-
-/** A view of every n-th element, the first of each run of n: about as many as are wanted. */
-export function sampleOf(tensor: Tensor, wanted = ELEMENTS): Tensor {
-  const { numel } = tensor;
-  const every = Math.max(1, Math.floor(numel / wanted));
-  const count = Math.floor(numel / every);
-  const flat = tensor.detach().reshape([numel]);
-  if (every === 1) return flat;
-  return flat
-    .narrow(0, 0, count * every)
-    .reshape([count, every])
-    .select(1, 0);
 }

@@ -17,6 +17,8 @@ export interface Completion {
   logprobs: Float32Array;
   /** log-probability of each token under the distribution that it was drawn from; 0 at temperature 0. */
   sampledLogprobs: Float32Array;
+  /** Checksum of the weights that sampled it; undefined where that is not known. */
+  weights?: number;
 }
 
 /** How the next token is chosen. */

@@ -2,7 +2,14 @@ import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { UserError } from '../errors/user-error.js';
 import { uniform } from '../maths/random.js';
 import { prefillParts, rowsWithin } from '../memory/decoding.js';
-import { type Attend, type Decoder, DecodingDecoder, type Model, pack } from '../models/index.js';
+import {
+  type Attend,
+  type Decoder,
+  DecodingDecoder,
+  type Model,
+  pack,
+  weightsChecksum,
+} from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason, SamplingOptions } from './completion.js';
 import type { DecodingCache } from './decoding-cache.js';
@@ -160,6 +167,8 @@ class Decoding {
   #forbidden: Tensor | undefined;
   /** The decoder laid out for decoding, from its first use on. */
   #decoder: DecodingDecoder | undefined;
+  /** Of the model's weights, where none are laid out. */
+  #checksum: number | undefined;
   readonly #stop: StopStrings;
 
   constructor(
@@ -335,6 +344,13 @@ class Decoding {
     return length >= row.limit ? 'length' : undefined;
   }
 
+  /** Checksum of the weights that sample: those laid out, or the model's while only prompts are computed. */
+  get #weights(): number {
+    if (this.#decoder) return this.#decoder.checksum;
+    this.#checksum ??= weightsChecksum(this.model.decoder);
+    return this.#checksum;
+  }
+
   #finish(place: number, finishReason: FinishReason): void {
     const { tokenizer, endIds } = this.model;
     const row = this.#rows[place]!;
@@ -344,6 +360,7 @@ class Decoding {
       finishReason,
       logprobs: Float32Array.from(row.logprobs),
       sampledLogprobs: Float32Array.from(row.sampledLogprobs),
+      weights: this.#weights,
     };
     this.finished.push({ row, completion });
     const last = this.#rows.pop()!;

@@ -10,7 +10,7 @@ import { MovingReference } from '../step/moving-reference.js';
 import type { StepObserver } from '../step/observer.js';
 import { ReplayStore } from '../step/replay-store.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
-import type { Trainer } from '../step/trainer.js';
+import type { CarriedCompletion, Trainer, WeightChecksums } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
 import type { Task } from '../tasks/task.js';
 import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpoint.js';
@@ -33,6 +33,8 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly control: Control;
   readonly reference: Decoder | undefined;
   readonly movingReference: MovingReference | undefined;
+  checksums: WeightChecksums | undefined;
+  restored: { completions: readonly CarriedCompletion[] } | undefined;
   /** The problems of the run, in the order of its seed. */
   readonly supply: Supply;
   readonly stages: Stages;
@@ -61,6 +63,8 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.supply = new Supply(task.train, config.seed, progress, task.shares);
     this.control = new Control(config, progress.control);
     progress.control = this.control.state;
+    this.checksums = progress.checksums;
+    if (progress.step > 0) this.restored = { completions: progress.completions ?? [] };
     [this.reference, this.#owned] = config.kl.beta > 0 ? openReference(run) : [];
     if (this.reference && config.kl.referenceEvery > 0)
       this.movingReference = new MovingReference(this.reference, this);

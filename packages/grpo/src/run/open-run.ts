@@ -23,6 +23,7 @@ import type { SamplingOptions } from '../rollout/index.js';
 import { controlSchema } from '../step/control.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { samplingOf } from '../step/sampling.js';
+import type { CarriedCompletion } from '../step/trainer.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
@@ -55,13 +56,20 @@ export interface Watcher {
 
 /**
  * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
- * taken, and the weights of the objective that have changed.
+ * taken, and the weights of the objective that have changed; and what tells whether a resumed run goes on from there:
+ * checksums of what the last step left, and completions with their log-probs.
  */
 const progressSchema = z.object({
   step: z.int().nonnegative(),
   tokens: z.int().nonnegative(),
   problems: z.int().nonnegative().optional(),
   control: controlSchema.optional(),
+  checksums: z
+    .object({ policy: z.number(), optimizer: z.number(), reference: z.number().optional() })
+    .optional(),
+  completions: z
+    .array(z.object({ prompt: z.array(z.int()), ids: z.array(z.int()), logprobs: z.array(z.number()) }))
+    .optional(),
 });
 
 export type Progress = z.infer<typeof progressSchema>;
@@ -81,8 +89,13 @@ export interface Run extends AsyncDisposable {
   sampling: SamplingOptions;
   folder: RunFolder;
   progress: Progress;
-  /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay. */
-  trainerState: { reference?: ReadonlyMap<string, Tensor>; replay?: ReplayStore };
+  /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay; completions. */
+  trainerState: {
+    reference?: ReadonlyMap<string, Tensor>;
+    replay?: ReplayStore;
+    /** Scores completions of the last step with the weights that it left. */
+    carried?: () => CarriedCompletion[];
+  };
   watcher: Watcher;
   /** Ends the run: see `runSteps`. */
   signal: AbortSignal | undefined;

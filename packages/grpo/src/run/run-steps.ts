@@ -104,7 +104,10 @@ export async function runSteps(
       await guard.check();
     }
     if (stopped) saver.saveAfterError();
-    else saver.save();
+    else {
+      saver.save();
+      saver.readBack();
+    }
     return { interrupted: !stopped && (!isLast() || awaitsEvaluation()), stopped, before, after };
   } catch (error) {
     saver.saveAfterError();

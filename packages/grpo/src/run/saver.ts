@@ -1,5 +1,6 @@
 import { noGrad, type Tensor, tidy, unsafe } from '@grpo/torch';
 import { type CheckpointFolder, saveCheckpoint } from './folder/checkpoint.js';
+import { readBack } from './folder/read-back.js';
 import { storeLines } from './folder/replay-file.js';
 import type { Progress, Run } from './open-run.js';
 
@@ -16,6 +17,7 @@ interface WholeState {
 export class Saver implements Disposable {
   #whole: WholeState;
   #savedStep: number;
+  #written: CheckpointFolder | undefined;
   #savedAt = performance.now();
   #steppedAt = performance.now();
   #stepTook = 0;
@@ -55,6 +57,13 @@ export class Saver implements Disposable {
     if (this.#whole.progress.step > this.#savedStep) this.#write(false);
   }
 
+  /** Reads the last checkpoint back, if this run has written it and nothing has changed since. */
+  readBack(): void {
+    const { model, optimizer, trainerState, watch } = this.run;
+    if (!this.#written || this.#written.step !== this.#whole.progress.step) return;
+    readBack(this.#written.dir, { model, optimizer, reference: trainerState.reference }, watch.finishing());
+  }
+
   /** Saves the last whole step as one after an error, and tells how that went; the error is the caller's to report. */
   saveAfterError(): void {
     const { step } = this.#whole.progress;
@@ -86,9 +95,13 @@ export class Saver implements Disposable {
     const replay = trainerState.replay && storeLines(trainerState.replay.groups, task.train);
     const { step } = progress;
     folder.flush();
-    const content = { step, model, optimizer, reference, replay, state: progress, afterError };
+    // After an error only what is needed is done.
+    const completions = afterError ? undefined : trainerState.carried?.();
+    const state = { ...progress, completions };
+    const content = { step, model, optimizer, reference, replay, state, afterError };
     const checkpoint = saveCheckpoint(folder.checkpoints, content, config.checkpoint.keep, watch.finishing());
     this.#savedStep = step;
+    this.#written = checkpoint;
     this.#savedAt = performance.now();
     watcher.saved?.(checkpoint);
     return checkpoint;

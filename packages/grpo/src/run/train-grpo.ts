@@ -10,6 +10,7 @@ import { Stopwatch } from '../observe/stopwatch.js';
 import { describeFailures } from '../rewards/index.js';
 import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
+import { carriedCompletions } from './carried-completions.js';
 import { Examination, type StepVerdict } from './examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import type { Run } from './open-run.js';
@@ -56,6 +57,9 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     const { advantages } = batch.advantages;
     const stepTokens = batch.sampledTokens;
     progress.tokens += stepTokens;
+    progress.checksums = recorded.checksums;
+    Object.assign(trainer, { checksums: recorded.checksums, restored: undefined });
+    run.trainerState.carried = () => carriedCompletions(trainer, batch);
     const learnt = (b: number) => {
       const stored = batch.exchange?.replayed.get(batch.problemOf(b));
       return { advantage: advantages[b], ...(stored && { replayed_from: stored.step + 1 }) };

@@ -10,6 +10,20 @@ import type { StepObserver } from './observer.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
+/** Checksums of the weights that a step leaves, and of what the optimizer keeps. */
+export interface WeightChecksums {
+  policy: number;
+  optimizer: number;
+  reference?: number | undefined;
+}
+
+/** A completion that a checkpoint carries, with its log-probs under the weights that it holds. */
+export interface CarriedCompletion {
+  prompt: readonly number[];
+  ids: readonly number[];
+  logprobs: readonly number[];
+}
+
 /** What a GRPO step works with. */
 export interface Trainer {
   model: Model;
@@ -17,6 +31,10 @@ export interface Trainer {
   reference: Decoder | undefined;
   /** Where the policy is mixed into it. */
   movingReference?: MovingReference | undefined;
+  /** What the step before left; undefined where that is not known. */
+  checksums?: WeightChecksums | undefined;
+  /** In the first step after a resume: what the checkpoint carries to tell whether the run goes on from it. */
+  restored?: { completions: readonly CarriedCompletion[] } | undefined;
   task: Task;
   /** Further problems, where groups are refilled; without it none are. */
   supply?: { take(count: number): readonly Problem[] } | undefined;

@@ -50,8 +50,6 @@ export const probesSchema = z.object({
   accumulation: z.object({ cosine: real, normRatio: real }).optional(),
   /** Change of Σ A·log p after one tiny step along the policy term alone, and of the entropy along the bonus alone. */
   tinyStep: z.object({ objectiveChange: real.optional(), entropyChange: real.optional() }).optional(),
-  /** A checksum of the reference's weights. */
-  referenceChecksum: z.string().optional(),
 });
 
 export type Probes = z.output<typeof probesSchema>;

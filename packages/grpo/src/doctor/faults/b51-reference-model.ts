@@ -1,6 +1,6 @@
-import { logCheck, runCheck, stepCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { klOfStepOne } from '../log-view.js';
+import { at, klOfStepOne } from '../log-view.js';
 import { compareFirst, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -11,41 +11,34 @@ export const b51: Fault = {
   name: 'reference model',
   title: 'The reference is not the intended model',
   checks: [
-    runCheck({
+    logCheck({
       code: 'B51.anchor',
       title: 'The weights of the reference do not change',
       stage: 'kl',
       kind: 'identity',
-      level: 3,
-      rank: 2,
+      level: 1,
+      rank: 9,
       threshold:
-        'the checksum of its weights stays the same over the run, unless the policy is declared to be mixed into the reference',
+        'the checksum of its weights is the same in all entries, unless the policy is declared to be mixed into the reference',
       sources: ['NVIDIA-NeMo/RL#3722', 'unslothai/unsloth-zoo#832'],
       why: 'Seen in a resumed run that made its reference from the current weights.',
       remedy: 'Load the reference from where the run began, and never from the last checkpoint.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50'],
       proofs: ['native'],
-      needs: ['probes'],
-      see({ probes: { referenceChecksum } }, { declared }) {
-        if (declared?.kl?.referenceEvery)
-          return 'a reference that stays: declared.kl.referenceEvery moves it';
-        return referenceChecksum === undefined ? 'probes.referenceChecksum' : { referenceChecksum };
-      },
-      test(seen) {
-        const moved = seen.filter(
-          ({ value }, i) => i > 0 && value.referenceChecksum !== seen[i - 1]!.value.referenceChecksum,
-        );
-        const measured = { records: seen.length, changes: moved.length };
-        return moved.length > 0
-          ? fail(
-              measured,
-              moved.map(({ step }) => ({ step })),
-            )
-          : pass(measured);
+      needs: ['checksum/reference'],
+      test(log) {
+        if (log.declared.kl?.referenceEvery)
+          return notApplicable('a reference that stays: declared.kl.referenceEvery moves it');
+        const sums = log.column('checksum/reference');
+        const known = [...sums.keys()].filter((i) => !Number.isNaN(sums[i]!));
+        const moved = known.filter((i, k) => k > 0 && sums[i] !== sums[known[k - 1]!]);
+        const measured = { entries: known.length, changes: moved.length };
+        const evidence = moved.map((i) => at(log, i, 'checksum/reference', sums[i]!));
+        return moved.length > 0 ? fail(measured, evidence) : pass(measured);
       },
       says: (m) =>
-        say`The weights of the reference changed ${m.changes} times over ${m.records} records: the KL has no fixed anchor.`,
+        say`The weights of the reference changed ${m.changes} times over ${m.entries} steps: the KL has no fixed anchor.`,
     }),
     stepCheck({
       code: 'B51.start',

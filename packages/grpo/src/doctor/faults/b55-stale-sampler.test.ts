@@ -5,6 +5,26 @@ import { judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const gap = 'sampling/sampling_logp_difference/mean';
 
+testLogCheck('B55.checksum', [
+  {
+    name: 'the first weights for ever',
+    metrics: { 'checksum/sampler': [1, 1, 1], 'checksum/policy': [2, 3, 4] },
+    verdict: 'fail',
+    measured: { entries: 2, apart: 2 },
+    evidence: { step: 2 },
+  },
+  {
+    name: 'those of the step before',
+    metrics: { 'checksum/sampler': [1, 2, 3], 'checksum/policy': [2, 3, 4] },
+    verdict: 'pass',
+  },
+  {
+    name: 'a sampler that does not tell',
+    metrics: { 'checksum/sampler': [1, undefined], 'checksum/policy': [2, 3] },
+    verdict: 'not applicable',
+  },
+]);
+
 testLogCheck('B55.log', [
   { name: 'grows', metrics: { [gap]: times(40, (i) => 0.005 + i / 200) }, verdict: 'warn' },
   {

@@ -2,8 +2,9 @@ import { mean, withoutNaN } from '../../maths/moments.js';
 import { ends, mannKendall } from '../../maths/trend.js';
 import { logCheck, runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { at } from '../log-view.js';
 import { compareFirst } from '../measures/first-update.js';
-import { notApplicable, pass, warn } from '../outcome.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';
 
@@ -13,6 +14,38 @@ export const b55: Fault = {
   title: 'The sampler has stale weights',
   left: 'live model',
   checks: [
+    logCheck({
+      code: 'B55.checksum',
+      title: 'The sampler has the weights that the step before left',
+      stage: 'weight sync',
+      kind: 'identity',
+      level: 1,
+      rank: 9,
+      threshold:
+        'the checksum of the weights that sampled is that of the policy in the entry of the step before; entries of steps that follow each other',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'New weights or adapters do not reach the sampler, or its cache is stale.',
+      remedy:
+        'Look at what hands weights to the sampler after an update, and at what may change them before the next step.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B19', 'B35', 'B38', 'B39', 'B40'],
+      proofs: ['native'],
+      needs: ['checksum/sampler', 'checksum/policy'],
+      test(log) {
+        const [sampler, policy] = [log.column('checksum/sampler'), log.column('checksum/policy')];
+        const { steps } = log;
+        const pairs = steps.flatMap((step, i) =>
+          i > 0 && step === steps[i - 1]! + 1 && !Number.isNaN(sampler[i]! + policy[i - 1]!) ? [i] : [],
+        );
+        if (pairs.length === 0) return notApplicable('entries of two steps that follow each other');
+        const apart = pairs.filter((i) => sampler[i] !== policy[i - 1]);
+        const measured = { entries: pairs.length, apart: apart.length };
+        const evidence = apart.map((i) => at(log, i, 'checksum/sampler', sampler[i]!));
+        return apart.length > 0 ? fail(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.apart} of ${m.entries} steps the sampler did not have the weights that the step before left.`,
+    }),
     runCheck({
       code: 'B55.stale',
       title: 'The sampler has the weights that are trained',

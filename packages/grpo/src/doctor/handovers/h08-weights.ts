@@ -7,9 +7,9 @@ export const h08 = handOverCheck({
   title: 'Sampler and reference use the weights that they should',
   wrong: 'Sampler or reference do not use the weights that they should',
   stage: 'weight sync',
-  level: 7,
+  level: 1,
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at what copies weights to the sampler, and at what may change the reference.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });

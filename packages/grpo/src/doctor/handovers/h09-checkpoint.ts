@@ -7,9 +7,9 @@ export const h09 = handOverCheck({
   title: 'A checkpoint holds the state of the run',
   wrong: 'A checkpoint is not the state of the run that wrote it',
   stage: 'checkpoint',
-  level: 8,
+  level: 1,
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Do not resume from this checkpoint; take the one before it, and look at the disk.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });

@@ -7,6 +7,7 @@ import { readFully } from '../file-io.js';
 import { otherKind } from '../other-kind.js';
 import { requireFile } from '../read-file.js';
 import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';
+import { SUMS_KEY, sumOf, sumsIn } from './sums.js';
 
 const LENGTH_BYTES = 8;
 const LFS_POINTER = 'version https://git-lfs';
@@ -17,6 +18,8 @@ export class SafetensorsFile implements Disposable {
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly #dataStart: number;
+  /** Where the writer left them: what each tensor's bytes must come to. */
+  readonly #sums: ReadonlyMap<string, string> | undefined;
   #fd: number | undefined;
 
   private constructor(
@@ -26,7 +29,9 @@ export class SafetensorsFile implements Disposable {
     dataStart: number,
   ) {
     this.tensors = header.tensors;
-    this.metadata = header.metadata;
+    this.#sums = sumsIn(header);
+    const { [SUMS_KEY]: _, ...others } = header.metadata;
+    this.metadata = this.#sums ? others : header.metadata;
     this.#fd = fd;
     this.#dataStart = dataStart;
   }
@@ -67,6 +72,7 @@ export class SafetensorsFile implements Disposable {
   /**
    * Reads the tensor straight into `target`'s memory, of any size.
    * @param target exactly as many bytes as the tensor has.
+   * @throws FormatError when they are not those that were written.
    */
   readInto(name: string, target: Uint8Array): void {
     const { begin, end } = this.info(name);
@@ -79,6 +85,11 @@ export class SafetensorsFile implements Disposable {
     const count = onFile('read', this.path, () => readFully(fd, target, this.#dataStart + begin));
     if (count !== target.length) {
       throw new FormatError(this.path, `tensor ${excerpt(name)}: the file was cut short after it was opened`);
+    }
+    const [written, found] = [this.#sums?.get(name), this.#sums && sumOf(target)];
+    if (found !== written) {
+      const problem = `its bytes have the CRC-32 ${found}, those that were written had ${written}; the file is damaged`;
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`);
     }
   }
 

@@ -122,3 +122,31 @@ describe('writeSafetensors', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 });
+
+describe('sums of tensors', () => {
+  const written = () => {
+    const path = join(tempFolder(), 'summed.safetensors');
+    const entries = [bytesEntry('none', []), bytesEntry('a', [1, 2, 3]), bytesEntry('b', [4, 5])];
+    writeSafetensors(path, entries, { format: 'pt' }, { sums: true });
+    return path;
+  };
+
+  it('are no part of the metadata, and hold for what was written', () => {
+    using file = SafetensorsFile.open(written());
+    expect(file.metadata).toEqual({ format: 'pt' });
+    expect(file.read('a')).toEqual(Uint8Array.of(1, 2, 3));
+    expect(file.read('none')).toHaveLength(0);
+    // The CRC-32 of 01 02 03, by Python's zlib.
+    expect(readFileSync(file.path, 'latin1')).toContain('"crc32":"0000000055bc801d');
+  });
+
+  it('show which tensor is damaged', () => {
+    const path = written();
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 1]! ^= 1;
+    writeFileSync(path, bytes);
+    using file = SafetensorsFile.open(path);
+    expect(file.read('a')).toEqual(Uint8Array.of(1, 2, 3));
+    expect(() => file.read('b')).toThrow(/"b": its bytes have the CRC-32 \w{8}, .* the file is damaged/);
+  });
+});

@@ -5,6 +5,7 @@ import { Watch } from '../../progress/watch.js';
 import { type Write, writeAtomic } from '../atomic-file.js';
 import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 import { MAX_HEADER_BYTES, METADATA_KEY } from './header.js';
+import { SUM_DIGITS, SUMS_KEY, sumOf } from './sums.js';
 
 /** A tensor to write. */
 export interface TensorEntry {
@@ -18,19 +19,28 @@ export interface TensorEntry {
 /**
  * Writes a safetensors file, tensors in the given order, one at a time: only one tensor's bytes are held. The
  * file is written under a temporary name and renamed, so `path` is never half a file.
+ *
+ * @param options.sums - whether the header gets the CRC-32 of each tensor, by which every reader of ours checks it
  * @throws FormatError for entries that make no valid file, FileError when the system refuses.
  */
 export function writeSafetensors(
   path: string,
   entries: Iterable<TensorEntry>,
   metadata: Readonly<Record<string, string>> = {},
-  { flush = true, watch = new Watch() }: { flush?: boolean; watch?: Watch | undefined } = {},
+  {
+    flush = true,
+    watch = new Watch(),
+    sums = false,
+  }: { flush?: boolean; watch?: Watch | undefined; sums?: boolean } = {},
 ): void {
   const tensors = [...entries];
   const sizes = tensors.map((tensor) => checkedSize(path, tensor));
-  const header = encodeHeader(path, tensors, sizes, metadata);
+  // Eight digits a tensor, in place of which the sums are written when they are known.
+  const places = '0'.repeat(SUM_DIGITS * tensors.length);
+  const header = encodeHeader(path, tensors, sizes, sums ? { [SUMS_KEY]: places, ...metadata } : metadata);
   const total = sizes.reduce((sum, size) => sum + size, header.length);
   const body = (write: Write): undefined => {
+    const found: string[] = [];
     write(header);
     const progress = { stage: `writing ${basename(path)}`, done: header.length, total, unit: 'bytes' };
     for (const [index, { name, data }] of tensors.entries()) {
@@ -40,8 +50,10 @@ export function writeSafetensors(
       }
       watch.report({ ...progress });
       write(bytes);
+      if (sums) found.push(sumOf(bytes));
       progress.done += bytes.length;
     }
+    if (sums) write(found.join(''), header.indexOf(`"${places}"`) + 1);
     watch.report({ ...progress });
   };
   writeAtomic(path, body, total, flush);
@@ -64,7 +76,7 @@ function encodeHeader(
   tensors: readonly TensorEntry[],
   sizes: readonly number[],
   metadata: Readonly<Record<string, string>>,
-): Uint8Array {
+): Buffer {
   const names = new Set<string>();
   // Text, not an object: an object would move names such as "0" to the front.
   const fields: string[] = [];

@@ -16,6 +16,9 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
   bfloat16: 'BF16',
 };
 
+/** The weights of a model's folder. */
+export const WEIGHTS_FILE = 'model.safetensors';
+
 /**
  * Writes a model as a Hugging Face folder that transformers and `loadModel` read, weights in the decoder's dtype; of a
  * model with adapters only these, as PEFT reads them. Each file appears whole or not at all.
@@ -40,9 +43,9 @@ function saveWhole(model: Model, dir: string, watch: Watch | undefined): void {
   saveWeights(decoder, dir, watch);
 }
 
-/** Writes `model.safetensors`. */
+/** Writes the file of the weights. */
 export function saveWeights(decoder: Decoder, dir: string, watch?: Watch): void {
-  writeSafetensors(join(dir, 'model.safetensors'), entries(decoder), { format: 'pt' }, { watch });
+  writeSafetensors(join(dir, WEIGHTS_FILE), entries(decoder), { format: 'pt' }, { watch, sums: true });
 }
 
 function* entries(decoder: Decoder): Iterable<TensorEntry> {

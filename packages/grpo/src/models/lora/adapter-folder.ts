@@ -15,7 +15,7 @@ import { adaptable, isTarget } from './adaptable.js';
 import { Lora } from './lora.js';
 
 const CONFIG = 'adapter_config.json';
-const WEIGHTS = 'adapter_model.safetensors';
+export const ADAPTER_FILE = 'adapter_model.safetensors';
 /** What PEFT puts before the name of a layer. */
 const PREFIX = 'base_model.model.';
 
@@ -34,6 +34,9 @@ const UNSUPPORTED = [
 ];
 /** Ways to begin that leave the base model's weights as they are; the others take something from them. */
 const PLAIN_STARTS = [true, false, 'gaussian', 'orthogonal', 'eva'];
+
+/** The name of an adapter's matrix in that file. */
+export const adapterTensor = (name: string): string => PREFIX + name;
 
 /** Whether a folder holds an adapter and no model. */
 export const isAdapter = (dir: string): boolean =>
@@ -70,7 +73,7 @@ export function loadAdapter(
   const file = join(dir, CONFIG);
   const { rank, alpha, targets } = parse(readJsonObject(file, 'the adapter configuration'), file);
   const layers = adaptable(config);
-  using tensors = SafetensorsFile.open(join(dir, WEIGHTS));
+  using tensors = SafetensorsFile.open(join(dir, ADAPTER_FILE));
   const wrong = (problem: string) =>
     new UserError(`${tensors.path}: ${problem}`, {
       hint: 'The adapter is for another model, or incomplete.',
@@ -167,10 +170,10 @@ export function saveAdapter({ settings, parameters }: Lora, family: string, dir:
   };
   writeFileAtomic(join(dir, CONFIG), `${JSON.stringify(config, null, 2)}\n`);
   const entries = [...parameters].map(([name, tensor]) => ({
-    name: PREFIX + name,
+    name: adapterTensor(name),
     dtype: 'F32' as const,
     shape: tensor.shape,
     data: () => tensor.toBytes(),
   }));
-  writeSafetensors(join(dir, WEIGHTS), entries, { format: 'pt' });
+  writeSafetensors(join(dir, ADAPTER_FILE), entries, { format: 'pt' }, { sums: true });
 }

@@ -21,8 +21,9 @@ import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../forma
 import { type Model, saveModel } from '../../models/index.js';
 import type { Watch } from '../../progress/watch.js';
 
-const OPTIMIZER = join('trainer', 'optimizer.safetensors');
-const REFERENCE = join('trainer', 'reference.safetensors');
+/** Files of a checkpoint's tensors, beside the model. */
+export const OPTIMIZER = join('trainer', 'optimizer.safetensors');
+export const REFERENCE = join('trainer', 'reference.safetensors');
 const REPLAY = join('trainer', 'replay.jsonl');
 const STATE = join('trainer', 'state.json');
 
@@ -74,8 +75,9 @@ export function saveCheckpoint(
   const temporary = temporaryPath(root);
   try {
     makeFolder(join(temporary, 'trainer'));
-    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer.state()), {}, { watch });
-    if (reference) writeSafetensors(join(temporary, REFERENCE), entries(reference), {}, { watch });
+    writeSafetensors(join(temporary, OPTIMIZER), entries(optimizer.state()), {}, { watch, sums: true });
+    if (reference)
+      writeSafetensors(join(temporary, REFERENCE), entries(reference), {}, { watch, sums: true });
     if (replay !== undefined) writeFileAtomic(join(temporary, REPLAY), replay);
     writeFileAtomic(join(temporary, STATE), json);
     // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.

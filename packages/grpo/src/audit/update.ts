@@ -1,0 +1,230 @@
+import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import type { Batch } from '../step/batch.js';
+import type { UpdateResult } from '../step/observer.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Comparison } from '../trace/index.js';
+import type { FollowingMeasure, Measured } from './context.js';
+import {
+  clipFactor,
+  plainAdamW,
+  ROUNDING,
+  roundToBfloat16,
+  WEIGHT_PARTS,
+  type WeightPart,
+} from './plain/plain-adamw.js';
+import { plainRate } from './plain/plain-rate.js';
+import { changedTensors, type SampledValues, sampledValues } from './sampled-values.js';
+import { type Pair, worstByQuantity, worstOf } from './worst.js';
+
+const HAND_OVER = 'update';
+
+const QUANTITIES: Record<WeightPart, string> = {
+  weight: 'weight after the update',
+  mean: 'mean of the gradients',
+  square: 'mean of the squared gradients',
+};
+
+/** Elements that are converted to doubles at once. */
+const CHUNK = 2 ** 20;
+
+/** Sums that libtorch adds up side by side, at least, for one norm. */
+const LANES = 8;
+
+/** Some elements of what an update changes. */
+interface Weights {
+  /** By the optimizer's own names. */
+  state: SampledValues;
+  /** Those of the forward pass. */
+  weights: SampledValues;
+}
+
+interface Before extends Weights {
+  gradients: SampledValues;
+  /** √Σ g² of each tensor, in doubles. */
+  norms: ReadonlyMap<string, { norm: number; numel: number }>;
+  /** Updates of the run so far, by its own count. */
+  updates: number;
+}
+
+/** Computes each update of a step once more, from the declared settings, for some elements of every tensor. */
+export class UpdateAudit implements FollowingMeasure {
+  readonly #comparisons: Comparison[] = [];
+  #step = 0;
+  #frozen: SampledValues = new Map();
+  #before: Before | undefined;
+
+  constructor(private readonly trainer: Trainer) {}
+
+  compared(_: Batch, step: number): void {
+    this.#step = step;
+    this.#frozen = sampledValues(untrained(this.trainer));
+    this.#add('tensor of the optimizer', heldTensors(this.trainer));
+  }
+
+  beforeUpdate(): void {
+    const { gradients } = this.trainer.optimizer;
+    this.#before = {
+      ...this.#weights(),
+      gradients: sampledValues(gradients),
+      norms: new Map([...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])),
+      updates: this.trainer.control.updates,
+    };
+  }
+
+  updated(result: UpdateResult): void {
+    const { optimizer, config } = this.trainer;
+    const before = this.#before!;
+    const after = this.#weights();
+    const rate = plainRate(config.optimizer, this.#step + 1, config.train.steps);
+    this.#add('learning rate', [{ found: result.learningRate, plain: rate, bound: 1e-12 * rate }]);
+    this.#add('norm of the gradient', comparedNorms(before, result));
+    const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
+    const elements = comparedElements(before, after, { ...config.optimizer, learningRate: rate }, scale);
+    for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
+    this.#add('updates that the optimizer counts', comparedCounts(after, before.updates + 1));
+    this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
+    this.#add('tensors with a gradient after an update', [
+      { found: optimizer.gradients.size, plain: 0, bound: 0 },
+    ]);
+  }
+
+  /** A gradient that is not finite changes nothing. */
+  failed(): void {
+    const { state, weights } = this.#weights();
+    const before = this.#before!;
+    const changed = [...changedTensors(before.state, state), ...changedTensors(before.weights, weights)];
+    this.#add('tensors that a gradient that is not finite changes', noneOf(changed));
+  }
+
+  done(): void {
+    const changed = changedTensors(this.#frozen, sampledValues(untrained(this.trainer)));
+    this.#add('frozen tensors that change', noneOf(changed));
+  }
+
+  get measured(): Measured[] {
+    if (this.trainer.ownStages?.includes('update'))
+      return [{ handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' }];
+    return [{ comparisons: worstByQuantity(this.#comparisons) }];
+  }
+
+  #weights(): Weights {
+    const { optimizer, model } = this.trainer;
+    return { state: sampledValues(optimizer.state()), weights: sampledValues(model.decoder.trainable) };
+  }
+
+  #add(quantity: string, pairs: Iterable<Pair>): void {
+    this.#comparisons.push(...worstOf(HAND_OVER, quantity, pairs));
+  }
+}
+
+/** Tensors of the model that it does not train: with adapters all weights. */
+function untrained({ model: { decoder } }: Trainer): ReadonlyMap<string, Tensor> {
+  const trained = new Set(decoder.trainable.values());
+  return new Map([...decoder.parameters].filter(([, tensor]) => !trained.has(tensor)));
+}
+
+/** Whether the optimizer holds the very tensors that the model trains. */
+function heldTensors({ model, optimizer }: Trainer): Pair[] {
+  const { trainable } = model.decoder;
+  const held = new Set([...optimizer.weights()].map(({ parameter }) => parameter));
+  const names = [...optimizer.state().keys()].flatMap((key) => /^(.*)\.step$/.exec(key)?.[1] ?? []);
+  const strangers = names.filter((name) => !trainable.has(name));
+  const whyNot = (name: string, tensor: Tensor) => {
+    if (!names.includes(name)) return 'missing';
+    if (!held.has(tensor)) return 'another tensor of that name';
+    return tensor.requiresGrad ? 'trained' : 'without gradients';
+  };
+  return [
+    ...[...trainable].map(([name, tensor]) => ({
+      found: whyNot(name, tensor),
+      plain: 'trained',
+      bound: 0,
+      tensor: name,
+    })),
+    ...strangers.map((tensor) => ({ found: 'held', plain: 'not of the model', bound: 0, tensor })),
+  ];
+}
+
+/** The norm of the whole gradient and those of its tensors, as the update reports them. */
+function comparedNorms({ norms }: Before, { gradNorm, gradNorms }: UpdateResult): Pair[] {
+  // Sums of float32 numbers, each rounded up or down at random: the error grows with the root of their number.
+  const shareOf = (numel: number) => 8 * ROUNDING * Math.sqrt(1 + numel / LANES);
+  const all = [...norms.values()];
+  const whole = Math.hypot(...all.map(({ norm }) => norm));
+  const largest = Math.max(0, ...all.map(({ numel }) => numel));
+  return [
+    { found: gradNorm, plain: whole, bound: shareOf(largest) * whole },
+    ...[...norms].flatMap(([tensor, { norm, numel }]) => {
+      const found = gradNorms?.get(tensor);
+      return found === undefined ? [] : [{ found, plain: norm, bound: shareOf(numel) * norm, tensor }];
+    }),
+  ];
+}
+
+/** What the update left of each sampled element, beside what the settings give. */
+function comparedElements(
+  { state, weights, gradients, updates }: Before,
+  after: Weights,
+  settings: Trainer['config']['optimizer'],
+  scale: number,
+): Record<WeightPart, Pair[]> {
+  const pairs: Record<WeightPart, Pair[]> = { weight: [], mean: [], square: [] };
+  for (const tensor of weights.keys()) {
+    const [before, found] = [{ state, weights }, after].map((from) => ({
+      weight: (from.state.get(`${tensor}.master`) ?? from.weights.get(tensor))!,
+      mean: from.state.get(`${tensor}.mean`),
+      square: from.state.get(`${tensor}.square`),
+    })) as [Record<WeightPart, Float32Array>, Record<WeightPart, Float32Array>];
+    // What the optimizer does not hold is told by name.
+    if (!before.mean || !found.mean) continue;
+    const gradient = gradients.get(tensor);
+    for (const i of before.weight.keys()) {
+      const own = { weight: before.weight[i]!, mean: before.mean[i]!, square: before.square[i]! };
+      const plain = plainAdamW(own, scale * (gradient?.[i] ?? 0), updates + 1, settings);
+      for (const part of WEIGHT_PARTS) {
+        const { value, bound } = plain[part];
+        pairs[part].push({ found: found[part][i]!, plain: value, bound, tensor });
+      }
+    }
+  }
+  return pairs;
+}
+
+/** The updates that each tensor has had, by the optimizer, and the number of them in the run. */
+const comparedCounts = ({ state }: Weights, updates: number): Pair[] =>
+  [...state].flatMap(([key, [found]]) => {
+    const tensor = /^(.*)\.step$/.exec(key)?.[1];
+    return tensor === undefined ? [] : [{ found: found!, plain: updates, bound: 0, tensor }];
+  });
+
+/** Weights of half precision are their float32 masters, rounded. */
+function* comparedCopies({ state, weights }: Weights, { model }: Trainer): Generator<Pair> {
+  for (const [tensor, values] of weights) {
+    const masters = state.get(`${tensor}.master`);
+    if (!masters || model.decoder.trainable.get(tensor)!.dtype !== 'bfloat16') continue;
+    for (const [i, found] of values.entries())
+      yield { found, plain: roundToBfloat16(masters[i]!), bound: 0, tensor };
+  }
+}
+
+const noneOf = (changed: readonly string[]): Pair[] => [
+  { found: changed.length, plain: 0, bound: 0, ...(changed[0] !== undefined && { tensor: changed[0] }) },
+];
+
+/** √Σ x², in doubles. */
+function normOf(x: Tensor): number {
+  const { numel } = x;
+  const sumFrom = (at: number) =>
+    tidy(() => {
+      const part = x
+        .reshape([numel])
+        .narrow(0, at, Math.min(CHUNK, numel - at))
+        .to('float64');
+      return part.mul(part).sum().item();
+    });
+  let sum = 0;
+  noGrad(() => {
+    for (let at = 0; at < numel; at += CHUNK) sum += sumFrom(at);
+  });
+  return Math.sqrt(sum);
+}

@@ -1,0 +1,30 @@
+import { noGrad, tidy } from '@grpo/torch';
+import { scoreTokens } from '../objective/index.js';
+import type { Batch } from '../step/batch.js';
+import type { CarriedCompletion, Trainer } from '../step/trainer.js';
+
+/** Completions that a checkpoint carries. */
+const CARRIED = 2;
+
+/** The shortest completions of a step, scored with the weights as they are now. */
+export function carriedCompletions(
+  { model, sampling }: Pick<Trainer, 'model' | 'sampling'>,
+  batch: Batch,
+): CarriedCompletion[] {
+  const { prompts, completions_B } = batch.trained;
+  const chosen = [...completions_B.keys()]
+    .filter((b) => completions_B[b]!.ids.length > 0)
+    .sort((a, b) => completions_B[a]!.ids.length - completions_B[b]!.ids.length || a - b)
+    .slice(0, CARRIED);
+  return chosen.map((b) => {
+    const prompt = prompts[batch.problemOf(b)]!.ids;
+    const { ids } = completions_B[b]!;
+    const score = () =>
+      scoreTokens(
+        model.decoder,
+        [{ prompt, completions: [ids] }],
+        sampling.temperature,
+      ).logprobs_T.toNumbers();
+    return { prompt, ids, logprobs: noGrad(() => tidy(score)) };
+  });
+}

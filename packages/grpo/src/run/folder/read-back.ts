@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { type AdamW, type Tensor, tidy } from '@grpo/torch';
+import { UserError } from '../../errors/user-error.js';
+import { SafetensorsFile, sumOf } from '../../formats/safetensors.js';
+import { ADAPTER_FILE, adapterTensor, type Model, parameterSpecs, WEIGHTS_FILE } from '../../models/index.js';
+import { Watch } from '../../progress/watch.js';
+import { OPTIMIZER, REFERENCE } from './checkpoint.js';
+
+/** Where a tensor of a checkpoint is, and what it was made from. */
+interface Written {
+  file: string;
+  name: string;
+  bytes(): Uint8Array;
+}
+
+/**
+ * Reads a checkpoint back and compares each of its tensors with what the run has.
+ *
+ * @param content - what it was made from, unchanged since then
+ * @throws UserError for a tensor that is missing or another one; FormatError for one that the disk has damaged
+ */
+export function readBack(
+  dir: string,
+  content: { model: Model; optimizer: AdamW; reference?: ReadonlyMap<string, Tensor> | undefined },
+  watch = new Watch(),
+): void {
+  const all = [...writtenTensors(content)];
+  const files = [...new Set(all.map(({ file }) => file))];
+  for (const name of files) {
+    using file = SafetensorsFile.open(join(dir, name));
+    const own = all.filter((written) => written.file === name);
+    const surplus = [...file.tensors.keys()].find((tensor) => !own.some((one) => one.name === tensor));
+    if (surplus !== undefined) throw differs(file.path, surplus, 'the run has no such tensor');
+    for (const [done, { name: tensor, bytes }] of own.entries()) {
+      watch.report({ stage: `reading ${name} back`, done, total: own.length, unit: 'tensors' });
+      if (!file.tensors.has(tensor)) throw differs(file.path, tensor, 'it is missing');
+      // One after the other: of a large tensor there is never a second copy.
+      const [read, live] = [sumOf(file.read(tensor)), tidy(() => sumOf(bytes()))];
+      if (read !== live)
+        throw differs(file.path, tensor, `its CRC-32 is ${read}, that of the run's is ${live}`);
+    }
+  }
+}
+
+function* writtenTensors({
+  model: { decoder },
+  optimizer,
+  reference = new Map<string, Tensor>(),
+}: Parameters<typeof readBack>[1]): Generator<Written> {
+  const { lora } = decoder;
+  const specs = parameterSpecs(decoder.config);
+  for (const [name, tensor] of decoder.trainable) {
+    const bytes = () => (specs.get(name)?.transposed ? tensor.detach().t() : tensor).toBytes();
+    yield lora
+      ? { file: ADAPTER_FILE, name: adapterTensor(name), bytes }
+      : { file: WEIGHTS_FILE, name, bytes };
+  }
+  for (const [file, tensors] of [
+    [OPTIMIZER, optimizer.state()],
+    [REFERENCE, reference],
+  ] as const)
+    for (const [name, tensor] of tensors) yield { file, name, bytes: () => tensor.toBytes() };
+}
+
+const differs = (path: string, tensor: string, problem: string) =>
+  new UserError(`${path} is not what the run has: '${tensor}': ${problem}`, {
+    hint: 'Do not go on from this checkpoint; take the one before it, and look at the disk.',
+  });
