@@ -15,6 +15,9 @@ import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
 import { auditCheckpoint } from './checkpoint.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
+import { auditEndings } from './ending.js';
+import { auditPrompts } from './prompt.js';
+import { auditRewards } from './reward.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
@@ -22,7 +25,7 @@ import { WeightsAudit } from './weights.js';
 const COMPLETIONS = 2;
 
 /** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [auditCheckpoint];
+const MEASURES: readonly Measure[] = [auditPrompts, auditEndings, auditRewards, auditCheckpoint];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [

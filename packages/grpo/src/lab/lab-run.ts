@@ -1,5 +1,6 @@
 /** Steps of the trainer on a policy of the lab, with the record and the metrics of each. */
 import { AdamW } from '@grpo/torch';
+import { Audit } from '../audit/audit.js';
 import { resolveConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import type { Decoder, Model } from '../models/index.js';
@@ -18,7 +19,7 @@ import type { Trainer } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
-import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import type { AuditRecord, Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import { labPolicy, type PolicyOptions } from './lab-policy.js';
 import { lettersTask } from './letters-task.js';
 
@@ -128,8 +129,12 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
   let tokens = 0;
-  const note = ({ recorded }: StepRecorder, step: number, canaries?: CanaryProbe) => {
-    records.push(stepRecordOf(trainer, recorded, step, { canaries }));
+  const note = (
+    { recorded }: StepRecorder,
+    step: number,
+    measured: { canaries?: CanaryProbe | undefined; audit: AuditRecord },
+  ) => {
+    records.push(stepRecordOf(trainer, recorded, step, measured));
     const stepTokens = recorded.batch.sampledTokens;
     tokens += stepTokens;
     const { step: _, ...values } = metricsOf(recorded, step, { tokens, stepTokens });
@@ -140,12 +145,14 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
     const canaries = await probeCanaries(trainer, i);
     const learningRate = learningRateAt(config.optimizer, i, steps);
     using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
+    const audit = new Audit(trainer);
+    const noteStep = () => note(recorder, i + 1, { canaries, audit: audit.record });
     try {
-      await grpoStep({ ...trainer, observers: [recorder] }, problems, i, learningRate);
-      note(recorder, i + 1, canaries);
+      await grpoStep({ ...trainer, observers: [recorder, audit] }, problems, i, learningRate);
+      noteStep();
     } catch (error) {
       if (!(error instanceof NotFiniteError)) throw error;
-      note(recorder, i + 1, canaries);
+      noteStep();
       break;
     }
   }

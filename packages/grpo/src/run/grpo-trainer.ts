@@ -37,6 +37,7 @@ export class GrpoTrainer implements Trainer, Disposable {
   restored: { completions: readonly CarriedCompletion[] } | undefined;
   /** The problems of the run, in the order of its seed. */
   readonly supply: Supply;
+  readonly begun: { steps: number; problems: number };
   readonly stages: Stages;
   readonly ownStages: readonly string[];
   /** Watch each step; without them it does the same. */
@@ -60,6 +61,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.ownStages = Object.keys(own);
     // A run of an earlier version took the same number at each step.
     progress.problems ??= progress.step * config.rollout.prompts;
+    this.begun = { steps: progress.step, problems: progress.problems };
     this.supply = new Supply(task.train, config.seed, progress, task.shares);
     this.control = new Control(config, progress.control);
     progress.control = this.control.state;

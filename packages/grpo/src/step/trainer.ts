@@ -38,6 +38,8 @@ export interface Trainer {
   task: Task;
   /** Further problems, where groups are refilled; without it none are. */
   supply?: { take(count: number): readonly Problem[] } | undefined;
+  /** Steps that were done and problems that were taken when the trainer was opened; a new run's when missing. */
+  begun?: { steps: number; problems: number };
   /** Groups of earlier steps that may be replayed. */
   replay?: ReplayStore | undefined;
   optimizer: AdamW;

@@ -11,5 +11,5 @@ export const h01 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: "Compare the prompt's text and ids with the row: template, special tokens, and what was cut.",
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });

@@ -12,5 +12,5 @@ export const h02 = handOverCheck({
   remedy:
     'Look at the sampler: its temperature and truncation, its cache, and which prompt a completion belongs to.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });

@@ -43,9 +43,7 @@ export function recompute(rewards: Rewards, groups: Groups, recipe: Recipe): Flo
     recipe.combine === 'sum_then_normalize'
       ? relative(totals, groups, recipe)
       : normalizedSums(known, groups, recipe);
-  const compares =
-    recipe.combine === 'sum_then_normalize' ? [totals] : columns.filter((_, k) => rewards.weights[k] !== 0);
-  const flat = groups.filter((group) => compares.every((column) => isFlat(valuesOf(column, group), recipe)));
+  const flat = flatGroups(known, groups, recipe).map((g) => groups[g]!);
   const zero = new Set(recipe.baseline === 'none' || recipe.flat === 'raw' ? [] : flat.flat());
   const dropped = new Set(recipe.flat === 'drop' && flat.length < groups.length ? flat.flat() : []);
   if (recipe.flat === 'raw' && recipe.baseline !== 'none')
@@ -56,6 +54,15 @@ export function recompute(rewards: Rewards, groups: Groups, recipe: Recipe): Flo
   );
   const advantages = recipe.whiten ? standardized(counted, 1, WHITENING) : compared;
   return advantages.map((value, b) => (zero.has(b) || Number.isNaN(totals[b]!) ? 0 : value));
+}
+
+/** Places of the groups whose rewards are one number, or nearly so: the totals, or each reward that is compared. */
+export function flatGroups({ totals, columns, weights }: Rewards, groups: Groups, recipe: Recipe): number[] {
+  const compared =
+    recipe.combine === 'sum_then_normalize' ? [totals] : columns.filter((_, k) => weights[k] !== 0);
+  const isFlatIn = (group: readonly number[]) =>
+    compared.every((column) => isFlat(valuesOf(column, group), recipe));
+  return groups.flatMap((group, g) => (isFlatIn(group) ? [g] : []));
 }
 
 const valuesOf = (column: Float64Array, group: readonly number[]) =>

@@ -1,0 +1,131 @@
+/** Recorded rewards that grading again does not give: whose they are. */
+import type { Reward } from '../rewards/index.js';
+import type { Batch } from '../step/batch.js';
+import type { Comparison } from '../trace/index.js';
+import { type Grades, gradeAgain } from './grade-again.js';
+import { type Pair, worstOf } from './worst.js';
+
+/** What explains that a reward's recorded values are not those of a second grading. */
+export interface PairingContext {
+  batch: Batch;
+  reward: Reward;
+  /** By completion, as the step has them. */
+  recorded: Float64Array;
+  /** What the step's own stage gives when it is asked again. */
+  again: Float64Array | undefined;
+  /** Whether two values are one, but for rounding. */
+  isSame(a: number, b: number): boolean;
+}
+
+/** What was found: comparisons, or why the values cannot be compared. */
+export type Explained = { comparisons: Comparison[] } | { missing: string };
+
+/**
+ * Tells rewards of the wrong completion, row or place from rewards that are no function of the completion: those have a
+ * state or draw at random, and differ from themselves.
+ */
+export async function explainRewards(context: PairingContext): Promise<Explained> {
+  const { batch, reward, recorded, again, isSame } = context;
+  const all = recorded.map((_, completion) => completion);
+  const graded = (problemOf = (p: number) => p, order: Iterable<number> = all) =>
+    gradeAgain(
+      reward,
+      batch,
+      Array.from(order, (completion) => ({ completion, problem: problemOf(batch.problemOf(completion)) })),
+    );
+  const own = await graded();
+  if (typeof own === 'string') return { missing: `the values of the reward ${reward.name}: ${own}` };
+  const fits = (grades: Grades, values: Float64Array) =>
+    typeof grades !== 'string' && values.every((value, b) => isSame(value, grades.get(b)!));
+  const isFunction = fits(
+    await graded(),
+    Float64Array.from(all, (b) => own.get(b)!),
+  );
+  const isStagesOwn = again !== undefined && !fits(own, again);
+  if (!isFunction || (again !== undefined && !isStagesOwn && !fits(own, recorded)))
+    return {
+      missing: `a reward that depends on its completion alone: ${reward.name} gives other values when it is asked again`,
+    };
+  if (fits(own, recorded)) {
+    const reversed = await graded(undefined, [...all].reverse());
+    // It may compare the completions of a whole batch, in whatever order these come.
+    if (typeof reversed === 'string' || fits(reversed, recorded)) return { comparisons: [] };
+    return { comparisons: valuesApart(`reward ${reward.name} in another order`, context, reversed) };
+  }
+  return {
+    comparisons: [
+      ...(otherCompletion(context, own) ?? (await otherRow(context, graded))),
+      ...valuesApart(`reward ${reward.name}, graded again`, context, own),
+    ],
+  };
+}
+
+/** The completion of the same batch that a recorded value belongs to, where the values are in another order. */
+function otherCompletion(
+  { reward, recorded, isSame }: PairingContext,
+  own: ReadonlyMap<number, number>,
+): Comparison[] | undefined {
+  const sorted = (values: Iterable<number>) => Float64Array.from(values).sort();
+  const [was, is] = [sorted(recorded), sorted(recorded.map((_, b) => own.get(b)!))];
+  if (!was.every((value, i) => isSame(value, is[i]!))) return undefined;
+  const B = recorded.length;
+  const isShiftedBy = (by: number) =>
+    recorded.every((value, b) => isSame(value, own.get((((b + by) % B) + B) % B)!));
+  const by = [...Array(B).keys()].flatMap((n) => [n, -n]).find(isShiftedBy);
+  const completion = recorded.findIndex((value, b) => !isSame(value, own.get(b)!));
+  const other =
+    by === undefined
+      ? recorded.findIndex((_, b) => isSame(recorded[completion]!, own.get(b)!))
+      : (completion + by + B) % B;
+  return pairing(
+    `completion that the reward ${reward.name} is recorded for`,
+    'completion',
+    completion,
+    other,
+  );
+}
+
+/** The row that the completions were graded with, where it is that of a neighbour or the first. */
+async function otherRow(
+  { batch, reward, recorded, isSame }: PairingContext,
+  graded: (problemOf: (p: number) => number) => Promise<Grades>,
+): Promise<Comparison[]> {
+  const { length } = batch.problems;
+  for (const problemOf of [
+    (p: number) => (p + 1) % length,
+    (p: number) => (p + length - 1) % length,
+    () => 0,
+  ]) {
+    const grades = await graded(problemOf);
+    if (typeof grades === 'string' || !recorded.every((value, b) => isSame(value, grades.get(b)!))) continue;
+    const p = batch.problems.findIndex((_, place) => problemOf(place) !== place);
+    if (p >= 0) return pairing(`row that the reward ${reward.name} grades with`, 'prompt', p, problemOf(p));
+  }
+  return [];
+}
+
+const pairing = (quantity: string, kind: 'prompt' | 'completion', own: number, other: number): Comparison[] =>
+  worstOf('reward', quantity, [
+    {
+      found: `that of ${kind} ${other + 1}`,
+      plain: `that of ${kind} ${own + 1}`,
+      bound: 0,
+      deviation: 1,
+      [kind]: own,
+    },
+  ]);
+
+function valuesApart(
+  quantity: string,
+  { recorded, isSame }: PairingContext,
+  grades: ReadonlyMap<number, number>,
+): Comparison[] {
+  return worstOf(
+    'reward',
+    quantity,
+    Array.from(recorded, (found, completion): Pair => {
+      const plain = grades.get(completion)!;
+      return { found, plain, bound: 0, completion, ...(isSame(found, plain) && { deviation: 0 }) };
+    }),
+  );
+}

@@ -1,0 +1,214 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { disposePolicies } from '../lab/lab-policy.js';
+import type { LabRun } from '../lab/lab-run.js';
+import { lettersTask } from '../lab/letters-task.js';
+import { stages as standard } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
+import { Supply } from '../tasks/order/supply.js';
+import type { Problem, Task } from '../tasks/task.js';
+import type { RenderedPrompt } from '../text/render.js';
+import { comparisonsOf, disagreements } from './audit.test.helper.js';
+
+afterAll(disposePolicies);
+
+/** A run in which prompts are rendered, and then changed. */
+const rendering = (change: (prompts: RenderedPrompt[]) => RenderedPrompt[], more: LabRun = {}): LabRun => ({
+  ...more,
+  stages: { render: (...args) => change(standard.render(...args)) },
+});
+
+/** A run whose steps take other problems. */
+const supplying = (
+  take: (own: Problem[], count: number, task: Task) => Problem[],
+  more: LabRun = {},
+): LabRun => ({
+  ...more,
+  steps: 3,
+  plant(trainer: Trainer) {
+    const supply = trainer.supply!;
+    return { supply: { take: (count) => take([...supply.take(count)], count, trainer.task) } };
+  },
+});
+
+const withIds = (change: (ids: number[]) => number[]) =>
+  rendering((prompts) => prompts.map((one) => ({ ...one, ids: change(one.ids) })));
+
+const ORDER = "row of the data in the seed's order";
+
+/** The batch of the first step in every step. */
+function repeating(): LabRun {
+  let first: Problem[] | undefined;
+  return supplying((own) => {
+    first ??= own;
+    return first;
+  });
+}
+
+describe('a prompt', () => {
+  it.each<[string, LabRun, string[]]>([
+    [
+      'of another row',
+      rendering((prompts) => [prompts[1]!, prompts[0]!, ...prompts.slice(2)]),
+      ['text of the prompt', 'text that the ids stand for', 'ids of the prompt'],
+    ],
+    [
+      'of the first row for all',
+      rendering((prompts) => prompts.map(() => prompts[0]!)),
+      [
+        'first prompt with the same ids',
+        'text of the prompt',
+        'text that the ids stand for',
+        'ids of the prompt',
+      ],
+    ],
+    [
+      'with a second BOS',
+      withIds((ids) => [ids[0]!, ...ids]),
+      ['text that the ids stand for', 'ids of the prompt'],
+    ],
+    ['without its BOS', withIds((ids) => ids.slice(1)), ['text that the ids stand for', 'ids of the prompt']],
+    [
+      'without its last token',
+      withIds((ids) => ids.slice(0, -1)),
+      ['text that the ids stand for', 'ids of the prompt'],
+    ],
+    [
+      'whose turn of the assistant is not opened',
+      {
+        stages: {
+          render: (model, problems) =>
+            problems.map(({ prompt }) => {
+              const named = { addGenerationPrompt: false, namedTokens: model.tokenizer.namedTokens };
+              const text = model.template!.render(prompt as never, named);
+              return { text, ids: model.tokenizer.encode(text), spans: [] };
+            }),
+        },
+      },
+      ['text of the prompt', 'text that the ids stand for', 'ids of the prompt'],
+    ],
+    [
+      'in single characters, where the tokenizer joins them',
+      {
+        task: lettersTask({ lengths: [8], count: 60 }),
+        stages: {
+          render: (...args) =>
+            standard.render(...args).map((one) => ({
+              ...one,
+              ids: one.ids.flatMap((id) => {
+                const { tokenizer } = args[0];
+                const text = tokenizer.decode([id]);
+                return text.startsWith('<') ? [id] : [...text].flatMap((letter) => tokenizer.encode(letter));
+              }),
+            })),
+        },
+      },
+      ['ids of the prompt'],
+    ],
+  ])('%s is found', async (_, run, quantities) => {
+    expect(await disagreements('prompt', run)).toEqual(quantities);
+  });
+});
+
+describe('the order of the data', () => {
+  it.each<[string, LabRun]>([
+    [
+      'from the second problem on',
+      supplying((own, _, task) => own.map((one) => task.train[task.train.indexOf(one) + 1] ?? one)),
+    ],
+    ['backwards', supplying((own) => own.reverse())],
+    ['the same batch in each step', repeating()],
+    ['each problem twice', supplying((own) => own.map((_, i) => own[i - (i % 2)]!))],
+    ['the file from its beginning', supplying((own, count, task) => own && task.train.slice(0, count))],
+    ['problems that are held out', supplying((own, _, task) => [...own.slice(1), ...task.eval.slice(0, 1)])],
+  ])('%s is found', async (_, run) => {
+    expect(await disagreements('prompt', run)).toContain(ORDER);
+  });
+
+  it.each<[string, LabRun]>([
+    ['another seed', { seed: 7, steps: 3 }],
+    ['more steps than an epoch has', { steps: 4, task: lettersTask({ count: 12 }) }],
+    ['refills', { steps: 4, settings: ['groups.refills=2', 'advantage.flatBelow=0.1'] }],
+    [
+      'a run that was resumed, and had taken more problems in its steps',
+      {
+        steps: 2,
+        plant: ({ task, config }) => ({
+          begun: { steps: 0, problems: 13 },
+          supply: new Supply(task.train, config.seed, { problems: 13 }),
+        }),
+      },
+    ],
+  ])('of %s agrees', async (_, run) => {
+    const compared = (await comparisonsOf(run)).filter(({ quantity }) => quantity === ORDER);
+    expect(compared.every(({ deviation }) => deviation === 0)).toBe(true);
+    expect(compared.length).toBeGreaterThan(0);
+  });
+
+  it('of a mixture agrees, and is found where a task has too many turns', async () => {
+    const mixed = lettersTask();
+    const task: Task = {
+      ...mixed,
+      train: mixed.train.map((problem, i) => ({
+        ...problem,
+        row: { ...problem.row, task: i % 3 ? 'a' : 'b' },
+      })),
+      shares: { a: 1, b: 3 },
+    };
+    const withShares = (shares: Task['shares']): LabRun => ({
+      task,
+      steps: 6,
+      settings: ['rollout.prompts=5'],
+      plant: (trainer) => ({ supply: new Supply(task.train, trainer.config.seed, {}, shares) }),
+    });
+    expect(await disagreements('prompt', withShares(task.shares))).toEqual([]);
+    expect(await disagreements('prompt', withShares({ a: 3, b: 1 }))).toEqual([ORDER]);
+    expect(await disagreements('prompt', withShares(undefined))).toEqual([ORDER]);
+  });
+});
+
+describe('the end of a completion', () => {
+  it.each<[string, LabRun['stages'], string]>([
+    [
+      'with the text of its neighbour',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          return groups.map((group) => group.map((one, i) => ({ ...one, text: group.at(i - 1)!.text })));
+        },
+      },
+      'text of the completion',
+    ],
+    [
+      'with the end token in its text',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          const { tokenizer } = args[0];
+          return groups.map((group) => group.map((one) => ({ ...one, text: tokenizer.decode(one.ids) })));
+        },
+      },
+      'text of the completion',
+    ],
+    [
+      'that was cut and says that it stopped',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          return groups.map((group) => group.map((one) => ({ ...one, finishReason: 'stop' as const })));
+        },
+      },
+      'reason of the end',
+    ],
+    [
+      'that may grow longer than declared',
+      {
+        sample: (model, requests, options, ...more) =>
+          standard.sample(model, requests, { ...options, maxNewTokens: 5 }, ...more),
+      },
+      'reason of the end',
+    ],
+  ])('%s is found', async (_, stages, quantity) => {
+    const run = { stages, settings: ['rollout.maxNewTokens=4'] };
+    expect(await disagreements('completion', run)).toContain(quantity);
+  });
+});

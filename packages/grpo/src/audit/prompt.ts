@@ -1,0 +1,117 @@
+import { isObject } from '../formats/json.js';
+import type { Model } from '../models/index.js';
+import type { Batch } from '../step/batch.js';
+import type { Problem, Task } from '../tasks/task.js';
+import type { RenderedPrompt } from '../text/render.js';
+import type { Comparison } from '../trace/index.js';
+import type { AuditContext, Measured } from './context.js';
+import { compareOrder } from './data-order.js';
+import { textPair } from './text-pair.js';
+import { type Pair, worstOf } from './worst.js';
+
+/** Row of the data → prompt text → ids, for every prompt of the step. */
+export function auditPrompts(context: AuditContext): Measured {
+  const { trainer, batch } = context;
+  const { model, task, config, ownStages } = trainer;
+  const count = (quantity: string, found: number, plain: number) =>
+    worstOf('prompt', quantity, [{ found, plain, bound: 0 }]);
+  return {
+    comparisons: [
+      ...compareOrder(context),
+      ...count('number of prompts', batch.prompts.length, config.rollout.prompts),
+      ...count(
+        'number of completions',
+        batch.completions_B.length,
+        config.rollout.prompts * config.rollout.group,
+      ),
+      // A stage of one's own renders as it likes.
+      ...(ownStages?.includes('render')
+        ? []
+        : [
+            ...compareQuestions(task, batch, config.task.questionKey),
+            ...compareLikeness(batch),
+            ...compareRendered(model, batch),
+          ]),
+    ],
+  };
+}
+
+/** The row's own question, for tasks that ask it word for word. */
+function compareQuestions(task: Task, { problems, prompts }: Batch, key: string): Comparison[] {
+  const pairs = problems.flatMap(({ row }, prompt): Pair[] => {
+    if (!isObject(row) || (row.task ?? task.name) !== 'jsonl') return [];
+    // Templates trim what they are given.
+    const question = String(row[key]).trim();
+    const { text } = prompts[prompt]!;
+    return [{ ...textPair(text.includes(question) ? question : text, question), prompt }];
+  });
+  return worstOf('prompt', 'question in the prompt', pairs);
+}
+
+/** Equal problems have the same ids, others have others. */
+function compareLikeness({ problems, prompts }: Batch): Comparison[] {
+  const asked = firstsOf(problems.map(askedBy));
+  const ids = firstsOf(prompts.map((prompt) => prompt.ids.join(' ')));
+  const named = (p: number) => `prompt ${p + 1}`;
+  const pairs = prompts.map((_, prompt): Pair => {
+    return { found: named(ids[prompt]!), plain: named(asked[prompt]!), bound: 0, prompt };
+  });
+  return worstOf('prompt', 'first prompt with the same ids', pairs);
+}
+
+/** The first place that has the same key, for each place. */
+function firstsOf(keys: readonly string[]): number[] {
+  const first = new Map<string, number>();
+  return keys.map((key, i) => {
+    if (!first.has(key)) first.set(key, i);
+    return first.get(key)!;
+  });
+}
+
+/** What a problem asks, but for what templates trim. */
+const askedBy = ({ prompt }: Problem): string =>
+  composed(
+    typeof prompt === 'string'
+      ? prompt
+      : JSON.stringify(prompt.map((message) => ({ ...message, content: message.content.trim() }))),
+  );
+
+/** A tokenizer may compose characters; no other form is supported. */
+const composed = (text: string) => text.normalize('NFC');
+
+/** A tokenizer may put a space in front of a text; the ids tell spaces apart. */
+const spelled = (text: string) => composed(text).replaceAll(' ', '');
+
+/** The text is the template's, with the BOS in front that the tokenizer adds; the ids are the text's, and decode to it. */
+function compareRendered(
+  { tokenizer, template }: Model,
+  { problems, prompts, exchange }: Batch,
+): Comparison[] {
+  const { namedTokens, addsBos, bosToken = '' } = tokenizer;
+  const bodyOf = ({ prompt }: Problem): string =>
+    typeof prompt === 'string'
+      ? prompt
+      : (template?.render(prompt, { addGenerationPrompt: true, namedTokens }) ?? '');
+  const texts = problems.map((problem) => {
+    const body = bodyOf(problem);
+    return addsBos && !body.startsWith(bosToken) ? bosToken + body : body;
+  });
+  const each = (quantity: string, pairOf: (prompt: RenderedPrompt, text: string) => Pair) =>
+    worstOf(
+      'prompt',
+      quantity,
+      // A template may tell the date, and another day's group be replayed.
+      prompts.flatMap((prompt, p) =>
+        exchange?.replayed.has(p) ? [] : [{ ...pairOf(prompt, texts[p]!), prompt: p }],
+      ),
+    );
+  return [
+    ...each('text of the prompt', (prompt, text) => textPair(prompt.text, text)),
+    ...each('text that the ids stand for', ({ ids }, text) =>
+      textPair(spelled(tokenizer.decode(ids)), spelled(text)),
+    ),
+    ...each('ids of the prompt', ({ ids }, text) =>
+      textPair(ids.join(' '), tokenizer.encode(text).join(' ')),
+    ),
+  ];
+}

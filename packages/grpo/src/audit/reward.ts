@@ -1,0 +1,111 @@
+import { rewardName } from '../config/reward-kinds.js';
+import { toleranceOf } from '../doctor/tolerance.js';
+import { isJudge, type Reward } from '../rewards/index.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Comparison } from '../trace/index.js';
+import type { AuditContext, Measured } from './context.js';
+import { gradeAgain } from './grade-again.js';
+import { explainRewards } from './pairing.js';
+import { worstOf } from './worst.js';
+
+/** Relative: sums of the same parts in another order. */
+const ROUNDING = 1e-9;
+
+/**
+ * Completion → reward: the groups of the chosen completions are graded once more, the last first, by each of the task's
+ * rewards but those that ask a server. What differs is looked into with the whole batch.
+ */
+export async function auditRewards(context: AuditContext): Promise<Measured> {
+  const { trainer } = context;
+  const { task, ownStages } = trainer;
+  if (ownStages?.includes('score'))
+    return { handOver: 'reward', missing: 'the standard stage score: yours rewards as it likes' };
+  const comparisons = [...compareWeights(context), ...compareOverlong(context)];
+  const missing: string[] = [];
+  for (const [k, reward] of task.rewards.entries()) {
+    const outcome = isJudge(reward)
+      ? { missing: `a reward that asks no server: ${reward.name} is not asked again` }
+      : await compareGrades(context, reward, k);
+    if ('missing' in outcome) missing.push(outcome.missing);
+    else comparisons.push(...outcome.comparisons);
+  }
+  const lack = { handOver: 'reward', missing: missing.join('; ') } as const;
+  return { comparisons, ...(missing.length > 0 && lack) };
+}
+
+/** The values of one reward beside those of a second grading. */
+async function compareGrades({ trainer, batch, chosen }: AuditContext, reward: Reward, k: number) {
+  const { replayed } = batch.exchange ?? {};
+  const { columns, failures } = batch.rewardTable;
+  const recorded = columns[k]!;
+  // What an earlier step sampled may have been graded by other rewards.
+  const prompts = [...new Set(chosen.map((b) => batch.problemOf(b)))].filter((p) => !replayed?.has(p));
+  const members = [...recorded.keys()].filter((b) => prompts.includes(batch.problemOf(b)));
+  const failed = failures.filter((failure) => failure.reward === reward.name);
+  if (members.length === 0 || failed.length > 0)
+    return { missing: `values of the reward ${reward.name} without a failure, of this step's own groups` };
+  const isSame = (a: number, b: number) =>
+    Object.is(a, b) || Math.abs(a - b) <= boundOf(trainer, reward) * Math.max(1, Math.abs(b));
+  const graded = await gradeAgain(
+    reward,
+    batch,
+    members.reverse().map((completion) => ({ completion, problem: batch.problemOf(completion) })),
+  );
+  if (typeof graded === 'string')
+    return { missing: `the values of the reward ${reward.name} when it is asked again: ${graded}` };
+  if (members.every((b) => isSame(recorded[b]!, graded.get(b)!))) {
+    const pairs = members.map((completion) => {
+      return { found: recorded[completion]!, plain: graded.get(completion)!, completion };
+    });
+    const known = pairs.filter(({ found }) => !Number.isNaN(found));
+    const quantity = `reward ${reward.name}, graded again`;
+    const bounded = known.map((pair) => {
+      return { ...pair, bound: boundOf(trainer, reward) * Math.max(1, Math.abs(pair.plain)) };
+    });
+    return { comparisons: worstOf('reward', quantity, bounded) };
+  }
+  const again = await gradedByStage({ trainer, batch }, k);
+  return await explainRewards({ batch, reward, recorded, again, isSame });
+}
+
+/** A column of what the step's own stage gives when it is asked again. */
+async function gradedByStage({ trainer, batch }: Pick<AuditContext, 'trainer' | 'batch'>, k: number) {
+  const { problems, completions_B, groupSize } = batch;
+  const groups = problems.map((_, p) => completions_B.slice(p * groupSize, (p + 1) * groupSize));
+  const { columns } = await trainer.stages.score(trainer.task, problems, groups, 'drop');
+  return columns[k];
+}
+
+/** A reward model computes in its dtype, and a sequence with other neighbours. */
+function boundOf({ config }: Pick<Trainer, 'config'>, { name }: Reward): number {
+  const isModel = config.rewards.some((entry) => entry.model !== undefined && rewardName(entry) === name);
+  return isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;
+}
+
+/** The weights of the total are those of the settings, or of the task. */
+function compareWeights({ trainer, batch }: AuditContext): Comparison[] {
+  const { task, config } = trainer;
+  const { names, weights } = batch.rewardTable;
+  return task.rewards.flatMap(({ name, weight }) => {
+    const declared = config.rewards.find((entry) => rewardName(entry) === name)?.weight ?? weight;
+    const found = weights[names.indexOf(name)] ?? Number.NaN;
+    return worstOf('reward', `weight of the reward ${name}`, [{ found, plain: declared, bound: 0 }]);
+  });
+}
+
+/** DAPO's soft punishment of long completions (Yu et al., 2025, eq. 13). */
+function compareOverlong({ trainer, batch }: AuditContext): Comparison[] {
+  const { overlongBuffer: buffer } = trainer.config.groups;
+  const { maxNewTokens } = trainer.config.rollout;
+  if (buffer === 0) return [];
+  const { names, columns } = batch.rewardTable;
+  const column = columns[names.lastIndexOf('overlong')];
+  const { replayed } = batch.exchange ?? {};
+  const pairs = batch.completions_B.flatMap(({ ids }, completion) => {
+    if (replayed?.has(batch.problemOf(completion))) return [];
+    const into = (ids.length - maxNewTokens + buffer) / buffer;
+    const plain = -Math.min(1, Math.max(0, into));
+    return [{ found: column?.[completion] ?? Number.NaN, plain, bound: ROUNDING, completion }];
+  });
+  return worstOf('reward', 'punishment of long completions', pairs);
+}
