@@ -52,6 +52,8 @@ export const rewardFaults: readonly PlantedFault[] = [
             },
           },
         }),
+        // The reward itself, asked again, gives other values.
+        orAs: ['H03'],
       },
       {
         name: 'the answer looked for under a name that rows do not have',
@@ -215,6 +217,7 @@ export const rewardFaults: readonly PlantedFault[] = [
             },
           },
         }),
+        orAs: ['H03'],
       },
     ],
   },
