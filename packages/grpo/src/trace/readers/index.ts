@@ -6,7 +6,6 @@ import { STEP_JSON } from '../write.js';
 import { isCompletionLines, readCompletionLines } from './completions/completion-lines.js';
 import { completionsOf } from './completions/completion-rows.js';
 import { isParquet, readCompletionTables } from './completions/completion-tables.js';
-import { isMetricsTable, readMetricsTable } from './csv.js';
 import { limits } from './limits.js';
 import { type Place, placeOf } from './place.js';
 import type { Reading } from './reading.js';
@@ -17,8 +16,8 @@ import { readTextLog } from './text-log.js';
 import { isTrainerState, readTrainerState } from './trl/trainer-state.js';
 import { isTrlFolder, readTrlFolder } from './trl/trl-folder.js';
 
-export { isEvaluation } from './collector.js';
 export type { BrokenPart, BrokenSummary, CompletionRow, Reading, RunPart } from './reading.js';
+export { isEvaluation } from './run-collector.js';
 
 /** A kind of path that can be read. */
 interface Reader {
@@ -52,7 +51,6 @@ const readers: readonly Reader[] = [
     recognises: (place) => !place.isFolder && isTrainerState(place),
     read: ({ path }) => readTrainerState(path),
   },
-  { recognises: (place) => !place.isFolder && isMetricsTable(place), read: readMetricsTable },
   { recognises: (place) => !place.isFolder && isCompletionLines(place), read: readCompletionLines },
   { recognises: ({ isFolder }) => !isFolder, read: readTextLog },
 ];

@@ -1,4 +1,5 @@
 /** A row of metrics out of whatever object a log holds: numbers by name, and the step. */
+import { isTraining } from './metric-names.js';
 
 /** Names of the step, the surest first. */
 const STEP_NAMES = [
@@ -9,11 +10,21 @@ const STEP_NAMES = [
   'training/global_step',
   'train_step',
   'train/step',
+  'training_step',
   'iteration',
   'iter',
+  'update',
+  'episode',
   'progress/batch',
   '_step',
 ] as const;
+
+/** Whether a name is that of the step. */
+export const isStep = (name: string): boolean => rankOf(name) >= 0;
+
+/** How sure a name is to be that of the step; below 0 it is none. */
+const rankOf = (name: string) =>
+  name.length > 24 ? -1 : STEP_NAMES.indexOf(name.toLowerCase().replace(' ', '_') as 'step');
 
 /** Objects that only hold the metrics: their name is no part of the metrics' names. */
 const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log']);
@@ -25,6 +36,9 @@ const MOST_LEVELS = 4;
 /** Names that a row of training metrics has at least one of. */
 const METRIC =
   /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^(actor|critic|response_length)\/|^(loss|reward|entropy|mismatch_kl)\/|^optim\/|^env\/|^train\/|^eval_greedy\//;
+
+/** Whether a row with a number of this name is a row of training. */
+export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
 
 export interface MetricRow {
   values: Record<string, number>;
@@ -42,8 +56,7 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   const names = flatten(object, '', MOST_LEVELS, flat, []);
   const values: Record<string, number> = {};
   let step: { step: number; lastStep?: number } | undefined;
-  for (const name of STEP_NAMES) {
-    if (!Object.hasOwn(flat, name)) continue;
+  for (const name of names.filter(isStep).sort((a, b) => rankOf(a) - rankOf(b))) {
     step ??= stepOf(flat[name]);
     delete flat[name];
   }
@@ -52,7 +65,7 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     const number = numberOf(flat[name]);
     if (number === undefined) continue;
     values[name] = number;
-    isMetric ||= METRIC.test(name);
+    isMetric ||= isMetricName(name);
   }
   return isMetric ? { values, names, ...step } : undefined;
 }

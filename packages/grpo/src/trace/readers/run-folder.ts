@@ -6,7 +6,7 @@ import { isObject } from '../../formats/json.js';
 import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
-import { Collector, type RawEntry } from './collector.js';
+import { Collector } from './collector.js';
 import { completionRecords } from './completions/completion-lines.js';
 import { linesOf } from './lines.js';
 import { literal } from './literal.js';
@@ -14,6 +14,7 @@ import { metricRow } from './metric-row.js';
 import { type Place, placeOf } from './place.js';
 import { ours } from './producers/ours.js';
 import { BrokenParts, type Reading } from './reading.js';
+import type { RawEntry } from './run-collector.js';
 import { type SeriesReading, seriesOf } from './series-of.js';
 import { recordsIn, stepFolders } from './step-folders.js';
 
@@ -92,7 +93,8 @@ function readMetrics(
   const evaluations = join(path, 'eval.jsonl');
   if (existsSync(evaluations)) readRows(evaluations, collector, broken, 'eval_');
   if (collector.rows === 0) return undefined;
-  const collected = collector.finish();
+  // A run of ours is resumed, never begun anew, in its folder.
+  const collected = collector.finish().at(-1)!;
   const timings = join(path, 'timings.jsonl');
   if (existsSync(timings)) addTimings(collected.entries, timings, broken);
   const version = record?.versions.grpo;

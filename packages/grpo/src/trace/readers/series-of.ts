@@ -1,8 +1,9 @@
 import { type Declared, declaredByBoth } from '../declared.js';
 import type { MetricSeries, MetricsEntry } from '../series.js';
-import type { CollectedLog } from './collector.js';
 import { lossDecimals } from './decimals.js';
 import { type Producer, producerOf } from './producers/index.js';
+import { type Renaming, renamingOf } from './rename-metrics.js';
+import type { CollectedLog } from './run-collector.js';
 import { samplesOf } from './samples-of.js';
 import { MOST_ENTRIES } from './thinned-log.js';
 
@@ -28,22 +29,27 @@ export interface Hints {
 /** Renames the metrics, and finds out how they are to be read. */
 export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesReading {
   const producer = hints.producer ?? producerOf(collected.names);
-  const rename = renamer(producer);
+  const renaming = renamingOf(producer, collected.entries);
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
-    const renamed = rename(values);
+    const renamed = renaming.rename(values);
     producer.derive?.(renamed);
     return { step, values: renamed, ...(line !== undefined && { line }) };
   });
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
-  const decimals = producer.averages ? lossDecimals(entries) : undefined;
+  const decimals = {
+    ...(producer.averages && lossDecimals(entries)),
+    ...Object.fromEntries(
+      Object.entries(collected.decimals ?? {}).map(([name, count]) => [renaming.nameOf(name), count]),
+    ),
+  };
   const { summary, lastStep } = collected;
   const read: MetricSeries = {
     entries,
     producer: { name: producer.name, ...(hints.version !== undefined && { version: hints.version }) },
     ...(stepsPerEntry !== undefined && { stepsPerEntry }),
     ...(lastStep !== undefined && { lastStep }),
-    ...(decimals && { decimals }),
-    ...(summary && { summary: rename(summary) }),
+    ...(Object.keys(decimals).length > 0 && { decimals }),
+    ...(summary && { summary: renaming.rename(summary) }),
     ...producer.meaning?.(entries),
     ...hints.meaning,
   };
@@ -55,7 +61,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     series,
     declared,
     isGrpo,
-    notes: isGrpo ? notesOf(collected, series) : [NO_SIGNALS],
+    notes: isGrpo ? [...takenNote(renaming), ...notesOf(collected, series)] : [NO_SIGNALS],
   };
 }
 
@@ -69,24 +75,13 @@ function averagedSteps({ counted, stride, entries }: CollectedLog): number | und
   return stride ?? (entries.length === 1 && entries[0]!.step === 1 ? 1 : undefined);
 }
 
-function renamer({ names = {}, patterns = [] }: Producer) {
-  const known = new Map<string, readonly [target: string, factor: number]>();
-  const find = (name: string): readonly [target: string, factor: number] => {
-    const own = Object.hasOwn(names, name) ? names[name]! : undefined;
-    const family = patterns.find(([pattern]) => pattern.test(name));
-    const renamed = own ?? (family ? name.replace(family[0], family[1]) : name);
-    const found = typeof renamed === 'string' ? ([renamed, 1] as const) : renamed;
-    known.set(name, found);
-    return found;
-  };
-  return (values: Readonly<Record<string, number>>): Record<string, number> => {
-    const renamed: Record<string, number> = {};
-    for (const [name, value] of Object.entries(values)) {
-      const [target, factor] = known.get(name) ?? find(name);
-      if (!Object.hasOwn(renamed, target)) renamed[target] = value * factor;
-    }
-    return renamed;
-  };
+/** What was taken for what. */
+function takenNote({ taken }: Renaming): string[] {
+  const other = taken.filter(
+    ([name, common]) => !common.startsWith('rewards/') && name.toLowerCase() !== common,
+  );
+  if (other.length === 0) return [];
+  return [`Taken for metrics of GRPO: ${other.map(([name, common]) => `${name} as ${common}`).join(', ')}.`];
 }
 
 const GRPO = /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio/;
@@ -102,13 +97,15 @@ function notesOf(
   { stepsPerEntry, rewardDeviation, entries }: MetricSeries,
 ): string[] {
   const notes: string[] = [];
-  const { counted, every, restarts, rows } = collected;
+  const { counted, every, restarts, repeated, rows } = collected;
   if (counted) notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
     notes.push(
       `Of ${rows} rows every ${every}th was kept, and those with numbers that are not finite: ${entries.length} entries are at most about ${MOST_ENTRIES}.`,
     );
   }
+  if (repeated > 0)
+    notes.push(`${repeated} rows repeat the one before, as several ranks print them: each is counted once.`);
   const [first] = restarts;
   if (first) {
     const where = first.line === undefined ? '' : ` (line ${first.line})`;

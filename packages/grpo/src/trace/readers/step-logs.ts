@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { FormatError } from '../../errors/format-error.js';
 import { readJsonObject } from '../../formats/json.js';
 import { Collector } from './collector.js';
+import { readingOf } from './log-reading.js';
 import { metricRow } from './metric-row.js';
 import type { Place } from './place.js';
 import { producerOf } from './producers/index.js';
 import { BrokenParts, type Reading } from './reading.js';
-import { seriesOf } from './series-of.js';
 
 /** argen's callback writes the metrics of a step into a file of their own. */
 const NAME = /^step_(\d+)_logs\.json$/;
@@ -39,17 +39,12 @@ export function readStepLogs(place: Place): Reading {
     const why = broken.first[0]?.reason ?? 'no metrics of training in them';
     throw new FormatError(place.path, `no step_N_logs.json could be read: ${why}`);
   }
-  const collected = collector.finish();
-  const { series, declared, isGrpo, notes } = seriesOf(collected);
-  return {
-    kind: `${producerOf(collected.names).name} metrics, one JSON file per step`,
+  return readingOf({
     files: numbered.map(({ file }) => file),
-    series,
-    declared,
-    isGrpo,
+    runs: collector.finish(),
+    kind: ({ names: all }) => `${producerOf(all).name} metrics, one JSON file per step`,
     broken,
-    notes,
-  };
+  });
 }
 
 function rowOf(file: string, broken: BrokenParts) {

@@ -1,15 +1,17 @@
 import { FormatError } from '../../errors/format-error.js';
-import { linesOf, stripAnsi } from './lines.js';
+import { type Line, linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
-import { KeyValues } from './log-formats/key-values.js';
 import type { LogFormat } from './log-formats/log-format.js';
+import { NamedLines } from './log-formats/named-lines.js';
 import { NanoGpt } from './log-formats/nano-gpt.js';
 import { Rookworld } from './log-formats/rookworld.js';
+import { Tables } from './log-formats/tables.js';
+import { readingOf } from './log-reading.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
-import { seriesOf } from './series-of.js';
+import type { CollectedLog } from './run-collector.js';
 
 /**
  * Reads a text log with every format at once: what a log is can stand far from its beginning.
@@ -17,24 +19,39 @@ import { seriesOf } from './series-of.js';
  * @throws FormatError when no line told any metric
  */
 export function readTextLog({ path, head }: Place): Reading {
+  return readLines(path, linesOf(path), beginsWithRow(head));
+}
+
+/** The same of the lines of a file, whatever they were before; with `onlyRows` each must be a row. */
+export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean): Reading {
   const broken = new BrokenParts();
-  const onlyRows = beginsWithRow(head);
-  // What is asked first wins among equals.
-  const formats: LogFormat[] = onlyRows
-    ? [new Dicts(path, broken, onlyRows)]
-    : [new Rookworld(), new NanoGpt(), new DualConsole(), new Dicts(path, broken, false), new KeyValues()];
+  // Formats of one trainer know what their numbers mean; of the general ones the first wins among equals.
+  const own: LogFormat[] = onlyRows ? [] : [new Rookworld(), new NanoGpt(), new DualConsole()];
+  const general: LogFormat[] = onlyRows
+    ? [new Dicts(path, broken, true)]
+    : [new Dicts(path, broken, false), new NamedLines(), new Tables(path, broken)];
+  const formats = [...own, ...general];
   let lines = 0;
-  for (const line of linesOf(path)) {
+  for (const line of text) {
     lines++;
     const shown = { ...line, text: stripAnsi(line.text) };
     for (const format of formats) format.take(shown);
   }
-  const best = formats.reduce((a, b) => (b.rows > a.rows ? b : a));
-  if (best.rows === 0) throw nothingFound(path, lines, broken);
-  const collected = best.finish();
-  const { series, declared, isGrpo, notes } = seriesOf(collected, best.hints);
-  return { kind: best.kind(collected), files: [path], series, declared, isGrpo, broken, notes };
+  const ended = formats.map((format) => {
+    const runs = format.finish();
+    return { format, runs, numbers: runs.reduce((sum, run) => sum + numbersIn(run), 0) };
+  });
+  const named = ended.find(
+    ({ format, numbers }) => numbers > 0 && own.includes(format) && format.hints?.isGrpo,
+  );
+  const { format, runs, numbers } = named ?? ended.reduce((a, b) => (b.numbers > a.numbers ? b : a));
+  if (numbers === 0) throw nothingFound(path, lines, broken);
+  const { hints } = format;
+  return readingOf({ files: [path], runs, kind: (run) => format.kind(run), broken, ...(hints && { hints }) });
 }
+
+const numbersIn = ({ entries }: CollectedLog) =>
+  entries.reduce((sum, { values }) => sum + Object.keys(values).length, 0);
 
 /** Whether the first line is an object, or was to be one: then each line must be. */
 function beginsWithRow(head: string): boolean {
@@ -49,6 +66,6 @@ function nothingFound(path: string, lines: number, broken: BrokenParts): FormatE
     : '';
   const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines has training metrics`;
   return new FormatError(path, `${size}${found}`, {
-    hint: 'Supported: rows of metrics as JSON or Python dicts, CSV with a header, verl’s and prime-rl’s consoles, and the logs of rookworld, grpo-dual and nano_gpt. A log needs a loss or a reward in it: set logging_steps, and report_to or the console.',
+    hint: 'Metrics are read from JSON, Python dicts, tables (CSV, Markdown, columns) and lines of names and numbers such as “step 3 | loss 0.1 | reward 0.5”. They need a loss or a reward in them: set logging_steps, and report_to or the console.',
   });
 }

@@ -1,20 +1,30 @@
 import { excerpt } from '../../../errors/printable.js';
-import { type CollectedLog, Collector, type Progress } from '../collector.js';
+import { isObject } from '../../../formats/json.js';
+import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
-import { dictsIn } from '../literal.js';
+import { dictsIn, literal } from '../literal.js';
 import { metricRow } from '../metric-row.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
+import { namedLine, RAY } from '../rows/named-numbers.js';
+import type { CollectedLog, Progress } from '../run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 /** tqdm's bar without a label, as the Trainer shows its steps: ` 12%|█▏  | 12/100 [00:10<…`. */
 const BAR = /^\s*\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 /** What a dict of metrics has at its beginning, so that half a one can be told from other text. */
 const BEGUN = /['"](loss|reward|step|eval_loss|train\/\w+|actor\/\w+|critic\/\w+)['"]\s*:/;
+/** Where a dict of several lines may begin. */
+const OPENS = /\{\s*(['"]|$)/;
+/** A dict is over after so many lines, or so much text. */
+const MOST_LINES = 300;
+const MOST_CHARACTERS = 2 ** 16;
 
 export class Dicts implements LogFormat {
   readonly #collector = new Collector();
   #progress: Progress | undefined;
+  /** A dict that goes on in the next line. */
+  #begun: { line: number; before: string; text: string; lines: number } | undefined;
 
   constructor(
     private readonly file: string,
@@ -23,10 +33,6 @@ export class Dicts implements LogFormat {
     private readonly onlyRows: boolean,
   ) {}
 
-  get rows(): number {
-    return this.#collector.rows;
-  }
-
   kind({ names }: CollectedLog): string {
     const { name } = producerOf(names);
     const whose = name === 'unknown' ? '' : `${name} `;
@@ -34,30 +40,67 @@ export class Dicts implements LogFormat {
   }
 
   take({ line, text, cut }: Line): void {
+    if (this.#begun && this.#goesOn(text)) return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     if (bar) this.#progress = { done: Number(bar[1]), total: Number(bar[2]) };
     if (text.includes('{')) this.#dicts(line, text, cut ?? false);
     else this.#passOver(line, text);
   }
 
+  finish(): CollectedLog[] {
+    this.#giveUp();
+    return this.#collector.finish(this.#progress);
+  }
+
   #dicts(line: number, text: string, cut: boolean): void {
     const whole = this.#whole(text);
     const found = whole ? { dicts: [whole], cut: false } : dictsIn(text);
-    for (const dict of found.dicts) this.#row(dict, line);
+    for (const dict of found.dicts) this.#row(dict, line, text.slice(0, text.indexOf('{')));
+    if (!this.onlyRows && !cut && (found.cut || (found.dicts.length === 0 && OPENS.test(text)))) {
+      const at = text.search(OPENS);
+      this.#begun = { line, before: text.slice(0, at), text: text.slice(at), lines: 1 };
+      return;
+    }
     const unfinished = (found.cut || cut) && BEGUN.test(text);
-    if (unfinished || (found.dicts.length === 0 && BEGUN.test(text))) {
-      this.broken.add({ file: this.file, line, reason: `not a whole row: ${excerpt(text.trim())}` });
-    } else if (found.dicts.length === 0) this.#passOver(line, text);
+    if (unfinished || (found.dicts.length === 0 && BEGUN.test(text))) this.#isBroken(line, text);
+    else if (found.dicts.length === 0) this.#passOver(line, text);
   }
 
-  finish(): CollectedLog {
-    return this.#collector.finish();
+  /** Whether a line belongs to the dict that was begun. */
+  #goesOn(text: string): boolean {
+    const begun = this.#begun!;
+    const joined = `${begun.text}\n${text.replace(RAY, '')}`;
+    const ends = text.includes('}');
+    const dict = ends ? literal(joined.slice(0, joined.lastIndexOf('}') + 1)) : undefined;
+    if (isObject(dict)) {
+      this.#row(dict, begun.line, begun.before);
+      this.#begun = undefined;
+      return true;
+    }
+    if ((!ends || dictsIn(joined).cut) && begun.lines < MOST_LINES && joined.length < MOST_CHARACTERS) {
+      this.#begun = { ...begun, text: joined, lines: begun.lines + 1 };
+      return true;
+    }
+    this.#giveUp();
+    return false;
   }
 
-  #row(dict: Record<string, unknown>, line: number): void {
+  #giveUp(): void {
+    if (this.#begun && BEGUN.test(this.#begun.text)) this.#isBroken(this.#begun.line, this.#begun.text);
+    this.#begun = undefined;
+  }
+
+  #isBroken(line: number, text: string): void {
+    this.broken.add({ file: this.file, line, reason: `not a whole row: ${excerpt(text.trim())}` });
+  }
+
+  /** The line may tell the step before the dict. */
+  #row(dict: Record<string, unknown>, line: number, before: string): void {
     const row = metricRow(dict);
-    if (row?.names.includes('train_runtime')) this.#collector.addSummary(row, line, this.#progress);
-    else if (row) this.#collector.add(row, line, this.#progress);
+    if (!row) return;
+    const tells = row.step === undefined && before.trim() !== '' && !before.includes('%|');
+    const head = tells ? namedLine(before.slice(-200)).head : undefined;
+    this.#collector.add({ ...row, ...(head && { step: head.step }) }, line, this.#progress);
   }
 
   /** The line as one JSON object: by far the most common, and by far the fastest. */

@@ -1,9 +1,10 @@
 /** Diagnostics that grpo-dual prints; its texts are Chinese, the numbers stand between signs of their own. */
 import { mean } from '../../../maths/moments.js';
-import { type CollectedLog, Collector } from '../collector.js';
+import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { literal } from '../literal.js';
 import { grpoDual } from '../producers/others.js';
+import type { CollectedLog } from '../run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const AT_STEP = /@step\s?(\d+)\]|\[Step (\d+)\]|\[步骤\s?(\d+)\]/;
@@ -41,10 +42,6 @@ export class DualConsole implements LogFormat {
   #parts: Record<'kl' | 'beta' | 'entropy' | 'entropy_coef', number[]> = noParts();
   #counted = { flat: 0, groups: 0 };
   #line = 0;
-
-  get rows(): number {
-    return this.#collector.rows + Number(Object.keys(this.#values).length + this.#entropies.length > 0);
-  }
 
   kind(): string {
     return 'grpo-dual console log';
@@ -91,7 +88,7 @@ export class DualConsole implements LogFormat {
     this.#counted.groups += Number(counted[2]);
   }
 
-  finish(): CollectedLog {
+  finish(): CollectedLog[] {
     this.#close(undefined, this.#line);
     return this.#collector.finish();
   }

@@ -2,10 +2,11 @@
 
 import { median } from '../../../maths/quantile.js';
 import type { Declared } from '../../declared.js';
-import { type CollectedLog, Collector } from '../collector.js';
+import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import type { Producer } from '../producers/index.js';
 import { unknown } from '../producers/others.js';
+import type { CollectedLog } from '../run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const ITERATION =
@@ -68,10 +69,6 @@ export class NanoGpt implements LogFormat {
     return { producer, declared, ...(this.#isGrpo && { isGrpo: true }) };
   }
 
-  get rows(): number {
-    return this.#collector.rows;
-  }
-
   kind(): string {
     return 'nano_gpt log of micro-steps and iterations';
   }
@@ -83,7 +80,7 @@ export class NanoGpt implements LogFormat {
     else this.#setting(text);
   }
 
-  finish(): CollectedLog {
+  finish(): CollectedLog[] {
     return this.#collector.finish();
   }
 

@@ -2,10 +2,11 @@
 
 import { mean, moments } from '../../../maths/moments.js';
 import { type Declared, declaredByBoth } from '../../declared.js';
-import { type CollectedLog, Collector } from '../collector.js';
+import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { numberOf } from '../metric-row.js';
 import { unknown } from '../producers/others.js';
+import type { CollectedLog } from '../run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const PHASE = /={10,} PHASE (\d+):.*?(?:\(step (\d+)\).*)?={10,}/;
@@ -82,10 +83,6 @@ export class Rookworld implements LogFormat {
   /** The reference's total of the completion whose text comes next. */
   #total: number | undefined;
 
-  get rows(): number {
-    return this.#steps.size;
-  }
-
   kind(): string {
     return 'rookworld phase log';
   }
@@ -124,7 +121,7 @@ export class Rookworld implements LogFormat {
     Object.assign(this.#declared, declaredByBoth(this.#declared, more));
   }
 
-  finish(): CollectedLog {
+  finish(): CollectedLog[] {
     const collector = new Collector();
     for (const step of [...this.#steps.keys()].sort((a, b) => a - b)) {
       const { values, groups, sums, totals, line } = this.#steps.get(step)!;

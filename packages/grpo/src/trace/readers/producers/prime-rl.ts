@@ -5,11 +5,12 @@ export const primeRl: Producer = {
   name: 'prime-rl',
   wrote: (names) =>
     [...names].some((name) =>
-      /^(optim\/(lr|grad_norm)|mismatch_kl\/.+|reward\/(all\/)?mean|(loss|entropy)\/(all\/)?mean)$/.test(
-        name,
-      ),
+      /^(optim\/(lr|grad_norm)|mismatch_kl\/.+|Mismatch KL|(reward|loss|entropy)\/all\/mean)$/.test(name),
     ),
   names: {
+    // Of its console.
+    'Mismatch KL': 'mismatch_kl/mean',
+    Time: 'time/step',
     'loss/mean': 'loss',
     'loss/all/mean': 'loss',
     'entropy/mean': 'entropy',

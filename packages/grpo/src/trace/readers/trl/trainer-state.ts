@@ -2,10 +2,11 @@ import { FormatError } from '../../../errors/format-error.js';
 import { isObject } from '../../../formats/json.js';
 import { Collector } from '../collector.js';
 import { membersOf } from '../json-document.js';
+import { readingOf } from '../log-reading.js';
 import { metricRow, numberOf } from '../metric-row.js';
 import type { Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
-import { type Hints, seriesOf } from '../series-of.js';
+import type { Hints } from '../series-of.js';
 
 /** Whether a file is what transformers' Trainer saves of its progress. */
 export const isTrainerState = ({ name, head }: Pick<Place, 'name' | 'head'>): boolean =>
@@ -28,8 +29,7 @@ export function readTrainerState(path: string, hints: Hints = {}): Reading {
     else if (member.key === 'max_steps') lastStep = numberOf(member.value);
     else if (member.key === 'log_history') {
       const row = isObject(member.value) ? metricRow(member.value) : undefined;
-      if (row?.names.includes('train_runtime')) collector.addSummary(row, member.line);
-      else if (row) collector.add(row, member.line);
+      if (row) collector.add(row, member.line);
     }
   }
   if (collector.rows === 0) throw noEntries(path, broken);
@@ -38,9 +38,16 @@ export function readTrainerState(path: string, hints: Hints = {}): Reading {
     loggingSteps !== undefined && loggingSteps >= 1 ? { stepsPerEntry: loggingSteps } : {};
   const end = lastStep === undefined ? {} : { lastStep };
   const meaning = { ...stepsPerEntry, ...end, ...hints.meaning };
-  const { series, declared, isGrpo, notes } = seriesOf(collector.finish(), { ...hints, meaning });
-  const kind = `${isGrpo ? 'TRL' : 'transformers'} trainer_state.json`;
-  return { kind, files: [path], series, declared, isGrpo, broken, notes };
+  const runs = collector.finish();
+  // A phase of a curriculum may begin its steps anew.
+  const read = readingOf({
+    files: [path],
+    runs,
+    kind: () => 'trainer_state.json',
+    hints: { ...hints, meaning },
+    broken,
+  });
+  return { ...read, kind: `${read.isGrpo ? 'TRL' : 'transformers'} ${read.kind}` };
 }
 
 function noEntries(path: string, broken: BrokenParts): FormatError {

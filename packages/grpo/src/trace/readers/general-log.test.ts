@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { column, lines, readText, steps } from './files.test.helper.js';
+
+describe('lines of names and numbers', () => {
+  it('of a script are read whatever signs it likes', async () => {
+    const reading = await readText(
+      'train.log',
+      [
+        'Loaded model with lr=1e-6',
+        '[2026-01-01 10:00:00,123] INFO trainer: GRPO step 10/50 | Loss: 0.0120 | avg_reward = 0.2500 | approx_kl=1.2e-3 | Grad. Norm 0.5000 | trunc: 12.5%',
+        'Reward for the best sample: 0.9',
+        'GRPO step 20/50 | Loss: 0.0100 | avg_reward = 0.5000 | approx_kl=np.float64(0.002) | Grad. Norm 0.4000 | trunc: 25.0%',
+      ].join('\n'),
+    );
+    expect(reading).toMatchObject({ kind: 'console log', isGrpo: true });
+    expect(steps(reading)).toEqual([10, 20]);
+    expect(reading.series!.lastStep).toBe(50);
+    expect(reading.series!.entries[0]!.values).toEqual({
+      loss: 0.012,
+      reward: 0.25,
+      kl: 0.0012,
+      grad_norm: 0.5,
+      'completions/clipped_ratio': 0.125,
+    });
+    expect(reading.series!.decimals).toEqual({ loss: 4, reward: 4, grad_norm: 4 });
+    expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl');
+  });
+
+  it('count episodes, and fractions without a name', async () => {
+    const episodes = await readText(
+      'a.log',
+      'Ep 007 | mean_ret=-1.25 | std=0.5 | kl=0.1\nEp 008 | mean_ret=-1.00 | std=0.4 | kl=0.2\n',
+    );
+    expect(steps(episodes)).toEqual([7, 8]);
+    expect(column(episodes, 'reward_std')).toEqual([0.5, 0.4]);
+    const fractions = await readText(
+      'b.log',
+      'Epoch:[1/2](1/9), Reward: 0.5, Actor Loss: 0.1\nEpoch:[1/2](2/9), Reward: 0.6, Actor Loss: 0.2\n',
+    );
+    expect(steps(fractions)).toEqual([1, 2]);
+    expect(column(fractions, 'epoch')).toEqual([1, 1]);
+  });
+
+  it('below the line of a step belong to it, lists of rewards by group', async () => {
+    const reading = await readText(
+      'c.log',
+      [
+        'Step 1: sampling 2 groups',
+        '  Rewards: [1.0, 0.0] (2/2 rendered)',
+        '  Rewards: [1.0, 1.0] (2/2 rendered)',
+        '  loss = 0.25',
+        'Step 2: sampling 1 group',
+        '  Rewards: [0.0, 0.0]',
+        '  loss = 0.5',
+      ].join('\n'),
+    );
+    expect(column(reading, 'reward')).toEqual([0.75, 0]);
+    expect(column(reading, 'frac_reward_zero_std')).toEqual([0.5, 1]);
+    expect(column(reading, 'loss')).toEqual([0.25, 0.5]);
+  });
+
+  it('behind a progress bar are those of its step', async () => {
+    const bar = (n: number, reward: number) =>
+      `train:  ${n}0%|█  | ${n}/10 [00:0${n}<00:09, 1.0it/s, loss=0.1, reward=${reward}]`;
+    const reading = await readText('d.log', [1, 2, 3].map((n) => bar(n, n / 10)).join('\r'));
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
+  });
+
+  it('take no other quantity for one of training', async () => {
+    const text = 'step 1 | loss 0.1 | best reward: 0.9 | value loss: 3 | prompt_length: 90 | kl_coef: 0.1\n';
+    const { values } = (await readText('e.log', text)).series!.entries[0]!;
+    expect(Object.keys(values).filter((name) => /^(reward|kl|completions\/mean_length)$/.test(name))).toEqual(
+      [],
+    );
+    expect(values.loss).toBe(0.1);
+  });
+});
+
+describe('rows of dicts', () => {
+  it('may go on over several lines, after the step', async () => {
+    const row = (step: number) => `Step ${step}: {\n  'loss': 0.${step},\n  'reward': np.float64(0.5)\n}`;
+    const reading = await readText('a.log', `begins\n${row(3)}\nbetween\n${row(6)}\n`);
+    expect(steps(reading)).toEqual([3, 6]);
+    expect(column(reading, 'loss')).toEqual([0.3, 0.6]);
+  });
+
+  it('that every rank prints are counted once', async () => {
+    const row = (i: number) => `{'loss': 0.${i}1, 'reward': 0.5, 'epoch': 0.0${i}}\n`;
+    const reading = await readText('a.log', [1, 2, 3].map((i) => row(i).repeat(4)).join(''));
+    expect(column(reading, 'loss')).toEqual([0.11, 0.21, 0.31]);
+    expect(reading.notes.join(' ')).toContain('9 rows repeat the one before');
+    // A run in which nothing moves has as many entries as it has rows.
+    const dead = await readText('b.log', "{'loss': 0.0, 'reward': 0.25}\n".repeat(5));
+    expect(dead.series!.entries).toHaveLength(5);
+  });
+});
+
+describe('tables', () => {
+  it.each([
+    [
+      'of Markdown',
+      '| Step | Training Loss | mean_reward |\n|---|---:|---|\n| 10 | 0.1 | 0.5 |\n| 20 | 0.2 | 0.6 |\n',
+    ],
+    [
+      'of pandas',
+      '   step  training_loss  mean_reward\n0    10            0.1          0.5\n1    20            0.2          0.6\n',
+    ],
+    ['of commas after other lines', 'saved\nstep,loss,mean_reward\n10,0.1,0.5\n20,0.2,60%\n'],
+  ])('%s are read', async (_, text) => {
+    const reading = await readText('t.txt', text);
+    expect(steps(reading)).toEqual([10, 20]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+  });
+});
+
+describe('a file of several runs', () => {
+  const run = (count: number, reward: number) =>
+    Array.from({ length: count }, (_, i) => ({ step: i + 1, loss: 0.1, reward: reward + i }));
+
+  it('is split where the steps begin anew', async () => {
+    const reading = await readText('m.jsonl', lines([...run(3, 0), ...run(4, 10)]));
+    expect(reading.series).toBeUndefined();
+    expect(reading.runs!.map(({ name }) => name)).toEqual([
+      'run 1 of 2, lines 1 to 3',
+      'run 2 of 2, lines 4 to 7',
+    ]);
+    expect(column(await reading.runs![1]!.read(), 'reward')).toEqual([10, 11, 12, 13]);
+  });
+
+  it('is split where the epoch does, and after the sum of a run', async () => {
+    const row = (epoch: number) => `{'loss': 0.1${epoch * 10}, 'reward': 0.5, 'epoch': ${epoch}}\n`;
+    const epochs = await readText('a.log', [0.1, 0.2, 0.3, 0.1, 0.2].map(row).join(''));
+    expect(epochs.runs).toHaveLength(2);
+    const summed = `${row(0.1)}{'train_runtime': 1.0, 'train_loss': 0.1}\n${row(0.2)}`;
+    expect((await readText('b.log', summed)).runs).toHaveLength(2);
+  });
+
+  it('is one where each epoch counts its own steps', async () => {
+    const rows = [1, 2].flatMap((epoch) =>
+      [1, 2, 3].map((step) => ({ epoch, step, loss: 0.1, reward: 0.5 })),
+    );
+    const reading = await readText('m.jsonl', lines(rows));
+    expect(steps(reading)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});

@@ -1,0 +1,112 @@
+/** Lines of names and numbers, whoever prints them: verl, prime-rl, MiniMind, a script of one's own. */
+import { mean, moments } from '../../../maths/moments.js';
+import { Collector } from '../collector.js';
+import type { Line } from '../lines.js';
+import { isMetricName } from '../metric-row.js';
+import { producerOf } from '../producers/index.js';
+import { type Head, type NamedNumber, namedLine } from '../rows/named-numbers.js';
+import { PrintedDecimals } from '../rows/printed-decimals.js';
+import type { CollectedLog } from '../run-collector.js';
+import type { LogFormat } from './log-format.js';
+
+/** Longer lines are text. */
+const MOST_CHARACTERS = 20_000;
+/** What a line of numbers has in it, found quickly. */
+const LOOKS_TELLING = /\d.*(?:[:=|]|step|loss|reward)|(?:step|loss|reward|ep|iter).*\d/is;
+/** Rows of dicts are read as such. */
+const IS_DICT = /\{\s*['"]/;
+/** A progress bar, whose own numbers may stand behind it: `12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
+const BAR = /\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
+
+/** The step that is being told. */
+interface Block {
+  head: Head | undefined;
+  line: number;
+  values: Map<string, number[]>;
+  /** Rewards of each group. */
+  groups: (readonly number[])[];
+  /** Whether a line told step and metrics at once: what stands alone below is none of it. */
+  whole: boolean;
+}
+
+export class NamedLines implements LogFormat {
+  readonly #collector = new Collector();
+  readonly #decimals = new PrintedDecimals();
+  #block: Block | undefined;
+
+  kind({ names }: CollectedLog): string {
+    const { name } = producerOf(names);
+    return name === 'unknown' ? 'console log' : `${name} console log`;
+  }
+
+  take({ line, text }: Line): void {
+    if (text.length > MOST_CHARACTERS || IS_DICT.test(text) || !LOOKS_TELLING.test(text)) return;
+    const bar = text.includes('%|') ? BAR.exec(text) : null;
+    const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
+    const head = bar ? { unit: 'step', step: Number(bar[1]), lastStep: Number(bar[2]) } : told;
+    const telling = numbers.filter(({ name }) => isMetricName(name));
+    if (head && (telling.length > 0 || (!bar && head.step > (this.#block?.head?.step ?? -1)))) {
+      if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
+        this.#open(head, line);
+      if (telling.length > 0) this.#add(numbers, epoch, true);
+    } else if (!head && telling.length > 0 && this.#block?.head && !this.#block.whole)
+      this.#add(telling, epoch, false);
+    else if (!head && telling.length > 1) {
+      this.#open(undefined, line);
+      this.#add(numbers, epoch, true);
+    }
+  }
+
+  finish(): CollectedLog[] {
+    this.#close();
+    const decimals = this.#decimals.result();
+    return this.#collector.finish().map((run) => ({ ...run, decimals }));
+  }
+
+  #open(head: Head | undefined, line: number): void {
+    this.#close();
+    this.#block = { head, line, values: new Map(), groups: [], whole: false };
+  }
+
+  #add(numbers: readonly NamedNumber[], epoch: number | undefined, whole: boolean): void {
+    const { values, groups } = this.#block!;
+    this.#block!.whole ||= whole;
+    if (epoch !== undefined && this.#block!.head?.unit !== 'epoch') values.set('epoch', [epoch]);
+    for (const { name, text, value, list } of numbers) {
+      if (list && isMetricName(name)) groups.push(list);
+      if (list) continue;
+      this.#decimals.see(name, text);
+      const known = values.get(name);
+      if (known) known.push(value);
+      else values.set(name, [value]);
+    }
+  }
+
+  #close(): void {
+    if (!this.#block) return;
+    const { head, line, values, groups } = this.#block;
+    this.#block = undefined;
+    const row = {
+      ...rewardsOf(groups),
+      ...Object.fromEntries([...values].map(([name, all]) => [name, mean(all)])),
+    };
+    const names = Object.keys(row);
+    if (!names.some(isMetricName)) return;
+    const place = head && {
+      step: head.step,
+      ...(head.lastStep !== undefined && { lastStep: head.lastStep }),
+    };
+    this.#collector.add({ values: row, names, ...place }, line);
+  }
+}
+
+/** What lists of rewards tell, a group each. */
+function rewardsOf(groups: readonly (readonly number[])[]): Record<string, number> {
+  if (groups.length === 0) return {};
+  const flat = groups.filter((group) => group.every((reward) => reward === group[0]));
+  return {
+    reward: mean(groups.flat()),
+    reward_std: mean(groups.map((group) => moments(group, 1).deviation)),
+    frac_reward_zero_std: flat.length / groups.length,
+  };
+}

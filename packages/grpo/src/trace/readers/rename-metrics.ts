@@ -1,0 +1,60 @@
+import { commonName } from './metric-names.js';
+import type { Producer } from './producers/index.js';
+
+/** TRL's name, and a factor where the unit differs. */
+type Target = readonly [name: string, factor: number];
+
+/** How the metrics of a log are renamed. */
+export interface Renaming {
+  nameOf(name: string): string;
+  rename(values: Readonly<Record<string, number>>): Record<string, number>;
+  /** Names that were taken for one of TRL's by the table of names that logs in general use. */
+  taken: readonly (readonly [name: string, common: string])[];
+}
+
+/** Renames as the producer does; then what nobody has taken as logs in general do. */
+export function renamingOf(
+  { names = {}, patterns = [] }: Producer,
+  entries: readonly { values: Readonly<Record<string, number>> }[],
+): Renaming {
+  const counts = new Map<string, number>();
+  for (const { values } of entries)
+    for (const name of Object.keys(values)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const byProducer = (name: string): Target => {
+    const own = Object.hasOwn(names, name) ? names[name]! : undefined;
+    const family = patterns.find(([pattern]) => pattern.test(name));
+    const renamed = own ?? (family ? name.replace(family[0], family[1]) : name);
+    return typeof renamed === 'string' ? [renamed, 1] : renamed;
+  };
+  // Of several names for one metric the one that stands in most entries counts, TRL's own twice; a producer's is sure.
+  const weight = ([name, count]: readonly [string, number]) => (commonName(name) === name ? 2 : 1) * count;
+  const byCount = [...counts].sort((a, b) => weight(b) - weight(a)).map(([name]) => name);
+  const known = new Map(byCount.map((name) => [name, byProducer(name)] as const));
+  const targets = new Set([...known].flatMap(([name, [target]]) => (target === name ? [] : [target])));
+  const taken: [string, string][] = [];
+  for (const [name, [target, factor]] of known) {
+    const common = Object.hasOwn(names, name) ? undefined : commonName(target);
+    if (common === undefined || (common === target && target !== name)) continue;
+    if (targets.has(common)) {
+      // A rarer number under TRL's own name is another one.
+      if (common === name) known.set(name, [`${name} (rare)`, 1]);
+      continue;
+    }
+    targets.add(common);
+    known.set(name, [common, factor]);
+    if (common !== name) taken.push([name, common]);
+  }
+  const targetOf = (name: string): Target => known.get(name) ?? byProducer(name);
+  return {
+    nameOf: (name) => targetOf(name)[0],
+    rename(values) {
+      const renamed: Record<string, number> = {};
+      for (const [name, value] of Object.entries(values)) {
+        const [target, factor] = targetOf(name);
+        if (!Object.hasOwn(renamed, target)) renamed[target] = value * factor;
+      }
+      return renamed;
+    },
+    taken,
+  };
+}

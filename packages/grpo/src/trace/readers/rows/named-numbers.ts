@@ -1,0 +1,107 @@
+/** Numbers with their names in a line of text: `step:3 - actor/entropy:0.4`, `Step 3 | Loss 0.1`, `mean_ret=-6.5, std=1.8`. */
+import { numberOf } from '../metric-row.js';
+
+/** A number, or a list of them, with its name. */
+export interface NamedNumber {
+  name: string;
+  /** As it is printed. */
+  text: string;
+  value: number;
+  /** The numbers where it is a list; `value` is their mean. */
+  list?: readonly number[];
+}
+
+/** The line's own place in the run. */
+export interface Head {
+  step: number;
+  lastStep?: number;
+  /** What is counted: `step`, `iteration`, `episode`, `epoch`. */
+  unit: string;
+}
+
+export interface NamedLine {
+  head?: Head;
+  epoch?: number;
+  numbers: readonly NamedNumber[];
+}
+
+/** What counts steps, the surest first; an episode or an epoch does where nothing else is told. */
+const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
+  ['step', /^(global|train|training|optimizer|grpo)?[ _]?steps?$/i],
+  ['iteration', /^(iteration|iter)$/i],
+  ['update', /^update$/i],
+  ['episode', /^(episode|ep)$/i],
+  ['batch', /^batch$/i],
+  ['epoch', /^epoch$/i],
+];
+const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
+const HEAD =
+  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+/** `(12/500)` alone. */
+const FRACTION = /[[(](\d+)\/(\d+)[\])]/;
+/** A name, a sign between, a number that may stand in a call and have a unit. */
+const PAIR = new RegExp(
+  String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
+  'gi',
+);
+/** `Loss 0.0123\`, between bars or commas. */
+const SEGMENT = new RegExp(
+  String.raw`^\s*([A-Za-z_][A-Za-z_./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?\s*$`,
+  'i',
+);
+const LIST = new RegExp(
+  String.raw`(?<!\w)([A-Za-z_][\w ]{0,60}?)\s?[:=]\s*\[((?:\s*(?:${NUMBER})\s*,)+\s*(?:${NUMBER})\s*,?\s*)\]`,
+  'gi',
+);
+
+/** Ray puts the process before each line. */
+export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
+
+/** What a line tells. */
+export function namedLine(text: string): NamedLine {
+  const { head, epoch, rest } = headOf(text.replace(RAY, ''));
+  const numbers: NamedNumber[] = [];
+  const without = rest.replace(LIST, (_, name: string, inside: string) => {
+    const list = inside.split(',').flatMap((one) => numberOf(one) ?? []);
+    const value = list.reduce((sum, one) => sum + one, 0) / list.length;
+    numbers.push({ name: shortName(name), text: '', value, list });
+    return '|';
+  });
+  const left = without.replace(PAIR, (_, name: string, value: string, unit: string | undefined) => {
+    add(numbers, name, value, unit);
+    return '|';
+  });
+  for (const segment of left.split(/[|,;\t]| - /)) {
+    const found = SEGMENT.exec(segment);
+    if (found) add(numbers, found[1]!, found[2]!, found[3]);
+  }
+  return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
+}
+
+function add(into: NamedNumber[], name: string, text: string, unit: string | undefined): void {
+  const value = numberOf(text.replaceAll('_', ''));
+  if (value === undefined) return;
+  const scale = unit === '%' ? 0.01 : unit === 'ms' ? 0.001 : 1;
+  into.push({ name: shortName(name), text: unit === '%' ? '' : text, value: value * scale });
+}
+
+/** The name before a number, without words of the sentence that it stands in. */
+const shortName = (text: string) => text.trim().replace(SENTENCE, '');
+
+const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of|done|saved|finished)\s+)+/i;
+
+/** The line's place in the run, and the line without it. */
+function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
+  const heads: Head[] = [];
+  const rest = text.replace(HEAD, (_, words: string, step: string, last: string | undefined) => {
+    const unit = UNITS.find(([, pattern]) => pattern.test(words.trim()))?.[0] ?? 'step';
+    heads.push({ unit, step: Number(step), ...(last !== undefined && { lastStep: Number(last) }) });
+    return '|';
+  });
+  const epoch = heads.find(({ unit }) => unit === 'epoch')?.step;
+  const surest = UNITS.flatMap(([unit]) => heads.find((one) => one.unit === unit) ?? [])[0];
+  const fraction = surest && surest.unit !== 'epoch' ? null : FRACTION.exec(rest);
+  const head = fraction ? { unit: 'step', step: Number(fraction[1]), lastStep: Number(fraction[2]) } : surest;
+  const found = { rest: fraction ? rest.replace(fraction[0], '|') : rest };
+  return { ...found, ...(head && { head }), ...(epoch !== undefined && { epoch }) };
+}
