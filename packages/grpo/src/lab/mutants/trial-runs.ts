@@ -1,5 +1,6 @@
 /** The runs of one trial: what a configuration does without a fault, or what becomes of a mutant. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import type { Check } from '../../doctor/check.js';
 import { examine } from '../../doctor/examine.js';
@@ -96,18 +97,20 @@ class Trial {
       : { effect };
   }
 
-  /** Does a run, and reads what it left before that is deleted. */
+  /** Does a run, and reads what it left before that is deleted. It has a model of its own: a mutant may spoil it. */
   async #run<T>(
     { seed = SEED, threads = 1, isChecked = false },
     read: (output: string, course: Course) => T | Promise<T>,
   ): Promise<T> {
-    const output = `${this.request.result}.run`;
-    rmSync(output, { recursive: true, force: true });
-    const options = { configuration: this.#configuration, model: this.request.model, output };
+    const work = `${this.request.result}.run`;
+    const [model, output] = [join(work, 'model'), join(work, 'run')];
+    rmSync(work, { recursive: true, force: true });
+    cpSync(this.request.model, model, { recursive: true });
     try {
+      const options = { configuration: this.#configuration, model, output };
       return await read(output, await smallRun({ ...options, seed, threads, isChecked }));
     } finally {
-      rmSync(output, { recursive: true, force: true });
+      rmSync(work, { recursive: true, force: true });
     }
   }
 }
