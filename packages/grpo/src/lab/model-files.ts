@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
+import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
 
@@ -38,30 +38,43 @@ interface TokenizerFile {
 export async function labText(pad: '<pad>' | '<|end|>' = '<pad>'): Promise<Text> {
   const dir = mkdtempSync(join(tmpdir(), 'grpo-lab-'));
   try {
-    await writeArithmeticModelFiles(dir);
-    const json = <T>(name: string) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as T;
-    const file = json<TokenizerFile>('tokenizer.json');
-    const next = () => Object.keys(file.model.vocab).length;
-    for (const content of MARKERS) {
-      const id = next();
-      file.model.vocab[content] = id;
-      const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
-      file.added_tokens.push({ id, content, ...flags });
-    }
-    for (const [left, right] of MERGES) {
-      file.model.vocab[left + right] = next();
-      file.model.merges.push([left, right]);
-    }
-    writeFileSync(join(dir, 'tokenizer.json'), JSON.stringify(file));
-    const named = { ...json<object>('tokenizer_config.json'), bos_token: '<bos>', pad_token: pad };
-    writeFileSync(join(dir, 'tokenizer_config.json'), JSON.stringify(named));
-    return {
-      tokenizer: Tokenizer.load(dir),
-      template: new ChatTemplate(CHAT_TEMPLATE),
-      endId: file.model.vocab['<|end|>']!,
-      eosId: file.model.vocab['<eos>']!,
-    };
+    const { endId, eosId } = await writeLabText(dir, pad);
+    return { tokenizer: Tokenizer.load(dir), template: new ChatTemplate(CHAT_TEMPLATE), endId, eosId };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Writes the files of a small model with this tokenizer and template into a folder: all but the weights. */
+export async function writeLabText(
+  dir: string,
+  pad: '<pad>' | '<|end|>' = '<pad>',
+  size: Partial<TinyModelSize> = {},
+): Promise<Pick<Text, 'endId' | 'eosId'>> {
+  await writeArithmeticModelFiles(dir, size);
+  const json = <T>(name: string) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as T;
+  const write = (name: string, content: object) => writeFileSync(join(dir, name), JSON.stringify(content));
+  const file = json<TokenizerFile>('tokenizer.json');
+  const { vocab } = file.model;
+  const next = () => Object.keys(vocab).length;
+  for (const content of MARKERS) {
+    const id = next();
+    vocab[content] = id;
+    const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
+    file.added_tokens.push({ id, content, ...flags });
+  }
+  for (const [left, right] of MERGES) {
+    vocab[left + right] = next();
+    file.model.merges.push([left, right]);
+  }
+  const [endId, eosId] = [vocab['<|end|>']!, vocab['<eos>']!];
+  const named = { bos_token: '<bos>', pad_token: pad, chat_template: CHAT_TEMPLATE };
+  write('tokenizer.json', file);
+  write('tokenizer_config.json', { ...json<object>('tokenizer_config.json'), ...named });
+  write('config.json', { ...json<object>('config.json'), vocab_size: next() });
+  write('generation_config.json', {
+    ...json<object>('generation_config.json'),
+    eos_token_id: [endId, eosId],
+  });
+  return { endId, eosId };
 }
