@@ -33,7 +33,7 @@ describe('a trial', () => {
   it('finds nothing in clean runs, and stops a wrong sign of the advantage at its stage', async () => {
     const folder = tempFolder();
     await writeSmallModel(join(folder, 'model'), 1);
-    const ended = await tryIn<CleanRuns>({ ...request(folder), kind: 'baseline' });
+    const ended = await tryIn<CleanRuns>({ ...request(folder), kind: 'baseline' }, { limit: 300_000 });
     const { result: clean } = ended as { result: CleanRuns };
     expect(
       clean.verdicts.flatMap(({ stopped, failed }) => [...failed, ...(stopped ? [stopped] : [])]),
