@@ -270,11 +270,11 @@ describe('doctor/recompute', () => {
     },
   );
 
-  it('is imported by the doctor and the plain path alone', () => {
+  it('is imported by the doctor and the audit alone', () => {
     const users = readSources('grpo').filter(({ imports }) =>
       imports.some((specifier) => /(^|\/)recompute\/|\/doctor\/recompute/.test(specifier)),
     );
-    const others = users.filter(({ path }) => !/^(doctor|audit\/plain)\//.test(path));
+    const others = users.filter(({ path }) => !/^(doctor|audit)\//.test(path));
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 });

@@ -13,9 +13,11 @@ import type { Trainer } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
+import { auditAdvantages } from './advantage.js';
 import { auditCheckpoint } from './checkpoint.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { auditEndings } from './ending.js';
+import { LossInputAudit } from './loss-input.js';
 import { auditPrompts } from './prompt.js';
 import { auditRewards } from './reward.js';
 import { UpdateAudit } from './update.js';
@@ -25,10 +27,17 @@ import { WeightsAudit } from './weights.js';
 const COMPLETIONS = 2;
 
 /** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [auditPrompts, auditEndings, auditRewards, auditCheckpoint];
+const MEASURES: readonly Measure[] = [
+  auditPrompts,
+  auditEndings,
+  auditRewards,
+  auditAdvantages,
+  auditCheckpoint,
+];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [
+  new LossInputAudit(trainer),
   new AccumulationAudit(trainer),
   new UpdateAudit(trainer),
   new WeightsAudit(trainer),

@@ -26,50 +26,63 @@ export function compareOrder({ trainer, batch, step }: AuditContext): Comparison
   const { own = batch, replayed } = batch.exchange ?? {};
   const { prompts } = config.rollout;
   const { refills } = config.groups;
-  const rowOf = new Map(task.train.map((problem, row) => [problem, row]));
   const least = begun.problems + (step - begun.steps) * prompts;
   // How many problems earlier steps took in place of flat groups is not declared, only the most of them.
   const most = least + (step - begun.steps) * prompts * refills;
   const inPlace = batch.problems.flatMap((problem, prompt) =>
     replayed?.has(prompt) || problem === own.problems[prompt] ? [] : [{ problem, prompt }],
   );
-  const pairs = partsOf(task).flatMap(({ rows, share, slack }) => {
-    const order = new DeclaredOrder(rows.length, config.seed);
-    const placeOf = new Map(rows.map((row, i) => [row, i]));
+  const rowOf = firstPlaces(task.train);
+  const pairs = partsOf(task, rowOf).flatMap(({ rows, share, slack }) => {
+    const order = new DeclaredOrder(rows, config.seed);
+    const known = new Set(rows);
     const placed = (problem: Problem, prompt: number) => {
-      const place = placeOf.get(rowOf.get(problem) ?? -1);
-      return place === undefined ? [] : [{ place, prompt }];
-    };
-    const pairOf = (place: number, declared: number, prompt: number): Pair => {
-      return { found: `row ${rows[place]! + 1}`, plain: `row ${rows[declared]! + 1}`, bound: 0, prompt };
+      const row = rowOf.get(problem);
+      return row === undefined || !known.has(row) ? [] : [{ row, prompt }];
     };
     const taken = own.problems.flatMap(placed);
-    const places = taken.map(({ place }) => place);
     const from = Math.max(0, Math.floor(share * least) - slack);
-    const start = order.find(places, from, Math.ceil(share * most) + slack) ?? Math.round(share * least);
+    const found = order.find(
+      taken.map(({ row }) => row),
+      from,
+      Math.ceil(share * most) + slack,
+    );
+    const start = found ?? Math.round(share * least);
     const further = inPlace.flatMap(({ problem, prompt }) => placed(problem, prompt));
     const count = further.length === 0 ? 0 : Math.ceil(share * prompts * refills) + slack;
-    const behind = Array.from({ length: count }, (_, i) => order.at(start + places.length + i));
+    const behind = Array.from({ length: count }, (_, i) => order.at(start + taken.length + i));
     return [
-      ...taken.map(({ place, prompt }, i) => pairOf(place, order.at(start + i), prompt)),
-      ...further.map(({ place, prompt }) =>
-        pairOf(place, behind.includes(place) ? place : behind[0]!, prompt),
-      ),
+      ...taken.map(({ row, prompt }, i) => pairOf(row, order.at(start + i), prompt)),
+      ...further.map(({ row, prompt }) => pairOf(row, behind.includes(row) ? row : behind[0]!, prompt)),
     ];
   });
   const strangers = own.problems.flatMap((problem, prompt): Pair[] =>
     rowOf.has(problem) ? [] : [{ found: 'a row of elsewhere', plain: 'a row of the data', bound: 0, prompt }],
   );
-  return worstOf('prompt', "row of the data in the seed's order", [...pairs, ...strangers]);
+  return worstOf('run', "row of the data in the seed's order", [...pairs, ...strangers]);
+}
+
+const pairOf = (row: number, declared: number, prompt: number): Pair => {
+  return { found: `row ${row + 1}`, plain: `row ${declared + 1}`, bound: 0, prompt };
+};
+
+/** The first place of each problem: data may repeat one. */
+function firstPlaces(problems: readonly Problem[]): ReadonlyMap<Problem, number> {
+  const places = new Map<Problem, number>();
+  for (const [i, problem] of problems.entries()) if (!places.has(problem)) places.set(problem, i);
+  return places;
 }
 
 /** All rows, or those of each task of a mixture. */
-function partsOf({ train, shares }: Pick<Task, 'train' | 'shares'>): Part[] {
-  const all = [...train.keys()];
-  if (!shares) return [{ rows: all, share: 1, slack: 0 }];
+function partsOf(
+  { train, shares }: Pick<Task, 'train' | 'shares'>,
+  rowOf: ReadonlyMap<Problem, number>,
+): Part[] {
+  const rowsOf = (problems: readonly Problem[]) => problems.map((problem) => rowOf.get(problem)!);
+  if (!shares) return [{ rows: rowsOf(train), share: 1, slack: 0 }];
   const total = Object.values(shares).reduce((sum, share) => sum + share, 0);
   return Object.entries(shares).map(([task, share], _, { length }) => ({
-    rows: all.filter((i) => (train[i]!.row as { task?: unknown }).task === task),
+    rows: rowsOf(train.filter(({ row }) => (row as { task?: unknown }).task === task)),
     share: share / total,
     // Each task keeps to its share to within one problem for each of the tasks.
     slack: length,

@@ -23,24 +23,25 @@ function shuffled(size: number, seed: number, epoch: number): number[] {
   return rows;
 }
 
-/** Places that data of `size` rows has in the order of a seed: epoch after epoch, each in an order of its own. */
+/** Rows in the order of a seed: epoch after epoch, each in an order of its own. */
 export class DeclaredOrder {
   readonly #epochs = new Map<number, readonly number[]>();
 
   constructor(
-    private readonly size: number,
+    private readonly rows: readonly number[],
     private readonly seed: number,
   ) {}
 
   /** The row at a place, counted from 0 over all epochs. */
   at(place: number): number {
-    const epoch = Math.floor(place / this.size);
-    let rows = this.#epochs.get(epoch);
-    if (!rows) {
-      rows = shuffled(this.size, this.seed, epoch);
-      this.#epochs.set(epoch, rows);
+    const size = this.rows.length;
+    const epoch = Math.floor(place / size);
+    let order = this.#epochs.get(epoch);
+    if (!order) {
+      order = shuffled(size, this.seed, epoch);
+      this.#epochs.set(epoch, order);
     }
-    return rows[place % this.size]!;
+    return this.rows[order[place % size]!]!;
   }
 
   /**

@@ -43,9 +43,7 @@ export async function explainRewards(context: PairingContext): Promise<Explained
   );
   const isStagesOwn = again !== undefined && !fits(own, again);
   if (!isFunction || (again !== undefined && !isStagesOwn && !fits(own, recorded)))
-    return {
-      missing: `a reward that depends on its completion alone: ${reward.name} gives other values when it is asked again`,
-    };
+    return { missing: noFunction(reward) };
   if (fits(own, recorded)) {
     const reversed = await graded(undefined, [...all].reverse());
     // It may compare the completions of a whole batch, in whatever order these come.
@@ -59,6 +57,10 @@ export async function explainRewards(context: PairingContext): Promise<Explained
     ],
   };
 }
+
+/** What is missing where a reward draws at random, or has a state. */
+export const noFunction = ({ name }: Reward): string =>
+  `a reward that depends on its completion alone: ${name} gives other values when it is asked again`;
 
 /** The completion of the same batch that a recorded value belongs to, where the values are in another order. */
 function otherCompletion(

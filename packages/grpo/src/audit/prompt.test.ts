@@ -33,6 +33,12 @@ const supplying = (
 const withIds = (change: (ids: number[]) => number[]) =>
   rendering((prompts) => prompts.map((one) => ({ ...one, ids: change(one.ids) })));
 
+/** Each problem twice in the data, as one that is to count for more. */
+function repeated(): Task {
+  const task = lettersTask({ count: 20 });
+  return { ...task, train: [...task.train, ...task.train] };
+}
+
 const ORDER = "row of the data in the seed's order";
 
 /** The batch of the first step in every step. */
@@ -121,12 +127,13 @@ describe('the order of the data', () => {
     ['the file from its beginning', supplying((own, count, task) => own && task.train.slice(0, count))],
     ['problems that are held out', supplying((own, _, task) => [...own.slice(1), ...task.eval.slice(0, 1)])],
   ])('%s is found', async (_, run) => {
-    expect(await disagreements('prompt', run)).toContain(ORDER);
+    expect(await disagreements('run', run)).toEqual([ORDER]);
   });
 
   it.each<[string, LabRun]>([
     ['another seed', { seed: 7, steps: 3 }],
     ['more steps than an epoch has', { steps: 4, task: lettersTask({ count: 12 }) }],
+    ['data that repeat problems', { steps: 4, task: repeated() }],
     ['refills', { steps: 4, settings: ['groups.refills=2', 'advantage.flatBelow=0.1'] }],
     [
       'a run that was resumed, and had taken more problems in its steps',
@@ -160,9 +167,9 @@ describe('the order of the data', () => {
       settings: ['rollout.prompts=5'],
       plant: (trainer) => ({ supply: new Supply(task.train, trainer.config.seed, {}, shares) }),
     });
-    expect(await disagreements('prompt', withShares(task.shares))).toEqual([]);
-    expect(await disagreements('prompt', withShares({ a: 3, b: 1 }))).toEqual([ORDER]);
-    expect(await disagreements('prompt', withShares(undefined))).toEqual([ORDER]);
+    expect(await disagreements('run', withShares(task.shares))).toEqual([]);
+    expect(await disagreements('run', withShares({ a: 3, b: 1 }))).toEqual([ORDER]);
+    expect(await disagreements('run', withShares(undefined))).toEqual([ORDER]);
   });
 });
 

@@ -79,8 +79,8 @@ const askedBy = ({ prompt }: Problem): string =>
 /** A tokenizer may compose characters; no other form is supported. */
 const composed = (text: string) => text.normalize('NFC');
 
-/** A tokenizer may put a space in front of a text; the ids tell spaces apart. */
-const spelled = (text: string) => composed(text).replaceAll(' ', '');
+/** Tokenizers put a space in front of a text, and tokens take white space beside them; the ids tell it apart. */
+const spelled = (text: string) => composed(text).replace(/\s+/g, '');
 
 /** The text is the template's, with the BOS in front that the tokenizer adds; the ids are the text's, and decode to it. */
 function compareRendered(

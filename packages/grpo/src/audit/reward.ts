@@ -5,7 +5,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { gradeAgain } from './grade-again.js';
-import { explainRewards } from './pairing.js';
+import { explainRewards, noFunction } from './pairing.js';
 import { worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order. */
@@ -44,42 +44,41 @@ async function compareGrades({ trainer, batch, chosen }: AuditContext, reward: R
   const failed = failures.filter((failure) => failure.reward === reward.name);
   if (members.length === 0 || failed.length > 0)
     return { missing: `values of the reward ${reward.name} without a failure, of this step's own groups` };
-  const isSame = (a: number, b: number) =>
-    Object.is(a, b) || Math.abs(a - b) <= boundOf(trainer, reward) * Math.max(1, Math.abs(b));
-  const graded = await gradeAgain(
-    reward,
-    batch,
-    members.reverse().map((completion) => ({ completion, problem: batch.problemOf(completion) })),
-  );
+  const isSame = (a: number, b: number) => Object.is(a, b) || Math.abs(a - b) <= boundOf(trainer, reward, b);
+  const asked = members.reverse().map((completion) => ({ completion, problem: batch.problemOf(completion) }));
+  const graded = await gradeAgain(reward, batch, asked);
   if (typeof graded === 'string')
     return { missing: `the values of the reward ${reward.name} when it is asked again: ${graded}` };
   if (members.every((b) => isSame(recorded[b]!, graded.get(b)!))) {
-    const pairs = members.map((completion) => {
-      return { found: recorded[completion]!, plain: graded.get(completion)!, completion };
+    const known = members.filter((b) => !Number.isNaN(recorded[b]!));
+    const pairs = known.map((completion) => {
+      const plain = graded.get(completion)!;
+      return { found: recorded[completion]!, plain, bound: boundOf(trainer, reward, plain), completion };
     });
-    const known = pairs.filter(({ found }) => !Number.isNaN(found));
-    const quantity = `reward ${reward.name}, graded again`;
-    const bounded = known.map((pair) => {
-      return { ...pair, bound: boundOf(trainer, reward) * Math.max(1, Math.abs(pair.plain)) };
-    });
-    return { comparisons: worstOf('reward', quantity, bounded) };
+    return { comparisons: worstOf('reward', `reward ${reward.name}, graded again`, pairs) };
   }
-  const again = await gradedByStage({ trainer, batch }, k);
+  // Chance is found out before all are graded again.
+  const twice = await gradeAgain(reward, batch, asked);
+  if (typeof twice === 'string' || !members.every((b) => isSame(twice.get(b)!, graded.get(b)!)))
+    return { missing: noFunction(reward) };
+  const again = await gradedByStage({ trainer, batch }, reward);
   return await explainRewards({ batch, reward, recorded, again, isSame });
 }
 
-/** A column of what the step's own stage gives when it is asked again. */
-async function gradedByStage({ trainer, batch }: Pick<AuditContext, 'trainer' | 'batch'>, k: number) {
+/** What the step's own stage gives when it is asked again, for one reward. */
+async function gradedByStage({ trainer, batch }: Pick<AuditContext, 'trainer' | 'batch'>, reward: Reward) {
   const { problems, completions_B, groupSize } = batch;
   const groups = problems.map((_, p) => completions_B.slice(p * groupSize, (p + 1) * groupSize));
-  const { columns } = await trainer.stages.score(trainer.task, problems, groups, 'drop');
-  return columns[k];
+  const task = { ...trainer.task, rewards: [reward] };
+  const { columns } = await trainer.stages.score(task, problems, groups, 'drop');
+  return columns[0];
 }
 
-/** A reward model computes in its dtype, and a sequence with other neighbours. */
-function boundOf({ config }: Pick<Trainer, 'config'>, { name }: Reward): number {
+/** Of a value: a reward model computes in its dtype, and a sequence with other neighbours. */
+function boundOf({ config }: Pick<Trainer, 'config'>, { name }: Reward, value: number): number {
   const isModel = config.rewards.some((entry) => entry.model !== undefined && rewardName(entry) === name);
-  return isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;
+  const relative = isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;
+  return relative * Math.max(1, Math.abs(value));
 }
 
 /** The weights of the total are those of the settings, or of the task. */

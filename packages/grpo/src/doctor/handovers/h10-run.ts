@@ -11,5 +11,5 @@ export const h10 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at the order of the data, at what a resume repeats, and at who else writes into the folder.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: [],
+  proofs: ['native'],
 });

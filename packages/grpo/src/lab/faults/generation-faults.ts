@@ -153,7 +153,12 @@ export const generationFaults: readonly PlantedFault[] = [
   {
     code: 'B39',
     variants: [
-      { name: 'sampled with weights in bfloat16', run: () => ({ stages: { sample: sampleInHalf } }) },
+      {
+        name: 'sampled with weights in bfloat16',
+        run: () => ({ stages: { sample: sampleInHalf } }),
+        // They are not the weights that training has.
+        orAs: ['B55'],
+      },
     ],
   },
 ];

@@ -45,6 +45,7 @@ const rowSchema = z.object({
       ids: z.array(place),
       text: z.string(),
       finishReason: z.enum(['stop', 'length']),
+      weights: z.number().exactOptional(),
       logprobs: floats,
       sampledLogprobs: floats,
     }),

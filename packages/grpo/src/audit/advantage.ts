@@ -1,0 +1,132 @@
+import { flatGroups, type Recipe, recompute } from '../doctor/recompute/advantage.js';
+import { klTermsOf } from '../doctor/recompute/kl.js';
+import { largest, sum } from '../maths/moments.js';
+import type { Batch } from '../step/batch.js';
+import type { Trainer } from '../step/trainer.js';
+import type { Comparison } from '../trace/index.js';
+import type { AuditContext, Measured } from './context.js';
+import { textPair } from './text-pair.js';
+import { worstOf } from './worst.js';
+
+/** Relative: sums of the same parts in another order, in float64. */
+const ROUNDING = 2 ** -44;
+/** What float32 makes of a mean and a difference: TRL's sums. */
+const FLOAT32 = 2 ** -22;
+
+/** Rewards → advantages of every completion, from the declared form; and the masks and the β that the loss takes. */
+export function auditAdvantages({ trainer, batch, step }: AuditContext): Measured {
+  return {
+    comparisons: [
+      ...(trainer.ownStages?.includes('advantage') ? [] : compareAdvantages(trainer, batch)),
+      ...comparePenalties(trainer, batch),
+      ...compareMasks(trainer, batch),
+      ...compareBetas(trainer, batch, step),
+    ],
+  };
+}
+
+function compareAdvantages({ config }: Trainer, batch: Batch): Comparison[] {
+  const { columns, weights } = batch.rewardTable;
+  const { klPenalties_B } = batch;
+  const { clip = Number.POSITIVE_INFINITY, ...declared } = config.advantage;
+  const { baseline = 'group', scale = 'group', ...others } = declared;
+  const recipe: Recipe = { baseline, scale, ...others };
+  const isTrl = config.objective.compat !== undefined;
+  const size = config.rollout.group;
+  const groups = batch.problems.map((_, p) => Array.from({ length: size }, (__, i) => p * size + i));
+  const totals = plainTotals(batch);
+  const rewards = klPenalties_B
+    ? { totals, columns: [...columns, klPenalties_B], weights: [...weights, -1] }
+    : { totals, columns, weights };
+  const plain = recompute(rewards, groups, recipe);
+  const { advantages, dropped } = batch.advantages;
+  const most = Math.max(0, largest(totals.map(Math.abs)));
+  const pairs = groups.flatMap((group) => {
+    const deviation = deviationOf(group.map((b) => totals[b]!)) || 0;
+    const divisor = recipe.scale === 'none' ? 1 : Math.max(deviation, recipe.floor) + recipe.epsilon;
+    return group.map((completion) => {
+      const value = Math.max(-clip, Math.min(clip, plain[completion]!));
+      const noise = (isTrl ? FLOAT32 : ROUNDING) * most;
+      return {
+        found: advantages[completion]!,
+        plain: value,
+        // Rewards are centred, then divided by what may be little, and perhaps once more over the batch.
+        bound: 2 * (noise / Math.min(1, divisor || 1) + (isTrl ? 1e-5 : 1e-9) * Math.max(1, Math.abs(value))),
+        completion,
+      };
+    });
+  });
+  const flat = recipe.flat === 'drop' ? flatGroups(rewards, groups, recipe) : [];
+  const left = flat.length < groups.length ? flat : [];
+  return [
+    ...worstOf('advantage', 'advantage', pairs),
+    ...worstOf('advantage', 'list of groups that are dropped', [
+      textPair([...dropped].sort((a, b) => a - b).join(' '), left.join(' ')),
+    ]),
+  ];
+}
+
+/** Σ weight × value, less the KL penalty; NaN where a reward with a weight failed, or none has a value. */
+function plainTotals({ rewardTable, klPenalties_B }: Batch): Float64Array {
+  const { columns, weights, unscored } = rewardTable;
+  return Float64Array.from(unscored, (isUnscored, b) => {
+    const parts = columns.flatMap((column, k) =>
+      weights[k] === 0 || Number.isNaN(column[b]!) ? [] : [weights[k]! * column[b]!],
+    );
+    return isUnscored || parts.length === 0 ? Number.NaN : sum(parts) - (klPenalties_B?.[b] ?? 0);
+  });
+}
+
+function deviationOf(values: readonly number[]): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  const mean = sum(known) / known.length;
+  return Math.sqrt(sum(known.map((value) => (value - mean) ** 2)) / known.length);
+}
+
+/** β × KL of each completion, where that is taken from its reward. */
+function comparePenalties({ config }: Trainer, batch: Batch): Comparison[] {
+  const { kl } = config;
+  const { klPenalties_B, reference_B, old_B, completions_B, betas_P } = batch;
+  if (kl.place !== 'reward' || !reference_B || kl.estimator === 'full') return [];
+  const settings = { level: kl.level, ...(kl.clip !== undefined && { clip: kl.clip }) };
+  const pairs = completions_B.map(({ logprobs }, completion) => {
+    const [policy, reference] = [old_B?.[completion] ?? logprobs, reference_B[completion]!];
+    const terms = klTermsOf(kl.estimator, settings, { policy, reference });
+    const value = kl.level === 'token' ? sum(terms) : sum(terms) / Math.max(terms.length, 1);
+    const plain = betas_P[batch.problemOf(completion)]! * value;
+    // Sums in float32, of terms that are differences of what float32 has rounded.
+    const rounding = sum(terms.map((term, t) => 1e-5 * Math.abs(term) + gapOf(policy, reference, t)));
+    const bound = 1e-9 + betas_P[batch.problemOf(completion)]! * rounding;
+    return { found: klPenalties_B?.[completion] ?? Number.NaN, plain, bound, completion };
+  });
+  return worstOf('advantage', 'KL that is taken from the reward', pairs);
+}
+
+const gapOf = (a: Float32Array, b: Float32Array, t: number) => FLOAT32 * Math.abs(a[t]! - b[t]!);
+
+/** All tokens of a completion are trained on, its end included; none of one that was cut, where these are left out. */
+function compareMasks({ config, ownStages }: Trainer, batch: Batch): Comparison[] {
+  if (ownStages?.includes('assemble')) return [];
+  const pairs = batch.completions_B.map(({ ids, finishReason }, completion) => {
+    const isLeftOut = config.objective.maskTruncated && finishReason === 'length';
+    const plain = isLeftOut ? 0 : 1;
+    const mask = batch.masks_B[completion] ?? new Uint8Array();
+    const token = ids.findIndex((_, t) => mask[t] !== plain);
+    const at = token < 0 ? {} : { token };
+    return { found: mask[Math.max(token, 0)] ?? Number.NaN, plain, bound: 0, completion, ...at };
+  });
+  return worstOf('gradient', 'mask of a token', pairs);
+}
+
+/** β of each prompt, where nothing but the step moves it. */
+function compareBetas({ config }: Trainer, { betas_P }: Batch, step: number): Comparison[] {
+  const { beta, control, warmup, warmupSteps } = config.kl;
+  if (control !== 'fixed') return [];
+  const early = warmup === 'zero' ? 0 : step / warmupSteps;
+  const plain = step < warmupSteps ? beta * early : beta;
+  return worstOf(
+    'gradient',
+    'β',
+    betas_P.map((found, prompt) => ({ found, plain, bound: 1e-12 * beta, prompt })),
+  );
+}
