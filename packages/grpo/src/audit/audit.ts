@@ -1,4 +1,3 @@
-import { uniform } from '../maths/random.js';
 import { Watch } from '../progress/watch.js';
 import type { Batch } from '../step/batch.js';
 import type { MicroBatch } from '../step/micro-batch.js';
@@ -14,18 +13,17 @@ import type { Update } from '../step/updates.js';
 import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
 import { auditCheckpoint } from './checkpoint.js';
+import { chosenOf } from './chosen.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { auditEndings } from './ending.js';
+import { auditModel } from './model/audit-model.js';
 import { auditPrompts } from './prompt.js';
 import { auditRewards } from './reward.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
-/** Completions that are computed again: each costs a forward and a backward pass of its own. */
-const COMPLETIONS = 2;
-
 /** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [auditPrompts, auditEndings, auditRewards, auditCheckpoint];
+const MEASURES: readonly Measure[] = [auditPrompts, auditModel, auditEndings, auditRewards, auditCheckpoint];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [
@@ -56,7 +54,7 @@ export class Audit implements StepObserver {
     this.#chosen = chosenOf(batch, config.seed, step);
     for (const [done, measure] of MEASURES.entries()) {
       watch.report({ stage: 'audit', done, total: MEASURES.length, unit: 'hand-overs' });
-      this.#measured.push(await measure({ trainer, batch, step, chosen: this.#chosen }));
+      this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());
       await watch.breathe();
     }
     await this.#events.compared(batch, step);
@@ -105,19 +103,4 @@ export class Audit implements StepObserver {
       ),
     };
   }
-}
-
-/** Completions of different prompts where there are several, drawn by seed and step. */
-function chosenOf(batch: Batch, seed: number, step: number): number[] {
-  const { problems, groupSize } = batch;
-  const chosen = new Set<number>();
-  const wanted = Math.min(COMPLETIONS, batch.completions_B.length);
-  for (let i = 0; chosen.size < wanted; i++) {
-    const draw = (below: number, key: number) => Math.floor(uniform(seed, step, i, key) * below);
-    const p = (draw(problems.length, 0) + i) % problems.length;
-    const b = p * groupSize + draw(groupSize, 1);
-    const isNew = ![...chosen].some((other) => batch.problemOf(other) === p);
-    if (isNew || problems.length < wanted) chosen.add(b);
-  }
-  return [...chosen].sort((a, b) => a - b);
 }
