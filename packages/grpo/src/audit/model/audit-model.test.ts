@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { grpoStep } from '../../step/grpo-step.js';
+import type { StepObserver } from '../../step/observer.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
 import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from '../../step/step.test.helper.js';
+import type { Trainer } from '../../step/trainer.js';
 import type { HandOver } from '../../trace/index.js';
-import { Audit } from '../audit.js';
+import { chosenOf } from '../chosen.js';
+import type { Measured } from '../context.js';
+import { auditModel } from './audit-model.js';
+
+const observer = (trainer: Trainer, measured: Measured[]): StepObserver => ({
+  compared: (batch, step) => {
+    const chosen = chosenOf(batch, 0, step);
+    measured.push(...auditModel({ trainer, batch, step, chosen }));
+  },
+});
 
 /** Audits some steps; hand-overs that do not hold, and that could not be compared. */
 async function audited(
@@ -21,13 +32,15 @@ async function audited(
   const missing = new Set<string>();
   const compared = new Set<string>();
   for (let step = 0; step < steps; step++) {
-    const audit = new Audit(trainer);
-    await grpoStep({ ...trainer, observers: [audit] }, PROBLEMS, step, 1e-3);
-    for (const one of audit.record.comparisons) {
-      compared.add(one.quantity);
-      if (!(one.deviation <= one.bound)) apart.add(one.handOver);
+    const measured: Measured[] = [];
+    await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, step, 1e-3);
+    for (const one of measured) {
+      if ('missing' in one) missing.add(one.missing);
+      for (const { quantity, deviation, bound, handOver } of 'comparisons' in one ? one.comparisons : []) {
+        compared.add(quantity);
+        if (!(deviation <= bound)) apart.add(handOver);
+      }
     }
-    for (const { what } of audit.record.missing) missing.add(what);
   }
   reference?.dispose();
   return { apart: [...apart], missing: [...missing], compared: [...compared] };
@@ -141,7 +154,7 @@ it('leaves the weights that the step leaves without it', async () => {
     const model = fixtureModel('qwen2');
     const trainer = trainerOf(model, [], { score: spreadRewards });
     for (let step = 0; step < 3; step++) {
-      const observers = isAudited ? [new Audit(trainer)] : [];
+      const observers = isAudited ? [observer(trainer, [])] : [];
       await grpoStep({ ...trainer, observers }, PROBLEMS, step, 1e-3);
     }
     return [...model.decoder.parameters.values()].map((parameter) =>

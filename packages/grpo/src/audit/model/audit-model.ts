@@ -7,8 +7,13 @@ import { plainStep } from './plain-step.js';
 import { runTrainer } from './trainer-pass.js';
 
 /** What the model has to do with: prompt → completion, weights → log-probs, loss → gradient, from one plain pass. */
-export const auditModel = (context: AuditContext): Measured[] =>
-  tidy(() => {
+export function auditModel(context: AuditContext): Measured[] {
+  // A model that was made in code has none.
+  if (context.trainer.model.configJson.model_type === undefined) {
+    const handOvers = ['completion', 'old log-probs', 'gradient'] as const;
+    return handOvers.map((handOver) => ({ handOver, missing: "the model's config.json" }));
+  }
+  return tidy(() => {
     const plain = plainStep(context);
     const completions = compareCompletions(context, plain);
     return runTrainer(context, (pass, gradients) => [
@@ -17,3 +22,4 @@ export const auditModel = (context: AuditContext): Measured[] =>
       compareGradients(context, plain, pass, gradients),
     ]);
   });
+}
