@@ -1,34 +1,25 @@
-import { uniform } from '../maths/random.js';
 import { Watch } from '../progress/watch.js';
 import type { Batch } from '../step/batch.js';
-import type { MicroBatch } from '../step/micro-batch.js';
-import {
-  joinObservers,
-  type MicroBatchPass,
-  type StepEvents,
-  type StepObserver,
-  type UpdateResult,
-} from '../step/observer.js';
+import type { StepObserver } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
-import type { Update } from '../step/updates.js';
 import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
 import { auditAdvantages } from './advantage.js';
 import { auditCheckpoint } from './checkpoint.js';
+import { chosenOf } from './chosen.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { auditEndings } from './ending.js';
 import { LossInputAudit } from './loss-input.js';
+import { auditModel } from './model/audit-model.js';
 import { auditPrompts } from './prompt.js';
 import { auditRewards } from './reward.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
-/** Completions that are computed again: each costs a forward and a backward pass of its own. */
-const COMPLETIONS = 2;
-
 /** What is compared before the weights change, in the order of a step. */
 const MEASURES: readonly Measure[] = [
   auditPrompts,
+  auditModel,
   auditEndings,
   auditRewards,
   auditAdvantages,
@@ -47,60 +38,28 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
  * Holds one step to an independent plain path, hand-over by hand-over. It changes nothing: with it and without it the
  * step leaves the same weights.
  */
-export class Audit implements StepObserver {
+export class Audit {
+  /** Are to watch the step, in this order. */
+  readonly observers: readonly StepObserver[];
   readonly #measured: Measured[] = [];
   readonly #followers: readonly FollowingMeasure[];
-  readonly #events: StepEvents;
   #chosen: readonly number[] = [];
 
   /** @param trainer - the one that takes the step */
   constructor(private readonly trainer: Trainer) {
     this.#followers = followersOf(trainer);
-    this.#events = joinObservers(this.#followers);
+    this.observers = [{ compared: (batch, step) => this.#compare(batch, step) }, ...this.#followers];
   }
 
-  async compared(batch: Batch, step: number): Promise<void> {
+  async #compare(batch: Batch, step: number): Promise<void> {
     const { trainer } = this;
     const { watch = new Watch(), config } = trainer;
     this.#chosen = chosenOf(batch, config.seed, step);
     for (const [done, measure] of MEASURES.entries()) {
       watch.report({ stage: 'audit', done, total: MEASURES.length, unit: 'hand-overs' });
-      this.#measured.push(await measure({ trainer, batch, step, chosen: this.#chosen }));
+      this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());
       await watch.breathe();
     }
-    await this.#events.compared(batch, step);
-  }
-
-  stage<T>(name: string, work: () => T): T {
-    return this.#events.stage(name, work);
-  }
-
-  updateBegins(update: Update): void {
-    this.#events.updateBegins(update);
-  }
-
-  microBatchBegins(micro: MicroBatch): void {
-    this.#events.microBatchBegins(micro);
-  }
-
-  microBatchDone(pass: MicroBatchPass): void {
-    this.#events.microBatchDone(pass);
-  }
-
-  beforeUpdate(update: Update): void {
-    this.#events.beforeUpdate(update);
-  }
-
-  updated(result: UpdateResult): void {
-    this.#events.updated(result);
-  }
-
-  failed(result: UpdateResult): void {
-    this.#events.failed(result);
-  }
-
-  done(batch: Batch, step: number): void {
-    this.#events.done(batch, step);
   }
 
   /** What was compared, for the record of the step. */
@@ -114,19 +73,4 @@ export class Audit implements StepObserver {
       ),
     };
   }
-}
-
-/** Completions of different prompts where there are several, drawn by seed and step. */
-function chosenOf(batch: Batch, seed: number, step: number): number[] {
-  const { problems, groupSize } = batch;
-  const chosen = new Set<number>();
-  const wanted = Math.min(COMPLETIONS, batch.completions_B.length);
-  for (let i = 0; chosen.size < wanted; i++) {
-    const draw = (below: number, key: number) => Math.floor(uniform(seed, step, i, key) * below);
-    const p = (draw(problems.length, 0) + i) % problems.length;
-    const b = p * groupSize + draw(groupSize, 1);
-    const isNew = ![...chosen].some((other) => batch.problemOf(other) === p);
-    if (isNew || problems.length < wanted) chosen.add(b);
-  }
-  return [...chosen].sort((a, b) => a - b);
 }

@@ -16,8 +16,8 @@ export interface AuditContext {
 /** What the audit of one hand-over came to: comparisons, or what they lack. */
 export type Measured = { comparisons: Comparison[] } | { handOver: HandOver; missing: string };
 
-/** Compares one hand-over; it may take long, and changes nothing. */
-export type Measure = (context: AuditContext) => Measured | Promise<Measured>;
+/** Compares one hand-over or several; it may take long, and changes nothing. */
+export type Measure = (context: AuditContext) => Measured | Measured[] | Promise<Measured>;
 
 /** Compares hand-overs by what the events of a step show, and changes nothing either. */
 export interface FollowingMeasure extends StepObserver {

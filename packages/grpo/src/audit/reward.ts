@@ -5,7 +5,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { gradeAgain } from './grade-again.js';
-import { explainRewards, noFunction } from './pairing.js';
+import { type Explained, explainRewards, noFunction } from './pairing.js';
 import { worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order. */
@@ -34,7 +34,11 @@ export async function auditRewards(context: AuditContext): Promise<Measured> {
 }
 
 /** The values of one reward beside those of a second grading. */
-async function compareGrades({ trainer, batch, chosen }: AuditContext, reward: Reward, k: number) {
+async function compareGrades(
+  { trainer, batch, chosen }: AuditContext,
+  reward: Reward,
+  k: number,
+): Promise<Explained> {
   const { replayed } = batch.exchange ?? {};
   const { columns, failures } = batch.rewardTable;
   const recorded = columns[k]!;

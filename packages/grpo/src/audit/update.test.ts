@@ -51,7 +51,7 @@ async function audited({
   let audit = new Audit(trainer);
   for (let step = 0; step <= before; step++) {
     audit = new Audit(trainer);
-    await grpoStep({ ...trainer, observers: [audit] }, PROBLEMS, step, rate(step, trainer));
+    await grpoStep({ ...trainer, observers: audit.observers }, PROBLEMS, step, rate(step, trainer));
   }
   return audit.record.comparisons.filter(({ handOver }) => handOver === 'update' || handOver === 'gradient');
 }
@@ -203,7 +203,7 @@ it('an update of one’s own is not held to AdamW', async () => {
   const model = fixtureModel('llama3');
   const trainer = { ...trainerOf(model, SETTINGS, { score: spreadRewards }), ownStages: ['update'] };
   const audit = new Audit(trainer);
-  await grpoStep({ ...trainer, observers: [audit] }, PROBLEMS, 0, 1);
+  await grpoStep({ ...trainer, observers: audit.observers }, PROBLEMS, 0, 1);
   expect(audit.record.comparisons.filter(({ handOver }) => handOver === 'update')).toEqual([]);
   expect(audit.record.missing.map(({ handOver }) => handOver)).toContain('update');
 });

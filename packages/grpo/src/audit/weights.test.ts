@@ -42,7 +42,7 @@ async function audited({ settings = [], stages, between, plant }: Plant): Promis
   };
   between?.(trainer);
   const audit = new Audit(trainer);
-  await grpoStep({ ...trainer, observers: [audit] }, PROBLEMS, 1, 1e-2);
+  await grpoStep({ ...trainer, observers: audit.observers }, PROBLEMS, 1, 1e-2);
   return audit.record.comparisons.filter(({ handOver }) => handOver === 'weights');
 }
 

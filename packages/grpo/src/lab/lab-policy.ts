@@ -1,6 +1,7 @@
 /** Small policies that know a little: made from random weights by a moment of imitation. */
 import { AdamW, type DType } from '@grpo/torch';
 import { examplesOf, sftStep } from '../imitation/sft.js';
+import { parseConfig } from '../models/config.js';
 import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
 import { DataOrder } from '../tasks/order/data-order.js';
 import { lettersTask } from './letters-task.js';
@@ -51,14 +52,15 @@ async function makePolicy({
   seed,
 }: PolicyOptions): Promise<LoadedModel> {
   const { tokenizer, template, endId, eosId } = await labText(padIsEnd ? '<|end|>' : '<pad>');
-  const decoder = initDecoder(configOf(family, tokenizer.vocabSize), { seed, dtype, std: 0.08 });
+  const configJson = configJsonOf(family, tokenizer.vocabSize);
+  const decoder = initDecoder(parseConfig(configJson, 'config.json'), { seed, dtype, std: 0.08 });
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
   const model: LoadedModel = {
     decoder,
     tokenizer,
     template,
     endIds: new Set([endId, eosId]),
-    configJson: {},
+    configJson,
     files: new Map(),
   };
   const optimizer = new AdamW(decoder.parameters, { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 });
@@ -80,26 +82,27 @@ async function makePolicy({
   return model;
 }
 
-/** A decoder of about 30,000 parameters in the form of each family. */
-function configOf(family: Family, vocabSize: number): DecoderConfig {
-  const gpt2 = family === 'gpt2';
-  return {
-    family,
-    vocabSize,
-    hiddenSize: 32,
-    intermediateSize: 64,
-    layers: 2,
-    heads: 4,
-    kvHeads: gpt2 ? 4 : 2,
-    headDim: 8,
-    maxPositions: 128,
-    normEps: gpt2 ? 1e-5 : 1e-6,
-    activation: gpt2 ? 'gelu_tanh' : 'silu',
-    ...(!gpt2 && { ropeTheta: 10_000 }),
-    qkvBias: gpt2 || family === 'qwen2',
-    outputBias: gpt2,
-    mlpBias: gpt2,
-    qkNorm: family === 'qwen3',
-    tied: family !== 'llama',
-  };
-}
+/** `config.json` of a decoder of about 30,000 parameters in the form of each family. */
+const configJsonOf = (family: Family, vocabSize: number): Record<string, unknown> =>
+  family === 'gpt2'
+    ? {
+        model_type: family,
+        vocab_size: vocabSize,
+        n_embd: 32,
+        n_inner: 64,
+        n_layer: 2,
+        n_head: 4,
+        n_positions: 128,
+      }
+    : {
+        model_type: family,
+        vocab_size: vocabSize,
+        hidden_size: 32,
+        intermediate_size: 64,
+        num_hidden_layers: 2,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        head_dim: 8,
+        max_position_embeddings: 128,
+        tie_word_embeddings: family !== 'llama',
+      };

@@ -148,7 +148,7 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
     const audit = new Audit(trainer);
     const noteStep = () => note(recorder, i + 1, { canaries, audit: audit.record });
     try {
-      await grpoStep({ ...trainer, observers: [recorder, audit] }, problems, i, learningRate);
+      await grpoStep({ ...trainer, observers: [recorder, ...audit.observers] }, problems, i, learningRate);
       noteStep();
     } catch (error) {
       if (!(error instanceof NotFiniteError)) throw error;

@@ -46,7 +46,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     const audit = examination.audits(step + 1, turn) ? new Audit(trainer) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
-    const observers = [recorder, ...(audit ? [audit] : [])];
+    const observers = [recorder, ...(audit?.observers ?? [])];
     await grpoStep({ ...trainer, observers }, problems, step, rate).catch((error: unknown) => {
       throw error instanceof NotFiniteError && examination.wants(step + 1)
         ? diagnosed(error, examination.step(recordOf()))

@@ -2,7 +2,7 @@
  * The gradient of a loss whose slopes in log-probs and entropies are known, layer by layer from the last to the first:
  * each layer is computed again from its kept input, and its tensors' gradients are handed over and freed before the next.
  */
-import { grad, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import { grad, keep, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import { eachLogits, finalNorm, headOf, outerNames } from './plain-decoder.js';
 import { layerOutput, layerTensors } from './plain-layer.js';
 import { column, inputOf, type PlainSequence, predicting } from './plain-logprobs.js';
@@ -127,19 +127,32 @@ function backThrough(
   return tidy(() => {
     const trained = [...tensors.all].filter(([name]) => isTrained(name));
     for (const [, leaf] of trained) leaf.requiresGrad = true;
-    const leaves = inputs.map((input) => input.detach());
-    for (const leaf of leaves) leaf.requiresGrad = true;
-    const all = [...trained.map(([, leaf]) => leaf), ...leaves];
-    const gradients = grad(leaves.map(output), all, slopes);
-    for (const [i, [name]] of trained.entries()) {
-      const gradient = gradients[i];
-      // None of the tensors of a part is without an effect.
-      if (!gradient) throw new Error(`the plain loss does not depend on ${name}`);
+    const sums = new Map<string, Tensor>();
+    const before = inputs.map((input, i) => {
+      const x = input.detach();
+      x.requiresGrad = true;
+      // One sequence at a time: the graphs of all are the most that this takes.
+      return tidy(() => {
+        const [own, ...gradients] = grad([output(x)], [x, ...trained.map(([, leaf]) => leaf)], [slopes[i]!]);
+        for (const [t, [name]] of trained.entries()) addTo(sums, name, gradients[t]!);
+        return own!;
+      });
+    });
+    for (const [name, gradient] of sums) {
       take(name, gradient);
       gradient.dispose();
     }
-    return gradients.slice(trained.length) as Tensor[];
+    return before;
   });
+}
+
+/** Adds the gradient of a tensor to the sum of those of all sequences. */
+function addTo(sums: Map<string, Tensor>, name: string, gradient: Tensor | null): void {
+  // None of the tensors of a part is without an effect.
+  if (!gradient) throw new Error(`the plain loss does not depend on ${name}`);
+  const sum = sums.get(name);
+  if (sum) noGrad(() => sum.add_(gradient));
+  else sums.set(name, keep(gradient));
 }
 
 /** Adds to the row of each id the slope of its place. */

@@ -74,7 +74,11 @@ describe('the slopes of the declared loss', () => {
       const coefficient = seed % 2 === 0 ? 0 : 0.02;
       const rows = rowsOf(batch);
       const trained = rows.map(({ mask, policy }) => mask?.reduce((a, b) => a + b, 0) ?? policy.length);
-      const slopes = lossSlopes(declaredOf(settings), rows, trained, coefficient);
+      const slopes = lossSlopes(declaredOf(settings), rows, {
+        sizes: [rows.length],
+        trained,
+        entropyCoefficient: coefficient,
+      });
       // Rounding decides at a bound: of these draws few.
       if (typeof slopes === 'string') continue;
       compared++;

@@ -2,6 +2,7 @@
  * The slopes of the declared loss: how much it changes with the log-prob and with the entropy of each token. What the
  * loss takes as given (old log-probs, corrections, masks) has none.
  */
+
 import { klWeighings, weighings } from '../../doctor/recompute/aggregation.js';
 import { type Form, formOf } from '../../doctor/recompute/form.js';
 import {
@@ -14,37 +15,50 @@ import {
 import { missingOf } from '../../doctor/recompute/policy-term.js';
 import { ratiosOf } from '../../doctor/recompute/ratio.js';
 import { isTrained, sumOver } from '../../doctor/recompute/row.js';
+import { sum } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { addKlSlopes } from './kl-slopes.js';
 import { type LossRow, policySlopes, type Slopes } from './policy-slopes.js';
 
-/**
- * Slopes of an update of these completions, all of one micro-batch; as text, why there are none.
- *
- * @param trained - trained tokens of each completion of the rollout
- * @param entropyCoefficient - weight of the bonus
- */
+/** What an update is a part of, and how it is divided. */
+export interface UpdateParts {
+  /** Completions of each micro-batch, in order. */
+  sizes: readonly number[];
+  /** Trained tokens of each completion of the rollout. */
+  trained: readonly number[];
+  /** Weight of the entropy bonus. */
+  entropyCoefficient: number;
+}
+
+/** Slopes of an update of these completions; as text, why there are none. */
 export function lossSlopes(
   declared: Declared,
   rows: readonly LossRow[],
-  trained: readonly number[],
-  entropyCoefficient: number,
+  { sizes, trained, entropyCoefficient }: UpdateParts,
 ): Slopes[] | string {
   const form = formOf(declared);
   if (typeof form === 'string') return form;
   const missing = missingOf(form, declared) ?? uncovered(declared, rows);
   if (missing !== undefined) return missing;
   const own = rows.map(({ policy, mask }) => sumOver(policy.length, mask, () => 0).count);
-  const weights = weighings(form, declared, { own, sizes: [own.length], all: trained });
+  const weights = weighings(form, declared, { own, sizes, all: trained });
   if (typeof weights === 'string') return weights;
-  const tops = topsOf(declared, rows);
+  const parts = partsOf(sizes);
+  const tops = topsOf(declared, rows, parts);
   const klWeights = klWeighings(declared.kl?.level, own, weights)[0]!;
   const slopes = rows.map((row, i) => {
     const one = slopesOf(form, declared, { ...row, top: tops?.[i] }, weights[0]![i]!);
     if (row.beta !== 0) addKlSlopes(one, form.ratio, declared.kl ?? {}, row, row.beta * klWeights[i]!);
     return one;
   });
-  if (entropyCoefficient !== 0) addBonus(slopes, rows, tops, entropyCoefficient);
+  if (entropyCoefficient !== 0) {
+    const isWhole = declared.objective?.compat !== undefined;
+    for (const part of parts) {
+      const of = (count: (i: number) => number) => sum(part.map(count)) / sum([...own.keys()].map(count));
+      const share = isWhole ? part.length / own.length : of((i) => own[i]!);
+      addBonus(part, slopes, rows, tops, entropyCoefficient * share);
+    }
+  }
   const isClose = slopes.some(({ logprobs }) => logprobs.some(Number.isNaN));
   return isClose ? 'a mask of the loss that rounding does not decide' : slopes;
 }
@@ -56,13 +70,29 @@ function uncovered({ kl = {} }: Declared, rows: readonly LossRow[]): string | un
   return hasKl && rows.some(({ reference }) => !reference) ? 'log-probs of the reference' : undefined;
 }
 
-function topsOf({ entropy }: Declared, rows: readonly LossRow[]): Kept[] | undefined {
+/** The rows of each micro-batch. */
+function partsOf(sizes: readonly number[]): number[][] {
+  let end = 0;
+  return sizes.map((size) => {
+    end += size;
+    return Array.from({ length: size }, (_, i) => end - size + i);
+  });
+}
+
+/** The tokens of highest entropy of each micro-batch, row by row. */
+function topsOf(
+  { entropy }: Declared,
+  rows: readonly LossRow[],
+  parts: readonly (readonly number[])[],
+): Kept[] | undefined {
   const { topShare = 1 } = entropy ?? {};
   if (topShare >= 1) return undefined;
-  return topEntropyOf(
-    topShare,
-    rows.map(({ entropies }) => entropies),
-    rows.map(({ mask }) => mask),
+  return parts.flatMap((part) =>
+    topEntropyOf(
+      topShare,
+      part.map((i) => rows[i]!.entropies),
+      part.map((i) => rows[i]!.mask),
+    ),
   );
 }
 
@@ -88,16 +118,18 @@ function slopesOf(form: Form, declared: Declared, row: LossRow, weight: number):
   };
 }
 
-/** −coefficient × mean entropy of the tokens that the policy term is kept for. */
+/** −coefficient × mean entropy of the tokens of a micro-batch that the policy term is kept for. */
 function addBonus(
+  part: readonly number[],
   slopes: readonly Slopes[],
   rows: readonly LossRow[],
   tops: readonly Kept[] | undefined,
   coefficient: number,
 ): void {
-  const isKept = (i: number, t: number) =>
-    isTrained(rows[i]!.mask, t) && (tops === undefined || tops[i]!.kept[t] === 1);
-  const places = slopes.flatMap(({ entropies }, i) => [...entropies.keys()].filter((t) => isKept(i, t)));
-  for (const [i, { entropies }] of slopes.entries())
-    for (const t of entropies.keys()) if (isKept(i, t)) entropies[t] = -coefficient / places.length;
+  const places = part.flatMap((i) =>
+    Array.from(rows[i]!.policy.keys(), (t) => ({ i, t })).filter(
+      ({ t }) => isTrained(rows[i]!.mask, t) && (tops === undefined || tops[i]!.kept[t] === 1),
+    ),
+  );
+  for (const { i, t } of places) slopes[i]!.entropies[t] = -coefficient / places.length;
 }

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { Batch } from '../step/batch.js';
+import { chosenOf } from './chosen.js';
+
+/** A batch of groups of four, of which the lengths and the advantages count. */
+function batchOf(advantages: readonly number[], lengths = advantages.map(() => 5)): Batch {
+  const P = advantages.length / 4;
+  return {
+    problems: Array.from({ length: P }),
+    prompts: Array.from({ length: P }, () => ({ ids: [1, 2] })),
+    completions_B: lengths.map((length) => ({ ids: Array.from({ length }) })),
+    groupSize: 4,
+    problemOf: (b: number) => Math.floor(b / 4),
+    advantages: { advantages: Float64Array.from(advantages) },
+  } as unknown as Batch;
+}
+
+const flat = [0, 0, 0, 0];
+const steps = Array.from({ length: 50 }, (_, step) => step);
+
+it('takes a better and a worse completion of each of two prompts that teach', () => {
+  const batch = batchOf([...flat, 1, 1, 1, -3, ...flat, -1, -1, 0, 2, ...flat]);
+  for (const step of steps) {
+    const chosen = chosenOf(batch, 7, step);
+    expect(chosen.map((b) => Math.floor(b / 4))).toEqual([1, 1, 3, 3]);
+    const signs = chosen.map((b) => Math.sign(batch.advantages.advantages[b]!));
+    expect(new Set(signs.slice(0, 2))).toEqual(new Set([1, -1]));
+    expect(signs[2]).not.toBe(signs[3]);
+    expect(chosenOf(batch, 7, step)).toEqual(chosen);
+  }
+  expect(new Set(steps.map((step) => chosenOf(batch, 7, step).join())).size).toBeGreaterThan(5);
+});
+
+it('takes any prompts where none teaches, and fewer where there are fewer', () => {
+  const seen = steps.map((step) => chosenOf(batchOf([...flat, ...flat, ...flat]), 7, step));
+  expect(new Set(seen.flat()).size).toBe(12);
+  expect(chosenOf(batchOf(flat), 7, 0)).toHaveLength(2);
+});
+
+it('takes the shorter of long completions', () => {
+  const lengths = [3000, 2000, 4000, 5000, 9000, 9000, 8000, 7000, 6000, 6000, 6000, 6000];
+  for (const step of steps)
+    expect(chosenOf(batchOf([1, -1, 1, -1, 1, 1, -1, -1, ...flat], lengths), 7, step)).toEqual(
+      expect.arrayContaining([0, 1]),
+    );
+});

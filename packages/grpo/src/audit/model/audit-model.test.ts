@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { grpoStep } from '../../step/grpo-step.js';
+import type { StepObserver } from '../../step/observer.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
+import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from '../../step/step.test.helper.js';
+import type { Trainer } from '../../step/trainer.js';
+import type { HandOver } from '../../trace/index.js';
+import { chosenOf } from '../chosen.js';
+import type { Measured } from '../context.js';
+import { auditModel } from './audit-model.js';
+
+const observer = (trainer: Trainer, measured: Measured[]): StepObserver => ({
+  compared: (batch, step) => {
+    const chosen = chosenOf(batch, 0, step);
+    measured.push(...auditModel({ trainer, batch, step, chosen }));
+  },
+});
+
+/** Audits some steps; hand-overs that do not hold, and that could not be compared. */
+async function audited(
+  name: string,
+  settings: readonly string[] = [],
+  stages: Partial<Stages> = {},
+  steps = 2,
+) {
+  const model = fixtureModel(name, name.endsWith('bf16') ? 'bfloat16' : 'float32');
+  const reference = settings.some((setting) => setting.startsWith('kl.beta'))
+    ? model.decoder.clone()
+    : undefined;
+  const trainer = trainerOf(model, settings, { score: spreadRewards, ...stages }, reference);
+  const apart = new Set<HandOver>();
+  const missing = new Set<string>();
+  const compared = new Set<string>();
+  for (let step = 0; step < steps; step++) {
+    const measured: Measured[] = [];
+    await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, step, 1e-3);
+    for (const one of measured) {
+      if ('missing' in one) missing.add(one.missing);
+      for (const { quantity, deviation, bound, handOver } of 'comparisons' in one ? one.comparisons : []) {
+        compared.add(quantity);
+        if (!(deviation <= bound)) apart.add(handOver);
+      }
+    }
+  }
+  reference?.dispose();
+  return { apart: [...apart], missing: [...missing], compared: [...compared] };
+}
+
+const CLEAN: [string, string[]][] = [
+  ['gpt2', []],
+  ['llama3', ['rollout.temperature=0.7', 'rollout.topP=0.9']],
+  ['llama3-tied', ['kl.beta=0.1', 'objective.oldLogprobs=recompute', 'objective.loss=dapo']],
+  ['qwen2', ['rollout.repetitionPenalty=1.2', 'rollout.topK=20', 'rollout.minNewTokens=3']],
+  ['qwen2-untied', ['objective.loss=grpo', 'objective.oldLogprobs=sampler', 'rollout.minP=0.05']],
+  ['qwen3', ['entropy.coefficient=0.01', 'objective.loss=bnpo', 'kl.beta=0.05', 'kl.estimator=k1']],
+  ['qwen3-bf16', ['rollout.topP=0.95', 'kl.beta=0.1']],
+];
+
+describe('the audit of a clean step', () => {
+  it.each(CLEAN)('finds every hand-over of %s within its bounds: %s', async (name, settings) => {
+    const { apart, missing, compared } = await audited(name, settings);
+    expect({ apart, missing }).toEqual({ apart: [], missing: [] });
+    expect(compared).toEqual(
+      expect.arrayContaining([
+        'log-prob of the sampler',
+        'surprise of the draws',
+        'log-prob of the policy',
+        'distance to the plain gradient',
+      ]),
+    );
+  });
+
+  it('says what it has no plain form for', async () => {
+    const { apart, missing } = await audited('qwen3', ['kl.beta=0.1', 'kl.estimator=full']);
+    expect({ apart, missing }).toEqual({
+      apart: [],
+      missing: ['a plain form of the KL over the whole vocabulary'],
+    });
+  });
+});
+
+/** A step whose stage does its work wrongly, and the hand-over that shows it first. */
+const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
+  [
+    'a sampler that draws colder than it says',
+    {
+      sample: async (model, requests, options, ...rest) =>
+        standard.sample(model, requests, { ...options, temperature: 0.8 }, ...rest),
+    },
+    'completion',
+  ],
+  [
+    'completions given to the wrong prompt',
+    {
+      sample: async (...args) => {
+        const groups = await standard.sample(...args);
+        return [...groups.slice(1), groups[0]!];
+      },
+    },
+    'completion',
+  ],
+  [
+    'completions that are copies',
+    {
+      sample: async (...args) => {
+        const groups = await standard.sample(...args);
+        return groups.map((group) => group.map(() => group[0]!));
+      },
+    },
+    'completion',
+  ],
+  [
+    'log-probs at another temperature',
+    { logprob: (decoder, groups, _, options) => standard.logprob(decoder, groups, 1.1, options) },
+    'old log-probs',
+  ],
+  [
+    'a loss of half the size',
+    {
+      objective: (input) => {
+        const output = standard.objective(input);
+        return { ...output, loss: output.loss.mul(0.5) };
+      },
+    },
+    'gradient',
+  ],
+  [
+    'advantages that are swapped between completions',
+    {
+      objective: (input) =>
+        standard.objective({ ...input, advantages: Array.from(input.advantages).reverse() }),
+    },
+    'gradient',
+  ],
+  [
+    'a KL that is left out',
+    {
+      objective: (input) => standard.objective({ ...input, betas: Array.from(input.betas, () => 0) }),
+    },
+    'gradient',
+    ['kl.beta=0.1'],
+  ],
+];
+
+describe('the audit of a sick step', () => {
+  it.each(SICK)('names the hand-over of %s', async (_, stages, handOver, settings = []) => {
+    const { apart } = await audited('llama3', settings, stages, 3);
+    expect(apart[0]).toBe(handOver);
+  });
+});
+
+it('leaves the weights that the step leaves without it', async () => {
+  const weightsAfter = async (isAudited: boolean) => {
+    const model = fixtureModel('qwen2');
+    const trainer = trainerOf(model, [], { score: spreadRewards });
+    for (let step = 0; step < 3; step++) {
+      const observers = isAudited ? [observer(trainer, [])] : [];
+      await grpoStep({ ...trainer, observers }, PROBLEMS, step, 1e-3);
+    }
+    return [...model.decoder.parameters.values()].map((parameter) =>
+      Buffer.from(parameter.toBytes()).toString('base64'),
+    );
+  };
+  expect(await weightsAfter(true)).toEqual(await weightsAfter(false));
+});

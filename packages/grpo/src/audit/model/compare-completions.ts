@@ -1,0 +1,92 @@
+import { sum } from '../../maths/moments.js';
+import type { Completion } from '../../rollout/index.js';
+import type { Comparison } from '../../trace/index.js';
+import type { AuditContext, Measured } from '../context.js';
+import { type Pair, worstOf } from '../worst.js';
+import { compareRows } from './compare-rows.js';
+import type { PlainCompletion, PlainStep } from './plain-step.js';
+import { DEVIATIONS, RARE, toleranceOf } from './tolerance.js';
+
+/** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
+export function compareCompletions({ trainer, batch }: AuditContext, { completions }: PlainStep): Measured {
+  const handOver = 'completion';
+  if (trainer.ownStages?.includes('sample'))
+    return { handOver, missing: 'the standard stage sample: yours draws as it likes' };
+  const own = completions.filter(({ isOwn }) => isOwn);
+  if (own.length === 0) return { handOver, missing: 'a completion of this step: all are replayed' };
+  const tolerance = toleranceOf(trainer.model.decoder.dtype);
+  const rows = own.map(({ place, scores }) => ({
+    completion: place,
+    found: batch.completions_B[place]!.logprobs,
+    plain: scores.logprobs,
+  }));
+  const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
+  return {
+    comparisons: [
+      ...compareRows(handOver, 'log-prob of the sampler', rows, tolerance),
+      ...compareDrawn(own, batch.completions_B, tolerance.token),
+      ...surprise(own, tolerance.all),
+      ...likeness(batch.completions_B.filter(isSampled)),
+    ],
+  };
+}
+
+/** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
+function compareDrawn(
+  completions: readonly PlainCompletion[],
+  sampled: readonly Completion[],
+  bound: number,
+): Comparison[] {
+  const pairs = completions.flatMap(({ place, scores }) =>
+    scores.drawn.map(({ logprob, least, most }, token): Pair => {
+      const found = sampled[place]!.sampledLogprobs[token]!;
+      const nearest = Math.min(Math.max(found, least), most);
+      const deviation = found === nearest ? 0 : Math.abs(found - nearest);
+      return { found, plain: logprob, deviation, bound, completion: place, token };
+    }),
+  );
+  return worstOf('completion', 'log-prob under the distribution drawn from', pairs);
+}
+
+/** How unlikely the draws are on the whole, against how unlikely draws of the declared distribution are. */
+function surprise(completions: readonly PlainCompletion[], drift: number): Comparison[] {
+  const drawn = completions
+    .flatMap(({ scores }) => scores.drawn)
+    .filter(({ logprob }) => Number.isFinite(logprob));
+  if (drawn.length === 0) return [];
+  const found = -sum(drawn.map(({ logprob }) => logprob));
+  const plain = sum(drawn.map(({ entropy }) => entropy));
+  const chance = DEVIATIONS * Math.sqrt(sum(drawn.map(({ variance }) => variance)));
+  const [one] = worstOf('completion', 'surprise of the draws', [
+    { found, plain, bound: chance + drift * drawn.length },
+  ]);
+  return [{ ...one!, compared: drawn.length }];
+}
+
+/**
+ * The longest beginning that two completions share, as its surprise in nats: that two draws agree in it has the
+ * probability exp(−nats), whatever their prompts are.
+ */
+function likeness(completions: readonly Completion[]): Comparison[] {
+  const pairs = (completions.length * (completions.length - 1)) / 2;
+  if (pairs === 0) return [];
+  let worst = { nats: 0, completion: 0 };
+  for (const [i, one] of completions.entries()) {
+    for (let j = i + 1; j < completions.length; j++) {
+      const nats = sharedSurprise(one, completions[j]!);
+      if (nats > worst.nats) worst = { nats, completion: j };
+    }
+  }
+  const bound = RARE + Math.log(pairs);
+  const pair = { found: worst.nats, plain: 0, bound, completion: worst.completion };
+  return worstOf('completion', 'surprise of a beginning that two completions share', [pair]).map((one) => ({
+    ...one,
+    compared: pairs,
+  }));
+}
+
+function sharedSurprise(one: Completion, other: Completion): number {
+  let nats = 0;
+  for (let t = 0; t < one.ids.length && one.ids[t] === other.ids[t]; t++) nats -= other.sampledLogprobs[t]!;
+  return nats;
+}

@@ -1,0 +1,94 @@
+import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import { sum } from '../../maths/moments.js';
+import type { AuditContext, Measured } from '../context.js';
+import { eachGradient } from '../plain/plain-gradient.js';
+import { lossSlopes } from '../plain/plain-loss.js';
+import type { LossRow } from '../plain/policy-slopes.js';
+import { type Pair, worstOf } from '../worst.js';
+import type { PlainCompletion, PlainStep } from './plain-step.js';
+import { toleranceOf } from './tolerance.js';
+import type { TrainerPass } from './trainer-pass.js';
+
+/** Loss → gradient: of every trained tensor, by its name. */
+export function compareGradients(
+  context: AuditContext,
+  { declared, model, completions }: PlainStep,
+  { sizes }: TrainerPass,
+  gradients: ReadonlyMap<string, Tensor>,
+): Measured {
+  const { trainer } = context;
+  const handOver = 'gradient';
+  const rows = completions.map((one) => rowOf(context, one));
+  const slopes = lossSlopes(declared, rows, {
+    sizes,
+    trained: context.batch.masks_B.map((mask) => sum(mask)),
+    entropyCoefficient: trainer.control.entropyCoefficient,
+  });
+  if (typeof slopes === 'string') return { handOver, missing: slopes };
+  const sloped = completions.map((one, i) => ({ ...one, slopes: slopes[i]! }));
+  const measured = new Map<string, Norms>();
+  eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain) =>
+    measured.set(name, normsOf(gradients.get(name), plain)),
+  );
+  for (const name of gradients.keys())
+    if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
+  const { gradient, norm, floor } = toleranceOf(trainer.model.decoder.dtype);
+  const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
+  const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
+    [...measured].map(
+      ([tensor, norms]): Pair => ({
+        ...of(norms),
+        bound: relative * (norms.plain + floor * largest),
+        tensor,
+      }),
+    );
+  return {
+    comparisons: [
+      ...worstOf(
+        handOver,
+        'norm of the gradient',
+        pairs(norm, ({ found, plain }) => ({ found, plain })),
+      ),
+      ...worstOf(
+        handOver,
+        'distance to the plain gradient',
+        pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 })),
+      ),
+    ],
+  };
+}
+
+/** Norms of the two gradients of a tensor, and of their difference. */
+interface Norms {
+  found: number;
+  plain: number;
+  distance: number;
+}
+
+/** NaN where the trainer has no gradient of this shape. */
+function normsOf(found: Tensor | undefined, plain: Tensor): Norms {
+  return noGrad(() =>
+    tidy(() => {
+      const norm = (x: Tensor) => Math.sqrt(x.mul(x).sum({ dtype: 'float64' }).item());
+      if (`${found?.shape}` !== `${plain.shape}`)
+        return { found: Number.NaN, plain: norm(plain), distance: Number.NaN };
+      return { found: norm(found!), plain: norm(plain), distance: norm(found!.sub(plain)) };
+    }),
+  );
+}
+
+/** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */
+function rowOf({ trainer, batch }: AuditContext, { place, completion, scores }: PlainCompletion): LossRow {
+  const { config } = trainer;
+  const isLeftOut = config.objective.maskTruncated && batch.completions_B[place]!.finishReason === 'length';
+  return {
+    policy: scores.logprobs,
+    entropies: scores.entropies,
+    old: batch.old_B?.[place],
+    reference: batch.reference_B?.[place],
+    sampler: batch.completions_B[place]!.logprobs,
+    mask: new Uint8Array(completion.length).fill(isLeftOut ? 0 : 1),
+    advantage: batch.advantages.advantages[place]!,
+    beta: config.kl.place === 'loss' ? batch.betas_P[batch.problemOf(place)]! : 0,
+  };
+}

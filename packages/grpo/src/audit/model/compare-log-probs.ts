@@ -1,0 +1,80 @@
+import type { Comparison } from '../../trace/index.js';
+import type { AuditContext, Measured } from '../context.js';
+import { scoreSequence } from '../plain/plain-logprobs.js';
+import { worstOf } from '../worst.js';
+import { compareRows } from './compare-rows.js';
+import type { PlainCompletion, PlainStep } from './plain-step.js';
+import { rawModel } from './raw-model.js';
+import { toleranceOf } from './tolerance.js';
+import type { TrainerPass } from './trainer-pass.js';
+
+/**
+ * Weights → log-probs: those of the policy that trains, the old ones, the reference's, and the ratio of the first update,
+ * which the weights that sampled still make.
+ */
+export function compareLogProbs(context: AuditContext, plain: PlainStep, pass: TrainerPass): Measured {
+  const { trainer, batch } = context;
+  const { ownStages, config, reference, model } = trainer;
+  const handOver = 'old log-probs';
+  if (ownStages?.includes('logprob'))
+    return { handOver, missing: 'the standard stage logprob: yours scores as it likes' };
+  const tolerance = toleranceOf(model.decoder.dtype);
+  const own = plain.completions.filter(({ isOwn }) => isOwn);
+  const { old_B, reference_B } = batch;
+  const compare = (
+    quantity: string,
+    completions: readonly PlainCompletion[],
+    foundOf: (place: number) => Float32Array | undefined,
+    plainOf = ({ scores }: PlainCompletion) => scores.logprobs,
+  ) => {
+    const rows = completions.map((one) => ({
+      completion: one.place,
+      found: foundOf(one.place),
+      plain: plainOf(one),
+    }));
+    return compareRows(handOver, quantity, rows, tolerance);
+  };
+  const scored = reference && reference_B && referenceScores(context);
+  return {
+    comparisons: [
+      ...compare('log-prob of the policy', plain.completions, (b) => pass.logprobs.get(b)),
+      ...(old_B ? compare('old log-prob', own, (b) => old_B[b]) : []),
+      ...(scored
+        ? compare('log-prob of the reference', plain.completions, (b) => reference_B[b], scored)
+        : []),
+      ...compareRatios(
+        own,
+        pass,
+        config.objective.oldLogprobs === 'detach' ? EXACT : Math.expm1(tolerance.token),
+      ),
+    ],
+  };
+}
+
+/** A ratio to oneself is 1 but for one rounding. */
+const EXACT = 1e-6;
+
+/** The weights are still those that sampled: every ratio is 1, as far as the old log-probs are those of the trainer. */
+function compareRatios(
+  completions: readonly PlainCompletion[],
+  { ratios }: TrainerPass,
+  bound: number,
+): Comparison[] {
+  const pairs = completions.flatMap(({ place }) =>
+    Array.from(ratios.get(place) ?? [], (found, token) => ({
+      found,
+      plain: 1,
+      bound,
+      completion: place,
+      token,
+    })),
+  );
+  return worstOf('old log-probs', 'ratio of the first update', pairs);
+}
+
+/** Log-probs of the frozen reference, from its own weights. */
+function referenceScores({ trainer }: AuditContext) {
+  const { model, reference, config } = trainer;
+  const raw = rawModel(model, reference!, config);
+  return (one: PlainCompletion) => scoreSequence(raw, one, config.rollout.temperature).logprobs;
+}

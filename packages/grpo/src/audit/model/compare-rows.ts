@@ -1,0 +1,39 @@
+import type { Comparison, HandOver } from '../../trace/index.js';
+import { type Pair, worstOf } from '../worst.js';
+import type { Tolerance } from './tolerance.js';
+
+/** The log-probs of a completion by the trainer, and by the plain path. */
+export interface LogProbRow {
+  /** Its place among the completions of the step. */
+  completion: number;
+  found: Float32Array | undefined;
+  plain: Float32Array;
+}
+
+/** Compares log-probs token by token, and by their root mean square distance; as many as were sampled must be there. */
+export function compareRows(
+  handOver: HandOver,
+  quantity: string,
+  rows: readonly LogProbRow[],
+  { token: bound, all }: Tolerance,
+): Comparison[] {
+  const pairs = rows.flatMap(({ found, plain, completion }): Pair[] =>
+    Array.from(plain, (value, token) => ({
+      found: found?.length === plain.length ? found[token]! : Number.NaN,
+      plain: value,
+      bound,
+      completion,
+      token,
+    })),
+  );
+  if (pairs.length === 0) return [];
+  const squares = pairs.reduce((sum, { found, plain }) => sum + (Number(found) - Number(plain)) ** 2, 0);
+  const distance = { found: Math.sqrt(squares / pairs.length), plain: 0, bound: all };
+  return [
+    ...worstOf(handOver, quantity, pairs),
+    ...worstOf(handOver, `root mean square error of the ${quantity}`, [distance]).map((one) => ({
+      ...one,
+      compared: pairs.length,
+    })),
+  ];
+}

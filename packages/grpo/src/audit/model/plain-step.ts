@@ -1,0 +1,46 @@
+import type { Tensor } from '@grpo/torch';
+import { declaredOf } from '../../trace/declared-of.js';
+import type { Declared } from '../../trace/index.js';
+import type { AuditContext } from '../context.js';
+import { layerStates } from '../plain/plain-decoder.js';
+import { inputOf, type PlainScores, type PlainSequence, plainScores } from '../plain/plain-logprobs.js';
+import type { PlainModel } from '../plain/plain-model.js';
+import { rawModel } from './raw-model.js';
+import { toleranceOf } from './tolerance.js';
+
+/** A completion that is computed again. */
+export interface PlainCompletion extends PlainSequence {
+  /** Its place among the completions of the step. */
+  place: number;
+  /** Whether the weights of this step sampled it. */
+  isOwn: boolean;
+  states: readonly Tensor[];
+  scores: PlainScores;
+}
+
+/** What the plain path has of a step before its first update. */
+export interface PlainStep {
+  declared: Declared;
+  model: PlainModel;
+  completions: readonly PlainCompletion[];
+}
+
+/** Runs the plain forward pass of the chosen completions, each alone, as they were sampled. */
+export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
+  const { config, ownStages } = trainer;
+  const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
+  const model = rawModel(trainer.model, trainer.model.decoder, config);
+  const rules = {
+    ...config.rollout,
+    endIds: [...trainer.model.endIds],
+    margin: toleranceOf(trainer.model.decoder.dtype).all,
+  };
+  const completions = chosen.map((place): PlainCompletion => {
+    const p = batch.problemOf(place);
+    const sequence = { prompt: batch.prompts[p]!.ids, completion: batch.completions_B[place]!.ids };
+    const states = layerStates(model, inputOf(sequence));
+    const scores = plainScores(model, sequence, states.at(-1)!, config.rollout.temperature, rules);
+    return { ...sequence, place, isOwn: !batch.exchange?.replayed.has(p), states, scores };
+  });
+  return { declared, model, completions };
+}

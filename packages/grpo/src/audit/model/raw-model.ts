@@ -1,0 +1,18 @@
+import type { Config } from '../../config/schema.js';
+import type { Decoder, Model } from '../../models/index.js';
+import type { PlainModel } from '../plain/plain-model.js';
+
+/** A decoder as its folder has it: names and numbers, and the scale of the adapters as it is declared. */
+export function rawModel(
+  { configJson }: Pick<Model, 'configJson'>,
+  { parameters, lora }: Decoder,
+  { lora: { rank, alpha = 2 * rank, adapter } }: Pick<Config, 'lora'>,
+): PlainModel {
+  // An adapter from a folder has a rank and an alpha of its own.
+  const declared = adapter === undefined ? { rank, alpha } : lora?.settings;
+  return {
+    config: configJson,
+    weights: parameters,
+    adapters: lora && declared && { matrices: lora.parameters, scale: declared.alpha / declared.rank },
+  };
+}

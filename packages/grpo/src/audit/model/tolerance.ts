@@ -1,0 +1,30 @@
+/**
+ * How far two right computations of a step lie apart, by the number type of the weights. Rounding moves a log-prob by about
+ * 100 units (2⁻²⁴ in float32, 2⁻⁹ in bfloat16) and a gradient, relatively, by about 30; the bounds are 50 and more times
+ * what was measured in float32, 5 times in half precision, where a fault of less than that cannot be told from rounding.
+ */
+import type { DType } from '@grpo/torch';
+
+export interface Tolerance {
+  /** Nats, of the worst token. */
+  token: number;
+  /** Nats, of the root mean square of all tokens. */
+  all: number;
+  /** Distance of a tensor's gradient, relative to its norm. */
+  gradient: number;
+  /** Difference of the norms, relative; errors that have no direction hardly change it. */
+  norm: number;
+  /** Share of the largest tensor's norm that a tensor's gradient may be off by, when little is left of what it sums. */
+  floor: number;
+}
+
+const FULL: Tolerance = { token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01 };
+const HALF: Tolerance = { token: 1, all: 0.15, gradient: 0.4, norm: 0.1, floor: 0.05 };
+
+export const toleranceOf = (dtype: DType): Tolerance => (dtype === 'float32' ? FULL : HALF);
+
+/** Standard deviations that chance does not reach: once in 10⁹ times. */
+export const DEVIATIONS = 6.2;
+
+/** Nats of an event that chance does not bring: once in 10⁹ times. */
+export const RARE = 21;

@@ -1,0 +1,60 @@
+import type { Tensor } from '@grpo/torch';
+import { tidy } from '@grpo/torch';
+import { learn, updateSize } from '../../step/accumulate-gradients.js';
+import { type MicroBatch, microBatchAt } from '../../step/micro-batch.js';
+import { joinObservers, type MicroBatchPass } from '../../step/observer.js';
+import { cut } from '../../step/token-values.js';
+import type { AuditContext } from '../context.js';
+
+/** What the trainer's own stages make of the chosen completions. */
+export interface TrainerPass {
+  /** Log-probs of the policy, by the place of the completion. */
+  logprobs: ReadonlyMap<number, Float32Array>;
+  /** Of the first update; none of a loss that does not tell them. */
+  ratios: ReadonlyMap<number, Float32Array>;
+  /** Completions of each micro-batch. */
+  sizes: readonly number[];
+}
+
+/**
+ * Does an update with the chosen completions alone, up to its gradients, and hands these to `use`; then none are left.
+ */
+export function runTrainer<T>(
+  context: AuditContext,
+  use: (pass: TrainerPass, gradients: ReadonlyMap<string, Tensor>) => T,
+): T {
+  const { trainer, batch, chosen } = context;
+  const { optimizer, config } = trainer;
+  const logprobs = new Map<number, Float32Array>();
+  const ratios = new Map<number, Float32Array>();
+  const micros = microBatches(context);
+  const events = joinObservers([{ microBatchDone: (pass) => note(pass, logprobs, ratios) }]);
+  const size = updateSize(batch, chosen, config.objective);
+  try {
+    for (const micro of micros) tidy(() => learn(trainer, batch, micro, size, events, () => {}));
+    return use({ logprobs, ratios, sizes: micros.map(({ count }) => count) }, optimizer.gradients);
+  } finally {
+    optimizer.zeroGrad();
+  }
+}
+
+/** Two micro-batches, where there are two completions: the first has all but the last. */
+function microBatches({ batch, chosen }: AuditContext): MicroBatch[] {
+  const groups = batch.trained;
+  const parts = chosen.length > 1 ? [chosen.slice(0, -1), chosen.slice(-1)] : [chosen];
+  return parts.map((members) => microBatchAt(groups, members, 0, Number.POSITIVE_INFINITY));
+}
+
+function note(
+  { micro, input, scores, output }: MicroBatchPass,
+  logprobs: Map<number, Float32Array>,
+  ratios: Map<number, Float32Array>,
+): void {
+  const rows = (values: Tensor | undefined | null) =>
+    values ? cut(values.detach().toTypedArray() as Float32Array, input.lengths) : undefined;
+  const [own, ratio] = [rows(scores.logprobs_T), rows(output.terms?.ratio_T)];
+  for (const [i, b] of micro.members.entries()) {
+    logprobs.set(b, own![i]!);
+    if (ratio) ratios.set(b, ratio[i]!);
+  }
+}
