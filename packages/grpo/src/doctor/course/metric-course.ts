@@ -122,14 +122,13 @@ export class MetricCourse {
     };
   }
 
-  /** The beginning of the stretches up to `end` that lie on the new level's side of the middle. */
+  /** The beginning of the stretches before `end` that lie on the new level's side of the middle. */
   #turn(end: number, old: number, fresh: number): number {
     const middle = (old + fresh) / 2;
-    const isNew = (level: number) => level > middle === fresh > middle;
     let turn = end;
     for (const { from, to, level } of [...this.#stretches].reverse()) {
-      if (from > end) continue;
-      if (!isNew(level)) return Math.max(turn, to > end ? end : to);
+      if (from >= end) continue;
+      if (level > middle !== fresh > middle) return Math.min(to, end);
       turn = from;
     }
     return turn;

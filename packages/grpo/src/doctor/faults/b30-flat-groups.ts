@@ -69,9 +69,7 @@ export const b30: Fault = {
       settles: 'The completions of one group with their rewards.',
       proofs: ['native'],
       needs: ['frac_reward_zero_std'],
-      test(
-        log,
-      ): Outcome<{
+      test(log): Outcome<{
         steps: number;
         share: number;
         start: number;

@@ -3,7 +3,7 @@ import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
-import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 export const b45: Fault = {

@@ -119,9 +119,7 @@ export const b54: Fault = {
       settles: 'Which term grows: policy, KL or entropy, in the records of two steps.',
       proofs: [],
       needs: ['grad_norm'],
-      test(
-        log,
-      ): Outcome<{
+      test(log): Outcome<{
         usual: number;
         worst: number;
         spikes: number;

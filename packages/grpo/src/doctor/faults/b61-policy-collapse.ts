@@ -3,7 +3,7 @@ import { companionsOf, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
-import { notApplicable, pass, warn } from '../outcome.js';
+import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Fewest entries: the levels of the first and the last eighth are compared. */
@@ -12,6 +12,9 @@ const FEWEST = 16;
 const NOISE = 3;
 /** Answers of a fifth or five times the length are other answers. */
 const TIMES = 5;
+
+/** The length before and after, the step at which it had changed by half, and the reward beside it. */
+type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
 
 export const b61: Fault = {
   code: 'B61',
@@ -115,7 +118,7 @@ export const b61: Fault = {
       settles: 'Reward against length of the completions of one step.',
       proofs: [],
       needs: ['completions/mean_length'],
-      test(log) {
+      test(log): Outcome<Growth> {
         const length = log.course.of('length');
         if (!length || length.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
         const { from, to, step, beyond } = length.shift;
@@ -123,7 +126,7 @@ export const b61: Fault = {
         const reward = log.course.of('reward');
         const gained = reward ? reward.end - reward.start : 0;
         if (!isFar || gained >= log.course.rewardUnit) return pass({ from, to });
-        const levels = reward ? { start: reward.start, end: reward.end } : {};
+        const levels = reward && { start: reward.start, end: reward.end };
         return warn(
           {
             from,
