@@ -167,15 +167,16 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const marked = consequences.map((finding): Finding => {
     const sure = induced.get(cause.code)!.includes(finding.fault);
     const isApart = finding.fault === cause.fault || (!sure && finding.level <= cause.level);
-    return isApart || began(finding) < began(cause)
+    return isApart || beganBefore(finding, cause)
       ? finding
       : { ...finding, inducedBy: { code: cause.code, sure } };
   });
   return [cause, ...marked];
 }
 
-/** The step at which a finding of a log begins: that of its first evidence; of others 0, as they hold from the start. */
-const began = ({ steps, evidence }: Finding): number => (steps.length > 0 ? 0 : (evidence[0]?.step ?? 0));
+/** Whether one finding of a log began before another: their first evidence has the steps. Of others nobody knows. */
+const beganBefore = (one: Finding, other: Finding): boolean =>
+  one.steps.length + other.steps.length === 0 && one.evidence[0]?.step! < other.evidence[0]?.step!;
 
 /** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
 function causeOf(
@@ -188,8 +189,8 @@ function causeOf(
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
     // Two findings that cause each other explain nothing.
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))
-    .filter((other) => began(other) <= began(finding))
-    .sort((a, b) => began(a) - began(b) || a.level - b.level);
+    .filter((other) => !beganBefore(finding, other))
+    .sort((a, b) => Number(beganBefore(b, a)) - Number(beganBefore(a, b)) || a.level - b.level);
   const [cause] = earlier;
   return cause
     ? causeOf(

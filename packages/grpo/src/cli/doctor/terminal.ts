@@ -30,12 +30,18 @@ export function terminalReport(report: Report, width = 100): string {
     ? fullLines(cause, width)
     : wrap(verdict, width).map(isSound ? colors.green : colors.yellow);
   const [coverage, ...others] = notes.map((text) => wrap(text, width).map(colors.dim));
-  const fixed = blocks([head, lead, courseLines(course, width), coverage ?? []]);
+  const rest = blocks([head, lead, [''], coverage ?? []]).length;
+  // Beside a finding what did not move is of no use.
+  const isTold = !cause || course.some(({ movement }) => movement);
+  const told = isTold ? courseLines(course, width, clamp(LINES - rest - 4, 1, MOST_ROWS)) : [];
+  const fixed = blocks([head, lead, told, coverage ?? []]);
   const sections = sectionLines(report.sections, width, Math.max(3, LINES - fixed.length - 1));
   const room = LINES - fixed.length - (sections.length > 0 ? sections.length + 1 : 0);
   const last = [...(coverage ?? []), ...fitting(others, room)];
-  return `${blocks([head, lead, courseLines(course, width), sections, last]).join('\n')}\n`;
+  return `${blocks([head, lead, told, sections, last]).join('\n')}\n`;
 }
+
+const clamp = (value: number, least: number, most: number) => Math.max(least, Math.min(most, value));
 
 /** Blocks with an empty line between two. */
 const blocks = (all: readonly (readonly string[])[]): string[] =>
@@ -50,22 +56,26 @@ function fitting(all: readonly (readonly string[])[], room: number): string[] {
   });
 }
 
-/** What moved, each in a line, and in one more what did not. */
-function courseLines(rows: readonly CourseRow[], width: number): string[] {
+/** What moved, each in a line, and in one paragraph what did not. */
+function courseLines(rows: readonly CourseRow[], width: number, most: number): string[] {
   if (rows.length === 0) return [];
-  const told = rows.filter(({ quantity, movement }) => movement || quantity === 'reward').slice(0, MOST_ROWS);
-  const still = rows.filter(({ quantity, movement }) => !movement && quantity !== 'reward').map(rowText);
+  const isTold = ({ quantity, movement }: CourseRow) => movement !== undefined || quantity === 'reward';
+  const told = rows.filter(isTold).slice(0, most);
+  const others = rows.filter((row) => !told.includes(row)).map(rowText);
   const texts = told.map(rowText);
-  const widest = Math.max(...texts.map(([name]) => name.length), ...(still.length > 0 ? [9] : []));
-  const level = Math.max(...texts.map(([, levels]) => levels.length));
-  const lines = texts.map(
-    ([name, levels, when]) => `${name.padEnd(widest)}  ${levels.padEnd(level)}  ${when}`,
-  );
-  const unmoved = still.map(([name, levels]) => `${name} ${levels}`).join(', ');
+  const widths = [0, 1].map((column) => Math.max(0, ...texts.map((text) => text[column]!.length)));
+  const lines = texts.flatMap(([name, levels, when]) => {
+    const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`;
+    return line.length > width - MARGIN ? wrap(`${name} ${levels}, ${when}`, width - MARGIN) : [line];
+  });
+  const rest = others.map(([name, levels]) => `${name} ${levels}`).join(', ');
   return [
-    'First eighth of the run → last:',
-    ...[...lines, ...(still.length > 0 ? [`${'unmoved'.padEnd(widest)}  ${unmoved}`] : [])].map((line) =>
-      `      ${line}`.slice(0, width),
+    ...wrap(
+      'First eighth of the run → last, with the step of the change and its distance from the noise:',
+      width,
+    ),
+    ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(
+      (line) => ' '.repeat(MARGIN) + line,
     ),
   ];
 }

@@ -42,23 +42,20 @@ export function movementOf(course: RunCourse, quantity: Quantity): Movement | un
     : undefined;
 }
 
-/** `entropy 0.146 → 5.18 at step 29 (2 entries later)`: what moved beside a change, the first first. */
+/** What moved beside a change, the first first: `Before it: the entropy (step 14). Then: the gap (step 27).` */
 export function companionsOf(course: RunCourse, main: Movement): string {
   const others: readonly Quantity[] = ['length', 'cut', 'entropy', 'kl', 'gradient', 'gap', 'flat'];
   const moved = others
     .filter((quantity) => quantity !== main.quantity)
     .flatMap((quantity) => movementOf(course, quantity) ?? [])
     .sort((a, b) => a.step - b.step);
-  const texts = moved.map(({ quantity, from, to, step }) => {
-    const levels = `${WORDS[quantity]} ${levelText(quantity, from)} → ${levelText(quantity, to)}`;
-    return step === main.step ? `${levels} with it` : `${levels} at step ${step}`;
-  });
-  const before = moved.filter(({ step }) => step < main.step).length;
+  const list = (some: readonly Movement[]) =>
+    some.map(({ quantity, step }) => `${WORDS[quantity]} (step ${step})`).join(', ');
+  const before = moved.filter(({ step }) => step < main.step);
+  const after = moved.slice(before.length);
   const parts = [
-    ...(before > 0 ? [`before it ${texts.slice(0, before).join(', ')}`] : []),
-    ...(before < moved.length
-      ? [`${before > 0 ? 'then' : 'with or after it'} ${texts.slice(before).join(', ')}`]
-      : []),
+    ...(before.length > 0 ? [`Moved before it: ${list(before)}.`] : []),
+    ...(after.length > 0 ? [`Moved with or after it: ${list(after)}.`] : []),
   ];
-  return parts.length > 0 ? `Moved too: ${parts.join('; ')}.` : 'No other logged metric moved with it.';
+  return parts.length > 0 ? parts.join(' ') : 'No other metric of the log moved with it.';
 }

@@ -26,13 +26,13 @@ export function courseRows(course: RunCourse): CourseRow[] {
   return rows.sort((a, b) => (turn(a) === turn(b) ? 0 : turn(a) - turn(b)));
 }
 
-/** `reward`, `0.645 → 0`, `fell from 0.875 at step 21, 40 standard errors`. */
+/** `reward`, `0.645 → 0`, `fell from 0.875 at step 21, 40 σ`. */
 export function rowText({ quantity, start, end, movement }: CourseRow): [string, string, string] {
   const levels = `${levelText(quantity, start)} → ${levelText(quantity, end)}`;
-  if (!movement) return [wordsOf(quantity), levels, 'no lasting change beyond its noise'];
+  if (!movement) return [wordsOf(quantity), levels, 'no lasting change beyond noise'];
   const { from, to, step, beyond } = movement;
   const verb = to > from ? 'rose' : 'fell';
   const since = from === start ? '' : ` from ${levelText(quantity, from)}`;
   const sure = beyond > 100 ? 'over 100' : String(Math.round(beyond));
-  return [wordsOf(quantity), levels, `${verb}${since} at step ${step}, ${sure} standard errors`];
+  return [wordsOf(quantity), levels, `${verb}${since} at step ${step}, ${sure} σ`];
 }

@@ -149,7 +149,7 @@ export const b06: Fault = {
         return log.course.learnt ? inform(measured, dead) : warn(measured, dead);
       },
       says: (m) =>
-        say`${m.names} is 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
+        say`${m.names} ${m.dead === 1 ? 'is' : 'are'} 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
     }),
   ],
 };

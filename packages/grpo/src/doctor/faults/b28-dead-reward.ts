@@ -55,10 +55,10 @@ export const b28: Fault = {
           names: dead.map(({ text }) => text!).join(', '),
         };
         if (dead.length === 0) return pass(measured);
-        return measured.learns && dead.length < names.length ? inform(measured, dead) : warn(measured, dead);
+        return measured.learns ? inform(measured, dead) : warn(measured, dead);
       },
       says: (m) =>
-        say`${m.dead} of ${m.rewards} rewards never pay in ${m.steps} steps: ${m.names}. ${m.dead === m.rewards ? 'Nothing is rewarded.' : 'Only the others train.'}`,
+        say`${m.dead} of ${m.rewards} rewards never pay in ${m.steps} steps: ${m.names}. ${m.dead === m.rewards && !m.learns ? 'Nothing is rewarded.' : 'Only the others train.'}`,
     }),
   ],
 };

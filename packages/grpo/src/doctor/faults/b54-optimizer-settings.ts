@@ -131,7 +131,8 @@ export const b54: Fault = {
         if (!gradient || gradient.points.length < 32) return notApplicable('32 entries');
         const norms = gradient.points.map(({ value }) => value);
         const usual = median(norms);
-        const spikes = gradient.points.filter(({ value }) => value > 30 * usual);
+        // The first steps of a run may be large.
+        const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
         const { from, to, step, beyond } = gradient.shift;
         const isLasting = to > 5 * from && beyond >= BEYOND_NOISE;
         const measured = { entries: norms.length, spikes: spikes.length, isLasting };

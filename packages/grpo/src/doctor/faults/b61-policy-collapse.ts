@@ -93,13 +93,12 @@ export const b61: Fault = {
         const measured = { from: entropy.start, to: entropy.end };
         if (!moved || moved.to < NOISE || moved.from > moved.to || log.course.gain) return pass(measured);
         const { step } = moved;
-        return warn(
-          { ...measured, step, choices: Math.exp(moved.to), moved: companionsOf(log.course, moved) },
-          [{ step, text: 'entropy', values: { value: moved.to } }],
-        );
+        return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
+          { step, text: 'entropy', values: { value: moved.to } },
+        ]);
       },
       says: (m) =>
-        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy writes noise. ${m.moved}`,
+        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy writes noise.`,
     }),
     logCheck({
       code: 'B61.length',
