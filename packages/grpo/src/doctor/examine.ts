@@ -175,8 +175,12 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
 }
 
 /** Whether one finding of a log began before another: their first evidence has the steps. Of others nobody knows. */
-const beganBefore = (one: Finding, other: Finding): boolean =>
-  one.steps.length + other.steps.length === 0 && one.evidence[0]?.step! < other.evidence[0]?.step!;
+function beganBefore(one: Finding, other: Finding): boolean {
+  const [a, b] = [one, other].map(({ steps, evidence }) =>
+    steps.length > 0 ? undefined : evidence[0]?.step,
+  );
+  return a !== undefined && b !== undefined && a < b;
+}
 
 /** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
 function causeOf(

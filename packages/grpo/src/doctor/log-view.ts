@@ -8,13 +8,15 @@ export class LogView {
   readonly #columns = new Map<string, Float64Array>();
   #names: Set<string> | undefined;
   /** What moved over the run, and when. */
-  readonly course = new RunCourse(this);
+  readonly course: RunCourse;
 
   constructor(
     readonly series: MetricSeries,
     /** What the run says that it does; empty where nothing is known. */
     readonly declared: Declared = {},
-  ) {}
+  ) {
+    this.course = new RunCourse(series);
+  }
 
   /** The step of each entry. */
   get steps(): number[] {

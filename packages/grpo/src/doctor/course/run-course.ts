@@ -1,6 +1,6 @@
 /** The course of a run by its metrics: what moved, when, and whether the run learnt. Checks of a log judge it. */
 import { median } from '../../maths/quantile.js';
-import type { LogView } from '../log-view.js';
+import type { MetricSeries } from '../../trace/index.js';
 import { MetricCourse, type Shift } from './metric-course.js';
 
 /** Metrics that tell of a run's course, and how each is judged: by ratio above a floor, or by difference. */
@@ -24,12 +24,12 @@ export const BEYOND_NOISE = 4;
 export const ENOUGH_STEPS = 100;
 
 /** Rewards named for the answer: where there are some, a run that learns raises one of them. */
-const ANSWER = /acc|correct|answer|solution|solve|win|success/i;
+const ANSWER = /^(?!.*format).*(?:acc|correct|answer|solution|solve|win|success)/i;
 
 export class RunCourse {
   readonly #known = new Map<string, MetricCourse | undefined>();
 
-  constructor(readonly log: LogView) {}
+  constructor(readonly series: MetricSeries) {}
 
   /** The course of a quantity; undefined where fewer than two entries have it. */
   of(quantity: Quantity): MetricCourse | undefined {
@@ -39,7 +39,7 @@ export class RunCourse {
 
   metric(name: string, floor?: number): MetricCourse | undefined {
     if (!this.#known.has(name)) {
-      const points = this.log.series.entries.flatMap(({ step, values: { [name]: value } }) =>
+      const points = this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
         value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
       );
       // Where no group has a signal the gradient is 0, whatever it is elsewhere.
@@ -51,7 +51,7 @@ export class RunCourse {
 
   /** How many steps the entries with a reward tell of; where the log does not say, as many as there are entries. */
   get steps(): number {
-    const { entries, stepsPerEntry } = this.log.series;
+    const { entries, stepsPerEntry } = this.series;
     const rewarded = entries.filter(({ values }) => Number.isFinite(values.reward));
     const first = rewarded[0]?.step ?? 0;
     const last = rewarded.at(-1)?.step ?? 0;
@@ -70,8 +70,9 @@ export class RunCourse {
    * Without it three times the noise of an entry.
    */
   get rewardUnit(): number {
-    const deviations = this.log.column('reward_std').filter((deviation) => deviation > 0);
-    if (deviations.length > 0) return median(deviations);
+    const deviations = this.metric('reward_std')?.points.map(({ value }) => value) ?? [];
+    const known = deviations.filter((deviation) => deviation > 0);
+    if (known.length > 0) return median(known);
     return 3 * (this.of('reward')?.noise ?? 0);
   }
 
@@ -93,9 +94,8 @@ export class RunCourse {
 
   /** Whether it learnt: a reward for the answer rose beyond its noise; where none is named so, the total. */
   get learnt(): boolean {
-    const answers = this.log
-      .names(/^rewards\/.+\/mean$/)
-      .filter((name) => ANSWER.test(name) && !/format/i.test(name));
+    const names = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
+    const answers = [...names].filter((name) => /^rewards\/.+\/mean$/.test(name) && ANSWER.test(name));
     const judged = answers.length > 0 ? answers.map((name) => this.metric(name)) : [this.of('reward')];
     return judged.some((course) => gainOf(course) !== undefined);
   }
