@@ -140,7 +140,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that is that large in every entry (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
@@ -172,7 +172,8 @@ export const b49: Fault = {
           ...(rates.length > 0 && { rate: largest(rates) }),
           ...(reward && { start: reward.start, end: reward.end }),
         };
-        if (!first || far.length === points.length) return pass(measured);
+        const isStill = far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
+        if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= points.length / 10 || points.at(-1)!.value > NATS;
         return isLasting ? warn(measured, evidence) : inform(measured, evidence);
