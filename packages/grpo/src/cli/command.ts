@@ -59,4 +59,4 @@ export function flagsOf(
 }
 
 /** Exit codes beside 0 and those of `interruptible`. */
-export const EXIT = { error: 1, usage: 2, finding: 3 } as const;
+export const EXIT = { error: 1, usage: 2, finding: 3, tooLittle: 4 } as const;

@@ -35,6 +35,11 @@ paper, or a measurement of this repository. A few faults were seen only in runs 
 fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`log only\`, a log in the form that the faulty trainer
 writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on correct
 records, and on correct records into which the fault was written.
+
+A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its
+changes, held to its noise. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
+fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
+fewer than 100 steps in which nothing was found and the reward does not visibly rise.
 `;
 
 /** The whole page, ending in a newline. */

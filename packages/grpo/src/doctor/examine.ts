@@ -1,6 +1,7 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
 import type { Check, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
+import type { RunCourse } from './course/run-course.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
 import { type Found, type Measurements, notApplicable, type Outcome } from './outcome.js';
@@ -30,6 +31,10 @@ export interface Diagnosis {
   findings: Finding[];
   /** Every check, in the order of the registry. */
   judgements: Judgement[];
+  /** What moved over the run; missing without a log. */
+  course?: RunCourse;
+  /** How many step records there were. */
+  records: number;
 }
 
 const SEVERITIES: readonly Severity[] = ['fail', 'warn', 'inform'];
@@ -41,13 +46,15 @@ export function examine(material: Material, checks: readonly Check[]): Diagnosis
   const runs = checks
     .filter((check): check is RunCheck => check.scope === 'run')
     .map((check) => new Run(check));
+  let records = 0;
   for (const record of material.records ?? []) {
+    records++;
     for (const check of stepChecks) tallies.get(check)!.add(check.test(record), record.step);
     for (const run of runs) run.see(record);
   }
   for (const run of runs) tallies.get(run.check)!.add(run.outcome());
-  if (material.series) {
-    const log = new LogView(material.series, material.declared);
+  const log = material.series && new LogView(material.series, material.declared);
+  if (log) {
     const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
     for (const check of logChecks) tallies.get(check)!.add(check.test(log));
   }
@@ -58,6 +65,8 @@ export function examine(material: Material, checks: readonly Check[]): Diagnosis
       checks,
     ),
     judgements: all.map((tally) => tally.judgement()),
+    ...(log && { course: log.course }),
+    records,
   };
 }
 
@@ -145,7 +154,7 @@ class Tally {
 /**
  * The cause first: what fails before what only warns, and among equals the earlier stage; before both what is known to
  * bring it about. What the cause is known to bring about is marked as its consequence; all else that comes later in the
- * order of diagnosis may be.
+ * order of diagnosis may be. In a log nothing follows from what began after it.
  */
 function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const rank = ({ severity }: Finding) => SEVERITIES.indexOf(severity);
@@ -157,11 +166,20 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const consequences = sorted.filter((finding) => finding !== cause);
   const marked = consequences.map((finding): Finding => {
     const sure = induced.get(cause.code)!.includes(finding.fault);
-    return finding.fault === cause.fault || (!sure && finding.level <= cause.level)
+    const isApart = finding.fault === cause.fault || (!sure && finding.level <= cause.level);
+    return isApart || beganBefore(finding, cause)
       ? finding
       : { ...finding, inducedBy: { code: cause.code, sure } };
   });
   return [cause, ...marked];
+}
+
+/** Whether one finding of a log began before another: their first evidence has the steps. Of others nobody knows. */
+function beganBefore(one: Finding, other: Finding): boolean {
+  const [a, b] = [one, other].map(({ steps, evidence }) =>
+    steps.length > 0 ? undefined : evidence[0]?.step,
+  );
+  return a !== undefined && b !== undefined && a < b;
 }
 
 /** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
@@ -175,7 +193,8 @@ function causeOf(
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
     // Two findings that cause each other explain nothing.
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))
-    .sort((a, b) => a.level - b.level);
+    .filter((other) => !beganBefore(finding, other))
+    .sort((a, b) => Number(beganBefore(b, a)) - Number(beganBefore(a, b)) || a.level - b.level);
   const [cause] = earlier;
   return cause
     ? causeOf(

@@ -1,16 +1,22 @@
+import { withoutNaN } from '../maths/moments.js';
 import type { Declared, MetricSeries, MetricsEntry } from '../trace/index.js';
+import { RunCourse } from './course/run-course.js';
 import type { Evidence } from './outcome.js';
 
 /** Scalar metrics as a check sees them. */
 export class LogView {
   readonly #columns = new Map<string, Float64Array>();
   #names: Set<string> | undefined;
+  /** What moved over the run, and when. */
+  readonly course: RunCourse;
 
   constructor(
     readonly series: MetricSeries,
     /** What the run says that it does; empty where nothing is known. */
     readonly declared: Declared = {},
-  ) {}
+  ) {
+    this.course = new RunCourse(series);
+  }
 
   /** The step of each entry. */
   get steps(): number[] {
@@ -32,6 +38,16 @@ export class LogView {
       this.#columns.set(name, column);
     }
     return column;
+  }
+
+  /** How many steps the entries with a metric tell of; an entry counts as one where the log does not say. */
+  stepsWith(name: string): number {
+    return withoutNaN(this.column(name)).length * (this.series.stepsPerEntry ?? 1);
+  }
+
+  /** Whether a metric is printed with few decimals: its 0.000 may be any small number. */
+  isRounded(name: string): boolean {
+    return this.series.decimals?.[name] !== undefined;
   }
 
   /** Names of the metrics, in the order of their first appearance, that match. */

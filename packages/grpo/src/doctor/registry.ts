@@ -61,6 +61,8 @@ import { b57 } from './faults/b57-resume.js';
 import { b58 } from './faults/b58-evaluation-mismatch.js';
 import { b59 } from './faults/b59-configuration.js';
 import { b60 } from './faults/b60-time-and-memory.js';
+import { b61 } from './faults/b61-policy-collapse.js';
+import { b62 } from './faults/b62-no-progress.js';
 import { type Finding, faultOf } from './finding.js';
 import { h01 } from './handovers/h01-prompt.js';
 import { h02 } from './handovers/h02-completion.js';
@@ -135,6 +137,8 @@ export const faults: readonly Fault[] = [
   b58,
   b59,
   b60,
+  b61,
+  b62,
 ];
 
 /** Every hand-over that the audit compares. */

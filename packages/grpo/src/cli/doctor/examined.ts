@@ -110,17 +110,15 @@ export function coverage(
   const parts = [
     ...(steps.length === 0
       ? []
-      : [
-          `${steps.length} ${records === 0 ? 'need step records' : `lack inputs in the records: ${missing(steps)}`}`,
-        ]),
+      : [`${steps.length} ${records === 0 ? 'need step records' : `lack inputs: ${missing(steps)}`}`]),
     ...(logs.length === 0
       ? []
-      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack inputs in the log: ${missing(logs)}`}`]),
+      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack metrics: ${missing(logs)}`}`]),
   ];
   const judged = count(made, 'check was made', 'checks were made');
   return open.size === 0
     ? `${judged}.`
-    : `${judged}; ${open.size} could not be made and do not count as passes: ${parts.join('; ')}.`;
+    : `${judged}, ${open.size} were not (no passes): ${parts.join('; ')}.`;
 }
 
 /** The names that most lists have, with how many do. */

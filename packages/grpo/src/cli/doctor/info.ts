@@ -3,7 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'doctor',
   summary: 'Find what is wrong with a run of grpo.ts or TRL, or with the log of another trainer',
-  usage: 'doctor (PATH [--html FILE] | --explain CODE | --selftest) [--json]',
+  usage: 'doctor (PATH [--html FILE] | --explain CODE | --selftest) [--fail-on SEVERITY] [--json]',
   flags: {
     html: {
       type: 'string',
@@ -18,6 +18,11 @@ export const info: CommandInfo = {
     selftest: {
       type: 'boolean',
       help: 'Plant every known fault in small runs; print which are named, and the false alarms of clean runs',
+    },
+    'fail-on': {
+      type: 'string',
+      value: 'SEVERITY',
+      help: 'Findings that end with exit code 1: warn (default), or only fail. 0 is nothing found, 2 nothing to judge, 4 too little to judge',
     },
     json: { type: 'boolean', help: 'Print one JSON object instead of the report' },
   },

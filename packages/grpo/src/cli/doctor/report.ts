@@ -1,7 +1,9 @@
 /** A diagnosis in words: what the terminal and the page both say, before it is laid out. */
 import type { Check } from '../../doctor/check.js';
+import { type CourseRow, courseRows } from '../../doctor/course/rows.js';
 import type { Diagnosis } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
+import { littleOf, type Verdict, verdictOf } from '../../doctor/verdict.js';
 import { printable } from '../../errors/printable.js';
 import { arrange } from './arrange.js';
 import {
@@ -50,6 +52,10 @@ export interface Report {
   verdict: string;
   /** Whether anything could be judged. */
   judged: boolean;
+  /** Whether it was judged, and nothing was found. */
+  isSound: boolean;
+  /** What moved over the run, and when; empty without a log of several entries. */
+  course: readonly CourseRow[];
   /** The other findings, in sections that are not empty. */
   sections: readonly Section[];
   /** How much was judged, how the files were read, and what was left out. */
@@ -57,23 +63,24 @@ export interface Report {
 }
 
 /** Puts a diagnosis into words. */
-export function reportOf(
-  examined: ExaminedReading,
-  { findings, judgements }: Diagnosis,
-  checks: readonly Check[],
-): Report {
+export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks: readonly Check[]): Report {
+  const { findings, judgements, course } = diagnosis;
   const { cause, sign, follows, 'may follow': mayFollow, besides, 'to know': toKnow } = arrange(findings);
-  const item = (finding: Finding) => itemOf(finding, checks);
+  const isWorth = course !== undefined && (course.learnt || course.isHigh);
+  const item = (finding: Finding) => itemOf(finding, checks, isWorth);
   const section = (title: string, found: readonly Finding[], brief: boolean): Section[] =>
     found.length === 0 ? [] : [{ title, findings: found.map(item), brief }];
   const [leading] = cause.map(item);
-  const judged = examined.isGrpo && judgements.some((judgement) => judgement.judged > 0);
+  const verdict = verdictOf(diagnosis);
+  const judged = examined.isGrpo && verdict !== 'not judged';
   return {
     path: printable(examined.path, 300),
     summary: summaryOf(examined),
     cause: leading && { ...leading, signs: sign.map(item) },
     judged,
-    verdict: judged ? 'The checks that could be made found nothing wrong.' : 'Nothing here can be judged.',
+    verdict: sentenceFor(verdict, diagnosis),
+    isSound: verdict === 'nothing found',
+    course: course ? courseRows(course) : [],
     sections: [
       ...section('This follows from it', follows, true),
       ...section('This may follow from it', mayFollow, true),
@@ -84,7 +91,14 @@ export function reportOf(
   };
 }
 
-function itemOf(finding: Finding, checks: readonly Check[]): ReportItem {
+function sentenceFor(verdict: Verdict, diagnosis: Diagnosis): string {
+  if (verdict === 'not judged') return 'Nothing here can be judged.';
+  if (verdict === 'too little to judge') return littleOf(diagnosis);
+  return 'The checks that could be made found nothing wrong.';
+}
+
+/** @param isWorth - whether the log shows that the run learnt: then no warning of a log makes its checkpoints void */
+function itemOf(finding: Finding, checks: readonly Check[], isWorth: boolean): ReportItem {
   const check = checks.find(({ code }) => code === finding.code)!;
   return {
     finding,
@@ -94,7 +108,7 @@ function itemOf(finding: Finding, checks: readonly Check[]): ReportItem {
     steps: stepsOf(finding),
     places: finding.evidence.map(place),
     signs: [],
-    rerun: rerunOf(check),
+    rerun: check.scope === 'log' && finding.severity !== 'fail' && isWorth ? undefined : rerunOf(check),
     sources: sourcesOf(check),
   };
 }

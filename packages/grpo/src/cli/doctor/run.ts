@@ -1,9 +1,11 @@
 import { UsageError } from '../../config/index.js';
 import { examine } from '../../doctor/examine.js';
+import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
+import { verdictOf } from '../../doctor/verdict.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
-import type { MetricSeries, StepRecord } from '../../trace/index.js';
-import { isEvaluation, readRun } from '../../trace/readers/index.js';
+import type { MetricSeries } from '../../trace/index.js';
+import { isEvaluation, type Reading, readRun } from '../../trace/readers/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
@@ -15,8 +17,8 @@ import { reportOf } from './report.js';
 import { terminalReport } from './terminal.js';
 
 /**
- * `grpo doctor`: reads what a run left and names what is wrong with it, or explains a fault. Exit code 0 without findings, 1 with some, 2
- * when nothing could be read or judged.
+ * `grpo doctor`: reads what a run left and names what is wrong with it, or explains a fault. Exit code 0 without findings,
+ * 1 with some (`--fail-on`), 2 when nothing could be read or judged, 4 when there is too little to judge.
  */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   if (flags.selftest) {
@@ -38,19 +40,34 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
       hint: 'A run folder, a step record, an output folder of TRL, trainer_state.json, or a log: grpo doctor PATH',
     });
   }
+  const failOn = flags['fail-on'] ?? 'warn';
+  if (failOn !== 'warn' && failOn !== 'fail')
+    throw new UsageError(`--fail-on takes warn or fail, not ${String(failOn)}`);
   const reading = await readable(() => readRun(path));
-  const { records = [], series, declared, isGrpo } = reading;
-  const counter = { records: 0 };
+  const parts = reading.runs ?? [{ name: path, read: () => Promise.resolve(reading) }];
+  if (parts.length > 1 && flags.html !== undefined)
+    throw new UsageError(`${path} holds ${parts.length} runs: --html writes the page of one`);
+  const codes: number[] = [];
+  for (const { name, read } of parts) {
+    if (codes.length > 0 && !flags.json) process.stdout.write('\n');
+    codes.push(judge(parts.length > 1 ? `${path}, ${name}` : path, await readable(read), flags, failOn));
+  }
+  return worst(codes);
+}
+
+/** Prints what the doctor makes of one run; returns the exit code. */
+function judge(path: string, reading: Reading, flags: CommandArguments['flags'], failOn: Severity): number {
+  const { records, series, declared, isGrpo } = reading;
   // The checks of GRPO do not hold for other training.
   const material = isGrpo
-    ? { records: counted(records, counter), ...(series && { series }), ...(declared && { declared }) }
+    ? { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) }
     : {};
   const diagnosis = examine(material, registry);
   const examined: ExaminedReading = {
     path,
     kind: reading.kind,
     files: reading.files,
-    records: counter.records,
+    records: diagnosis.records,
     entries: entriesOf(series?.entries),
     broken: reading.broken,
     notes: reading.notes,
@@ -62,18 +79,19 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     writeFileAtomic(flags.html as string, htmlReport(report, diagnosis.judgements, registry, series));
     process.stderr.write(`Page: ${String(flags.html)}\n`);
   }
-  if (diagnosis.judgements.every(({ judged }) => judged === 0)) return EXIT.usage;
-  return diagnosis.findings.some(({ severity }) => severity !== 'inform') ? EXIT.error : 0;
+  const isFailed = diagnosis.findings.some(
+    ({ severity }) => severity === 'fail' || (severity === 'warn' && failOn === 'warn'),
+  );
+  if (isFailed) return EXIT.error;
+  const verdict = verdictOf(diagnosis);
+  return verdict === 'not judged' ? EXIT.usage : verdict === 'too little to judge' ? EXIT.tooLittle : 0;
 }
+
+/** The exit code of several runs: findings before what could not be judged. */
+const worst = (codes: readonly number[]): number =>
+  [EXIT.error, EXIT.usage, EXIT.tooLittle].find((code) => codes.includes(code)) ?? 0;
 
 /** An evaluation alone, such as that before training, is no entry of a log that has others. */
 function entriesOf(entries: MetricSeries['entries'] = []): number {
   return entries.filter(({ values }) => !isEvaluation(values)).length || entries.length;
-}
-
-function* counted(records: Iterable<StepRecord>, counter: { records: number }): Generator<StepRecord> {
-  for (const record of records) {
-    counter.records++;
-    yield record;
-  }
 }

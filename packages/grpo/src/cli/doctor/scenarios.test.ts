@@ -20,7 +20,7 @@ describe('one log file per step: a constant reward, every completion cut off', (
 
   it('leads with the constant', async () => {
     const { sick: codes, findings, says } = await sick(0.25);
-    expect(codes).toEqual(['B20.log', 'B45.zero-log', 'B16.log']);
+    expect(codes).toEqual(['B20.log', 'B16.log', 'B45.zero-log']);
     expect(findings.slice(1).map(({ inducedBy }) => inducedBy?.code)).toEqual(['B20.log', 'B20.log']);
     expect(says('B20.log')).toMatch(
       /0\.25 in all 4 entries.*falls back to 0\.25.*All completions are truncated/s,
@@ -137,7 +137,7 @@ describe('a trainer of two tasks with a table and a console', () => {
     );
     const { sick, says } = await diagnoseText('train_step_metrics.csv', text);
     expect(sick).toEqual(['B16.log']);
-    expect(says('B16.log')).toMatch(/30 entries in a row, from the start/);
+    expect(says('B16.log')).toMatch(/truncated from the start.*100 % of all/);
   });
 });
 
@@ -166,15 +166,12 @@ describe('a log of micro-steps and iterations', () => {
     expect((await diagnoseText('out.log', text)).sick).toEqual(['B44.log']);
   });
 
-  it('says what it cannot tell of a loss of 0 alone', async () => {
+  it('makes nothing of a loss of 0 alone', async () => {
     const text =
       'iter 0: loss 0.2211 (main 0.2211, critic 0.0000), time 20100.50ms\niter 1: loss 0.0000 (main 0.0000, critic 0.0000), time 99000.10ms\n';
-    const { sick, told, says } = await diagnoseText('out.log', text);
+    const { sick, told } = await diagnoseText('out.log', text);
     expect(sick).toEqual([]);
-    expect(told).toEqual(['B45.zero-log']);
-    expect(says('B45.zero-log')).toMatch(
-      /1 of 2 entries. Either the ratio is 1, where that is normal, .*gradient norm would show which/,
-    );
+    expect(told).toEqual([]);
   });
 });
 
@@ -186,7 +183,7 @@ describe('a tracker log with completions: a stop string that the engine drops', 
     );
     expect(sick[0]).toBe('B06.log');
     expect(says('B06.log')).toMatch(
-      /rewards\/format\/mean is 0 in all 40 entries.*the engine drops the stop string/,
+      /rewards\/format\/mean and eval_\S+ are 0 in all 40 entries.*the engine drops the stop string/,
     );
     expect(findings.slice(1).every(({ inducedBy }) => inducedBy?.code === 'B06.log')).toBe(true);
   });

@@ -1,4 +1,8 @@
-/** A report for a terminal: the cause first, what follows from it after it, and what could not be judged last. */
+/**
+ * A report for a terminal, in one screen: the cause first, the course of the run, what follows from the cause, and what
+ * could not be judged last. What has no room is counted; the page and the JSON have it.
+ */
+import { type CourseRow, rowText } from '../../doctor/course/rows.js';
 import { entryOf } from '../../doctor/registry.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
@@ -7,6 +11,10 @@ import type { Report, ReportItem, Section } from './report.js';
 
 const MARGIN = 6;
 const NAMES = 12;
+/** As many lines as one run has. */
+const LINES = 25;
+/** Rows of the course. */
+const MOST_ROWS = 5;
 
 const LABELS = {
   fail: colors.red(colors.bold('FAIL')),
@@ -16,33 +24,83 @@ const LABELS = {
 
 /** The whole report in lines of at most `width` characters, ending in a newline. */
 export function terminalReport(report: Report, width = 100): string {
-  const { path, summary, cause, verdict, judged, notes } = report;
-  const lead = cause ? fullLines(cause, width) : [judged ? colors.green(verdict) : colors.yellow(verdict)];
-  const sections = report.sections.flatMap((section) => blocksOf(section, width));
-  const blocks = [
-    wrap(`${path}: ${summary}.`, width),
-    lead,
-    ...sections,
-    notes.flatMap((text) => wrap(text, width).map(colors.dim)),
-  ];
-  return `${blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+  const { path, summary, cause, verdict, isSound, course, notes } = report;
+  const head = wrap(`${path}: ${summary}.`, width);
+  const lead = cause
+    ? fullLines(cause, width)
+    : wrap(verdict, width).map(isSound ? colors.green : colors.yellow);
+  const [coverage, ...others] = notes.map((text) => wrap(text, width).map(colors.dim));
+  const rest = blocks([head, lead, [''], coverage ?? []]).length;
+  // Beside a finding what did not move is of no use.
+  const isTold = !cause || course.some(({ movement }) => movement);
+  const told = isTold ? courseLines(course, width, clamp(LINES - rest - 4, 1, MOST_ROWS)) : [];
+  const fixed = blocks([head, lead, told, coverage ?? []]);
+  const sections = sectionLines(report.sections, width, Math.max(3, LINES - fixed.length - 1));
+  const room = LINES - fixed.length - (sections.length > 0 ? sections.length + 1 : 0);
+  const last = [...(coverage ?? []), ...fitting(others, room)];
+  return `${blocks([head, lead, told, sections, last]).join('\n')}\n`;
 }
 
-/** The blocks of a section. Findings of one line stand together, longer ones apart. */
-function blocksOf({ title, findings, brief }: Section, width: number): string[][] {
-  const items = findings.map((item) => (brief ? briefLines : fullLines)(item, width));
-  return [[`${title}:`], ...(items.every((lines) => lines.length < 4) ? [items.flat()] : items)];
+const clamp = (value: number, least: number, most: number) => Math.max(least, Math.min(most, value));
+
+/** Blocks with an empty line between two. */
+const blocks = (all: readonly (readonly string[])[]): string[] =>
+  all.filter((lines) => lines.length > 0).flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]));
+
+/** The first blocks that have room. */
+function fitting(all: readonly (readonly string[])[], room: number): string[] {
+  let used = 0;
+  return all.flatMap((lines) => {
+    used += lines.length;
+    return used <= room ? lines : [];
+  });
+}
+
+/** What moved, each in a line, and in one paragraph what did not. */
+function courseLines(rows: readonly CourseRow[], width: number, most: number): string[] {
+  if (rows.length === 0) return [];
+  const isTold = ({ quantity, movement }: CourseRow) => movement !== undefined || quantity === 'reward';
+  const told = rows.filter(isTold).slice(0, most);
+  const others = rows.filter((row) => !told.includes(row)).map(rowText);
+  const texts = told.map(rowText);
+  const widths = [0, 1].map((column) => Math.max(0, ...texts.map((text) => text[column]!.length)));
+  const lines = texts.flatMap(([name, levels, when]) => {
+    const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`;
+    return line.length > width - MARGIN ? wrap(`${name} ${levels}, ${when}`, width - MARGIN) : [line];
+  });
+  const rest = others.map(([name, levels]) => `${name} ${levels}`).join(', ');
+  return [
+    ...wrap(
+      'First eighth of the run → last, with the step of the change and its distance from the noise:',
+      width,
+    ),
+    ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(
+      (line) => ' '.repeat(MARGIN) + line,
+    ),
+  ];
+}
+
+/** The other findings, each in a line or two, as many as have room. */
+function sectionLines(sections: readonly Section[], width: number, room: number): string[] {
+  const lines: string[] = [];
+  let left = 0;
+  for (const { title, findings } of sections) {
+    for (const [i, item] of findings.entries()) {
+      const more = [...(i === 0 ? [`${title}:`] : []), ...briefLines(item, width)];
+      // The last line is kept for the count of what is left.
+      if (left === 0 && lines.length + more.length < room) lines.push(...more);
+      else left++;
+    }
+  }
+  return left === 0 ? lines : [...lines, `${left} more: --json and --html have all.`];
 }
 
 /** A finding with all that is known of it. */
 function fullLines({ finding, check, says, signs, ...rest }: ReportItem, width: number): string[] {
   const rows: [string, string][] = [
     ...(rest.steps === undefined ? [] : [['steps', rest.steps] as [string, string]]),
-    ...rest.places.slice(0, 3).map((place): [string, string] => ['where', place]),
-    ...signs.map((sign): [string, string] => ['seen too', `${sign.says} (${sign.label})`]),
+    ...rest.places.slice(0, check.scope === 'log' ? 1 : 3).map((place): [string, string] => ['where', place]),
+    ...signs.slice(0, 2).map((sign): [string, string] => ['seen too', `${sign.says} (${sign.label})`]),
     ['do', check.remedy],
     ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
     ...(rest.rerun === undefined ? [] : [['run again', rest.rerun] as [string, string]]),

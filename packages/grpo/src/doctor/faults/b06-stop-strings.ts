@@ -3,7 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Tags that formats ask for; in other markup a tag may stay open for good. */
@@ -12,7 +12,7 @@ const TAG =
 const FEW = 5;
 /** Evaluations look at hundreds of completions each. */
 const FEW_EVALUATIONS = 5;
-/** Fewest entries for which a constant metric is evidence. */
+/** Fewest steps for which a constant metric is evidence. */
 const LONG = 20;
 
 export const b06: Fault = {
@@ -102,12 +102,12 @@ export const b06: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 4,
-      threshold: `a reward named for the format is not 0 in all of ${LONG} or more entries (${FEW_EVALUATIONS} or more evaluations) while completions end by themselves`,
+      threshold: `a reward named for the format is not 0 in all of ${LONG} or more steps (${FEW_EVALUATIONS} or more evaluations) while completions end by themselves. Only informs in a run that learns`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
       why: 'The stop string is stripped, or the opening tag is already in the prompt.',
       remedy:
         'Grade the end of the prompt plus a gold completion, as the engine returns it. Check that the stop string is there, and that the opening tag is there exactly once.',
-      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B20', 'B28', 'B30', 'B26'],
       settles:
         'Grade one completion with the format reward, with its last tokens as the engine returned them.',
@@ -117,10 +117,12 @@ export const b06: Fault = {
         const names = log.names(/format/i).filter((name) => !/std|weight/i.test(name));
         if (names.length === 0) return notApplicable('a metric named for the format');
         const enough = (name: string) =>
-          withoutNaN(log.column(name)).length >= (/eval|val|test/i.test(name) ? FEW_EVALUATIONS : LONG);
+          /eval|val|test/i.test(name)
+            ? withoutNaN(log.column(name)).length >= FEW_EVALUATIONS
+            : log.stepsWith(name) >= LONG;
         const judged = names.filter(enough);
         if (judged.length === 0)
-          return notApplicable(`${LONG} entries, or ${FEW_EVALUATIONS} evaluations, of a format reward`);
+          return notApplicable(`${LONG} steps, or ${FEW_EVALUATIONS} evaluations, of a format reward`);
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
         const ends = cut.length === 0 || median(cut) < 0.5;
         const dead = judged.flatMap((name): Evidence[] => {
@@ -138,12 +140,16 @@ export const b06: Fault = {
         const measured = {
           metrics: judged.length,
           dead: dead.length,
-          ...(dead[0]?.text && { name: dead[0].text, entries: dead[0].values!.entries! }),
+          ...(dead[0] && {
+            names: dead.map(({ text }) => text!).join(' and '),
+            entries: dead[0].values!.entries!,
+          }),
         };
-        return dead.length > 0 ? warn(measured, dead) : pass(measured);
+        if (dead.length === 0) return pass(measured);
+        return log.course.learnt ? inform(measured, dead) : warn(measured, dead);
       },
       says: (m) =>
-        say`${m.name} is 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
+        say`${m.names} ${m.dead === 1 ? 'is' : 'are'} 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
     }),
   ],
 };

@@ -48,4 +48,15 @@ testStepCheck('B08.end', [
 testLogCheck('B08.log', [
   { name: 'more and more', metrics: { [cut]: times(40, (i) => Math.min(1, i / 30)) }, verdict: 'warn' },
   { name: 'all from the start', metrics: { [cut]: times(40, 1) }, verdict: 'pass' },
+  {
+    name: 'a swing that healed',
+    metrics: { [cut]: times(60, (i) => (i > 20 && i < 40 ? 0.9 : 0.05) + 0.02 * (i % 2)) },
+    verdict: 'inform',
+    measured: { step: 22, until: 40 },
+  },
+  {
+    name: 'a tenth more',
+    metrics: { [cut]: times(60, (i) => (i > 30 ? 0.15 : 0.05) + 0.02 * (i % 2)) },
+    verdict: 'pass',
+  },
 ]);

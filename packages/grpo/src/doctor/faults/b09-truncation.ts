@@ -5,7 +5,8 @@ import type { Fault } from '../fault.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
-const NEARLY_ALL = 0.95;
+/** From here on B16.log judges. */
+const NEARLY_ALL = 0.75;
 /** Share of truncated completions from which many rewards grade unfinished answers. */
 const CUT = 0.15;
 /** Share of prompts at the limit above which some were probably cut. */

@@ -1,14 +1,17 @@
-import { withoutNaN } from '../../maths/moments.js';
-import { ends, longestRun } from '../../maths/trend.js';
+import { largest } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { at } from '../log-view.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;
+
+/** Fewest entries for a share of the run. */
+const FEW_ENTRIES = 4;
+/** Share of truncated completions from which few groups have an answer that ends. */
+const MOST = 0.75;
 
 export const b16: Fault = {
   code: 'B16',
@@ -106,31 +109,34 @@ export const b16: Fault = {
       title: 'Completions end by themselves',
       stage: 'generation',
       kind: 'heuristic',
-      level: 8,
-      rank: 5,
-      threshold:
-        'no 3 entries in a row in which 95 % or more of the completions are truncated; only informs where these entries start after the first tenth of the run (B08.log judges a rise), or where the share is below a half at the end',
+      level: 4,
+      rank: 8,
+      threshold: `in at least ${FEW_ENTRIES} entries, fewer than three quarters of the completions are truncated in the first eighth, or in the mean of the run; B08.log judges a rise. Not applicable where the declared limit is one token`,
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
-      why: 'A limit of 256 tokens truncated 97 % of the completions.',
+      why: 'At three quarters a group of four has one answer that ends; the reward grades unfinished ones. Runs that learn lie at up to a half.',
       remedy:
         'Look at the last tokens of a completion: either the sampler does not know the end token, or the answer needs more tokens.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      induces: ['B26', 'B58'],
+      induces: ['B26', 'B58', 'B30', 'B09'],
       settles: 'Compare the end tokens that the engine used with the template’s end of turn.',
       proofs: ['native', 'log only'],
       needs: ['completions/clipped_ratio'],
       test(log) {
-        const cut = log.column('completions/clipped_ratio');
-        const { start, length } = longestRun(cut, (share) => share >= 0.95);
-        const fromStart = start <= cut.length / 10;
-        const recovered = ends(cut).last < 0.5;
-        const measured = { entries: withoutNaN(cut).length, inARow: length, fromStart, recovered };
-        if (length < 3) return pass(measured);
-        const evidence = [at(log, start, 'completions/clipped_ratio', cut[start]!)];
-        return fromStart && !recovered ? warn(measured, evidence) : inform(measured, evidence);
+        if (log.declared.rollout?.maxNewTokens === 1) return notApplicable('room for more than one token');
+        const cut = log.course.of('cut');
+        if (!cut || cut.points.length < FEW_ENTRIES) return notApplicable(`${FEW_ENTRIES} entries`);
+        const { start, end, mean } = cut;
+        const longest = largest(log.column('completions/max_length'));
+        const measured = { start, end, mean, ...(longest > 0 && { limit: longest }) };
+        const [first] = cut.points;
+        return Math.min(start, mean) < MOST
+          ? pass(measured)
+          : warn(measured, [
+              { step: first!.step, text: 'completions/clipped_ratio', values: { value: first!.value } },
+            ]);
       },
       says: (m) =>
-        say`Nearly all completions are truncated in ${m.inARow} entries in a row${m.fromStart ? ', from the start' : ''}${m.recovered ? ', but not at the end of the run' : ''}: they do not end by themselves.`,
+        say`Nearly all completions are truncated from the start${m.limit === undefined ? '' : say` (at ${m.limit} tokens)`}: ${percent(m.start)} in the first eighth of the run, ${percent(m.end)} in the last, ${percent(m.mean)} of all. They do not end by themselves, so the reward grades unfinished answers.`,
     }),
   ],
 };

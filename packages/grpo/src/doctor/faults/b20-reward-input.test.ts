@@ -50,6 +50,20 @@ testLogCheck('B20.log', [
     metrics: { reward: [0, 0, 0.1, 0], reward_std: [0, 0, 0.2, 0] },
     verdict: 'pass',
   },
+  {
+    name: 'a reward of the prompt alone',
+    metrics: {
+      reward: times(20, (i) => (i % 5) / 9),
+      frac_reward_zero_std: times(20, (i) => 1 - (i % 2) / 40),
+    },
+    verdict: 'warn',
+    measured: { isFixed: false },
+  },
+  {
+    name: 'groups that are all right in the end',
+    metrics: { reward: times(20, (i) => i / 20), frac_reward_zero_std: times(20, (i) => i / 20) },
+    verdict: 'pass',
+  },
   { name: 'two entries', metrics: { reward: [0.5, 0.5], reward_std: [0, 0] }, verdict: 'not applicable' },
 ]);
 

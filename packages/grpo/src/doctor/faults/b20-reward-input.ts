@@ -1,4 +1,4 @@
-import { isFlat, withoutNaN } from '../../maths/moments.js';
+import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
@@ -7,7 +7,7 @@ import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
 import { gradesOf, isNatural } from '../measures/grades.js';
 import { inform, notApplicable, pass, warn } from '../outcome.js';
-import { formatValue, say } from '../sentence.js';
+import { formatValue, percent, say } from '../sentence.js';
 
 /** Fewest entries for which a constant metric is evidence. */
 const IN_A_ROW = 3;
@@ -88,41 +88,53 @@ export const b20: Fault = {
     }),
     logCheck({
       code: 'B20.log',
-      title: 'The reward is not one constant',
+      title: 'The reward tells completions of a prompt apart',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${IN_A_ROW} entries or more, not the same reward with reward_std 0 in every entry; only informs where that reward is 1, as when the task is learnt`,
+      threshold: `over ${IN_A_ROW} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is at its top`,
       sources: ['huggingface/trl#4202'],
-      why: 'A reward written for texts gets lists of messages and falls back to one value.',
+      why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
-        'Call the reward by hand with a good and a bad completion, in the type that training passes: a list of messages, or text.',
+        'Call the reward by hand with a good and a bad completion of one prompt, in the type that training passes: a list of messages, or text.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52'],
-      settles: 'Grade two different completions: equal values prove the fault.',
+      induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52', 'B16'],
+      settles: 'Grade two different completions of one prompt: equal values prove the fault.',
       proofs: ['log only'],
-      needs: ['reward', 'reward_std'],
+      needs: ['reward'],
       test(log) {
         const rewards = withoutNaN(log.column('reward'));
+        const flat = log.course.of('flat');
         const deviations = withoutNaN(log.column('reward_std'));
-        if (rewards.length < IN_A_ROW) return notApplicable(`${IN_A_ROW} entries`);
-        const constant =
-          rewards.every((reward) => reward === rewards[0]) &&
-          deviations.every((deviation) => deviation === 0);
+        if (rewards.length < IN_A_ROW || (!flat && deviations.length < IN_A_ROW))
+          return notApplicable(`${IN_A_ROW} entries with the deviation of the rewards`);
+        const isConstant = deviations.length > 0 && deviations.every((deviation) => deviation === 0);
+        const isBlind = flat ? Math.min(flat.start, flat.end, flat.mean) >= 0.9 : isConstant;
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
         const measured = {
           entries: rewards.length,
           reward: rewards[0]!,
+          isFixed: isFlat(rewards),
+          spread: moments(rewards, 1).deviation,
+          flat: flat?.mean ?? 1,
           ...(cut.length > 0 && { cut: median(cut) }),
         };
-        if (!constant) return pass(measured);
+        if (!isBlind) return pass(measured);
         const first = log.column('reward').indexOf(rewards[0]!);
         const evidence = [at(log, first, 'reward', rewards[0]!)];
-        return rewards[0] === 1 ? inform(measured, evidence) : warn(measured, evidence);
+        return isFlat(rewards)
+          ? rewards[0] === 1
+            ? inform(measured, evidence)
+            : warn(measured, evidence)
+          : log.course.isHigh
+            ? inform(measured, evidence)
+            : warn(measured, evidence);
       },
       says: (m) =>
-        say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so advantages and gradient are 0.${constantCause(m)}`,
+        m.isFixed
+          ? say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so advantages and gradient are 0.${constantCause(m)}`
+          : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at the completion${(m.cut ?? 0) >= 0.75 ? ', or only at the part that was truncated' : ''}. No step has a signal to learn from.`,
     }),
   ],
 };

@@ -1,14 +1,13 @@
-import { withoutNaN } from '../../maths/moments.js';
-import { longestRun } from '../../maths/trend.js';
+import { isFlat, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, rewardNames } from '../log-view.js';
-import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Names of penalties, which are 0 where there is nothing to penalise. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;
-/** Fewest entries in a row for which a constant metric is evidence. */
+/** Fewest steps for which a constant metric is evidence. */
 const LONG = 20;
 
 export const b28: Fault = {
@@ -18,14 +17,14 @@ export const b28: Fault = {
   checks: [
     logCheck({
       code: 'B28.log',
-      title: 'Every reward with a weight varies',
+      title: 'Every reward with a weight pays at some time',
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `no reward keeps one value of 0 or less, with deviation 0, for ${LONG} entries in a row; a penalty of 0 is healthy`,
+      threshold: `no reward is one value of 0 or less, with deviation 0, in every entry of ${LONG} steps or more; a penalty of 0 is healthy. Only informs in a run that learns`,
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489'],
-      why: 'A format that no completion can match pays nothing in any step.',
+      why: 'A format that no completion can match pays nothing in any step. Twenty steps are hundreds of completions.',
       remedy: 'Test the function on a text that should earn it: a pattern that cannot match never pays.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Grade a gold completion with this reward.',
@@ -34,27 +33,32 @@ export const b28: Fault = {
       test(log) {
         const names = rewardNames(log);
         if (names.length === 0) return notApplicable('rewards/NAME/mean');
-        const dead = names.flatMap((name): Evidence[] => {
+        const judged = names.filter((name) => log.stepsWith(`rewards/${name}/mean`) >= LONG);
+        if (judged.length === 0) return notApplicable(`${LONG} steps`);
+        const dead = judged.flatMap((name): Evidence[] => {
           const means = log.column(`rewards/${name}/mean`);
-          const deviations = log.column(`rewards/${name}/std`);
-          const first = withoutNaN(means)[0]!;
-          const { start, length } = longestRun(means, (value) => value === first);
+          const values = withoutNaN(means);
+          const [first] = values as [number];
           // A reward that every completion earns is done, not dead.
-          const nothing =
-            (PENALTY.test(name) ? first < 0 : first <= 0) &&
-            withoutNaN(deviations).every((deviation) => deviation === 0);
-          return length >= LONG && nothing
-            ? [{ ...at(log, start, name, first), values: { value: first, entries: length } }]
-            : [];
+          const nothing = PENALTY.test(name) ? first < 0 : first <= 0;
+          const isDead =
+            nothing &&
+            isFlat(values) &&
+            withoutNaN(log.column(`rewards/${name}/std`)).every((std) => std === 0);
+          return isDead ? [at(log, means.indexOf(first), name, first)] : [];
         });
         const measured = {
           rewards: names.length,
           dead: dead.length,
-          ...(dead[0]?.text && { name: dead[0].text }),
+          steps: log.stepsWith('reward'),
+          learns: log.course.learnt,
+          names: dead.map(({ text }) => text!).join(', '),
         };
-        return dead.length > 0 ? warn(measured, dead) : pass(measured);
+        if (dead.length === 0) return pass(measured);
+        return measured.learns ? inform(measured, dead) : warn(measured, dead);
       },
-      says: (m) => say`${m.dead} of ${m.rewards} rewards never pay (${m.name}).`,
+      says: (m) =>
+        say`${m.dead} of ${m.rewards} rewards never pay in ${m.steps} steps: ${m.names}. ${m.dead === m.rewards && !m.learns ? 'Nothing is rewarded.' : 'Only the others train.'}`,
     }),
   ],
 };

@@ -37,20 +37,40 @@ testLogCheck('B30.expected', [
 
 testLogCheck('B30.log', [
   {
-    name: 'flat while all is wrong',
-    metrics: { frac_reward_zero_std: [0.5, ...times(6, 1)], reward: [0.2, ...times(6, 0)] },
+    name: 'most groups all wrong, throughout',
+    metrics: {
+      frac_reward_zero_std: times(30, (i) => 0.6 + 0.1 * (i % 2)),
+      reward: times(30, (i) => 0.05 * (i % 3)),
+    },
     verdict: 'warn',
-    evidence: { step: 2 },
+    measured: { state: 'still' },
   },
   {
-    name: 'flat because all is right',
-    metrics: { frac_reward_zero_std: [0.5, ...times(6, 1)], reward: [0.2, ...times(6, 1)] },
+    name: 'a third in a long run that learns nothing',
+    metrics: {
+      frac_reward_zero_std: times(120, (i) => 0.3 + 0.1 * (i % 2)),
+      reward: times(120, (i) => 0.1 * (i % 3)),
+    },
+    verdict: 'warn',
+  },
+  {
+    name: 'most groups all right',
+    metrics: { frac_reward_zero_std: times(30, 0.8), reward: times(30, (i) => 0.85 + 0.05 * (i % 3)) },
     verdict: 'inform',
-    measured: { learnt: true },
+    measured: { state: 'high' },
   },
   {
-    name: 'never the same: B20.log’s',
-    metrics: { frac_reward_zero_std: times(6, 1), reward: times(6, 0) },
+    name: 'a reward that rises all the same',
+    metrics: { frac_reward_zero_std: times(60, 0.6), reward: times(60, (i) => i / 120) },
+    verdict: 'inform',
+    measured: { state: 'rising' },
+  },
+  {
+    name: 'one prompt that is flat by chance',
+    metrics: {
+      frac_reward_zero_std: times(40, (i) => (i > 9 && i < 16 ? 1 : 0)),
+      reward: times(40, (i) => (i % 3) / 4),
+    },
     verdict: 'pass',
   },
 ]);

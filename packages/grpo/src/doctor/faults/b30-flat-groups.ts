@@ -1,8 +1,7 @@
-import { isFlat, largest, mean, smallest, withoutNaN } from '../../maths/moments.js';
-import { median } from '../../maths/quantile.js';
-import { longestRun } from '../../maths/trend.js';
+import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
+import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
@@ -11,6 +10,8 @@ import { percent, say } from '../sentence.js';
 
 /** Fewest entries for a meaningful mean. */
 const ENOUGH = 5;
+/** Fewest steps for a share of the run. */
+const FEW_STEPS = 20;
 
 export const b30: Fault = {
   code: 'B30',
@@ -58,30 +59,45 @@ export const b30: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold:
-        'no 5 entries in a row in which every group has equal rewards, in a run whose reward changes; only informs where the reward of these entries is the highest of the run, as when the task is learnt',
+      threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, or is within the upper third of its range: then most groups are all right`,
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
+      why: 'A group of equal rewards has no advantage: its share of the work is lost. Right answers make flat groups, too, so the level of the reward decides.',
       remedy:
-        'Use prompts of medium difficulty, larger groups, more diverse sampling, or a reward with more levels.',
+        'Use prompts that are solved sometimes, larger groups, more diverse sampling, or a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B45', 'B53'],
       settles: 'The completions of one group with their rewards.',
       proofs: ['native'],
       needs: ['frac_reward_zero_std'],
-      test(log): Outcome<{ entries: number; inARow: number; learnt?: boolean }> {
+      test(log): Outcome<{
+        steps: number;
+        share: number;
+        start: number;
+        end: number;
+        reward: number;
+        state: string;
+      }> {
         if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
-        const shares = log.column('frac_reward_zero_std');
-        const { start, length } = longestRun(shares, (share) => share === 1);
-        const rewards = log.column('reward');
-        const most = largest(rewards);
-        const measured = { entries: withoutNaN(shares).length, inARow: length };
-        if (length < 5 || smallest(rewards) === most) return pass(measured);
-        const evidence = [at(log, start, 'frac_reward_zero_std', 1)];
-        const learnt = median(rewards.subarray(start, start + length)) >= most - 1e-6;
-        return learnt ? inform({ ...measured, learnt }, evidence) : warn(measured, evidence);
+        const { course } = log;
+        const [flat, reward] = [course.of('flat'), course.of('reward')];
+        if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
+        const state = course.isHigh ? 'high' : course.gain ? 'rising' : 'still';
+        const { mean: share, start, end } = flat;
+        const measured = { steps: course.steps, share, start, end, reward: reward.end, state };
+        const isMuch = share >= 0.5 || (share >= 0.25 && course.isLong);
+        // Of groups that are all flat from the start B20.log judges.
+        if (share < 0.25 || share >= 0.999) return pass(measured);
+        const evidence = [{ text: 'frac_reward_zero_std', values: { value: share } }];
+        return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`In ${m.inARow} entries in a row every group has equal rewards: the run learns nothing from them${m.learnt ? ', at the highest reward of the run: the task is learnt' : ''}.`,
+        say`${percent(m.share)} of the groups have equal rewards and no signal (${percent(m.start)} at the start, ${percent(m.end)} at the end). ${
+          m.state === 'high'
+            ? say`The reward is high (${m.reward} at the end): most of these groups are all right, the task is nearly learnt.`
+            : m.state === 'rising'
+              ? 'The reward rises all the same.'
+              : say`The reward does not rise from it (${m.reward} at the end): that share of the work is lost.`
+        }`,
     }),
     logCheck({
       code: 'B30.gradient',

@@ -140,41 +140,28 @@ export const b45: Fault = {
     }),
     logCheck({
       code: 'B45.zero-log',
-      title: 'A loss of 0 is no fault by itself',
+      title: 'Loss and gradient are not 0 throughout',
       stage: 'loss',
       kind: 'heuristic',
       level: 6,
       rank: 12,
       threshold:
-        'loss exactly 0: with a gradient it is normal at ratio 1; without one, in 3 entries or more, there is nothing to train on; where the log has no gradient norm, the check only informs',
+        'not both exactly 0 in every entry of 3 or more; a loss of 0 with a gradient is normal at ratio 1',
       sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
       why: 'Three reports that took a loss of 0 for a fault.',
-      remedy: 'Read grad_norm and reward in place of the loss.',
+      remedy: 'Look at the rewards within a group, and at the mask: there is nothing to train on.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'grad_norm: if it is above 0, the run learns.',
+      settles: 'The record of a step: advantages and masks.',
       proofs: [],
-      needs: ['loss'],
-      test(log): Outcome<{ entries: number; zero: number; gradient?: boolean }> {
-        const loss = log.column('loss');
-        const zero = [...loss.keys()].filter((i) => loss[i] === 0);
-        const norms = log.column('grad_norm');
-        const told = zero.filter((i) => !Number.isNaN(norms[i]!));
-        const measured = { entries: withoutNaN(loss).length, zero: zero.length };
-        if (zero.length === 0) return pass(measured);
-        const evidence = zero.map((i): Evidence => ({ step: log.steps[i]!, values: { loss: 0 } }));
-        if (told.length === 0) return inform(measured, evidence);
-        const gradient = told.some((i) => norms[i]! > 0);
-        // A step of equal rewards has neither, in a healthy run too.
-        if (zero.length < withoutNaN(loss).length) return pass({ ...measured, gradient });
-        if (gradient) return inform({ ...measured, gradient });
-        return zero.length < 3 ? pass({ ...measured, gradient }) : warn({ ...measured, gradient });
+      needs: ['loss', 'grad_norm'],
+      test(log) {
+        const [loss, norms] = [withoutNaN(log.column('loss')), withoutNaN(log.column('grad_norm'))];
+        const measured = { entries: loss.length };
+        if (loss.length < 3 || log.isRounded('grad_norm'))
+          return notApplicable('3 entries that are not rounded');
+        return [...loss, ...norms].every((value) => value === 0) ? warn(measured) : pass(measured);
       },
-      says: (m) =>
-        m.gradient === undefined
-          ? say`The loss is exactly 0 in ${m.zero} of ${m.entries} entries. Either the ratio is 1, where that is normal, or there was nothing to train on (equal rewards, an empty mask); the gradient norm would show which.`
-          : m.gradient
-            ? 'The loss is 0 throughout, and there is a gradient: normal at ratio 1, the run can learn.'
-            : 'Loss and gradient are 0 throughout: nothing is trained.',
+      says: () => 'Loss and gradient are 0 throughout: nothing is trained.',
     }),
   ],
 };

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { change, testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { change, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare } from '../plants.test.helper.js';
 
 testStepCheck('B49.nonnegative', [
@@ -94,11 +94,19 @@ testLogCheck('B49.explosion', [
   { name: 'one entry', metrics: { kl: [0.1, 0.1, 80_000] }, verdict: 'warn', evidence: { step: 3 } },
   { name: 'a KL that rises', metrics: { kl: [0, 0.05, 0.3] }, verdict: 'pass' },
   {
-    name: 'a reference that follows',
-    metrics: { kl: [0.02, 0.02, 5] },
-    declared: { kl: { referenceEvery: 2 } },
-    verdict: 'pass',
+    name: 'nats, from an early step on',
+    metrics: { kl: times(30, (i) => (i < 5 ? 0.01 * i : 2.5)) },
+    verdict: 'warn',
+    measured: { step: 6, far: 25 },
   },
+  {
+    name: 'a jump that healed',
+    metrics: { kl: times(40, (i) => (i === 20 ? 4 : 0.1)) },
+    verdict: 'inform',
+    measured: { step: 21, far: 1 },
+  },
+  { name: 'nats in every entry, and other ones', metrics: { kl: [1e9, 533] }, verdict: 'warn' },
+  { name: 'nats in every entry, which is no drift', metrics: { kl: times(9, 11) }, verdict: 'pass' },
   {
     name: 'sums over completions',
     metrics: { kl: [0.1, 0.1, 80] },

@@ -1,13 +1,23 @@
-import { sum, withoutNaN } from '../../maths/moments.js';
+import { largest, sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { updateRows } from '../inputs.js';
 import { firstMasks, placeOf } from '../measures/first-update.js';
-import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { percent, say } from '../sentence.js';
 import { isFull } from '../tolerance.js';
+
+/** KL per token at which a token is e times as likely as under the reference. */
+const NATS = 1;
+
+/** How often, since when and how far the KL was too large, with the reward and the learning rate beside it. */
+type Excess = Record<'entries' | 'median' | 'most' | 'far' | 'step', number> & {
+  rate?: number;
+  start?: number;
+  end?: number;
+};
 
 export const b49: Fault = {
   code: 'B49',
@@ -124,37 +134,54 @@ export const b49: Fault = {
     }),
     logCheck({
       code: 'B49.explosion',
-      title: 'The KL does not explode',
+      title: 'The policy stays near the reference',
       stage: 'kl',
       kind: 'heuristic',
       level: 6,
       rank: 9,
       threshold:
-        'no entry above 10 nats per token, and none above 100 × the median of a KL above 0.01 to a fixed reference; not applicable to a KL summed over each completion',
+        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
-      why: 'In another run single tokens reached 80,000.',
+      why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
-      consequence: { rerun: 'nothing', checkpointsVoid: false },
-      induces: ['B54'],
-      settles: 'The record of that step: which tokens hold the KL.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B54', 'B45', 'B16', 'B20', 'B30', 'B61'],
+      settles: 'The record of such a step: which tokens hold the KL.',
       proofs: ['native'],
       needs: ['kl'],
-      test(log) {
-        const { level, referenceEvery = 0 } = log.declared.kl ?? {};
+      test(log): Outcome<Excess> {
+        const { level } = log.declared.kl ?? {};
         if (level === 'sequence_sum') return notApplicable('a KL per token');
-        const column = log.column('kl');
-        const middle = median(column);
-        const wild = [...column.keys()].filter(
-          // The KL to a moving reference returns to 0 again and again: its median says nothing of what is usual.
-          (i) => column[i]! > 10 || (referenceEvery === 0 && middle > 0.01 && column[i]! > 100 * middle),
-        );
-        const measured = { entries: withoutNaN(column).length, median: middle, wild: wild.length };
-        const evidence = wild.map(
-          (i): Evidence => ({ step: log.steps[i]!, text: 'kl', values: { value: column[i]! } }),
-        );
-        return wild.length > 0 ? warn(measured, evidence) : pass(measured);
+        const kl = log.course.of('kl') ?? log.course.metric('kl');
+        if (!kl) return notApplicable('two entries');
+        const { points } = kl;
+        const far = points.filter(({ value }) => value > NATS);
+        const [first] = far;
+        const [measuredMedian, most] = [
+          median(points.map(({ value }) => value)),
+          largest(points.map(({ value }) => value)),
+        ];
+        const rates = withoutNaN(log.column('learning_rate'));
+        const reward = log.course.of('reward');
+        const measured = {
+          entries: points.length,
+          median: measuredMedian,
+          most,
+          far: far.length,
+          step: first?.step ?? 0,
+          ...(rates.length > 0 && { rate: largest(rates) }),
+          ...(reward && { start: reward.start, end: reward.end }),
+        };
+        const isStill = far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
+        if (!first || isStill) return pass(measured);
+        const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
+        const isLasting = far.length >= points.length / 10 || points.at(-1)!.value > NATS;
+        return isLasting ? warn(measured, evidence) : inform(measured, evidence);
       },
-      says: (m) => say`The KL explodes in ${m.wild} entries (median ${m.median} nats per token).`,
+      says: (m) =>
+        m.far < m.entries / 10
+          ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
+          : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`,
     }),
   ],
 };

@@ -1,4 +1,4 @@
-import { testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare } from '../plants.test.helper.js';
 
 testStepCheck('B51.start', [
@@ -67,4 +67,29 @@ testLogCheck('B51.anchor', [
     verdict: 'not applicable',
   },
   { name: 'one that stays', metrics: { 'checksum/reference': [3, 3, 3] }, verdict: 'pass' },
+]);
+
+testLogCheck('B51.early', [
+  {
+    name: 'half a nat after two steps of a warm-up',
+    metrics: { kl: [0.48, 0.5, 0.47], learning_rate: [6e-8, 2e-7, 4e-7] },
+    series: { stepsPerEntry: 2 },
+    firstStep: 2,
+    verdict: 'warn',
+    measured: { steps: 2 },
+  },
+  {
+    name: 'after twenty steps that may have moved it',
+    metrics: { kl: [0.48, 0.5, 0.47], learning_rate: times(3, 5e-6) },
+    series: { stepsPerEntry: 20 },
+    firstStep: 20,
+    verdict: 'pass',
+  },
+  {
+    name: 'a log that begins later',
+    metrics: { kl: [0.48, 0.5], learning_rate: times(2, 1e-9) },
+    series: { stepsPerEntry: 2 },
+    firstStep: 100,
+    verdict: 'not applicable',
+  },
 ]);

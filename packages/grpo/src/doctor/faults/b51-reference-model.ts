@@ -2,9 +2,14 @@ import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, klOfStepOne } from '../log-view.js';
 import { compareFirst, placeOf } from '../measures/first-update.js';
-import { fail, notApplicable, pass } from '../outcome.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';
+
+/** Nats per token: ten times what rounding leaves between two scorings in half precision. */
+const EARLY = 0.1;
+/** Learning rate × steps: the way that a weight can have gone. */
+const TRAVEL = 1e-6;
 
 export const b51: Fault = {
   code: 'B51',
@@ -102,6 +107,44 @@ export const b51: Fault = {
       },
       says: (m) =>
         say`The KL of step 1 is ${m.kl} nats per token, before any update. Either the reference is not the model that training started from (B51), or policy and reference are scored differently (B38); two scorings of the policy would show which: dropout makes them differ.`,
+    }),
+    logCheck({
+      code: 'B51.early',
+      title: 'The first entry has no KL that its updates cannot explain',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold: `KL of the first entry at most ${EARLY} nat per token, where learning rate × steps up to it is at most ${TRAVEL}; where the entry is step 1 alone B51.log judges`,
+      sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
+      why: 'An Adam step moves a weight by about the learning rate. After 1e-6 in all, a weight of 0.02 has moved by a 20,000th, far below what bfloat16 resolves: policy and reference still agree.',
+      remedy:
+        'Load the reference from the model that training starts with: after SFT the SFT model, with adapters as they are, in the same precision. Score one batch by both before any update.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B49', 'B50', 'B38'],
+      settles: 'The KL of one batch before any update: it must be 0. Twice the same scores rule out dropout.',
+      proofs: [],
+      needs: ['kl', 'learning_rate'],
+      test(log) {
+        if (klOfStepOne(log)) return notApplicable('a first entry of several steps');
+        if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
+        const [first] = log.series.entries.filter(({ values }) => Number.isFinite(values.kl));
+        const { stepsPerEntry } = log.series;
+        const rate = first?.values.learning_rate;
+        if (!first || !rate || stepsPerEntry === undefined || first.step > stepsPerEntry)
+          return notApplicable('the first steps, with their learning rate');
+        const measured = {
+          kl: first.values.kl!,
+          steps: first.step,
+          rate,
+          end: log.course.of('kl')?.end ?? Number.NaN,
+        };
+        return rate * first.step <= TRAVEL && measured.kl > EARLY
+          ? warn(measured, [{ step: first.step, text: 'kl', values: { value: measured.kl } }])
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} steps at a learning rate of ${m.rate} or less, which cannot move the policy that far (${m.end} at the end): the reference is not the model that training started from, or the two are scored differently.`,
     }),
   ],
 };

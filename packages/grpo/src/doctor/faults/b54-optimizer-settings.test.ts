@@ -13,6 +13,12 @@ testLogCheck('B54.conflict', [
 ]);
 
 testLogCheck('B54.rate', [
+  {
+    name: 'printed as 0.000',
+    metrics: { learning_rate: times(9, 0) },
+    series: { decimals: { learning_rate: 3 } },
+    verdict: 'not applicable',
+  },
   { name: 'always 0', metrics: { learning_rate: times(5, 0) }, verdict: 'warn' },
   { name: 'a warm-up from 0', metrics: { learning_rate: [0, 1e-7, 2e-7] }, verdict: 'pass' },
 ]);

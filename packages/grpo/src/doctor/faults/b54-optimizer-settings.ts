@@ -1,10 +1,11 @@
 import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
-import { ends, longestRun } from '../../maths/trend.js';
+import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
+import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 export const b54: Fault = {
@@ -31,6 +32,8 @@ export const b54: Fault = {
       test(log) {
         const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
+        if (log.isRounded('learning_rate') && measured.largest === 0)
+          return notApplicable('a rate that is not rounded to 0');
         return measured.largest === 0 && rates.length >= 3 ? warn(measured) : pass(measured);
       },
       says: (m) => say`The learning rate is 0 in all ${m.entries} entries.`,
@@ -77,7 +80,7 @@ export const b54: Fault = {
       level: 8,
       rank: 4,
       threshold:
-        'the last tenth of the entries above 2 % of the first tenth; what is low depends on task and phase, so it only informs',
+        'the last eighth of the entries above 2 % of the first; what is low depends on task and phase, so it only informs. 0 in every entry is a monitor that nobody feeds',
       sources: ['verl-project/verl#5953'],
       why: 'Systems disagree: below 0.5 is collapse for one, 0.05 to 0.5 healthy for another.',
       remedy:
@@ -87,13 +90,17 @@ export const b54: Fault = {
       proofs: [],
       needs: ['entropy'],
       test(log) {
-        const entropy = withoutNaN(log.column('entropy'));
-        if (entropy.length < 10) return notApplicable('10 entries');
-        const { first, last } = ends(entropy);
-        const measured = { entries: entropy.length, first, last };
-        return last < 0.02 * first ? inform(measured) : pass(measured);
+        const entropy = log.course.of('entropy');
+        if (!entropy || entropy.points.length < 10) return notApplicable('10 entries');
+        if (entropy.share((value) => value !== 0) === 0) return notApplicable('an entropy that is measured');
+        const { from: first, to: last, step } = entropy.shift;
+        const measured = { entries: entropy.points.length, first, last, learnt: log.course.isHigh };
+        return last < 0.02 * first
+          ? inform(measured, [{ step, text: 'entropy', values: { value: last } }])
+          : pass(measured);
       },
-      says: (m) => say`The entropy fell from ${m.first} to ${m.last} nats per token.`,
+      says: (m) =>
+        say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : ''}.`,
     }),
     logCheck({
       code: 'B54.gradient',
@@ -103,29 +110,47 @@ export const b54: Fault = {
       level: 8,
       rank: 6,
       threshold:
-        'from the 100th entry, or the middle of a shorter run, a moving average (10 entries) at most 5 × the median before it, in runs of 50 entries or more',
+        'over 32 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median only inform',
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
-      why: 'A rising gradient norm points at a mismatch of sampler and trainer.',
+      why: 'A rising gradient norm points at a mismatch of sampler and trainer. Entries of a healthy run differ by up to a factor of 10.',
       remedy:
         'Lower the learning rate or tighten the clip; look at the KL and at the gap between sampler and trainer.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Which term grows: policy, KL or entropy, in the records of two steps.',
       proofs: [],
       needs: ['grad_norm'],
-      test(log) {
-        const norms = withoutNaN(log.column('grad_norm'));
-        if (norms.length < 50) return notApplicable('50 entries');
-        const begin = Math.min(100, norms.length >> 1);
-        const usual = median(norms.slice(0, begin).filter((norm) => norm > 0));
-        let [average, worst] = [usual, 0];
-        for (const norm of norms.slice(begin)) {
-          average += (norm - average) / 10;
-          worst = Math.max(worst, average);
-        }
-        const measured = { entries: norms.length, usual, worst };
-        return worst > 5 * usual ? warn(measured) : pass(measured);
+      test(log): Outcome<{
+        usual: number;
+        worst: number;
+        spikes: number;
+        entries: number;
+        isLasting: boolean;
+        step: number;
+      }> {
+        const gradient = log.course.of('gradient');
+        if (!gradient || gradient.points.length < 32) return notApplicable('32 entries');
+        const norms = gradient.points.map(({ value }) => value);
+        const usual = median(norms);
+        // The first steps of a run may be large.
+        const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
+        const { from, to, step, beyond } = gradient.shift;
+        const isLasting = to > 5 * from && beyond >= BEYOND_NOISE;
+        const measured = { entries: norms.length, spikes: spikes.length, isLasting };
+        if (isLasting)
+          return warn({ ...measured, usual: from, worst: to, step }, [
+            { step, text: 'grad_norm', values: { value: to } },
+          ]);
+        const [first] = spikes;
+        if (!first) return pass({ usual, worst: largest(norms) });
+        return inform(
+          { ...measured, usual, worst: largest(norms), step: first.step },
+          spikes.map((one) => ({ step: one.step, text: 'grad_norm', values: { value: one.value } })),
+        );
       },
-      says: (m) => say`The gradient norm grows to ${m.worst}; its median before was ${m.usual}.`,
+      says: (m) =>
+        m.isLasting
+          ? say`The gradient norm grew from ${m.usual} to ${m.worst} at step ${m.step} and stayed there.`
+          : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual}), and came back.`,
     }),
     logCheck({
       code: 'B54.clipped',

@@ -28,6 +28,22 @@ testLogCheck('B55.checksum', [
 testLogCheck('B55.log', [
   { name: 'grows', metrics: { [gap]: times(40, (i) => 0.005 + i / 200) }, verdict: 'warn' },
   {
+    name: 'what two engines differ by',
+    metrics: { [gap]: times(40, (i) => 0.005 + i / 4000) },
+    verdict: 'pass',
+  },
+  {
+    name: 'with the entropy',
+    metrics: { [gap]: times(40, (i) => 0.005 + i / 200), entropy: times(40, (i) => 0.1 + i / 10) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty on repetition, which scoring lacks',
+    metrics: { [gap]: times(40, (i) => 0.005 + i / 200) },
+    declared: { rollout: { repetitionPenalty: 1.1 } },
+    verdict: 'not applicable',
+  },
+  {
     name: 'large from the start',
     metrics: { [gap]: times(40, (i) => 0.2 + (i % 3) / 100) },
     verdict: 'pass',

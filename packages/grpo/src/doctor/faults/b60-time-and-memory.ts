@@ -92,7 +92,11 @@ export const b60: Fault = {
       proofs: [],
       needs: ['step_time'],
       test(log) {
-        const times = withoutNaN(log.column('step_time')).slice(2);
+        const [rewards, all] = [log.column('reward'), log.column('step_time')];
+        // Of several updates from a rollout the first has its reward, and takes the time of sampling.
+        const times = withoutNaN(
+          all.filter((_, i) => !Number.isNaN(rewards[i]!) || !log.has('reward')),
+        ).slice(2);
         if (times.length < 10) return notApplicable('12 entries');
         const usual = median(times);
         const slow = times.filter((time) => time > 3 * usual).length;

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { MetricCourse } from './metric-course.js';
+import { segmentsOf } from './segments.js';
+
+const points = (values: readonly number[]) => values.map((value, i) => ({ step: i + 1, value }));
+const swing = (level: number, count: number) =>
+  Array.from({ length: count }, (_, i) => level + 0.1 * (i % 2));
+
+describe('segmentsOf', () => {
+  it('cuts where the level changes, and nowhere else', () => {
+    const segments = segmentsOf([...swing(1, 20), ...swing(3, 12), ...swing(1, 20)], 0.1);
+    expect(segments.map(({ from, to }) => [from, to])).toEqual([
+      [0, 20],
+      [20, 32],
+      [32, 52],
+    ]);
+    expect(segments[1]!.level).toBeCloseTo(3.05);
+  });
+  it('leaves noise whole', () => {
+    expect(
+      segmentsOf(
+        Array.from({ length: 100 }, (_, i) => Math.sin(1.7 * i * i)),
+        0.9,
+      ),
+    ).toHaveLength(1);
+  });
+});
+
+describe('a course', () => {
+  it('has its start, its end, the step of the change, and how far beyond the noise', () => {
+    const { start, end, shift } = new MetricCourse(points([...swing(1, 30), ...swing(0.2, 10)]));
+    expect([start, end]).toEqual([expect.closeTo(1.04), expect.closeTo(0.26)]);
+    expect(shift.step).toBe(31);
+    expect(shift.beyond).toBeGreaterThan(10);
+  });
+  it('falls from its best level, not from its start', () => {
+    const { fall } = new MetricCourse(points([...swing(0.1, 10), ...swing(0.9, 20), ...swing(0, 10)]));
+    expect(fall).toMatchObject({ from: expect.closeTo(0.95), to: expect.closeTo(0.06), step: 31 });
+  });
+  it('rises to the best level that lasts, not to a single entry', () => {
+    const values = [...swing(0.1, 20), ...swing(0.5, 20)];
+    values[25] = 9;
+    expect(new MetricCourse(points(values)).rise.to).toBeLessThan(0.6);
+  });
+  it('compares ratios above a floor', () => {
+    const course = new MetricCourse(points(Array.from({ length: 32 }, (_, i) => (i < 16 ? 0 : 1))), 1e-4);
+    expect(course.start).toBeCloseTo(1e-4);
+    expect(course.shift.to).toBeCloseTo(1);
+  });
+  it('names what healed', () => {
+    const course = new MetricCourse(points([...swing(0, 20), ...swing(0.9, 10), ...swing(0, 20)]));
+    expect(course.healed((level) => level > 0.5)).toMatchObject({ from: 21, to: 30 });
+    expect(
+      new MetricCourse(points([...swing(0, 20), ...swing(0.9, 10)])).healed((level) => level > 0.5),
+    ).toBeUndefined();
+  });
+  it('keeps the steps of a long run', () => {
+    const long = points(Array.from({ length: 4000 }, (_, i) => (i < 3000 ? 1 : 0) + 0.1 * Math.sin(i * i)));
+    expect(Math.abs(new MetricCourse(long).shift.step - 3000)).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,172 @@
+/** The way of one metric through a run: where it began, where it ended, how noisy it is, and when its level changed. */
+import { mean } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { type Segment, segmentsOf } from './segments.js';
+
+/** A value of a metric and the step that it stands at. */
+export interface Point {
+  step: number;
+  value: number;
+}
+
+/** A lasting change from one level to another. */
+export interface Shift {
+  from: number;
+  to: number;
+  /** The first step on the side of the new level. */
+  step: number;
+  /** How many standard errors the two levels lie apart. */
+  beyond: number;
+}
+
+/** As many points are looked at; of more, neighbours are averaged. */
+const MOST = 400;
+
+export class MetricCourse {
+  readonly points: readonly Point[];
+  /** Deviation of a point from its level, on the scale that the metric is judged on. */
+  readonly noise: number;
+  readonly #scaled: readonly number[];
+  #segments: Segment[] | undefined;
+
+  /**
+   * @param floor - of a metric that is judged by its ratio: smaller values count as this. Without it differences count.
+   */
+  constructor(
+    points: readonly Point[],
+    readonly floor?: number,
+  ) {
+    this.points = points;
+    this.#scaled = thinned(points).map(({ value }) => this.#toScale(value));
+    this.noise = noiseOf(this.#scaled);
+  }
+
+  /** Mean of the first eighth, on the scale of the metric. */
+  get start(): number {
+    return this.#levelOf(0, this.#eighth);
+  }
+
+  /** Mean of the last eighth. */
+  get end(): number {
+    return this.#levelOf(this.#scaled.length - this.#eighth, this.#scaled.length);
+  }
+
+  /** Mean of all points, each as it is. */
+  get mean(): number {
+    return mean(this.points.map(({ value }) => value));
+  }
+
+  /** The share of the points that fulfil the test. */
+  share(test: (value: number) => boolean): number {
+    return this.points.filter(({ value }) => test(value)).length / this.points.length;
+  }
+
+  /** From the first eighth to the last. */
+  get shift(): Shift {
+    return this.#shift({ from: 0, to: this.#eighth });
+  }
+
+  /** From the highest level that lasted for an eighth of the run, or was its start, to the last eighth. */
+  get fall(): Shift {
+    const eighth = this.#eighth;
+    const lasting = this.#stretches.filter(({ from, to }) => to - from >= eighth || from === 0);
+    const best = lasting.reduce((a, b) => (b.level > a.level ? b : a));
+    return this.#shift(best);
+  }
+
+  /** From the first eighth to the highest level that lasted for an eighth of the run. */
+  get rise(): Shift {
+    const eighth = this.#eighth;
+    const lasting = this.#stretches.filter(({ from, to }) => to - from >= eighth);
+    const best = lasting.reduce((a, b) => (b.level > a.level ? b : a), lasting[0]!);
+    return best ? this.#between({ from: 0, to: eighth }, best) : this.shift;
+  }
+
+  /** Steps of a stretch in the middle that fulfils the test while start and end do not: it healed. */
+  healed(test: (level: number) => boolean): { from: number; to: number; level: number } | undefined {
+    if (test(this.start) || test(this.end)) return undefined;
+    const found = this.#stretches.filter(({ level }) => test(this.#fromScale(level)));
+    const [first] = found;
+    if (!first) return undefined;
+    const widest = found.reduce((a, b) => (b.to - b.from > a.to - a.from ? b : a));
+    return {
+      from: this.#stepOf(first.from),
+      to: this.#stepOf(found.at(-1)!.to - 1),
+      level: this.#fromScale(widest.level),
+    };
+  }
+
+  get #stretches(): Segment[] {
+    this.#segments ??= segmentsOf(this.#scaled, this.noise);
+    return this.#segments;
+  }
+
+  get #eighth(): number {
+    return Math.max(1, this.#scaled.length >> 3);
+  }
+
+  #shift(before: Pick<Segment, 'from' | 'to'>): Shift {
+    const n = this.#scaled.length;
+    return this.#between(before, { from: n - this.#eighth, to: n });
+  }
+
+  #between(before: Pick<Segment, 'from' | 'to'>, after: Pick<Segment, 'from' | 'to'>): Shift {
+    const levels = [before, after].map(({ from, to }) => mean(this.#scaled.slice(from, to)));
+    const [old, fresh] = levels as [number, number];
+    const error = this.noise * Math.sqrt(1 / (before.to - before.from) + 1 / (after.to - after.from));
+    return {
+      from: this.#fromScale(old),
+      to: this.#fromScale(fresh),
+      step: this.#stepOf(this.#turn(after.from, old, fresh)),
+      beyond: old === fresh ? 0 : Math.abs(fresh - old) / error,
+    };
+  }
+
+  /** The beginning of the stretches before `end` that lie on the new level's side of the middle. */
+  #turn(end: number, old: number, fresh: number): number {
+    const middle = (old + fresh) / 2;
+    let turn = end;
+    for (const { from, to, level } of [...this.#stretches].reverse()) {
+      if (from >= end) continue;
+      if (level > middle !== fresh > middle) return Math.min(to, end);
+      turn = from;
+    }
+    return turn;
+  }
+
+  #levelOf(from: number, to: number): number {
+    return this.#fromScale(mean(this.#scaled.slice(from, to)));
+  }
+
+  #stepOf(index: number): number {
+    const every = Math.ceil(this.points.length / MOST);
+    return this.points[Math.min(index * every, this.points.length - 1)]!.step;
+  }
+
+  #toScale(value: number): number {
+    return this.floor === undefined ? value : Math.log(Math.max(value, this.floor));
+  }
+
+  #fromScale(value: number): number {
+    return this.floor === undefined ? value : Math.exp(value);
+  }
+}
+
+function thinned(points: readonly Point[]): readonly Point[] {
+  const every = Math.ceil(points.length / MOST);
+  if (every === 1) return points;
+  return Array.from({ length: Math.ceil(points.length / every) }, (_, i) => {
+    const some = points.slice(i * every, (i + 1) * every);
+    return { step: some[0]!.step, value: mean(some.map(({ value }) => value)) };
+  });
+}
+
+/**
+ * σ from the differences of neighbours, which a slow drift leaves small: their median, or, where most are 0, their mean.
+ * In a normal distribution the median of |a − b| is 0.954 σ, the mean 1.128 σ.
+ */
+function noiseOf(values: readonly number[]): number {
+  const differences = values.slice(1).map((value, i) => Math.abs(value - values[i]!));
+  if (differences.length === 0) return 0;
+  return Math.max(median(differences) / 0.954, mean(differences) / 1.128 / 4);
+}

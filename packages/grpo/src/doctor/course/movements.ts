@@ -1,0 +1,61 @@
+/** What moved over a run, in the order in which it moved, and in words. */
+import { percent, say } from '../sentence.js';
+import type { Shift } from './metric-course.js';
+import { BEYOND_NOISE, type Quantity, type RunCourse } from './run-course.js';
+
+/** A lasting change of a quantity that is large enough to matter. */
+export interface Movement extends Shift {
+  quantity: Quantity;
+}
+
+const WORDS: Readonly<Record<Quantity, string>> = {
+  reward: 'reward',
+  length: 'mean length',
+  cut: 'truncated completions',
+  entropy: 'entropy',
+  kl: 'KL',
+  gradient: 'gradient norm',
+  flat: 'groups of equal rewards',
+  gap: 'gap between sampler and trainer',
+};
+
+export const wordsOf = (quantity: Quantity): string => WORDS[quantity];
+
+/** A level of a quantity: shares as percentages. */
+export const levelText = (quantity: Quantity, level: number): string =>
+  quantity === 'cut' || quantity === 'flat' ? percent(level) : say`${level}`;
+
+/** Least change that matters: of a share a fifth of all; of the rest a doubling or a half. */
+function matters(course: RunCourse, quantity: Quantity, { from, to }: Shift): boolean {
+  if (quantity === 'reward') return Math.abs(to - from) >= course.rewardUnit / 2;
+  if (quantity === 'cut' || quantity === 'flat') return Math.abs(to - from) >= 0.2;
+  return to >= 2 * from || from >= 2 * to;
+}
+
+/** The change of a quantity over the run, where it lasts, matters, and is beyond its noise. */
+export function movementOf(course: RunCourse, quantity: Quantity): Movement | undefined {
+  const metric = course.of(quantity);
+  if (!metric || metric.points.length < 8) return undefined;
+  const shift = quantity === 'reward' ? (course.collapse ?? metric.shift) : metric.shift;
+  return shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift)
+    ? { quantity, ...shift }
+    : undefined;
+}
+
+/** What moved beside a change, the first first: `Before it: the entropy (step 14). Then: the gap (step 27).` */
+export function companionsOf(course: RunCourse, main: Movement): string {
+  const others: readonly Quantity[] = ['length', 'cut', 'entropy', 'kl', 'gradient', 'gap', 'flat'];
+  const moved = others
+    .filter((quantity) => quantity !== main.quantity)
+    .flatMap((quantity) => movementOf(course, quantity) ?? [])
+    .sort((a, b) => a.step - b.step);
+  const list = (some: readonly Movement[]) =>
+    some.map(({ quantity, step }) => `${WORDS[quantity]} (step ${step})`).join(', ');
+  const before = moved.filter(({ step }) => step < main.step);
+  const after = moved.slice(before.length);
+  const parts = [
+    ...(before.length > 0 ? [`Moved before it: ${list(before)}.`] : []),
+    ...(after.length > 0 ? [`Moved with or after it: ${list(after)}.`] : []),
+  ];
+  return parts.length > 0 ? parts.join(' ') : 'No other metric of the log moved with it.';
+}

@@ -1,0 +1,38 @@
+/** The course of a run as rows: where each quantity began and ended, and when it moved. */
+import { levelText, type Movement, movementOf, wordsOf } from './movements.js';
+import { METRICS, type Quantity, type RunCourse } from './run-course.js';
+
+export interface CourseRow {
+  quantity: Quantity;
+  /** The metric's name in the log. */
+  metric: string;
+  /** Means of the first and the last eighth. */
+  start: number;
+  end: number;
+  movement?: Movement;
+}
+
+/** The reward first, then what moved by the step at which it did, then what did not. */
+export function courseRows(course: RunCourse): CourseRow[] {
+  const rows = (Object.keys(METRICS) as Quantity[]).flatMap((quantity): CourseRow[] => {
+    const metric = course.of(quantity);
+    if (!metric) return [];
+    const movement = movementOf(course, quantity);
+    const { start, end } = metric;
+    return [{ quantity, metric: METRICS[quantity].name, start, end, ...(movement && { movement }) }];
+  });
+  const turn = ({ quantity, movement }: CourseRow) =>
+    quantity === 'reward' ? -1 : (movement?.step ?? Number.POSITIVE_INFINITY);
+  return rows.sort((a, b) => (turn(a) === turn(b) ? 0 : turn(a) - turn(b)));
+}
+
+/** `reward`, `0.645 → 0`, `fell from 0.875 at step 21, 40 σ`. */
+export function rowText({ quantity, start, end, movement }: CourseRow): [string, string, string] {
+  const levels = `${levelText(quantity, start)} → ${levelText(quantity, end)}`;
+  if (!movement) return [wordsOf(quantity), levels, 'no lasting change beyond noise'];
+  const { from, to, step, beyond } = movement;
+  const verb = to > from ? 'rose' : 'fell';
+  const since = from === start ? '' : ` from ${levelText(quantity, from)}`;
+  const sure = beyond > 100 ? 'over 100' : String(Math.round(beyond));
+  return [wordsOf(quantity), levels, `${verb}${since} at step ${step}, ${sure} σ`];
+}

@@ -1,0 +1,118 @@
+/** The course of a run by its metrics: what moved, when, and whether the run learnt. Checks of a log judge it. */
+import { median } from '../../maths/quantile.js';
+import type { MetricSeries } from '../../trace/index.js';
+import { MetricCourse, type Shift } from './metric-course.js';
+
+/** Metrics that tell of a run's course, and how each is judged: by ratio above a floor, or by difference. */
+export const METRICS = {
+  reward: { name: 'reward' },
+  length: { name: 'completions/mean_length', floor: 1 },
+  cut: { name: 'completions/clipped_ratio' },
+  entropy: { name: 'entropy', floor: 1e-4 },
+  kl: { name: 'kl', floor: 1e-4 },
+  gradient: { name: 'grad_norm', floor: 1e-8 },
+  flat: { name: 'frac_reward_zero_std' },
+  gap: { name: 'sampling/sampling_logp_difference/mean', floor: 1e-4 },
+} as const satisfies Record<string, { name: string; floor?: number }>;
+
+export type Quantity = keyof typeof METRICS;
+
+/** Levels this many standard errors apart differ: in pure noise one in 15,000 comparisons. */
+export const BEYOND_NOISE = 4;
+
+/** A run of fewer steps that shows no movement may be one that has not begun to move. */
+export const ENOUGH_STEPS = 100;
+
+/** Rewards named for the answer: where there are some, a run that learns raises one of them. */
+const ANSWER = /^(?!.*format).*(?:acc|correct|answer|solution|solve|win|success)/i;
+
+export class RunCourse {
+  readonly #known = new Map<string, MetricCourse | undefined>();
+
+  constructor(readonly series: MetricSeries) {}
+
+  /** The course of a quantity; undefined where fewer than two entries have it. */
+  of(quantity: Quantity): MetricCourse | undefined {
+    const { name, floor } = METRICS[quantity] as { name: string; floor?: number };
+    return this.metric(name, floor);
+  }
+
+  metric(name: string, floor?: number): MetricCourse | undefined {
+    if (!this.#known.has(name)) {
+      const points = this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
+        value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
+      );
+      // Where no group has a signal the gradient is 0, whatever it is elsewhere.
+      const judged = name === METRICS.gradient.name ? points.filter(({ value }) => value > 0) : points;
+      this.#known.set(name, judged.length < 2 ? undefined : new MetricCourse(judged, floor));
+    }
+    return this.#known.get(name);
+  }
+
+  /** How many steps the entries with a reward tell of; where the log does not say, as many as there are entries. */
+  get steps(): number {
+    const { entries, stepsPerEntry } = this.series;
+    const rewarded = entries.filter(({ values }) => Number.isFinite(values.reward));
+    const first = rewarded[0]?.step ?? 0;
+    const last = rewarded.at(-1)?.step ?? 0;
+    return Math.max(
+      rewarded.length,
+      Math.min(rewarded.length * (stepsPerEntry ?? 1), last - first + (stepsPerEntry ?? 1)),
+    );
+  }
+
+  get isLong(): boolean {
+    return this.steps >= ENOUGH_STEPS;
+  }
+
+  /**
+   * A difference of the reward that matters: its deviation among completions of a prompt, which is what training acts on.
+   * Without it three times the noise of an entry.
+   */
+  get rewardUnit(): number {
+    const deviations = this.metric('reward_std')?.points.map(({ value }) => value) ?? [];
+    const known = deviations.filter((deviation) => deviation > 0);
+    if (known.length > 0) return median(known);
+    return 3 * (this.of('reward')?.noise ?? 0);
+  }
+
+  /** The fall of the reward from its best level, where it lost more than half of what it had, and a unit or more. */
+  get collapse(): Shift | undefined {
+    const reward = this.of('reward');
+    if (!reward || reward.points.length < 8) return undefined;
+    const { fall } = reward;
+    const floor = Math.min(0, ...reward.points.map(({ value }) => value));
+    const lost = fall.from - fall.to;
+    const isDeep = lost > (fall.from - floor) / 2 && lost >= this.rewardUnit;
+    return isDeep && fall.beyond >= BEYOND_NOISE ? fall : undefined;
+  }
+
+  /** How much the reward gained from its start to its best, where that is beyond its noise. */
+  get gain(): Shift | undefined {
+    return gainOf(this.of('reward'));
+  }
+
+  /** Whether it learnt: a reward for the answer rose beyond its noise; where none is named so, the total. */
+  get learnt(): boolean {
+    const names = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
+    const answers = [...names].filter((name) => /^rewards\/.+\/mean$/.test(name) && ANSWER.test(name));
+    const judged = answers.length > 0 ? answers.map((name) => this.metric(name)) : [this.of('reward')];
+    return judged.some((course) => gainOf(course) !== undefined);
+  }
+
+  /** Whether the reward lies, at its end, within the upper third of all that it was: most is earned already. */
+  get isHigh(): boolean {
+    const reward = this.of('reward');
+    if (!reward) return false;
+    const values = reward.points.map(({ value }) => value);
+    const [least, most] = [Math.min(0, ...values), Math.max(...values)];
+    const top = least >= 0 && most <= 1 ? 1 : most;
+    return reward.end - least >= (2 / 3) * (top - least) && top > least;
+  }
+}
+
+function gainOf(course: MetricCourse | undefined): Shift | undefined {
+  if (!course || course.points.length < 8) return undefined;
+  const { rise } = course;
+  return rise.to > rise.from && rise.beyond >= BEYOND_NOISE ? rise : undefined;
+}

@@ -1,0 +1,65 @@
+import { testLogCheck, times } from '../planted.test.helper.js';
+
+/** From `before` to `after` at an entry, with a swing of one in two entries. */
+const step = (count: number, at: number, before: number, after: number, swing = 0.04) =>
+  times(count, (i) => (i < at ? before : after) + swing * (i % 2));
+
+testLogCheck('B61.reward', [
+  {
+    name: 'a fall to nothing, with the length before it',
+    metrics: {
+      reward: step(40, 24, 0.8, 0),
+      'completions/mean_length': step(40, 16, 100, 500),
+    },
+    verdict: 'warn',
+    measured: { step: 25, moved: 'Moved before it: mean length (step 17).' },
+    evidence: { step: 25, text: 'reward' },
+  },
+  {
+    name: 'a dip that healed',
+    metrics: { reward: times(40, (i) => (i > 15 && i < 22 ? 0 : 0.8)) },
+    verdict: 'pass',
+  },
+  { name: 'a loss of a tenth', metrics: { reward: step(40, 24, 0.85, 0.77) }, verdict: 'pass' },
+  {
+    name: 'less than completions of a prompt differ by',
+    metrics: { reward: step(40, 24, 0.2, 0.05, 0.01), reward_std: times(40, 0.4) },
+    verdict: 'pass',
+  },
+  { name: 'noise', metrics: { reward: times(40, (i) => Math.sin(1.7 * i * i)) }, verdict: 'pass' },
+  { name: 'few entries', metrics: { reward: step(12, 6, 0.8, 0) }, verdict: 'not applicable' },
+]);
+
+testLogCheck('B61.entropy', [
+  { name: 'noise', metrics: { entropy: step(40, 24, 0.2, 5) }, verdict: 'warn', measured: { step: 25 } },
+  { name: 'more, but text', metrics: { entropy: step(40, 24, 0.2, 0.8) }, verdict: 'pass' },
+  { name: 'high from the start', metrics: { entropy: step(40, 24, 3.5, 3.6) }, verdict: 'pass' },
+]);
+
+testLogCheck('B61.length', [
+  {
+    name: 'five times as long for nothing',
+    metrics: { 'completions/mean_length': step(40, 20, 150, 1800), reward: step(40, 20, 0.5, 0.48) },
+    verdict: 'warn',
+  },
+  {
+    name: 'a few tokens for a little',
+    metrics: {
+      'completions/mean_length': step(40, 20, 62, 9, 0.5),
+      reward: step(40, 20, 0.61, 0.64, 0.01),
+      reward_std: times(40, 0.1),
+    },
+    verdict: 'warn',
+    measured: { step: 21 },
+  },
+  {
+    name: 'reasoning that pays',
+    metrics: { 'completions/mean_length': step(40, 20, 150, 1800), reward: step(40, 20, 0.2, 0.7) },
+    verdict: 'pass',
+  },
+  {
+    name: 'twice as long',
+    metrics: { 'completions/mean_length': step(40, 20, 150, 300), reward: step(40, 20, 0.5, 0.48) },
+    verdict: 'pass',
+  },
+]);

@@ -1,0 +1,152 @@
+import { logCheck } from '../check.js';
+import { companionsOf, movementOf } from '../course/movements.js';
+import { BEYOND_NOISE } from '../course/run-course.js';
+import type { Fault } from '../fault.js';
+import type { LogView } from '../log-view.js';
+import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+
+/** Fewest entries: the levels of the first and the last eighth are compared. */
+const FEWEST = 16;
+/** Nats: e³ = 20 tokens that are equally likely, at every place of a text. */
+const NOISE = 3;
+/** Answers of a fifth or five times the length are other answers. */
+const TIMES = 5;
+
+/** The length before and after, the step at which it had changed by half, and the reward beside it. */
+type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
+
+export const b61: Fault = {
+  code: 'B61',
+  name: 'policy collapse',
+  title: 'The policy breaks in the course of the run',
+  checks: [
+    logCheck({
+      code: 'B61.reward',
+      title: 'The reward keeps its best level',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors`,
+      sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
+      why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
+      remedy:
+        'Take a checkpoint from before the fall. Then train on with a lower learning rate, a tighter clip or a KL term, and watch the metric that moved first.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: [
+        'B08',
+        'B16',
+        'B09',
+        'B20',
+        'B28',
+        'B30',
+        'B39',
+        'B45',
+        'B49',
+        'B53',
+        'B54',
+        'B55',
+        'B06',
+        'B62',
+      ],
+      settles:
+        'Completions from before and after the fall, on the same prompts; harder data from that step on would explain it, too.',
+      proofs: [],
+      needs: ['reward'],
+      test(log) {
+        const reward = log.course.of('reward');
+        if (!reward || reward.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
+        const fall = log.course.collapse;
+        if (!fall) return pass({ entries: reward.points.length, start: reward.start, end: reward.end });
+        const { from, to, step, beyond } = fall;
+        const after = shareAfter(log, step);
+        const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
+        return warn({ from, to, step, beyond, after, moved }, [
+          { step, text: 'reward', values: { value: to } },
+        ]);
+      },
+      says: (m) =>
+        say`The reward fell from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise, and did not recover: ${percent(m.after)} of the run came after. ${m.moved}`,
+    }),
+    logCheck({
+      code: 'B61.entropy',
+      title: 'The entropy does not rise to noise',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, and ${BEYOND_NOISE} standard errors more, while the reward did not rise`,
+      sources: ['verl-project/verl#5953', 'modelscope/ms-swift#3136'],
+      why: 'At 3 nats 20 tokens are equally likely at every place; answers of trained models have 0.1 to 1.5.',
+      remedy:
+        'Lower the learning rate, or take away what rewards entropy: a bonus, a clip that is wider above than below.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B08', 'B16', 'B09', 'B30', 'B39', 'B49', 'B54', 'B55'],
+      settles: 'Read completions of the last steps.',
+      proofs: [],
+      needs: ['entropy'],
+      test(log) {
+        const entropy = log.course.of('entropy');
+        if (!entropy || entropy.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
+        const moved = movementOf(log.course, 'entropy');
+        const measured = { from: entropy.start, to: entropy.end };
+        if (!moved || moved.to < NOISE || moved.from > moved.to || log.course.gain) return pass(measured);
+        const { step } = moved;
+        return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
+          { step, text: 'entropy', values: { value: moved.to } },
+        ]);
+      },
+      says: (m) =>
+        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy writes noise.`,
+    }),
+    logCheck({
+      code: 'B61.length',
+      title: 'The length does not run away without reward',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 1,
+      rank: 3,
+      threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group`,
+      sources: ['huggingface/open-r1#239', 'arXiv:2503.20783'],
+      why: 'Reasoning that pays grows with the reward; a length that changes five-fold for nothing is paid by the reward or by the loss.',
+      remedy:
+        'Read the shortest and the longest completions with their rewards. Where length is paid for, change the reward; where the loss favours it, divide by a constant (dr_grpo) in place of the length.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B08', 'B16', 'B09', 'B30', 'B54'],
+      settles: 'Reward against length of the completions of one step.',
+      proofs: [],
+      needs: ['completions/mean_length'],
+      test(log): Outcome<Growth> {
+        const length = log.course.of('length');
+        if (!length || length.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
+        const { from, to, step, beyond } = length.shift;
+        const isFar = (to >= TIMES * from || from >= TIMES * to) && beyond >= BEYOND_NOISE;
+        const reward = log.course.of('reward');
+        const gained = reward ? reward.end - reward.start : 0;
+        if (!isFar || gained >= log.course.rewardUnit) return pass({ from, to });
+        const levels = reward && { start: reward.start, end: reward.end };
+        return warn(
+          {
+            from,
+            to,
+            step,
+            ...levels,
+            moved: companionsOf(log.course, { quantity: 'length', ...length.shift }),
+          },
+          [{ step, text: 'completions/mean_length', values: { value: to } }],
+        );
+      },
+      says: (m) => {
+        const reward = m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`;
+        return m.to > m.from
+          ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (half of it by step ${m.step})${reward}: long for nothing. ${m.moved}`
+          : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (step ${m.step})${reward}: one short answer for everything, which the reward pays. ${m.moved}`;
+      },
+    }),
+  ],
+};
+
+/** The share of the entries at a step or later. */
+const shareAfter = ({ steps }: LogView, step: number) =>
+  steps.filter((one) => one >= step).length / steps.length;

@@ -1,0 +1,24 @@
+import { testLogCheck, times } from '../planted.test.helper.js';
+
+const noise = times(120, (i) => -1.9 + 0.1 * Math.sin(1.7 * i * i));
+
+testLogCheck('B62.still', [
+  { name: 'neither reward nor KL', metrics: { reward: noise, kl: times(120, 0.0004) }, verdict: 'warn' },
+  { name: 'no KL to see', metrics: { reward: noise }, verdict: 'inform' },
+  {
+    name: 'a policy that moves',
+    metrics: { reward: noise, kl: times(120, (i) => i / 2000) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward that rises',
+    metrics: { reward: noise.map((value, i) => value + i / 100), kl: times(120, 0.0004) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward that is high from the start',
+    metrics: { reward: times(120, (i) => 0.9 + 0.05 * (i % 2)), kl: times(120, 0.0004) },
+    verdict: 'pass',
+  },
+  { name: 'few steps', metrics: { reward: noise.slice(0, 60), kl: times(60, 0) }, verdict: 'not applicable' },
+]);

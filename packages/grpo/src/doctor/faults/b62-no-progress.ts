@@ -1,0 +1,51 @@
+import { logCheck } from '../check.js';
+import { ENOUGH_STEPS } from '../course/run-course.js';
+import type { Fault } from '../fault.js';
+import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
+
+/** Nats per token: of an answer of 200 tokens the probability changed by less than half. */
+const AT_REST = 0.002;
+
+export const b62: Fault = {
+  code: 'B62',
+  name: 'no progress',
+  title: 'The run does not move',
+  checks: [
+    logCheck({
+      code: 'B62.still',
+      title: 'Reward or policy move over the run',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 6,
+      rank: 13,
+      threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; where the log has no KL, the check only informs`,
+      sources: ['huggingface/trl#2703'],
+      why: 'At 0.002 nats per token the probability of a whole answer of 200 tokens has changed by a third.',
+      remedy:
+        'Raise the learning rate until the KL moves within 100 steps; check that the optimizer holds the weights that the model uses, and that bfloat16 does not round the updates away.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'Compare the weights of two checkpoints: bits that differ, and by how much.',
+      proofs: [],
+      needs: ['reward'],
+      test(log): Outcome<{ steps: number; start: number; end: number; kl?: number }> {
+        const { course } = log;
+        const reward = course.of('reward');
+        if (!reward || !course.isLong) return notApplicable(`${ENOUGH_STEPS} steps`);
+        const kl = course.of('kl');
+        const measured = {
+          steps: course.steps,
+          start: reward.start,
+          end: reward.end,
+          ...(kl && { kl: kl.end }),
+        };
+        const isStill = !course.gain && !course.collapse && !course.isHigh;
+        if (!isStill || (kl && kl.end >= AT_REST)) return pass(measured);
+        const evidence = [{ text: 'reward', values: { value: reward.end } }];
+        return kl ? warn(measured, evidence) : inform(measured, evidence);
+      },
+      says: (m) =>
+        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl} nats per token: the policy is where it began, too.`}`,
+    }),
+  ],
+};

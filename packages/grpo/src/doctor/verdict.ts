@@ -1,0 +1,29 @@
+/** What a diagnosis comes to, as one word. */
+import { BEYOND_NOISE, ENOUGH_STEPS } from './course/run-course.js';
+import type { Diagnosis } from './examine.js';
+import { say } from './sentence.js';
+
+export const VERDICTS = ['sick', 'nothing found', 'too little to judge', 'not judged'] as const;
+
+/**
+ * `too little to judge`: nothing was found, in a log of few steps whose reward does not visibly rise. Step records are judged
+ * one by one, so that with them nothing was found.
+ */
+export type Verdict = (typeof VERDICTS)[number];
+
+export function verdictOf({ findings, judgements, course, records }: Diagnosis): Verdict {
+  if (judgements.every(({ judged }) => judged === 0))
+    return course?.steps ? 'too little to judge' : 'not judged';
+  if (findings.some(({ severity }) => severity !== 'inform')) return 'sick';
+  if (records > 0 || !course || course.isLong || course.gain) return 'nothing found';
+  return 'too little to judge';
+}
+
+/** Why a log is too little, and what it could have shown. */
+export function littleOf({ course }: Diagnosis): string {
+  const reward = course?.of('reward');
+  const few = say`Too little to judge: ${course?.steps ?? 0} steps with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
+  if (!reward) return few;
+  const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
+  return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
+}
