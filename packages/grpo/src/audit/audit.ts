@@ -1,3 +1,4 @@
+import { Stopwatch } from '../observe/stopwatch.js';
 import { Watch } from '../progress/watch.js';
 import type { Batch } from '../step/batch.js';
 import type { StepObserver } from '../step/observer.js';
@@ -41,6 +42,7 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
 export class Audit {
   /** Are to watch the step, in this order. */
   readonly observers: readonly StepObserver[];
+  readonly #clock = new Stopwatch();
   readonly #measured: Measured[] = [];
   readonly #followers: readonly FollowingMeasure[];
   #chosen: readonly number[] = [];
@@ -48,7 +50,9 @@ export class Audit {
   /** @param trainer - the one that takes the step */
   constructor(private readonly trainer: Trainer) {
     this.#followers = followersOf(trainer);
-    this.observers = [{ compared: (batch, step) => this.#compare(batch, step) }, ...this.#followers];
+    const compare: NonNullable<StepObserver['compared']> = (batch, step) =>
+      this.#clock.stage('audit', () => this.#compare(batch, step));
+    this.observers = [{ compared: compare }, ...this.#followers];
   }
 
   async #compare(batch: Batch, step: number): Promise<void> {
@@ -60,6 +64,11 @@ export class Audit {
       this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());
       await watch.breathe();
     }
+  }
+
+  /** Seconds of what is computed again, under the name of the stage. */
+  get seconds(): Readonly<Record<string, number>> {
+    return this.#clock.seconds;
   }
 
   /** What was compared, for the record of the step. */

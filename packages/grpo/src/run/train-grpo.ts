@@ -78,7 +78,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     for (const text of verdict?.news ?? []) watcher.note?.(text);
     return {
       metrics,
-      seconds: { ...(canaries && clock.seconds), ...recorded.seconds },
+      seconds: { ...(canaries && clock.seconds), ...recorded.seconds, ...audit?.seconds },
       stop: verdict?.stop,
     };
   });
