@@ -1,8 +1,8 @@
 import type { Reading } from './reading.js';
 
 /** What can therefore be judged and what cannot, for people. */
-export function limits({ records, series, isGrpo }: Reading): string[] {
-  if (!isGrpo) return [];
+export function limits({ records, series, runs, isGrpo }: Reading): string[] {
+  if (!isGrpo || runs) return [];
   if (records) {
     return series
       ? []

@@ -2,9 +2,11 @@
 import { closeSync, openSync } from 'node:fs';
 import { onFile } from '../../errors/file-error.js';
 import { readFully } from '../../formats/file-io.js';
-import { requireFile } from '../../formats/read-file.js';
+import { readWhole, requireFile } from '../../formats/read-file.js';
+import { decoderOf, gunzipped, isGzip } from './encoding.js';
 
 const CHUNK_BYTES = 2 ** 20;
+const MOST_PACKED_BYTES = 2 ** 27;
 /** No row of a log or a table is longer; what is would not fit into memory some day. */
 const MAX_LINE_CHARACTERS = 2 ** 25;
 
@@ -17,13 +19,26 @@ export interface Line {
   cut?: true;
 }
 
+/** The text of a packed file in pieces; it is unpacked in memory. */
+function* unpacked(path: string): Generator<string> {
+  const bytes = gunzipped(path, readWhole(path, 'the packed log', MOST_PACKED_BYTES));
+  const decoder = decoderOf(bytes);
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES)
+    yield decoder.decode(bytes.subarray(at, at + CHUNK_BYTES), { stream: true });
+}
+
 /** The text of a file in pieces. Bytes that are no UTF-8 become U+FFFD: two processes may write into one log. */
 export function* chunksOf(path: string): Generator<string> {
   onFile('read', path, () => requireFile(path));
   const fd = onFile('read', path, () => openSync(path, 'r'));
   try {
-    const decoder = new TextDecoder('utf-8');
     const bytes = new Uint8Array(CHUNK_BYTES);
+    const begin = onFile('read', path, () => bytes.subarray(0, readFully(fd, bytes, 0)));
+    if (isGzip(begin)) {
+      yield* unpacked(path);
+      return;
+    }
+    const decoder = decoderOf(begin);
     let position = 0;
     for (;;) {
       const count = onFile('read', path, () => readFully(fd, bytes, position));

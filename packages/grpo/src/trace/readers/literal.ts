@@ -32,6 +32,12 @@ export function literal(text: string): unknown {
   }
 }
 
+/** Whether a text is a literal that ends too early. */
+export function isCutOff(text: string): boolean {
+  const parser = new Parser(text, 0);
+  return parser.attempt() === undefined && parser.atEnd();
+}
+
 /** The dicts in a line of a log, whatever stands around them; `cut` when the last one does not end. */
 export function dictsIn(text: string): { dicts: Record<string, unknown>[]; cut: boolean } {
   const dicts: Record<string, unknown>[] = [];

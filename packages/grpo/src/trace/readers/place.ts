@@ -5,6 +5,7 @@ import { FormatError } from '../../errors/format-error.js';
 import { readFully } from '../../formats/file-io.js';
 import { otherKind } from '../../formats/other-kind.js';
 import { requireFile } from '../../formats/read-file.js';
+import { decoderOf, gunzipped, isGzip } from './encoding.js';
 
 /** Enough to tell formats apart. */
 const HEAD_BYTES = 2 ** 16;
@@ -19,6 +20,9 @@ export interface Place {
   /** The beginning of the file as text; empty for a folder. */
   head: string;
 }
+
+/** Files of bytes that have readers. */
+const BINARY = /\btfevents\b|\.wandb$/;
 
 /** What {@link Place.head} of a Parquet file begins with. */
 export const PARQUET_MAGIC = 'PAR1';
@@ -37,8 +41,12 @@ export function placeOf(path: string): Place {
     return { path, name, isFolder, names, head: '' };
   }
   const bytes = headOf(path);
-  const head = new TextDecoder().decode(bytes);
-  if (!head.startsWith(PARQUET_MAGIC)) refuseBinary(path, bytes);
+  const plain = isGzip(bytes) ? gunzipped(path, bytes) : bytes;
+  const decoder = decoderOf(plain);
+  const head = decoder.decode(plain);
+  if (head.startsWith(LFS_POINTER)) throw missing(path);
+  const isText = decoder.encoding !== 'utf-8';
+  if (!isText && !BINARY.test(name) && !head.startsWith(PARQUET_MAGIC)) refuseBinary(path, plain);
   return { path, name, isFolder, names: [], head };
 }
 
@@ -54,6 +62,14 @@ function headOf(path: string): Uint8Array {
     }
   });
 }
+
+/** How the stand-in for a large file begins that Git left out. */
+export const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
+
+const missing = (path: string) =>
+  new FormatError(path, 'a Git LFS pointer: the file itself was not fetched', {
+    hint: 'Fetch it with `git lfs pull`, or download it from the page of the repository.',
+  });
 
 function refuseBinary(path: string, bytes: Uint8Array): void {
   const packed = otherKind(bytes);

@@ -6,16 +6,16 @@ import { isObject } from '../../formats/json.js';
 import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
-import { Collector } from './collector.js';
 import { completionRecords } from './completions/completion-lines.js';
 import { linesOf } from './lines.js';
 import { literal } from './literal.js';
-import { metricRow } from './metric-row.js';
 import { type Place, placeOf } from './place.js';
 import { ours } from './producers/ours.js';
 import { BrokenParts, type Reading } from './reading.js';
-import type { RawEntry } from './run-collector.js';
-import { type SeriesReading, seriesOf } from './series-of.js';
+import { Collector } from './rows/collector.js';
+import { metricRow } from './rows/metric-row.js';
+import type { RawEntry } from './rows/run-collector.js';
+import { type SeriesReading, seriesOf } from './series/series-of.js';
 import { recordsIn, stepFolders } from './step-folders.js';
 
 const METRICS = 'metrics.jsonl';
@@ -148,7 +148,7 @@ function recordsOf(
   const full = recordsIn(folders, broken);
   if (!existsSync(file)) return folders.length > 0 ? full : undefined;
   const context = { producer: { name: 'grpo' }, plainSum: false, ...(declared && { declared }) };
-  const partial = completionRecords(file, context, broken);
+  const partial = completionRecords([file], context, broken);
   return { [Symbol.iterator]: () => inOrder(full, partial) };
 }
 

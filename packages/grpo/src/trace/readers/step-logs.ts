@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { FormatError } from '../../errors/format-error.js';
 import { readJsonObject } from '../../formats/json.js';
-import { Collector } from './collector.js';
-import { readingOf } from './log-reading.js';
-import { metricRow } from './metric-row.js';
 import type { Place } from './place.js';
 import { producerOf } from './producers/index.js';
 import { BrokenParts, type Reading } from './reading.js';
+import { Collector } from './rows/collector.js';
+import { metricRow } from './rows/metric-row.js';
+import { readingOf } from './series/log-reading.js';
 
 /** argen's callback writes the metrics of a step into a file of their own. */
 const NAME = /^step_(\d+)_logs\.json$/;

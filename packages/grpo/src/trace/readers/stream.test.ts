@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderOf, lines, readText, steps } from './files.test.helper.js';
-import { MOST_ENTRIES } from './thinned-log.js';
+import { MOST_ENTRIES } from './rows/thinned-log.js';
 
 /** Writes a file of about `megabytes` from rows. */
 function generate(

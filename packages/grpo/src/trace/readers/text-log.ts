@@ -1,4 +1,5 @@
 import { FormatError } from '../../errors/format-error.js';
+import { excerpt } from '../../errors/printable.js';
 import { type Line, linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
@@ -7,34 +8,38 @@ import { NamedLines } from './log-formats/named-lines.js';
 import { NanoGpt } from './log-formats/nano-gpt.js';
 import { Rookworld } from './log-formats/rookworld.js';
 import { Tables } from './log-formats/tables.js';
-import { readingOf } from './log-reading.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
-import type { CollectedLog } from './run-collector.js';
+import type { CollectedLog } from './rows/run-collector.js';
+import { LogFacts } from './series/log-facts.js';
+import { readingOf } from './series/log-reading.js';
+import { type Hints, mergedHints } from './series/series-of.js';
 
 /**
  * Reads a text log with every format at once: what a log is can stand far from its beginning.
  *
  * @throws FormatError when no line told any metric
  */
-export function readTextLog({ path, head }: Place): Reading {
-  return readLines(path, linesOf(path), beginsWithRow(head));
+export function readTextLog({ path, head }: Place, hints: Hints = {}): Reading {
+  return readLines(path, linesOf(path), beginsWithRow(head), hints);
 }
 
 /** The same of the lines of a file, whatever they were before; with `onlyRows` each must be a row. */
-export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean): Reading {
+export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean, hints: Hints = {}): Reading {
   const broken = new BrokenParts();
+  const facts = new LogFacts();
   // Formats of one trainer know what their numbers mean; of the general ones the first wins among equals.
   const own: LogFormat[] = onlyRows ? [] : [new Rookworld(), new NanoGpt(), new DualConsole()];
   const general: LogFormat[] = onlyRows
-    ? [new Dicts(path, broken, true)]
-    : [new Dicts(path, broken, false), new NamedLines(), new Tables(path, broken)];
+    ? [new Dicts(path, broken, true, facts)]
+    : [new Dicts(path, broken, false, facts), new NamedLines(), new Tables(path, broken)];
   const formats = [...own, ...general];
   let lines = 0;
   for (const line of text) {
     lines++;
     const shown = { ...line, text: stripAnsi(line.text) };
+    if (!onlyRows) facts.take(shown);
     for (const format of formats) format.take(shown);
   }
   const ended = formats.map((format) => {
@@ -45,9 +50,16 @@ export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean)
     ({ format, numbers }) => numbers > 0 && own.includes(format) && format.hints?.isGrpo,
   );
   const { format, runs, numbers } = named ?? ended.reduce((a, b) => (b.numbers > a.numbers ? b : a));
-  if (numbers === 0) throw nothingFound(path, lines, broken);
-  const { hints } = format;
-  return readingOf({ files: [path], runs, kind: (run) => format.kind(run), broken, ...(hints && { hints }) });
+  if (numbers === 0) throw nothingFound(path, lines, broken, facts);
+  const told = facts.hints(runs[0]!.entries[0]?.line);
+  return readingOf({
+    files: [path],
+    runs,
+    kind: (run) => format.kind(run),
+    broken,
+    notes: format.notes?.() ?? [],
+    hints: mergedHints(told, hints, format.hints ?? {}),
+  });
 }
 
 const numbersIn = ({ entries }: CollectedLog) =>
@@ -59,13 +71,15 @@ function beginsWithRow(head: string): boolean {
   return /^\{\s*"/.test(first) && (first.endsWith('}') || first.length >= head.trim().length);
 }
 
-function nothingFound(path: string, lines: number, broken: BrokenParts): FormatError {
+function nothingFound(path: string, lines: number, broken: BrokenParts, facts: LogFacts): FormatError {
   const [first] = broken.first;
   const found = first
     ? `; ${broken.count} lines look like broken rows, such as line ${first.line}: ${first.reason}`
     : '';
   const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines has training metrics`;
-  return new FormatError(path, `${size}${found}`, {
+  const exception = facts.hints().meaning?.exception;
+  const ended = exception ? `; it ends with ${excerpt(exception.text)} (line ${exception.line})` : '';
+  return new FormatError(path, `${size}${found}${ended}`, {
     hint: 'Metrics are read from JSON, Python dicts, tables (CSV, Markdown, columns) and lines of names and numbers such as “step 3 | loss 0.1 | reward 0.5”. They need a loss or a reward in them: set logging_steps, and report_to or the console.',
   });
 }

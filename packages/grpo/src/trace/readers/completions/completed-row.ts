@@ -1,7 +1,8 @@
 /** A completion out of a row of a table, whoever wrote it. */
 import { isObject } from '../../../formats/json.js';
-import { numberOf } from '../metric-row.js';
+import { numberOf } from '../rows/metric-row.js';
 import type { CompletedRow } from './completed.js';
+import { isTokenExport, splitTokenExport } from './token-export.js';
 
 /** The names under which tables have a thing; the first that a row has wins. */
 const NAMES = {
@@ -57,8 +58,9 @@ export const looksCompleted = (line: string, isWhole = true): boolean =>
 
 /** A row's completion and its step; undefined when it has neither text nor ids. */
 export function completedRow(
-  row: Record<string, unknown>,
+  given: Record<string, unknown>,
 ): { completed: CompletedRow; step?: number } | undefined {
+  const row = isTokenExport(given) ? splitTokenExport(given) : given;
   const get = (thing: Thing) => {
     const name = NAMES[thing].find((key) => Object.hasOwn(row, key) && row[key] !== null);
     return name === undefined ? undefined : row[name];

@@ -2,7 +2,7 @@ import { FormatError } from '../../../errors/format-error.js';
 import { excerpt } from '../../../errors/printable.js';
 import { isObject } from '../../../formats/json.js';
 import type { StepRecord } from '../../record.js';
-import { linesOf } from '../lines.js';
+import { type Line, linesOf } from '../lines.js';
 import { literal } from '../literal.js';
 import type { Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
@@ -24,27 +24,27 @@ export function isCompletionLines({ head }: Place): boolean {
  *
  * @throws FormatError when the file has no row
  */
-export function readCompletionLines({ path }: Place): Reading {
+export function readCompletionLines({ path }: Place, files: readonly string[] = [path]): Reading {
   const broken = new BrokenParts();
   const context: TableContext = { producer: { name: 'completions' } };
-  const [first] = stepsOf(path, new BrokenParts());
+  const [first] = stepsOf(files, new BrokenParts());
   if (!first) throw new FormatError(path, 'no row has a completion as text or as token ids');
   const notes = first.told
     ? []
     : ['The rows have no step number: the file is read in parts of whole groups.'];
   return {
     kind: 'completions, JSON Lines',
-    files: [path],
-    records: completionRecords(path, context, broken),
+    files,
+    records: completionRecords(files, context, broken),
     isGrpo: true,
     broken,
     notes,
   };
 }
 
-/** The records of a file of completions, one at a time. */
+/** The records of files of completions, one at a time. */
 export function completionRecords(
-  path: string,
+  files: readonly string[],
   context: TableContext,
   broken: BrokenParts,
 ): Iterable<StepRecord> {
@@ -54,7 +54,7 @@ export function completionRecords(
       // What is broken is counted the first time only.
       const own = counts ? broken : new BrokenParts();
       counts = false;
-      for (const { step, rows } of stepsOf(path, own)) yield recordOf(step, rows, context);
+      for (const { step, rows } of stepsOf(files, own)) yield recordOf(step, rows, context);
     },
   };
 }
@@ -66,13 +66,13 @@ interface StepRows {
   told: boolean;
 }
 
-function* stepsOf(path: string, broken: BrokenParts): Generator<StepRows> {
+function* stepsOf(files: readonly string[], broken: BrokenParts): Generator<StepRows> {
   let open: StepRows | undefined;
-  for (const { line, text, cut } of linesOf(path)) {
+  for (const { file, line, text, cut } of linesOfAll(files)) {
     const row = cut ? undefined : literal(text.trim());
     const found = isObject(row) ? completedRow(row) : undefined;
     if (!found) {
-      broken.add({ file: path, line, reason: `no completion: ${excerpt(text.trim())}` });
+      broken.add({ file, line, reason: `no completion: ${excerpt(text.trim())}` });
       continue;
     }
     const told = found.step !== undefined;
@@ -87,6 +87,10 @@ function* stepsOf(path: string, broken: BrokenParts): Generator<StepRows> {
     open.rows.push(found.completed);
   }
   if (open) yield open;
+}
+
+function* linesOfAll(files: readonly string[]): Generator<Line & { file: string }> {
+  for (const file of files) for (const line of linesOf(file)) yield { ...line, file };
 }
 
 /** Whether another prompt's completions begin. */

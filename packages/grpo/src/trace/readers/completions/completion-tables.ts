@@ -4,10 +4,10 @@ import { onFile } from '../../../errors/file-error.js';
 import { FormatError } from '../../../errors/format-error.js';
 import type { ParquetRow } from '../../../formats/parquet.js';
 import type { StepRecord } from '../../record.js';
-import { numberOf } from '../metric-row.js';
 import { readParquet } from '../parquet.js';
 import { PARQUET_MAGIC, type Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
+import { numberOf } from '../rows/metric-row.js';
 import { type CompletedRow, promptKey, recordOf, type TableContext } from './completed.js';
 import { completedRow } from './completed-row.js';
 

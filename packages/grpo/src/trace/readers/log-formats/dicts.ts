@@ -1,13 +1,14 @@
-import { excerpt } from '../../../errors/printable.js';
+import { excerpt, printable } from '../../../errors/printable.js';
 import { isObject } from '../../../formats/json.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
-import { dictsIn, literal } from '../literal.js';
-import { metricRow } from '../metric-row.js';
+import { dictsIn, isCutOff, literal } from '../literal.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
+import { Collector } from '../rows/collector.js';
+import { metricRow } from '../rows/metric-row.js';
 import { namedLine, RAY } from '../rows/named-numbers.js';
-import type { CollectedLog, Progress } from '../run-collector.js';
+import type { CollectedLog, Progress } from '../rows/run-collector.js';
+import type { LogFacts } from '../series/log-facts.js';
 import type { LogFormat } from './log-format.js';
 
 /** tqdm's bar without a label, as the Trainer shows its steps: ` 12%|█▏  | 12/100 [00:10<…`. */
@@ -17,12 +18,15 @@ const BEGUN = /['"](loss|reward|step|eval_loss|train\/\w+|actor\/\w+|critic\/\w+
 /** Where a dict of several lines may begin. */
 const OPENS = /\{\s*(['"]|$)/;
 /** A dict is over after so many lines, or so much text. */
-const MOST_LINES = 300;
-const MOST_CHARACTERS = 2 ** 16;
+const MOST_LINES = 2000;
+const MOST_CHARACTERS = 2 ** 17;
 
 export class Dicts implements LogFormat {
   readonly #collector = new Collector();
   #progress: Progress | undefined;
+  /** Rows of numbers of which none is known as a metric of training, and the names in the first. */
+  #others = 0;
+  #otherNames: readonly string[] = [];
   /** A dict that goes on in the next line. */
   #begun: { line: number; before: string; text: string; lines: number } | undefined;
 
@@ -31,6 +35,7 @@ export class Dicts implements LogFormat {
     private readonly broken: BrokenParts,
     /** Whether each line must be a row. */
     private readonly onlyRows: boolean,
+    private readonly facts: LogFacts,
   ) {}
 
   kind({ names }: CollectedLog): string {
@@ -52,15 +57,21 @@ export class Dicts implements LogFormat {
     return this.#collector.finish(this.#progress);
   }
 
+  notes(): string[] {
+    if (!this.onlyRows || this.#others === 0) return [];
+    const names = this.#otherNames.map((name) => printable(name, 40)).join(', ');
+    return [`${this.#others} rows have no metric of training, such as one with ${names}: left out.`];
+  }
+
   #dicts(line: number, text: string, cut: boolean): void {
     const whole = this.#whole(text);
     const found = whole ? { dicts: [whole], cut: false } : dictsIn(text);
-    for (const dict of found.dicts) this.#row(dict, line, text.slice(0, text.indexOf('{')));
-    if (!this.onlyRows && !cut && (found.cut || (found.dicts.length === 0 && OPENS.test(text)))) {
-      const at = text.search(OPENS);
+    const at = this.onlyRows || cut ? -1 : text.search(OPENS);
+    if (at >= 0 && isOpen(text) && !found.dicts.some((dict) => metricRow(dict))) {
       this.#begun = { line, before: text.slice(0, at), text: text.slice(at), lines: 1 };
       return;
     }
+    for (const dict of found.dicts) this.#row(dict, line, text.slice(0, text.indexOf('{')));
     const unfinished = (found.cut || cut) && BEGUN.test(text);
     if (unfinished || (found.dicts.length === 0 && BEGUN.test(text))) this.#isBroken(line, text);
     else if (found.dicts.length === 0) this.#passOver(line, text);
@@ -77,7 +88,7 @@ export class Dicts implements LogFormat {
       this.#begun = undefined;
       return true;
     }
-    if ((!ends || dictsIn(joined).cut) && begun.lines < MOST_LINES && joined.length < MOST_CHARACTERS) {
+    if ((!ends || isCutOff(joined)) && begun.lines < MOST_LINES && joined.length < MOST_CHARACTERS) {
       this.#begun = { ...begun, text: joined, lines: begun.lines + 1 };
       return true;
     }
@@ -97,7 +108,12 @@ export class Dicts implements LogFormat {
   /** The line may tell the step before the dict. */
   #row(dict: Record<string, unknown>, line: number, before: string): void {
     const row = metricRow(dict);
-    if (!row) return;
+    if (!row) {
+      const names = Object.keys(dict).filter((name) => typeof dict[name] === 'number');
+      if (names.length > 0 && this.#others++ === 0) this.#otherNames = names.slice(0, 6);
+      this.facts.dict(dict, line);
+      return;
+    }
     const tells = row.step === undefined && before.trim() !== '' && !before.includes('%|');
     const head = tells ? namedLine(before.slice(-200)).head : undefined;
     this.#collector.add({ ...row, ...(head && { step: head.step }) }, line, this.#progress);
@@ -118,3 +134,6 @@ export class Dicts implements LogFormat {
       this.broken.add({ file: this.file, line, reason: `not a JSON object: ${excerpt(text.trim())}` });
   }
 }
+
+/** Whether more braces are opened than closed. */
+const isOpen = (text: string) => text.split('{').length > text.split('}').length;

@@ -1,10 +1,10 @@
 /** Diagnostics that grpo-dual prints; its texts are Chinese, the numbers stand between signs of their own. */
 import { mean } from '../../../maths/moments.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import { literal } from '../literal.js';
 import { grpoDual } from '../producers/others.js';
-import type { CollectedLog } from '../run-collector.js';
+import { Collector } from '../rows/collector.js';
+import type { CollectedLog } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const AT_STEP = /@step\s?(\d+)\]|\[Step (\d+)\]|\[步骤\s?(\d+)\]/;

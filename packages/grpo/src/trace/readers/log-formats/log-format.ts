@@ -1,6 +1,6 @@
 import type { Line } from '../lines.js';
-import type { CollectedLog } from '../run-collector.js';
-import type { Hints } from '../series-of.js';
+import type { CollectedLog } from '../rows/run-collector.js';
+import type { Hints } from '../series/series-of.js';
 
 /** A way in which a text log tells its metrics. Fed with every line; what it does not know it passes over. */
 export interface LogFormat {
@@ -10,4 +10,6 @@ export interface LogFormat {
   /** The runs in the log, one after another. */
   finish(): CollectedLog[];
   hints?: Hints;
+  /** What was left out, for people. */
+  notes?(): string[];
 }

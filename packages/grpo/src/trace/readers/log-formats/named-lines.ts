@@ -1,12 +1,14 @@
 /** Lines of names and numbers, whoever prints them: verl, prime-rl, MiniMind, a script of one's own. */
 import { mean, moments } from '../../../maths/moments.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
-import { isMetricName } from '../metric-row.js';
 import { producerOf } from '../producers/index.js';
+import { unknown } from '../producers/others.js';
+import { Collector } from '../rows/collector.js';
+import { isMetricName } from '../rows/metric-row.js';
 import { type Head, type NamedNumber, namedLine } from '../rows/named-numbers.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
-import type { CollectedLog } from '../run-collector.js';
+import type { CollectedLog } from '../rows/run-collector.js';
+import type { Hints } from '../series/series-of.js';
 import type { LogFormat } from './log-format.js';
 
 /** Longer lines are text. */
@@ -33,9 +35,10 @@ export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
+  hints: Hints = {};
 
-  kind({ names }: CollectedLog): string {
-    const { name } = producerOf(names);
+  kind(): string {
+    const { name } = this.hints.producer!;
     return name === 'unknown' ? 'console log' : `${name} console log`;
   }
 
@@ -60,7 +63,11 @@ export class NamedLines implements LogFormat {
   finish(): CollectedLog[] {
     this.#close();
     const decimals = this.#decimals.result();
-    return this.#collector.finish().map((run) => ({ ...run, decimals }));
+    const runs = this.#collector.finish().map((run) => ({ ...run, decimals }));
+    const producer = producerOf(runs[0]!.names);
+    // transformers' Trainer prints dicts alone; lines in its words are those of a script.
+    this.hints = { producer: producer.averages ? unknown : producer };
+    return runs;
   }
 
   #open(head: Head | undefined, line: number): void {

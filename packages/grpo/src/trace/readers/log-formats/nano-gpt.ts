@@ -2,11 +2,11 @@
 
 import { median } from '../../../maths/quantile.js';
 import type { Declared } from '../../declared.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
 import type { Producer } from '../producers/index.js';
 import { unknown } from '../producers/others.js';
-import type { CollectedLog } from '../run-collector.js';
+import { Collector } from '../rows/collector.js';
+import type { CollectedLog } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const ITERATION =

@@ -2,11 +2,11 @@
 
 import { mean, moments } from '../../../maths/moments.js';
 import { type Declared, declaredByBoth } from '../../declared.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
-import { numberOf } from '../metric-row.js';
 import { unknown } from '../producers/others.js';
-import type { CollectedLog } from '../run-collector.js';
+import { Collector } from '../rows/collector.js';
+import { numberOf } from '../rows/metric-row.js';
+import type { CollectedLog } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 const PHASE = /={10,} PHASE (\d+):.*?(?:\(step (\d+)\).*)?={10,}/;

@@ -1,12 +1,12 @@
 /** Tables with a header, whoever prints or saves them: CSV, Markdown, columns of pandas, the rows of a notebook. */
 import { excerpt } from '../../../errors/printable.js';
-import { Collector } from '../collector.js';
 import type { Line } from '../lines.js';
-import { isMetricName, isStep, metricRow, numberOf } from '../metric-row.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
+import { Collector } from '../rows/collector.js';
+import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
-import type { CollectedLog } from '../run-collector.js';
+import type { CollectedLog } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 /** More cells are no table of metrics. */

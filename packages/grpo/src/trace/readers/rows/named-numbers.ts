@@ -1,5 +1,5 @@
 /** Numbers with their names in a line of text: `step:3 - actor/entropy:0.4`, `Step 3 | Loss 0.1`, `mean_ret=-6.5, std=1.8`. */
-import { numberOf } from '../metric-row.js';
+import { numberOf } from './metric-row.js';
 
 /** A number, or a list of them, with its name. */
 export interface NamedNumber {

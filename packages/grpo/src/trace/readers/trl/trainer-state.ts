@@ -1,12 +1,12 @@
 import { FormatError } from '../../../errors/format-error.js';
 import { isObject } from '../../../formats/json.js';
-import { Collector } from '../collector.js';
 import { membersOf } from '../json-document.js';
-import { readingOf } from '../log-reading.js';
-import { metricRow, numberOf } from '../metric-row.js';
 import type { Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
-import type { Hints } from '../series-of.js';
+import { Collector } from '../rows/collector.js';
+import { metricRow, numberOf } from '../rows/metric-row.js';
+import { readingOf } from '../series/log-reading.js';
+import type { Hints } from '../series/series-of.js';
 
 /** Whether a file is what transformers' Trainer saves of its progress. */
 export const isTrainerState = ({ name, head }: Pick<Place, 'name' | 'head'>): boolean =>

@@ -1,21 +1,24 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { onFile } from '../../../errors/file-error.js';
 import { FormatError } from '../../../errors/format-error.js';
-import { readText } from '../../../formats/read-file.js';
+import { readText, readWhole } from '../../../formats/read-file.js';
 import { declaredByBoth } from '../../declared.js';
 import type { StepRecord } from '../../record.js';
 import { readTables, tableRecords, tablesIn } from '../completions/completion-tables.js';
-import type { Place } from '../place.js';
+import { linesOf, stripAnsi } from '../lines.js';
+import { LFS_POINTER, type Place } from '../place.js';
 import { meaningOfVersion } from '../producers/index.js';
 import { BrokenParts, type Reading } from '../reading.js';
-import type { Hints } from '../series-of.js';
+import { LogFacts } from '../series/log-facts.js';
+import { type Hints, mergedHints } from '../series/series-of.js';
 import { readTrainerState } from './trainer-state.js';
 import { readTrainingArgs, type TrainingArgs } from './training-args.js';
 
 const STATE = 'trainer_state.json';
 const ARGS = 'training_args.bin';
 const TABLES = 'completions';
+const MOST_CONSOLE_BYTES = 2 ** 26;
 
 /** Whether a folder is what TRL or transformers write a run into, or one of its checkpoints. */
 export const isTrlFolder = (place: Place): boolean =>
@@ -90,7 +93,7 @@ function recordsOf(
 function argsOf(place: Place, broken: BrokenParts): (TrainingArgs & { path: string }) | undefined {
   const folders = [place.path, ...statesIn(place).map((file) => join(file, '..'))];
   const path = folders.map((folder) => join(folder, ARGS)).find((file) => existsSync(file));
-  if (path === undefined) return undefined;
+  if (path === undefined || isPointer(path)) return undefined;
   try {
     return { ...readTrainingArgs(path), path };
   } catch (error) {
@@ -100,13 +103,29 @@ function argsOf(place: Place, broken: BrokenParts): (TrainingArgs & { path: stri
   }
 }
 
+const isPointer = (path: string) =>
+  statSync(path).size < 1000 &&
+  readWhole(path, 'the settings', 1000).toString('latin1').startsWith(LFS_POINTER);
+
 function hintsOf(place: Place, args: TrainingArgs | undefined): Hints {
   const version = versionOf(place);
-  return {
-    ...(version !== undefined && { version }),
-    meaning: { ...(version !== undefined && meaningOfVersion(version)), ...args?.meaning },
-    ...(args && { declared: args.declared }),
-  };
+  return mergedHints(
+    consoleHints(place),
+    {
+      ...(version !== undefined && { version }),
+      meaning: { ...(version !== undefined && meaningOfVersion(version)), ...args?.meaning },
+    },
+    args ? { declared: args.declared } : {},
+  );
+}
+
+/** What the output of the console beside the checkpoints tells: the command, settings, the last exception. */
+function consoleHints({ path, names }: Place): Hints {
+  const facts = new LogFacts();
+  const files = names.filter((name) => /\.(log|out|err)$/.test(name)).map((name) => join(path, name));
+  for (const file of files.filter((one) => statSync(one).size <= MOST_CONSOLE_BYTES))
+    for (const line of linesOf(file)) facts.take({ ...line, text: stripAnsi(line.text) });
+  return facts.hints();
 }
 
 /** From the model card, which lists the versions of what the run used. */

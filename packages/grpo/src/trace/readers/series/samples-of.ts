@@ -1,5 +1,5 @@
-import type { Declared } from '../declared.js';
-import type { MetricSeries, Samples, Setting } from '../series.js';
+import type { Declared } from '../../declared.js';
+import type { MetricSeries, Samples, Setting } from '../../series.js';
 
 type Entries = MetricSeries['entries'];
 
@@ -41,11 +41,18 @@ function perStep(
   };
   // verl and its relatives count prompts, TRL counts completions.
   const prompts = number('data.train_batch_size', 'data.rollout_batch_size');
-  const rows = number('total_train_batch_size', 'generation_batch_size');
+  const rows = number('total_train_batch_size') ?? rowsPerStep(number);
   if (prompts !== undefined)
     return { groups: prompts, ...(group !== undefined && { completions: prompts * group }) };
   if (rows === undefined) return undefined;
-  return { completions: rows, ...(group !== undefined && { groups: rows / group }) };
+  return { completions: rows, ...(group !== undefined && { groups: Math.max(1, rows / group) }) };
+}
+
+/** Completions that TRL trains on in a step; a rollout may serve several. */
+function rowsPerStep(number: (name: string) => number | undefined): number | undefined {
+  const [rows, accumulated] = [number('generation_batch_size'), number('gradient_accumulation_steps')];
+  const microSteps = number('steps_per_generation') ?? accumulated;
+  return rows === undefined || !accumulated || !microSteps ? rows : (rows * accumulated) / microSteps;
 }
 
 /** A share of more than this is not told from a number by chance. */

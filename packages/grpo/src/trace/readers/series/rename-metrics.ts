@@ -1,5 +1,5 @@
-import { commonName } from './metric-names.js';
-import type { Producer } from './producers/index.js';
+import type { Producer } from '../producers/index.js';
+import { commonName } from '../rows/metric-names.js';
 
 /** TRL's name, and a factor where the unit differs. */
 type Target = readonly [name: string, factor: number];

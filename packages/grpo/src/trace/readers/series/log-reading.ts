@@ -1,5 +1,5 @@
-import { BrokenParts, type BrokenSummary, type Reading } from './reading.js';
-import type { CollectedLog } from './run-collector.js';
+import { BrokenParts, type BrokenSummary, type Reading } from '../reading.js';
+import type { CollectedLog } from '../rows/run-collector.js';
 import { type Hints, seriesOf } from './series-of.js';
 
 /** What was collected from a file. */

@@ -1,11 +1,12 @@
-import { type Declared, declaredByBoth } from '../declared.js';
-import type { MetricSeries, MetricsEntry } from '../series.js';
+import { type Declared, declaredByBoth } from '../../declared.js';
+import type { MetricSeries, MetricsEntry } from '../../series.js';
+import { type Producer, producerOf } from '../producers/index.js';
+import type { CollectedLog } from '../rows/run-collector.js';
+import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
-import { type Producer, producerOf } from './producers/index.js';
+import { otherTraining, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
-import type { CollectedLog } from './run-collector.js';
 import { samplesOf } from './samples-of.js';
-import { MOST_ENTRIES } from './thinned-log.js';
 
 /** Collected metrics in common names, with what their numbers mean. */
 export interface SeriesReading {
@@ -26,14 +27,27 @@ export interface Hints {
   isGrpo?: boolean;
 }
 
+/** What several sources tell, where the later ones are surer. */
+export function mergedHints(...sources: readonly Hints[]): Hints {
+  const merged: Hints = {};
+  for (const { meaning, declared, ...others } of sources) {
+    Object.assign(merged, others);
+    if (meaning) merged.meaning = { ...merged.meaning, ...meaning };
+    if (declared) merged.declared = declaredByBoth(merged.declared, declared);
+  }
+  return merged;
+}
+
 /** Renames the metrics, and finds out how they are to be read. */
 export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesReading {
   const producer = hints.producer ?? producerOf(collected.names);
   const renaming = renamingOf(producer, collected.entries);
+  // The settings tell how far apart entries without a step are.
+  const apart = collected.counted ? hints.meaning?.stepsPerEntry : undefined;
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
     const renamed = renaming.rename(values);
     producer.derive?.(renamed);
-    return { step, values: renamed, ...(line !== undefined && { line }) };
+    return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
@@ -61,12 +75,11 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     series,
     declared,
     isGrpo,
-    notes: isGrpo ? [...takenNote(renaming), ...notesOf(collected, series)] : [NO_SIGNALS],
+    notes: isGrpo
+      ? [...takenNote(renaming), ...notesOf(collected, series)]
+      : [withoutSignals(collected.names)],
   };
 }
-
-const NO_SIGNALS =
-  'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
 
 /** How many steps an entry is the mean of, where the log tells. */
 function averagedSteps({ counted, stride, entries }: CollectedLog): number | undefined {
@@ -87,8 +100,7 @@ function takenNote({ taken }: Renaming): string[] {
 const GRPO = /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio/;
 
 function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries']): boolean {
-  // Preference training logs rewards too, but of pairs.
-  if (names.has('rewards/chosen') || names.has('train/rewards/chosen')) return false;
+  if (otherTraining(names) !== undefined) return false;
   return entries.some(({ values }) => Object.keys(values).some((name) => GRPO.test(name)));
 }
 
@@ -98,7 +110,8 @@ function notesOf(
 ): string[] {
   const notes: string[] = [];
   const { counted, every, restarts, repeated, rows } = collected;
-  if (counted) notes.push('The log has no step numbers: its entries are counted instead.');
+  if (counted && stepsPerEntry === undefined)
+    notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
     notes.push(
       `Of ${rows} rows every ${every}th was kept, and those with numbers that are not finite: ${entries.length} entries are at most about ${MOST_ENTRIES}.`,

@@ -1,5 +1,5 @@
-import { sum } from '../../maths/moments.js';
-import type { MetricRow } from './metric-row.js';
+import { sum } from '../../../maths/moments.js';
+import { isMetricName, type MetricRow } from './metric-row.js';
 import { ThinnedLog } from './thinned-log.js';
 
 /** One line of a log with the names that its producer uses. */
@@ -104,13 +104,13 @@ export class RunCollector {
   /** Takes the row that the Trainer prints when all is over; what it has of the last steps is an entry, too. */
   #sumUp(row: MetricRow, line: number | undefined, progress: Progress | undefined): void {
     const rows = this.#rows;
-    const values = Object.fromEntries(
-      Object.entries(row.values).filter(([name]) => !/^train_|^total_flos$/.test(name)),
-    );
-    if (Object.keys(values).some((name) => /^rewards?($|\/)/.test(name)))
-      this.#add({ ...row, values, names: Object.keys(values) }, line, progress);
+    const ofRun = ([name]: [string, number]) => /^(train\/)?(train_|total_flos$)/.test(name);
+    const pairs = Object.entries(row.values);
+    const values = Object.fromEntries(pairs.filter((pair) => !ofRun(pair)));
+    const names = Object.keys(values);
+    if (names.some(isMetricName)) this.#add({ ...row, values, names }, line, progress);
     this.#isLastSummed = this.#rows > rows;
-    this.#summary = { ...this.#summary, ...row.values };
+    this.#summary = { ...this.#summary, ...Object.fromEntries(pairs.filter(ofRun)) };
   }
 
   /** Whether a row is the one before once more, as each rank prints it: a number that had just changed is the same. */
@@ -258,7 +258,8 @@ const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, 
   Object.keys(a).every((name) => Object.is(a[name], b[name]));
 
 /** Whether a row is what the Trainer prints when all is over. */
-const isSummary = (values: Readonly<Record<string, number>>) => Object.hasOwn(values, 'train_runtime');
+const isSummary = (values: Readonly<Record<string, number>>) =>
+  Object.hasOwn(values, 'train_runtime') || Object.hasOwn(values, 'train/train_runtime');
 
 /** Whether metrics are those of an evaluation alone. */
 export const isEvaluation = (values: Readonly<Record<string, number>>): boolean =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, lines, readText, steps } from './files.test.helper.js';
+import { column, lines, readText, steps } from '../files.test.helper.js';
 
 const row = (step: number, more: object) => ({ step, loss: 0.0012, reward: 0.5, reward_std: 0.1, ...more });
 

@@ -120,7 +120,7 @@ const OTHER =
 /** Of rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`. */
 const BY_FUNCTION = /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward)$/;
 const NOT_A_FUNCTION =
-  /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|.*(ratio|rate|frac|count|num|time|margins?|chosen|rejected).*)$/;
+  /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 const EVALUATION = /^(?:eval|val|valid|validation|test)[/_ ]+(.+)$/i;
 
 const known = new Map<string, string | undefined>();

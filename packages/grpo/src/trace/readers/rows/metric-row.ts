@@ -32,6 +32,8 @@ const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log']);
 /** More are no metrics but weights, or text. */
 const MOST_METRICS = 2000;
 const MOST_LEVELS = 4;
+/** Texts and flags beyond the numbers that a row of metrics may have. */
+const MOST_OTHERS = 5;
 
 /** Names that a row of training metrics has at least one of. */
 const METRIC =
@@ -61,13 +63,19 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     delete flat[name];
   }
   let isMetric = false;
+  let others = 0;
   for (const name in flat) {
     const number = numberOf(flat[name]);
-    if (number === undefined) continue;
+    if (number === undefined) {
+      others++;
+      continue;
+    }
     values[name] = number;
     isMetric ||= isMetricName(name);
   }
-  return isMetric ? { values, names, ...step } : undefined;
+  // Settings have names of metrics too, among texts and flags.
+  const isRow = isMetric && others <= Object.keys(values).length + MOST_OTHERS;
+  return isRow ? { values, names, ...step } : undefined;
 }
 
 /** A step, or a step and the last one: `12/500`. */

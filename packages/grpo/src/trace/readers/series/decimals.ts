@@ -1,4 +1,4 @@
-import type { MetricSeries } from '../series.js';
+import type { MetricSeries } from '../../series.js';
 
 /** transformers' Trainer rounds the loss to these, as `loss` alone. */
 const TRAINER_DECIMALS = 4;

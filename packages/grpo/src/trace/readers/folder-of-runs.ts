@@ -1,0 +1,143 @@
+import { type Dirent, readdirSync, statSync } from 'node:fs';
+import { dirname, extname, join, relative } from 'node:path';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { printable } from '../../errors/printable.js';
+import { UserError } from '../../errors/user-error.js';
+import { type Place, placeOf } from './place.js';
+import { BrokenParts, type Reading } from './reading.js';
+
+/** How places are recognised and read. */
+export interface PlaceReaders {
+  /** Whether a folder is one run. */
+  isRun(folder: Place): boolean;
+  read(place: Place): Reading | Promise<Reading>;
+}
+
+/** As deep as `wandb/run-…/files/output.log` below a folder of experiments. */
+const MOST_LEVELS = 6;
+const MOST_FILES = 5000;
+const MOST_RUNS = 200;
+/** Files in a folder that may be logs. */
+const LIKE_LOGS = /\.(log|txt|out|err|jsonl|ndjson|json|csv|tsv|ipynb|html?|wandb)(\.gz)?$|\btfevents\b/i;
+/** Of models, tokenizers and packages. */
+const NOT_LOGS =
+  /^(tokenizer.*|vocab|added_tokens|special_tokens_map|generation_config|config|adapter_config|preprocessor_config|.*\.index|package(-lock)?|tsconfig|merges|requirements.*|README.*|LICENSE.*)\.(json|txt|md)$/i;
+const NOT_FOLDERS = /^(\.git|node_modules|__pycache__|\.venv|venv|site-packages)$/;
+/** A log of more is given alone. */
+const MOST_BYTES = 2 ** 28;
+
+interface Found {
+  path: string;
+  reading: Reading;
+}
+
+/**
+ * Reads the runs below a folder that is no run itself: one is read as if it had been given, of several each is a run.
+ *
+ * @throws FormatError when there is none, with what there is
+ */
+export async function readFolderOfRuns(place: Place, readers: PlaceReaders): Promise<Reading> {
+  const found: Found[] = [];
+  const problems: string[] = [];
+  for (const path of candidatesIn(place.path, readers)) {
+    if (found.length >= MOST_RUNS) break;
+    try {
+      const reading = await readers.read(placeOf(path));
+      if (reading.series || reading.records || reading.runs) found.push({ path, reading });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(error.message.replace(`${place.path}/`, ''));
+    }
+  }
+  const folders = new Set(found.map(({ path }) => dirname(path)));
+  const runs = [...folders].flatMap((folder) => runsOf(found.filter(({ path }) => dirname(path) === folder)));
+  if (runs.length === 0) throw nothingIn(place, problems);
+  const [only] = runs;
+  if (runs.length === 1)
+    return { ...only!.reading, notes: [...only!.reading.notes, `Read from ${nameIn(place, only!.path)}.`] };
+  return {
+    kind: `folder of ${runs.length} runs`,
+    files: runs.flatMap(({ reading }) => reading.files),
+    runs: runs.flatMap(({ path, reading }) =>
+      (reading.runs ?? [{ name: '', read: () => Promise.resolve(reading) }]).map(
+        ({ name, read: readPart }) => ({
+          name: [nameIn(place, path), name].filter((part) => part !== '').join(', '),
+          read: readPart,
+        }),
+      ),
+    ),
+    isGrpo: runs.some(({ reading }) => reading.isGrpo),
+    broken: new BrokenParts(),
+    notes:
+      problems.length === 0 ? [] : [`${problems.length} files are no logs: ${printable(problems[0]!, 200)}`],
+  };
+}
+
+const nameIn = (place: Place, path: string) => printable(relative(place.path, path), 120);
+
+/** Paths that may be runs: folders that a reader knows, and files that may be logs. */
+function candidatesIn(root: string, { isRun }: PlaceReaders): string[] {
+  const paths: string[] = [];
+  let seen = 0;
+  const walk = (folder: string, levels: number) => {
+    const entries = onFile('read', folder, () => readdirSync(folder, { withFileTypes: true }));
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (++seen > MOST_FILES) return;
+      const path = join(folder, entry.name);
+      if (entry.isFile() && isLikeLog(entry, path)) paths.push(path);
+      else if (entry.isDirectory() && levels > 0 && !NOT_FOLDERS.test(entry.name)) {
+        if (isRun(placeOf(path))) paths.push(path);
+        else walk(path, levels - 1);
+      }
+    }
+  };
+  walk(root, MOST_LEVELS);
+  return paths;
+}
+
+const isLikeLog = ({ name }: Dirent, path: string) =>
+  LIKE_LOGS.test(name) && !NOT_LOGS.test(name) && statSync(path).size <= MOST_BYTES;
+
+/**
+ * The runs that the files of one folder are: files of one kind are runs of their own, other kinds tell of the same runs
+ * once more, and completions belong to the only log beside them.
+ */
+function runsOf(found: readonly Found[]): readonly Found[] {
+  const logs = found.filter(({ reading }) => reading.series || reading.runs);
+  if (logs.length === 0) return found;
+  const kinds = [...new Set(logs.map(({ path }) => extname(path)))].map((kind) =>
+    logs.filter(({ path }) => extname(path) === kind),
+  );
+  const chosen = kinds.reduce((a, b) => (numbersIn(b) > numbersIn(a) ? b : a));
+  const [only] = chosen;
+  const records = found.find(({ reading }) => reading.records && !reading.series)?.reading;
+  if (chosen.length > 1 || !records?.records || !only!.reading.series) return chosen;
+  const { reading, path } = only!;
+  return [
+    {
+      path,
+      reading: {
+        ...reading,
+        records: records.records,
+        files: [...reading.files, ...records.files],
+        notes: [...reading.notes, ...records.notes],
+      },
+    },
+  ];
+}
+
+const numbersIn = (found: readonly Found[]): number =>
+  found
+    .flatMap(({ reading }) => reading.series?.entries ?? [])
+    .reduce((sum, { values }) => sum + Object.keys(values).length, 0);
+
+function nothingIn({ path, names }: Place, problems: readonly string[]): FormatError {
+  const listed = names.slice(0, 8).map((name) => printable(name, 40));
+  const found =
+    names.length === 0 ? 'the folder is empty' : `found ${listed.join(', ')}${names.length > 8 ? ', …' : ''}`;
+  const why = problems.length === 0 ? '' : `; ${printable(problems[0]!, 300)}`;
+  return new FormatError(path, `nothing here that the doctor reads: ${found}${why}`, {
+    hint: 'It reads a run folder of grpo, step records (step.json), an output folder of TRL (checkpoint-*/trainer_state.json, completions/*.parquet), folders of TensorBoard and W&B, notebooks, and logs.',
+  });
+}

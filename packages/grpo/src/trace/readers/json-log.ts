@@ -1,0 +1,136 @@
+/** One JSON document of any nesting: rows in lists, columns, rows by step, wherever they lie in it. */
+import { statSync } from 'node:fs';
+import { onFile } from '../../errors/file-error.js';
+import { FormatError } from '../../errors/format-error.js';
+import { isObject } from '../../formats/json.js';
+import { chunksOf } from './lines.js';
+import { isCutOff, literal } from './literal.js';
+import type { Place } from './place.js';
+import { producerOf } from './producers/index.js';
+import { BrokenParts, type Reading } from './reading.js';
+import { Collector } from './rows/collector.js';
+import { isMetricName, type MetricRow, metricRow, numberOf } from './rows/metric-row.js';
+import type { CollectedLog } from './rows/run-collector.js';
+import { readingOf } from './series/log-reading.js';
+import { flatSettings, settingsMeaning } from './series/settings.js';
+import { readTextLog } from './text-log.js';
+
+/** A larger document is read line by line. */
+const MOST_BYTES = 2 ** 26;
+const MOST_LEVELS = 12;
+
+/** Whether a file is one JSON value, as far as its beginning tells: rows in lines are not. */
+export function isJsonDocument({ isFolder, name, head }: Place): boolean {
+  if (isFolder || !/^\s*[[{]/.test(head)) return false;
+  const [first, second = ''] = head.trim().split('\n', 2) as [string, string?];
+  const isRow = /^\{\s*"/.test(first) && first.trimEnd().endsWith('}');
+  if (isRow) return second === '' && name.endsWith('.json');
+  // `[INFO] …` begins like a list, too.
+  return literal(head.trim()) !== undefined || isCutOff(head.trim());
+}
+
+/** Reads the logs in a document; what is no whole document is read as text. */
+export function readJsonLog(place: Place): Reading {
+  const { path } = place;
+  const isSmall = onFile('read', path, () => statSync(path)).size <= MOST_BYTES;
+  const value = isSmall ? literal(wholeText(path).trim()) : undefined;
+  if (value === undefined || !(isObject(value) || Array.isArray(value))) return readTextLog(place);
+  const logs = logsIn(value, '', 0);
+  const most = Math.max(0, ...logs.map(({ rows }) => rows.length));
+  // A list of a few evaluations beside a long log is no run of its own.
+  const runs = logs.filter(({ rows }) => rows.length >= most / 2).flatMap(collected);
+  if (runs.length === 0) throw noRows(path, value);
+  const isRow = logs.some(({ path: at }) => at === '');
+  const settings = isObject(value) && !isRow ? flatSettings(withoutLists(value)) : {};
+  return readingOf({
+    files: [path],
+    runs,
+    kind: ({ names }) => `${producerOf(names).name} metrics, JSON`.replace(/^unknown /, ''),
+    hints: settingsMeaning(settings),
+    broken: new BrokenParts(),
+    notes: logs
+      .filter(({ path: at }) => at !== '')
+      .map(({ path: at, rows }) => `${rows.length} rows at ${at}.`)
+      .slice(0, 3),
+  });
+}
+
+/** The text of a file of moderate size. */
+export const wholeText = (path: string): string => [...chunksOf(path)].join('').replace(/^\ufeff/, '');
+
+interface JsonRows {
+  /** Keys that lead to it. */
+  path: string;
+  rows: MetricRow[];
+}
+
+function logsIn(value: unknown, path: string, level: number): JsonRows[] {
+  if (level > MOST_LEVELS) return [];
+  if (Array.isArray(value)) {
+    const rows = value.filter(isObject).flatMap((row) => metricRow(row) ?? []);
+    if (rows.length > 0) return [{ path, rows }];
+    return value.slice(0, 1000).flatMap((item, i) => logsIn(item, `${path}[${i}]`, level + 1));
+  }
+  if (!isObject(value)) return [];
+  const rows = columnsOf(value) ?? byStep(value);
+  if (rows) return [{ path, rows }];
+  const inside = Object.entries(value).flatMap(([key, item]) =>
+    logsIn(item, path === '' ? key : `${path}.${key}`, level + 1),
+  );
+  if (inside.length > 0 || level > 0) return inside;
+  const row = metricRow(value);
+  return row ? [{ path, rows: [row] }] : [];
+}
+
+/** Rows of columns: lists of one length, a metric of training among them; or pandas' objects by row. */
+function columnsOf(value: Readonly<Record<string, unknown>>): MetricRow[] | undefined {
+  const columns = Object.entries(value).flatMap(([name, column]) => {
+    const list = Array.isArray(column) ? column : isByRow(column) ? Object.values(column) : undefined;
+    return list && list.length > 0 && list.every((item) => item === null || numberOf(item) !== undefined)
+      ? [{ name, list }]
+      : [];
+  });
+  const metric = columns.find(({ name }) => isMetricName(name));
+  if (!metric) return undefined;
+  const count = metric.list.length;
+  const same = columns.filter(({ list }) => list.length === count);
+  const rows = Array.from({ length: count }, (_, i) =>
+    metricRow(Object.fromEntries(same.map(({ name, list }) => [name, list[i]]))),
+  );
+  return rows.flatMap((row) => row ?? []);
+}
+
+const isByRow = (column: unknown): column is Record<string, unknown> =>
+  isObject(column) && Object.keys(column).length > 0 && Object.keys(column).every((key) => /^\d+$/.test(key));
+
+/** Rows under the numbers of their steps: `{"10": {…}}`, `{"step_10": {…}}`. */
+function byStep(value: Readonly<Record<string, unknown>>): MetricRow[] | undefined {
+  const entries = Object.entries(value);
+  const rows = entries.flatMap(([key, item]) => {
+    const step = /^(?:step|iter|iteration|epoch)?[_ -]?(\d+)$/i.exec(key)?.[1];
+    const row = step !== undefined && isObject(item) ? metricRow(item) : undefined;
+    return row ? [{ ...row, step: row.step ?? Number(step) }] : [];
+  });
+  return rows.length > 0 && rows.length >= entries.length / 2 ? rows : undefined;
+}
+
+function collected({ rows }: JsonRows): CollectedLog[] {
+  const collector = new Collector();
+  for (const row of rows) collector.add(row);
+  return collector.finish();
+}
+
+/** Settings stand beside the lists of rows. */
+const withoutLists = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, item]) => !Array.isArray(item)));
+
+function noRows(path: string, value: object): FormatError {
+  const text = JSON.stringify(value).slice(0, 100_000);
+  const evaluates = /"\w*(accuracy|score|pass_?(at|@)|win_rate|f1)\w*"/i.test(text);
+  const what = evaluates
+    ? 'this looks like the summary of an evaluation: it has scores, and no metrics of training over steps'
+    : 'this JSON has no metrics of training in it: no loss, no reward, no KL';
+  return new FormatError(path, what, {
+    hint: 'Give the log of the training: trainer_state.json, metrics as JSON Lines, or the console’s output.',
+  });
+}

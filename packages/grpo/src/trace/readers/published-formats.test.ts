@@ -1,0 +1,237 @@
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { config, event, history, wandbLog } from './binary-logs.test.helper.js';
+import { column, folderOf, lines, readText, steps } from './files.test.helper.js';
+import { readRun } from './index.js';
+import { crc32c } from './tensorboard/crc32c.js';
+
+const rows = [1, 2, 3].map((step) => ({ step, loss: 0.1, reward: step / 4, reward_std: 0.2 }));
+
+describe('TensorBoard events', () => {
+  const events = Buffer.concat([
+    event(
+      0,
+      'args/text_summary',
+      JSON.stringify({ num_generations: 4, beta: 0.04, logging_steps: 1, generation_batch_size: 8 }),
+    ),
+    ...[1, 2, 3].flatMap((step) => [
+      event(step, 'train/loss', 0.5),
+      event(step, 'train/reward', step / 4, step === 2),
+      event(step, 'train/completions/clipped_ratio', 0.25),
+    ]),
+  ]);
+
+  it('are read with the settings among them', async () => {
+    const reading = await readRun(folderOf({ 'events.out.tfevents.1.host.2.0': events }));
+    expect(reading).toMatchObject({ kind: 'TRL events of TensorBoard', isGrpo: true });
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.5, 0.75]);
+    expect(reading.declared).toMatchObject({ rollout: { group: 4 }, kl: { beta: 0.04 } });
+    expect(reading.series).toMatchObject({
+      stepsPerEntry: 1,
+      samplesPerEntry: { groups: 2, completions: 8, from: 'settings' },
+      settings: { generation_batch_size: 8 },
+    });
+  });
+
+  it('that are cut off or damaged are read as far as they go', async () => {
+    const cut = await readText('events.out.tfevents.1', events.subarray(0, -9));
+    expect(column(cut, 'reward')).toEqual([0.25, 0.5, 0.75]);
+    expect(cut.broken).toMatchObject({ count: 1, first: [{ reason: expect.stringContaining('cut off') }] });
+    const damaged = Buffer.from(events);
+    damaged[damaged.length - 6]! ^= 1;
+    expect((await readText('events.out.tfevents.1', damaged)).broken.first[0]!.reason).toContain('checksum');
+  });
+
+  it('have the checksum of Castagnoli', () => {
+    // RFC 3720, B.4.
+    expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
+    expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
+  });
+});
+
+describe('W&B', () => {
+  const log = wandbLog([
+    config({ num_generations: 8, note: 'x'.repeat(40_000) }),
+    ...[1, 2, 3].map((step) =>
+      history(step + 10, { 'train/global_step': step, 'train/reward': step / 4, 'train/loss': 0.1 }),
+    ),
+  ]);
+
+  it('has a log of its own, of records over several blocks', async () => {
+    const reading = await readText('run-abc.wandb', log);
+    expect(reading).toMatchObject({ kind: 'log of W&B', isGrpo: true });
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.5, 0.75]);
+    expect(reading.declared).toMatchObject({ rollout: { group: 8 } });
+  });
+
+  it('keeps the output where the log has no history, and the settings beside it', async () => {
+    const folder = folderOf({
+      'wandb/run-20260101_000000-abc/run-abc.wandb': wandbLog([config({})]),
+      'wandb/run-20260101_000000-abc/files/output.log':
+        'step 1 | loss 0.1 | reward 0.5\nstep 2 | loss 0.1 | reward 0.6\n',
+      'wandb/run-20260101_000000-abc/files/config.yaml':
+        'wandb_version: 1\nbeta:\n  desc: null\n  value: 0.04\n',
+    });
+    const reading = await readRun(folder);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+    expect(reading.declared).toMatchObject({ kl: { beta: 0.04 } });
+    expect(reading.notes.join(' ')).toContain('without a history');
+  });
+
+  it('is named where nothing in it can be read', async () => {
+    await expect(readText('run-abc.wandb', wandbLog([]))).rejects.toThrow(
+      /W&B’s own log of a run, without a history/,
+    );
+  });
+});
+
+describe('a notebook', () => {
+  const html = `<table border="1" class="dataframe"><thead><tr><th>Step</th><th>Training Loss</th><th>reward</th><th>rewards / a &amp; b</th></tr></thead>
+    <tbody><tr><td>1</td><td>0.100000</td><td>0.5</td><td>0.0</td></tr><tr><td>2</td><td>0.2</td><td>0.6</td><td>0.0</td></tr></tbody></table>`;
+  const notebook = {
+    nbformat: 4,
+    cells: [
+      {
+        cell_type: 'code',
+        source: ['args = GRPOConfig(\n', '    num_generations = 6,\n', '    beta = 0.0,\n', ')\n'],
+        outputs: [],
+      },
+      {
+        cell_type: 'code',
+        source: 'trainer.train()',
+        outputs: [{ output_type: 'display_data', data: { 'text/html': [html], 'text/plain': ['<HTML>'] } }],
+      },
+      {
+        cell_type: 'code',
+        source: 'x',
+        outputs: [{ output_type: 'error', ename: 'ValueError', evalue: 'no more' }],
+      },
+    ],
+  };
+
+  it('shows the table of its run, its settings and its last exception', async () => {
+    const reading = await readText('a.ipynb', JSON.stringify(notebook, null, 1));
+    expect(reading.kind).toBe('table of metrics in a notebook');
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'rewards/a & b/mean')).toEqual([0, 0]);
+    expect(reading.declared).toMatchObject({ rollout: { group: 6 } });
+    expect(reading.series!.exception!.text).toBe('ValueError: no more');
+  });
+
+  it('without outputs says so', async () => {
+    const empty = { ...notebook, cells: [{ ...notebook.cells[0]!, outputs: [] }] };
+    await expect(readText('a.ipynb', JSON.stringify(empty))).rejects.toThrow(/without outputs/);
+  });
+});
+
+describe('a JSON document', () => {
+  it.each([
+    ['a list', rows],
+    ['a list within', { model: 'm', result: { train: { history: rows } } }],
+    ['columns', { step: [1, 2, 3], loss: [0.1, 0.1, 0.1], mean_reward: [0.25, 0.5, 0.75], done: true }],
+    ['rows by step', { log: Object.fromEntries(rows.map(({ step, ...row }) => [`step_${step}`, row])) }],
+    ['columns of pandas', { loss: { 0: 0.1, 1: 0.1, 2: 0.1 }, reward: { 0: 0.25, 1: 0.5, 2: 0.75 } }],
+  ])('may hold %s', async (_, value) => {
+    for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
+      const reading = await readText('a.json', text);
+      expect(steps(reading)).toEqual([1, 2, 3]);
+      expect(column(reading, 'reward')).toEqual([0.25, 0.5, 0.75]);
+    }
+  });
+
+  it('of an evaluation is no log', async () => {
+    const text = JSON.stringify({ baseline: { accuracy: 0.5, n: 40 }, trained: { accuracy: 0.9, n: 40 } });
+    await expect(readText('a.json', text)).rejects.toThrow(/summary of an evaluation/);
+  });
+});
+
+describe('a log in other bytes', () => {
+  const text = lines(rows);
+  it.each([
+    ['gzip', 'm.jsonl.gz', gzipSync(text)],
+    ['UTF-16', 'm.jsonl', Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ])('is read: %s', async (_, name, bytes) => {
+    expect(column(await readText(name, bytes), 'reward')).toEqual([0.25, 0.5, 0.75]);
+  });
+
+  it('is asked for where Git left only a pointer', async () => {
+    const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n';
+    await expect(readText('trainer_state.json', pointer)).rejects.toThrow(/Git LFS pointer/);
+  });
+});
+
+describe('a folder above runs', () => {
+  const state = (reward: number) =>
+    JSON.stringify({ logging_steps: 1, max_steps: 9, log_history: rows.map((row) => ({ ...row, reward })) });
+
+  it('lists them, each with its name', async () => {
+    const folder = folderOf({
+      'sweep/a/checkpoint-3/trainer_state.json': state(0.5),
+      'sweep/b/checkpoint-3/trainer_state.json': state(0.75),
+      'sweep/b/checkpoint-3/tokenizer.json': '{}',
+      'notes.md': 'x',
+    });
+    const reading = await readRun(folder);
+    expect(reading.kind).toBe('folder of 2 runs');
+    expect(reading.runs!.map(({ name }) => name)).toEqual([join('sweep', 'a'), join('sweep', 'b')]);
+    expect(column(await reading.runs![1]!.read(), 'reward')).toEqual([0.75, 0.75, 0.75]);
+  });
+
+  it('with one is that run, with the completions beside its metrics', async () => {
+    const completions = rows.map(({ step }) => ({ step, prompt: 'p', completion: 'c', reward: 1 }));
+    const folder = folderOf({ 'out/log.jsonl': lines(rows), 'out/samples.jsonl': lines(completions) });
+    const reading = await readRun(folder);
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect([...reading.completions!]).toHaveLength(3);
+    expect(reading.notes.join(' ')).toContain(`Read from ${join('out', 'log.jsonl')}`);
+  });
+});
+
+describe('completions in files per step', () => {
+  it('are verl’s dumps', async () => {
+    const row = (step: number, score: number) => ({ input: `p${score}`, output: 'c', score, step });
+    const folder = folderOf({
+      '2.jsonl': lines([row(2, 0)]),
+      '10.jsonl': lines([row(10, 1), row(10, 0)]),
+    });
+    const reading = await readRun(folder);
+    expect([...reading.records!].map(({ step }) => step)).toEqual([2, 10]);
+    expect([...reading.records!][1]!.rewards!.totals).toEqual(Float64Array.of(1, 0));
+  });
+
+  it('are prime-rl’s exports of tokens, of several ranks', async () => {
+    const row = (reward: number) => ({
+      schema_version: 1,
+      step: 3,
+      token_ids: [5, 6, 7, 8],
+      loss_mask: [false, false, true, true],
+      inference_logprobs: [0, 0, -1, -2],
+      trainer_logprobs: [0, 0, -1.5, -2],
+      rewards: [reward, reward, reward, reward],
+      advantages: [null, null, 0.5, 0.5],
+    });
+    const reading = await readRun(
+      folderOf({ 'step_3/rank_0.jsonl': lines([row(1)]), 'step_3/rank_1.jsonl': lines([row(0)]) }),
+    );
+    const [record] = [...reading.records!];
+    expect(record!.completions!.ids).toEqual(Int32Array.of(7, 8, 7, 8));
+    expect(record!.completions!.samplerLogprobs).toEqual(Float32Array.of(-1, -2, -1, -2));
+    expect(record!.rewards!.totals).toEqual(Float64Array.of(1, 0));
+    expect(record!.advantages).toEqual(Float64Array.of(0.5, 0.5));
+  });
+});
+
+describe('training of another kind', () => {
+  it.each([
+    ['DPO', { 'rewards/chosen': 1, 'rewards/rejected': 0 }, /preference training on pairs/],
+    ['PPO', { reward: 1, value_loss: 0.5 }, /PPO with a value function/],
+  ])('is named: %s', async (_, more, message) => {
+    const reading = await readText('m.jsonl', lines([1, 2].map((step) => ({ step, loss: 0.1, ...more }))));
+    expect(reading.isGrpo).toBe(false);
+    expect(reading.notes[0]).toMatch(message);
+  });
+});

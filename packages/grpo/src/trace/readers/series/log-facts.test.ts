@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { readText, steps } from '../files.test.helper.js';
+
+const rows = [1, 2]
+  .map((i) => `{'loss': 0.1${i}, 'reward': 0.5, 'reward_std': 0.1, 'epoch': 0.${i}}`)
+  .join('\n');
+
+describe('what a log says beside its metrics', () => {
+  it('is its command with its settings', async () => {
+    const { series, declared } = await readText(
+      'a.log',
+      `+ python train.py --num_generations 8 \\\n  --learning_rate=2e-6 actor.optim.kind="adam" --bf16\n${rows}\n`,
+    );
+    expect(series!.command).toBe(
+      'python train.py --num_generations 8 --learning_rate=2e-6 actor.optim.kind="adam" --bf16',
+    );
+    expect(series!.settings).toEqual({
+      num_generations: 8,
+      learning_rate: 2e-6,
+      'actor.optim.kind': 'adam',
+      bf16: true,
+    });
+    expect(declared).toMatchObject({ rollout: { group: 8 }, optimizer: { learningRate: 2e-6 } });
+  });
+
+  it.each([
+    ['an object of Python', "GRPOConfig(\nbeta=0.04,\nloss_type='dapo',\nnum_generations=4,\n)\n"],
+    [
+      'a dict of many lines',
+      "(Task pid=7) {'algorithm': {'kind': 'grpo'},\n(Task pid=7)  'beta': 0.04,\n(Task pid=7)  'group_size': 4}\n",
+    ],
+    ['lines', 'KL beta: 0.04\nRollouts per prompt = 4\n'],
+  ])('are the settings in %s', async (_, text) => {
+    const { series, declared } = await readText('a.log', `${text}${rows}\n`);
+    expect(declared).toMatchObject({ rollout: { group: 4 }, kl: { beta: 0.04 } });
+    expect(Object.keys(series!.settings!).length).toBeGreaterThan(1);
+  });
+
+  it('are the steps that the Trainer announces', async () => {
+    const text = `  Total train batch size (w. parallel, distributed & accumulation) = 16\n  Total optimization steps = 1,000\n  logging_steps = 10\n${rows}\n`;
+    const reading = await readText('a.log', text);
+    expect(reading.series).toMatchObject({
+      lastStep: 1000,
+      stepsPerEntry: 10,
+      samplesPerEntry: { completions: 160, from: 'settings' },
+    });
+    expect(steps(reading)).toEqual([10, 20]);
+  });
+
+  it('is the last exception, and no word of the text', async () => {
+    const trace = (text: string) =>
+      `Traceback (most recent call last):\n  File "a.py", line 1, in b\n    c()\n${text}\n`;
+    const { series } = await readText(
+      'a.log',
+      `${rows}\n${trace('KeyError: 1')}${trace('torch.OutOfMemoryError: CUDA out of memory. Tried 2 GiB')}ValueError: in a text\n`,
+    );
+    expect(series!.exception).toEqual({
+      text: 'torch.OutOfMemoryError: CUDA out of memory. Tried 2 GiB',
+      line: 10,
+    });
+    expect((await readText('b.log', `${rows}\nValueError: in a text\n`)).series!.exception).toBeUndefined();
+  });
+});

@@ -1,0 +1,175 @@
+/** Settings of a run in the names that its trainer gives them, and what they declare. */
+import { RATIO_LEVELS, SCALES, type Scale } from '../../../config/choices.js';
+import { isObject } from '../../../formats/json.js';
+import type { Declared } from '../../declared.js';
+import type { MetricSeries, Setting } from '../../series.js';
+import { numberOf } from '../rows/metric-row.js';
+import type { Hints } from './series-of.js';
+
+/** TRL's name of a setting, and the names of others. */
+const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  num_generations: [
+    'actor_rollout_ref.rollout.n',
+    'group_size',
+    'n_samples_per_prompt',
+    'num_samples_per_prompt',
+    'rollouts_per_prompt',
+    'samples_per_prompt',
+    'rollouts_per_example',
+  ],
+  max_completion_length: [
+    'data.max_response_length',
+    'max_response_length',
+    'max_new_tokens',
+    'max_gen_len',
+    'max_tokens',
+  ],
+  max_prompt_length: ['data.max_prompt_length'],
+  learning_rate: ['actor_rollout_ref.actor.optim.lr', 'lr', 'actor_learning_rate'],
+  beta: ['kl_coef', 'kl_beta', 'kl_coeff', 'init_kl_coef'],
+  temperature: ['actor_rollout_ref.rollout.temperature', 'sampling_temperature'],
+  max_steps: ['total_optimization_steps', 'total_training_steps', 'trainer.total_training_steps'],
+  top_p: ['actor_rollout_ref.rollout.top_p'],
+  max_grad_norm: ['actor_rollout_ref.actor.grad_clip', 'grad_clip', 'clip_grad'],
+};
+
+const MOST_SETTINGS = 2000;
+const MOST_CHARACTERS = 500;
+
+/** Numbers, texts and flags of settings of any nesting, their names joined by dots. */
+export function flatSettings(
+  settings: Readonly<Record<string, unknown>>,
+  prefix = '',
+  into: Record<string, Setting> = {},
+): Record<string, Setting> {
+  for (const [key, value] of Object.entries(settings)) {
+    if (Object.keys(into).length >= MOST_SETTINGS) break;
+    if (isObject(value)) flatSettings(value, `${prefix}${key}.`, into);
+    else if (typeof value === 'string') into[prefix + key] = value.slice(0, MOST_CHARACTERS);
+    else if (value === null || typeof value === 'number' || typeof value === 'boolean')
+      into[prefix + key] = value;
+  }
+  return into;
+}
+
+/** What settings tell of the series, and what they declare. */
+export function settingsMeaning(settings: Readonly<Record<string, Setting>>): Hints {
+  if (Object.keys(settings).length === 0) return {};
+  return meaningOf({ ...trlNames(settings), ...settings }, settings);
+}
+
+/** The same where all of TRL's settings are known, lists among them. */
+export function meaningOf(
+  args: Readonly<Record<string, unknown>>,
+  settings: Readonly<Record<string, Setting>>,
+): Hints & { meaning: Partial<MetricSeries>; declared: Declared } {
+  const value = reader(args);
+  const steps = value.number('logging_steps');
+  const last = value.number('max_steps');
+  return {
+    declared: declaredOf(value, args),
+    meaning: {
+      settings,
+      ...(steps !== undefined &&
+        steps >= 1 &&
+        (value.text('logging_strategy') ?? 'steps') === 'steps' && { stepsPerEntry: steps }),
+      ...(last !== undefined && last > 0 && { lastStep: last }),
+      ...present({ hidesNotFinite: value.flag('logging_nan_inf_filter') }),
+    },
+  };
+}
+
+/** Settings of other trainers under TRL's names. */
+function trlNames(settings: Readonly<Record<string, Setting>>): Record<string, Setting> {
+  const named = Object.entries(OTHERS).flatMap(([name, others]) => {
+    const found = others.find((other) => Object.hasOwn(settings, other));
+    return found === undefined ? [] : [[name, settings[found]!] as const];
+  });
+  const all: Record<string, Setting> = Object.fromEntries(named);
+  // verl has a coefficient that only counts where the loss has the term.
+  if (settings['actor_rollout_ref.actor.use_kl_loss'] === true)
+    all.beta ??= settings['actor_rollout_ref.actor.kl_loss_coef'] ?? null;
+  return all;
+}
+
+type Reader = ReturnType<typeof reader>;
+
+function reader(args: Readonly<Record<string, unknown>>) {
+  const get = (name: string) => (Object.hasOwn(args, name) ? args[name] : undefined);
+  return {
+    // A command line has its numbers as texts.
+    number: (name: string) => numberOf(get(name)),
+    text: (name: string) => pick(get(name), (value) => typeof value === 'string'),
+    flag: (name: string) => pick(get(name), (value) => typeof value === 'boolean'),
+  };
+}
+
+const pick = <T>(value: unknown, is: (value: unknown) => value is T): T | undefined =>
+  is(value) ? value : undefined;
+
+function declaredOf({ number, text, flag }: Reader, args: Readonly<Record<string, unknown>>): Declared {
+  const loss = text('loss_type');
+  const beta = number('beta');
+  const weights = args.reward_weights;
+  // Elsewhere these bounds are of another kind, or not used.
+  const clips = loss !== undefined && /^(grpo|bnpo|dr_grpo|dapo|luspo)$/.test(loss);
+  return present({
+    rollout: present({
+      group: number('num_generations'),
+      maxNewTokens: number('max_completion_length'),
+      temperature: number('temperature'),
+      topP: number('top_p'),
+      // Engines turn it off with −1.
+      topK: args.top_k === null ? 0 : atLeast0(number('top_k')),
+      minP: number('min_p') ?? (args.min_p === null ? 0 : undefined),
+      repetitionPenalty: number('repetition_penalty'),
+    }),
+    objective: present({
+      loss,
+      ratio: oneOf(RATIO_LEVELS, text('importance_sampling_level')),
+      ...(clips && {
+        clipLow: number('epsilon'),
+        clipHigh: number('epsilon_high') ?? number('epsilon'),
+      }),
+      maskTruncated: flag('mask_truncated_completions'),
+    }),
+    advantage: present({ scale: scaleOf(args), ...(loss !== undefined && { epsilon: 1e-4, ddof: 1 }) }),
+    kl: present({ beta, ...(beta !== undefined && beta > 0 && { estimator: 'k3' as const }) }),
+    entropy: present({ coefficient: number('entropy_coef') }),
+    optimizer: present({
+      learningRate: number('learning_rate'),
+      maxGradNorm: number('max_grad_norm'),
+      weightDecay: number('weight_decay'),
+    }),
+    maxPromptTokens: number('max_prompt_length'),
+    updatesPerRollout: updatesPerRollout(number),
+    ...(Array.isArray(weights) &&
+      weights.every((one) => typeof one === 'number') && { rewardWeights: weights }),
+  });
+}
+
+function scaleOf({ scale_rewards: scale }: Readonly<Record<string, unknown>>): Scale | undefined {
+  if (scale === true) return 'group';
+  return scale === false ? 'none' : oneOf(SCALES, scale);
+}
+
+const atLeast0 = (value: number | undefined) => (value === undefined ? undefined : Math.max(0, value));
+
+const oneOf = <T>(choices: readonly T[], value: unknown): T | undefined =>
+  choices.find((choice) => choice === value);
+
+/** Optimizer steps until completions are sampled anew. */
+function updatesPerRollout(number: Reader['number']): number | undefined {
+  const iterations = number('num_iterations');
+  const accumulated = number('gradient_accumulation_steps');
+  if (iterations === undefined || accumulated === undefined) return undefined;
+  const microSteps = number('steps_per_generation') ?? accumulated;
+  return Math.max(1, (iterations * microSteps) / accumulated);
+}
+
+/** Without what is undefined. */
+function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}
