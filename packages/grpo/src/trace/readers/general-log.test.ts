@@ -67,6 +67,31 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
   });
 
+  it('go on where a bar begins anew', async () => {
+    const bar = (n: number) =>
+      `Train epoch [1/1]: ${n}0%|█  | ${n}/2 [00:01<00:01, 1s/it, pg=-0.01, ret=0.5, glen=90, kl=0.1]`;
+    const reading = await readText('d.log', [1, 2, 1, 2].map(bar).join('\r'));
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(reading.series!.entries[0]!.values).toMatchObject({
+      policy_loss: -0.01,
+      reward: 0.5,
+      'completions/mean_length': 90,
+    });
+  });
+
+  it('below a line that tells all are none of its step', async () => {
+    const line = (step: number) => `step ${step} | loss 0.1 | reward 0.5\n  reward: 1.0\n`;
+    expect(column(await readText('h.log', line(1) + line(2)), 'reward')).toEqual([0.5, 0.5]);
+  });
+
+  it('may stand in cells, or below a title', async () => {
+    const cells = (step: number) =>
+      `step ${step}\n-----\n│ rollout/ep_rew_mean │ 0.${step} │\n│ train/approx_kl │ 1e-3 │\n`;
+    expect(column(await readText('f.log', cells(1) + cells(2)), 'reward')).toEqual([0.1, 0.2]);
+    const title = (step: number) => `===== Step ${step}/9 =====\n  • Loss: 0.${step}\n  • Avg Reward: 0.5\n`;
+    expect(column(await readText('g.log', title(1) + title(2)), 'loss')).toEqual([0.1, 0.2]);
+  });
+
   it('take no other quantity for one of training', async () => {
     const text = 'step 1 | loss 0.1 | best reward: 0.9 | value loss: 3 | prompt_length: 90 | kl_coef: 0.1\n';
     const { values } = (await readText('e.log', text)).series!.entries[0]!;
@@ -112,6 +137,21 @@ describe('tables', () => {
     expect(steps(reading)).toEqual([10, 20]);
     expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
     expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+  });
+});
+
+describe('the table of W&B’s page', () => {
+  it('has a column per run, and its extremes', async () => {
+    const header =
+      '"Step","a-1 - train/reward","a-1 - train/reward__MIN","b-2 - train/reward","b-2 - train/reward__MIN"';
+    const reading = await readText(
+      'w.csv',
+      `${header}\n"1","0.5","0.4","0.1","0"\n"2","0.6","0.5","",""\n"3","0.7","0.6","0.3","0"\n`,
+    );
+    expect(reading.runs).toHaveLength(2);
+    const [first, second] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect(column(first!, 'reward')).toEqual([0.5, 0.6, 0.7]);
+    expect(steps(second!)).toEqual([1, 3]);
   });
 });
 

@@ -5,6 +5,7 @@ import { isCompletionLines, readCompletionLines } from './completions/completion
 import { completionsOf } from './completions/completion-rows.js';
 import { isParquet, readCompletionTables } from './completions/completion-tables.js';
 import { readFolderOfRuns } from './folder-of-runs.js';
+import { isHtml, readHtmlTables } from './html-tables.js';
 import { isJsonDocument, readJsonLog } from './json-log.js';
 import { limits } from './limits.js';
 import { isNotebook, readNotebook } from './notebook.js';
@@ -45,6 +46,7 @@ const readers: readonly Reader[] = [
   },
   { recognises: (place) => !place.isFolder && isCompletionLines(place), read: readCompletionLines },
   { recognises: isNotebook, read: readNotebook },
+  { recognises: isHtml, read: readHtmlTables },
   { recognises: isJsonDocument, read: readJsonLog },
   { recognises: ({ isFolder }) => !isFolder, read: readTextLog },
 ];

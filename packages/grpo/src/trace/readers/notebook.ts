@@ -1,6 +1,7 @@
 /** Jupyter notebooks: what the cells printed, their tables, and the settings in their code. */
 import { FormatError } from '../../errors/format-error.js';
 import { isObject } from '../../formats/json.js';
+import { rowsOfTables } from './html-tables.js';
 import { wholeText } from './json-log.js';
 import { type Line, stripAnsi } from './lines.js';
 import type { Place } from './place.js';
@@ -57,26 +58,3 @@ function linesOf(output: Record<string, unknown>): string[] {
 /** A text that a notebook may have in lines. */
 const textOf = (value: unknown): string =>
   Array.isArray(value) ? value.join('') : typeof value === 'string' ? value : '';
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  nbsp: ' ',
-  '#39': "'",
-};
-
-/** The rows of HTML tables as those of Markdown. */
-export function rowsOfTables(html: string): string[] {
-  return [...html.matchAll(/<tr\b[^>]*>(.*?)<\/tr>/gis)].map(([, row]) => {
-    const cells = [...row!.matchAll(/<t[dh]\b[^>]*>(.*?)<\/t[dh]>/gis)].map(([, cell]) =>
-      cell!
-        .replace(/<[^>]*>/g, '')
-        .replace(/&(\w+|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole)
-        .replace(/\s+/g, ' ')
-        .trim(),
-    );
-    return `| ${cells.join(' | ')} |`;
-  });
-}

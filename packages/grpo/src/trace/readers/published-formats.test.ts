@@ -122,6 +122,11 @@ describe('a notebook', () => {
     expect(reading.series!.exception!.text).toBe('ValueError: no more');
   });
 
+  it('may be saved as a page', async () => {
+    const reading = await readText('a.html', `<!DOCTYPE html><html><body>${html}</body></html>`);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+  });
+
   it('without outputs says so', async () => {
     const empty = { ...notebook, cells: [{ ...notebook.cells[0]!, outputs: [] }] };
     await expect(readText('a.ipynb', JSON.stringify(empty))).rejects.toThrow(/without outputs/);

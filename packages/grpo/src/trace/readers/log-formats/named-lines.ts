@@ -35,6 +35,7 @@ export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
+  readonly #bar = { before: 0, done: 0 };
   hints: Hints = {};
 
   kind(): string {
@@ -46,7 +47,7 @@ export class NamedLines implements LogFormat {
     if (text.length > MOST_CHARACTERS || IS_DICT.test(text) || !LOOKS_TELLING.test(text)) return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
-    const head = bar ? { unit: 'step', step: Number(bar[1]), lastStep: Number(bar[2]) } : told;
+    const head = bar ? this.#barHead(Number(bar[1])) : told;
     const telling = numbers.filter(({ name }) => isMetricName(name));
     if (head && (telling.length > 0 || (!bar && head.step > (this.#block?.head?.step ?? -1)))) {
       if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
@@ -68,6 +69,13 @@ export class NamedLines implements LogFormat {
     // transformers' Trainer prints dicts alone; lines in its words are those of a script.
     this.hints = { producer: producer.averages ? unknown : producer };
     return runs;
+  }
+
+  /** The step by a bar; another bar that begins anew goes on where the one before it ended. */
+  #barHead(done: number): Head {
+    if (done < this.#bar.done) this.#bar.before += this.#bar.done;
+    this.#bar.done = done;
+    return { unit: 'step', step: this.#bar.before + done };
   }
 
   #open(head: Head | undefined, line: number): void {

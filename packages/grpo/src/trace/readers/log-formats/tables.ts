@@ -30,13 +30,19 @@ const bars: Split = (line) =>
 const wideSpaces: Split = (line) => line.trim().split(/\s{2,}|\t/);
 const spaces: Split = (line) => line.trim().split(/\s+/);
 
+/** A column: its name, and the run that it is of where a table has several. */
+interface Column {
+  name: string;
+  run: string;
+}
+
 interface Header {
-  names: readonly string[];
+  columns: readonly Column[];
   split: Split;
   kind: string;
 }
 
-const SPLITS: readonly Omit<Header, 'names'>[] = [
+const SPLITS: readonly Omit<Header, 'columns'>[] = [
   { split: bars, kind: 'table of metrics' },
   { split: commas, kind: 'table of metrics, CSV' },
   { split: wideSpaces, kind: 'table of metrics in columns' },
@@ -44,7 +50,8 @@ const SPLITS: readonly Omit<Header, 'names'>[] = [
 ];
 
 export class Tables implements LogFormat {
-  readonly #collector = new Collector();
+  /** By the run that a column is of. */
+  readonly #collectors = new Map<string, Collector>();
   readonly #decimals = new PrintedDecimals();
   #header: Header | undefined;
   /** Whether the file is a table from its first line on: then each line must be a row. */
@@ -73,27 +80,38 @@ export class Tables implements LogFormat {
 
   finish(): CollectedLog[] {
     const decimals = this.#decimals.result();
-    return this.#collector.finish().map((run) => ({ ...run, decimals }));
+    const collectors = this.#collectors.size > 0 ? [...this.#collectors.values()] : [new Collector()];
+    return collectors.flatMap((collector) => collector.finish()).map((run) => ({ ...run, decimals }));
   }
 
-  #row({ names, split }: Header, line: number, text: string): void {
+  #row({ columns, split }: Header, line: number, text: string): void {
     const cells = split(text);
     // pandas puts its own number before a row.
-    const own = cells.length === names.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
-    const row =
-      own.length === names.length
-        ? metricRow(Object.fromEntries(names.map((name, i) => [name, plain(own[i]!)])))
-        : undefined;
-    if (row && Object.keys(row.values).length > 0) {
-      for (const [i, name] of names.entries()) this.#decimals.see(name, own[i]!);
-      this.#collector.add(row, line);
-    } else if (this.#isFile && !/^[\s|:+-]*$/.test(text)) {
-      const reason =
-        own.length === names.length
-          ? `no numbers: ${excerpt(text)}`
-          : `${cells.length} cells, the header has ${names.length}: ${excerpt(text)}`;
-      this.broken.add({ file: this.file, line, reason });
+    const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
+    if (own.length === columns.length && this.#take(columns, own, line)) return;
+    if (!this.#isFile || /^[\s|:+-]*$/.test(text)) return;
+    const reason =
+      own.length === columns.length
+        ? `no numbers: ${excerpt(text)}`
+        : `${cells.length} cells, the header has ${columns.length}: ${excerpt(text)}`;
+    this.broken.add({ file: this.file, line, reason });
+  }
+
+  /** Takes the cells of a row for each run; false where no run has a number. */
+  #take(columns: readonly Column[], cells: readonly string[], line: number): boolean {
+    let taken = false;
+    for (const of of new Set(columns.map(({ run }) => run))) {
+      const pairs = columns.flatMap(({ name, run }, i) =>
+        cells[i] !== '' && (run === of || isStep(name)) ? [[name, plain(cells[i]!)] as const] : [],
+      );
+      const row = metricRow(Object.fromEntries(pairs));
+      if (!row || Object.keys(row.values).length === 0) continue;
+      for (const [name, text] of pairs) this.#decimals.see(name, text);
+      if (!this.#collectors.has(of)) this.#collectors.set(of, new Collector());
+      this.#collectors.get(of)!.add(row, line);
+      taken = true;
     }
+    return taken;
   }
 }
 
@@ -104,17 +122,27 @@ function plain(cell: string): string {
   return share ? String(numberOf(share[1])! / 100) : bare;
 }
 
-/** The names of columns, where the line has a step and metrics among them, and no number. */
+/** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {
   if (!/step|iter|epoch|episode|update|batch/i.test(text)) return undefined;
   for (const { split, kind } of SPLITS) {
     const names = split(text);
-    if (names.length < 2 || names.length > MOST_CELLS) continue;
-    const isHeader =
-      names.some(isStep) &&
-      names.some(isMetricName) &&
-      names.every((name) => numberOf(name) === undefined && name.length < 200 && !/[{}=]/.test(name));
-    if (isHeader) return { names, split, kind };
+    if (names.length < 2 || names.length > MOST_CELLS || names.some(isNoName)) continue;
+    const told = names.map(columnOf);
+    // Epochs count where no step does.
+    const columns = told.some(({ name }) => isStep(name))
+      ? told
+      : told.map(({ name, run }) => ({ name: /^epoch$/i.test(name) ? 'step' : name, run }));
+    if (columns.some(({ name }) => isStep(name)) && columns.some(({ name }) => isMetricName(name)))
+      return { columns, split, kind };
   }
   return undefined;
+}
+
+const isNoName = (name: string) => numberOf(name) !== undefined || name.length > 200 || /[{}=]/.test(name);
+
+/** W&B's page writes `run - train/reward`, and beside it the extremes of what it drew as one point. */
+function columnOf(text: string): Column {
+  const [, run = '', name = text] = /^(.+) - ([^ ]+)$/.exec(text) ?? [];
+  return { run, name: name.replace(/__(MIN|MAX)$/, ' $1') };
 }

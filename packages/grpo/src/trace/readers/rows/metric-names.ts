@@ -31,7 +31,7 @@ const NAMES = {
     'std',
   ],
   loss: ['loss', 'actor_loss', 'grpo_loss', 'rl_loss', 'nll'],
-  policy_loss: ['policy_loss', 'pg_loss', 'policy_gradient_loss', 'surrogate_loss'],
+  policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_gradient_loss', 'surrogate_loss'],
   kl: [
     'kl',
     'kl_div',
@@ -46,7 +46,7 @@ const NAMES = {
   ],
   grad_norm: ['grad_norm', 'gradient_norm', 'gradnorm', 'gnorm', 'grad', 'grads_norm', 'grad_l2'],
   entropy: ['entropy', 'token_entropy', 'policy_entropy', 'ent'],
-  learning_rate: ['learning_rate', 'lr'],
+  learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
   'completions/mean_length': [
     'completions_length',
     'completion_length',
@@ -54,6 +54,8 @@ const NAMES = {
     'completion_tokens',
     'response_length',
     'response_len',
+    'response_lengths',
+    'glen',
     'response_tokens',
     'gen_length',
     'gen_len',
@@ -113,7 +115,7 @@ const byWords = new Map<string, CommonName>(
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;

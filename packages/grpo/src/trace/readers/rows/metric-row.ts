@@ -11,6 +11,7 @@ const STEP_NAMES = [
   'train_step',
   'train/step',
   'training_step',
+  'current_steps',
   'iteration',
   'iter',
   'update',

@@ -29,6 +29,7 @@ export interface NamedLine {
 const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
   ['step', /^(global|train|training|optimizer|grpo)?[ _]?steps?$/i],
   ['iteration', /^(iteration|iter)$/i],
+  ['rollout', /^rollout$/i],
   ['update', /^update$/i],
   ['episode', /^(episode|ep)$/i],
   ['batch', /^batch$/i],
@@ -36,7 +37,7 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
 ];
 const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
 const HEAD =
-  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|rollout|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
 /** `(12/500)` alone. */
 const FRACTION = /[[(](\d+)\/(\d+)[\])]/;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
@@ -67,10 +68,13 @@ export function namedLine(text: string): NamedLine {
     numbers.push({ name: shortName(name), text: '', value, list });
     return '|';
   });
-  const left = without.replace(PAIR, (_, name: string, value: string, unit: string | undefined) => {
-    add(numbers, name, value, unit);
-    return '|';
-  });
+  const left = withoutCells(without, numbers).replace(
+    PAIR,
+    (_, name: string, value: string, unit: string | undefined) => {
+      add(numbers, name, value, unit);
+      return '|';
+    },
+  );
   for (const segment of left.split(/[|,;\t]| - /)) {
     const found = SEGMENT.exec(segment);
     if (found) add(numbers, found[1]!, found[2]!, found[3]);
@@ -83,6 +87,19 @@ function add(into: NamedNumber[], name: string, text: string, unit: string | und
   if (value === undefined) return;
   const scale = unit === '%' ? 0.01 : unit === 'ms' ? 0.001 : 1;
   into.push({ name: shortName(name), text: unit === '%' ? '' : text, value: value * scale });
+}
+
+/** Takes names and numbers out of cells beside each other: `│ ep_rew_mean │ 0.5 │`. */
+function withoutCells(text: string, into: NamedNumber[]): string {
+  const cells = text.split(/[|│┃]/);
+  for (let i = 0; i + 1 < cells.length; i++) {
+    const name = /^\s*([A-Za-z_][\w./@ -]{0,80}?)\s*$/.exec(cells[i]!)?.[1];
+    const value = name === undefined ? undefined : numberOf(cells[i + 1]!);
+    if (value === undefined) continue;
+    into.push({ name: shortName(name!), text: cells[i + 1]!.trim(), value });
+    cells.splice(i, 2, '');
+  }
+  return cells.join('|');
 }
 
 /** The name before a number, without words of the sentence that it stands in. */

@@ -27,7 +27,7 @@ describe('what a log says beside its metrics', () => {
     ['an object of Python', "GRPOConfig(\nbeta=0.04,\nloss_type='dapo',\nnum_generations=4,\n)\n"],
     [
       'a dict of many lines',
-      "(Task pid=7) {'algorithm': {'kind': 'grpo'},\n(Task pid=7)  'beta': 0.04,\n(Task pid=7)  'group_size': 4}\n",
+      "(Task pid=7) {'algorithm': {'kind': 'grpo'},\n(Task pid=7)  'model': {'depth': 2},\n(Task pid=7)  'beta': 0.04,\n(Task pid=7)  'group_size': 4}\n",
     ],
     ['lines', 'KL beta: 0.04\nRollouts per prompt = 4\n'],
   ])('are the settings in %s', async (_, text) => {

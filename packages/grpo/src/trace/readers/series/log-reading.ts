@@ -30,10 +30,7 @@ export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Coll
     })),
     isGrpo: readings.some(({ isGrpo }) => isGrpo),
     broken,
-    notes: [
-      `The steps begin anew ${readings.length - 1} times: ${readings.length} runs follow each other.`,
-      ...notes,
-    ],
+    notes: [`${readings.length} runs are in this file: each is judged alone.`, ...notes],
   };
 }
 
