@@ -5,6 +5,8 @@ import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
+import { compareExchange } from './exchange.js';
+import { problemOf } from './places.js';
 import { textPair } from './text-pair.js';
 import { worstOf } from './worst.js';
 
@@ -18,6 +20,7 @@ export function auditAdvantages({ trainer, batch, step }: AuditContext): Measure
   return {
     comparisons: [
       ...(trainer.ownStages?.includes('advantage') ? [] : compareAdvantages(trainer, batch)),
+      ...compareExchange(trainer.config, batch),
       ...comparePenalties(trainer, batch),
       ...compareMasks(trainer, batch),
       ...compareBetas(trainer, batch, step),
@@ -93,10 +96,10 @@ function comparePenalties({ config }: Trainer, batch: Batch): Comparison[] {
     const [policy, reference] = [old_B?.[completion] ?? logprobs, reference_B[completion]!];
     const terms = klTermsOf(kl.estimator, settings, { policy, reference });
     const value = kl.level === 'token' ? sum(terms) : sum(terms) / Math.max(terms.length, 1);
-    const plain = betas_P[batch.problemOf(completion)]! * value;
+    const plain = betas_P[problemOf(batch, completion)]! * value;
     // Sums in float32, of terms that are differences of what float32 has rounded.
     const rounding = sum(terms.map((term, t) => 1e-5 * Math.abs(term) + gapOf(policy, reference, t)));
-    const bound = 1e-9 + betas_P[batch.problemOf(completion)]! * rounding;
+    const bound = 1e-9 + betas_P[problemOf(batch, completion)]! * rounding;
     return { found: klPenalties_B?.[completion] ?? Number.NaN, plain, bound, completion };
   });
   return worstOf('advantage', 'KL that is taken from the reward', pairs);

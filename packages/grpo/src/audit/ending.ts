@@ -1,5 +1,6 @@
 import type { Completion } from '../rollout/index.js';
 import type { AuditContext, Measured } from './context.js';
+import { isOfEarlierRun, problemOf } from './places.js';
 import { textPair } from './text-pair.js';
 import { type Pair, worstOf } from './worst.js';
 
@@ -12,15 +13,13 @@ export function auditEndings({ trainer, batch }: AuditContext): Measured {
       missing: 'the standard stage sample: yours ends completions as it likes',
     };
   const { tokenizer, endIds } = model;
-  const { replayed } = batch.exchange ?? {};
   const each = (pairOf: (completion: Completion, b: number) => Pair) =>
     batch.completions_B.flatMap((one, b) =>
-      // Settings may have changed since an earlier step sampled it.
-      replayed?.has(batch.problemOf(b)) ? [] : [{ ...pairOf(one, b), completion: b }],
+      isOfEarlierRun(trainer, batch, problemOf(batch, b)) ? [] : [{ ...pairOf(one, b), completion: b }],
     );
   const isEnd = (id: number | undefined) => id !== undefined && endIds.has(id);
   const limitOf = (b: number) => {
-    const { length } = batch.prompts[batch.problemOf(b)]!.ids;
+    const { length } = batch.prompts[problemOf(batch, b)]!.ids;
     return Math.min(sampling.maxNewTokens, model.decoder.config.maxPositions - length);
   };
   const decoded = (ids: readonly number[]) => tokenizer.decode(ids);

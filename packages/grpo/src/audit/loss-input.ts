@@ -7,6 +7,7 @@ import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { FollowingMeasure, Measured } from './context.js';
+import { problemOf } from './places.js';
 import { type Pair, worstOf } from './worst.js';
 
 /** Relative: weights are float32. */
@@ -65,7 +66,7 @@ export class LossInputAudit implements FollowingMeasure {
         this.#add(quantity, { found: found ?? Number.NaN, plain, bound: 0, completion });
       pair('length in the loss', input.lengths[i], batch.trained.completions_B[completion]!.ids.length);
       pair('advantage in the loss', input.advantages[i], batch.advantages.advantages[completion]!);
-      const beta = kl.place === 'loss' ? batch.betas_P[batch.problemOf(completion)]! : 0;
+      const beta = kl.place === 'loss' ? batch.betas_P[problemOf(batch, completion)]! : 0;
       pair('β in the loss', input.betas[i], beta);
     }
     if (!entropy.adaptive)

@@ -3,6 +3,7 @@ import type { Reward } from '../rewards/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Comparison } from '../trace/index.js';
 import { type Grades, gradeAgain } from './grade-again.js';
+import { problemOf } from './places.js';
 import { type Pair, worstOf } from './worst.js';
 
 /** What explains that a reward's recorded values are not those of a second grading. */
@@ -27,11 +28,11 @@ export type Explained = { comparisons: Comparison[] } | { missing: string };
 export async function explainRewards(context: PairingContext): Promise<Explained> {
   const { batch, reward, recorded, again, isSame } = context;
   const all = recorded.map((_, completion) => completion);
-  const graded = (problemOf = (p: number) => p, order: Iterable<number> = all) =>
+  const graded = (rowOf = (p: number) => p, order: Iterable<number> = all) =>
     gradeAgain(
       reward,
       batch,
-      Array.from(order, (completion) => ({ completion, problem: problemOf(batch.problemOf(completion)) })),
+      Array.from(order, (completion) => ({ completion, problem: rowOf(problemOf(batch, completion)) })),
     );
   const own = await graded();
   if (typeof own === 'string') return { missing: `the values of the reward ${reward.name}: ${own}` };
@@ -90,18 +91,14 @@ function otherCompletion(
 /** The row that the completions were graded with, where it is that of a neighbour or the first. */
 async function otherRow(
   { batch, reward, recorded, isSame }: PairingContext,
-  graded: (problemOf: (p: number) => number) => Promise<Grades>,
+  graded: (rowOf: (p: number) => number) => Promise<Grades>,
 ): Promise<Comparison[]> {
   const { length } = batch.problems;
-  for (const problemOf of [
-    (p: number) => (p + 1) % length,
-    (p: number) => (p + length - 1) % length,
-    () => 0,
-  ]) {
-    const grades = await graded(problemOf);
+  for (const rowOf of [(p: number) => (p + 1) % length, (p: number) => (p + length - 1) % length, () => 0]) {
+    const grades = await graded(rowOf);
     if (typeof grades === 'string' || !recorded.every((value, b) => isSame(value, grades.get(b)!))) continue;
-    const p = batch.problems.findIndex((_, place) => problemOf(place) !== place);
-    if (p >= 0) return pairing(`row that the reward ${reward.name} grades with`, 'prompt', p, problemOf(p));
+    const p = batch.problems.findIndex((_, place) => rowOf(place) !== place);
+    if (p >= 0) return pairing(`row that the reward ${reward.name} grades with`, 'prompt', p, rowOf(p));
   }
   return [];
 }

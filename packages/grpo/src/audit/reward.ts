@@ -6,6 +6,7 @@ import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { gradeAgain } from './grade-again.js';
 import { type Explained, explainRewards, noFunction } from './pairing.js';
+import { isOfEarlierRun, problemOf } from './places.js';
 import { worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order. */
@@ -39,17 +40,18 @@ async function compareGrades(
   reward: Reward,
   k: number,
 ): Promise<Explained> {
-  const { replayed } = batch.exchange ?? {};
   const { columns, failures } = batch.rewardTable;
   const recorded = columns[k]!;
-  // What an earlier step sampled may have been graded by other rewards.
-  const prompts = [...new Set(chosen.map((b) => batch.problemOf(b)))].filter((p) => !replayed?.has(p));
-  const members = [...recorded.keys()].filter((b) => prompts.includes(batch.problemOf(b)));
+  const ownOf = (b: number) => problemOf(batch, b);
+  const prompts = chosen.map(ownOf).filter((p) => !isOfEarlierRun(trainer, batch, p));
+  const members = [...recorded.keys()].filter((b) => prompts.includes(ownOf(b)));
   const failed = failures.filter((failure) => failure.reward === reward.name);
   if (members.length === 0 || failed.length > 0)
-    return { missing: `values of the reward ${reward.name} without a failure, of this step's own groups` };
+    return {
+      missing: `values of the reward ${reward.name} without a failure, of groups that this run sampled`,
+    };
   const isSame = (a: number, b: number) => Object.is(a, b) || Math.abs(a - b) <= boundOf(trainer, reward, b);
-  const asked = members.reverse().map((completion) => ({ completion, problem: batch.problemOf(completion) }));
+  const asked = members.reverse().map((completion) => ({ completion, problem: ownOf(completion) }));
   const graded = await gradeAgain(reward, batch, asked);
   if (typeof graded === 'string')
     return { missing: `the values of the reward ${reward.name} when it is asked again: ${graded}` };
@@ -103,9 +105,8 @@ function compareOverlong({ trainer, batch }: AuditContext): Comparison[] {
   if (buffer === 0) return [];
   const { names, columns } = batch.rewardTable;
   const column = columns[names.lastIndexOf('overlong')];
-  const { replayed } = batch.exchange ?? {};
   const pairs = batch.completions_B.flatMap(({ ids }, completion) => {
-    if (replayed?.has(batch.problemOf(completion))) return [];
+    if (isOfEarlierRun(trainer, batch, problemOf(batch, completion))) return [];
     const into = (ids.length - maxNewTokens + buffer) / buffer;
     const plain = -Math.min(1, Math.max(0, into));
     return [{ found: column?.[completion] ?? Number.NaN, plain, bound: ROUNDING, completion }];

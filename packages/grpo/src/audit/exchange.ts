@@ -1,0 +1,28 @@
+import type { Config } from '../config/schema.js';
+import { flatGroups, PLAIN } from '../doctor/recompute/advantage.js';
+import type { Batch } from '../step/batch.js';
+import type { Comparison } from '../trace/index.js';
+import { textPair } from './text-pair.js';
+import { type Pair, worstOf } from './worst.js';
+
+/** Only groups whose rewards are equal give way to others, and those that stay are known. */
+export function compareExchange({ advantage }: Pick<Config, 'advantage'>, batch: Batch): Comparison[] {
+  const { exchange, problems, groupSize } = batch;
+  if (!exchange) return [];
+  const groups = problems.map((_, p) => Array.from({ length: groupSize }, (__, i) => p * groupSize + i));
+  const { ddof, flatBelow } = advantage;
+  const flatIn = ({ rewards_B: totals }: Batch) =>
+    flatGroups({ totals, columns: [], weights: [] }, groups, { ...PLAIN, ddof, flatBelow });
+  const ownFlat = flatIn(exchange.own);
+  const pairs = groups.map(([first], prompt): Pair => {
+    const isKept = batch.completions_B[first!] === exchange.own.completions_B[first!];
+    const found = isKept ? 'kept' : 'replaced';
+    return { found, plain: ownFlat.includes(prompt) ? found : 'kept', bound: 0, prompt };
+  });
+  const left = flatIn(batch).filter((p) => !exchange.replayed.has(p));
+  const listed = [...exchange.flat].sort((a, b) => a - b);
+  return [
+    ...worstOf('advantage', 'fate of a group whose rewards differ', pairs),
+    ...worstOf('advantage', 'list of groups of equal rewards', [textPair(listed.join(' '), left.join(' '))]),
+  ];
+}

@@ -1,0 +1,12 @@
+import type { Batch } from '../step/batch.js';
+import type { Trainer } from '../step/trainer.js';
+
+/** The problem of a completion: completions stand problem after problem, as many of each. */
+export const problemOf = ({ problems, completions_B }: Batch, completion: number): number =>
+  Math.floor((completion * problems.length) / completions_B.length);
+
+/** Whether a group was sampled before the run was resumed: settings and rewards may have been others then. */
+export function isOfEarlierRun({ begun }: Trainer, { exchange }: Batch, prompt: number): boolean {
+  const stored = exchange?.replayed.get(prompt);
+  return stored !== undefined && stored.step < (begun?.steps ?? 0);
+}
