@@ -111,7 +111,7 @@ describe('advantages and weights', () => {
       'gradient',
     ],
   ])('%s are found', async (_, run, quantity, handOver = 'advantage') => {
-    expect((await disagreements(handOver, run))[0]).toBe(quantity);
+    expect(await disagreements(handOver, run)).toContain(quantity);
   });
 
   it.each([0, -1.5])('log-probs that are all %d disagree with the entropies', async (value) => {
@@ -124,7 +124,7 @@ describe('advantages and weights', () => {
         },
       },
     };
-    expect(await disagreements('old log-probs', run)).toEqual(["entropy beside the token's log-prob"]);
+    expect(await disagreements('old log-probs', run)).toContain("entropy beside the token's log-prob");
   });
 
   it.each<[string, string[]]>([

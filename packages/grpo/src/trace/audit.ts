@@ -10,11 +10,11 @@ export const HAND_OVERS = [
   'completion',
   /** Completion → reward. */
   'reward',
-  /** Rewards → advantages → weights of the loss. */
+  /** Rewards → advantages. */
   'advantage',
   /** Weights that sampled → log-probs of the old policy and of the reference. */
   'old log-probs',
-  /** Loss → gradient. */
+  /** Advantages, masks and log-probs → loss → gradient. */
   'gradient',
   /** Gradient → weights. */
   'update',
