@@ -69,7 +69,7 @@ def run(name: str, seed: int, folder: Path) -> None:
     config = settings.pop("model_config", {})
     model = warm_model(Path(tempfile.mkdtemp()), tiny_tokenizer(chat=True), seed, **config)
     trainer = trainer_for(model, seed, tokenizer=tokenizer, **settings)
-    grpo_trace.record(trainer, folder, every=1)
+    grpo_trace.attach(trainer, folder, every=1)
     trainer.train()
     print(name, seed, [(entry["loss"], entry["reward"]) for entry in trainer.state.log_history if "loss" in entry])
 

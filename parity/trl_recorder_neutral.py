@@ -34,7 +34,7 @@ def run(model: str, recorded: bool, **settings):
     trainer = trainer_for(model, **settings)
     folder = Path(tempfile.mkdtemp())
     if recorded:
-        grpo_trace.record(trainer, folder, every=1)
+        grpo_trace.attach(trainer, folder, every=1)
     trainer.train()
     history = [
         {key: value for key, value in entry.items() if not any(clock in key for clock in CLOCKS)}
