@@ -37,7 +37,7 @@ class Update:
             return
         if norm is not None:
             bound = ROUNDINGS * max(map(_eps, clipped.values())) * self.norm
-            compare("update", "gradient norm", [{"found": norm, "plain": self.norm, "bound": bound}])
+            compare("update", "norm of the gradient", [{"found": norm, "plain": self.norm, "bound": bound}])
         limit = args.max_grad_norm
         share = min(1.0, limit / (self.norm + 1e-6)) if limit else 1.0
         pairs = [
@@ -74,11 +74,13 @@ class Update:
         trainer, args = self.trainer, self.trainer.args
         groups = {id(p): group for group in trainer.optimizer.param_groups for p in group["params"]}
         held = {name for name, p in self.parameters.items() if id(p) in groups}
-        left_out = sorted(set(self.parameters) - held)
         compare = self.audit.compare
-        tensor = {"tensor": left_out[0]} if left_out else {}
-        pair = {"found": len(held), "plain": len(self.parameters), "bound": 0.0, **tensor}
-        compare("update", "number of tensors that the optimizer holds", [pair])
+        states = {name: "trained" if name in held else "missing" for name in self.parameters}
+        pairs = [
+            {"found": state, "plain": "trained", "deviation": float(state != "trained"), "bound": 0.0, "tensor": name}
+            for name, state in states.items()
+        ]
+        compare("update", "tensor of the optimizer", pairs)
         own = self.audit.recorder.schedule_is_own or "create_scheduler" in self.audit.recorder.overridden
         rate = None if own else declared_rate(args, trainer.state)
         if rate is None:
@@ -117,9 +119,9 @@ class Update:
                 pairs.append(_worst(sample_of(state[p][key]), plain[key], bound, name))
             steps.append({"found": float(state[p]["step"]), "plain": old["step"] + 1, "bound": 0.0, "tensor": name})
         audit.compare("update", "weight after the update", weights)
-        audit.compare("update", "first moment", firsts)
-        audit.compare("update", "second moment", seconds)
-        audit.compare("update", "step count of the optimizer", steps)
+        audit.compare("update", "mean of the gradients", firsts)
+        audit.compare("update", "mean of the squared gradients", seconds)
+        audit.compare("update", "updates that the optimizer counts", steps)
 
     def _plain(self, old: dict, rate: float, decay: float) -> dict:
         args = self.trainer.args

@@ -144,7 +144,8 @@ class Audit:
             return
         names = list(self.trainer.reward_func_names)
         pairs, missing = grade_again(self.trainer, self.recorder.grading, rollout, names, self.prompt_of)
-        self.compare("reward", "reward", pairs)
+        for name, own in pairs.items():
+            self.compare("reward", f"reward {name}, graded again", own)
         for what in missing:
             self.lacks("reward", what)
 
@@ -223,14 +224,14 @@ class Audit:
                 mask = torch.tensor(one.mask, device=logprobs.device, dtype=logprobs.dtype)
                 weight = form.weight(sum(one.mask), batch_tokens)
                 terms = form.terms(logprobs, mask, one.advantage, other and other.logprobs) * mask
-                loss += weight * float(terms.sum())
+                loss += weight * float(terms.detach().sum())
                 loss_bound += weight * float((terms.detach().abs() + abs(one.advantage)).sum()) * own_score.bound
                 if learns:
                     plain.add(weight * terms.sum())
         for name, quantity, hand_over in (
             ("sampler", "log-prob of the sampler", "completion"),
             ("policy", "log-prob of the policy", "old log-probs"),
-            ("old", "log-prob of the old policy", "old log-probs"),
+            ("old", "old log-prob", "old log-probs"),
             ("reference", "log-prob of the reference", "old log-probs"),
         ):
             self.compare(hand_over, quantity, pairs[name])
@@ -240,7 +241,9 @@ class Audit:
             self.lacks("gradient", lack)
             return
         self.compare("advantage", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
-        self.compare("gradient", "gradient", plain.pairs(found, rounding(trainer)))
+        norms, distances = plain.pairs(found, rounding(trainer))
+        self.compare("gradient", "norm of the gradient", norms)
+        self.compare("gradient", "distance to the plain gradient", distances)
 
     def _plain_row(self, rollout: Rollout, row: int) -> PlainRow:
         """As sampled; what the loss leaves out is what the settings say, not what its mask says."""
@@ -291,25 +294,19 @@ class Gradient:
                 self.sizes[name] += float(gradient.float().norm())
                 self.sums[name] = gradient if self.sums[name] is None else self.sums[name] + gradient
 
-    def pairs(self, found: dict, unit: float) -> list[dict]:
-        """Norms of both, and the norm of their difference. Completions cancel out: what they add up to is smaller than
-        what each of them adds, and rounds."""
+    def pairs(self, found: dict, unit: float) -> tuple[list[dict], list[dict]]:
+        """Norms of both gradients, and of their difference, by tensor. Completions cancel out: what they add up to is
+        smaller than what each of them adds, and rounds."""
         total = math.sqrt(sum(size**2 for size in self.sizes.values()))
-        pairs = []
-        for name, plain in self.sums.items():
-            own = found[name]
-            apart = (0.0 if own is None else own.float()) - (0.0 if plain is None else plain.float())
-            pairs.append(
-                {
-                    "found": 0.0 if own is None else float(own.float().norm()),
-                    "plain": 0.0 if plain is None else float(plain.float().norm()),
-                    "deviation": float(apart.norm()) if isinstance(apart, torch.Tensor) else 0.0,
-                    # Where the gradient of a tensor is 0 by nature, as of a bias of keys, it is rounding of the rest.
-                    "bound": GRADIENT_ROUNDINGS * unit * (self.sizes[name] + total / math.sqrt(len(self.sums))),
-                    "tensor": name,
-                }
-            )
-        return pairs
+        norms, distances = [], []
+        for name, parameter in self.parameters.items():
+            own, plain = (torch.zeros_like(parameter) if g is None else g for g in (found[name], self.sums[name]))
+            # Where the gradient of a tensor is 0 by nature, as of a bias of keys, it is rounding of the rest.
+            bound = GRADIENT_ROUNDINGS * unit * (self.sizes[name] + total / math.sqrt(len(self.parameters)))
+            place = {"bound": bound, "tensor": name}
+            norms.append({"found": float(own.float().norm()), "plain": float(plain.float().norm()), **place})
+            distances.append({"found": float((own.float() - plain.float()).norm()), "plain": 0.0, **place})
+        return norms, distances
 
 
 def rounding(trainer) -> float:

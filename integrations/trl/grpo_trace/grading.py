@@ -64,18 +64,18 @@ def _listener(one: _Heard):
     return listener
 
 
-def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple[list, list]:
-    """Pairs of the reward that was used and the one that the completion earns alone; and what could not be graded.
+def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple[dict, list]:
+    """By reward, pairs of the value that was used and the one that the completion earns alone; and what is missing.
 
     A completion is graded with its own row of the data, whatever place its reward stands at.
     """
-    pairs, missing = [], []
+    pairs, missing = {}, []
     used = rollout.rewards[-1]
     rows = len(used)
     if not rollout.sampled or len(rollout.sampled) != rows:
-        return [], ["completions as they were sampled"]
+        return {}, ["completions as they were sampled"]
     if getattr(trainer, "environments", None):
-        return [], ["an environment as it was when the completion was graded"]
+        return {}, ["an environment as it was when the completion was graded"]
     for k, one in enumerate(grading.heard):
         name = name_of[k]
         if isinstance(one.function, torch.nn.Module):
@@ -98,14 +98,13 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
         if own is None:
             missing.append(f"{name}: a reward that is the same twice")
             continue
-        pairs += [
+        pairs[name] = [
             {
                 "found": float(used[row, k]),
                 "plain": value,
                 # The trainer keeps rewards in float32.
                 "bound": torch.finfo(torch.float32).eps * abs(value),
                 "deviation": _distance(float(used[row, k]), value),
-                "tensor": name,
                 "completion": row,
                 "prompt": prompt_of[row],
             }

@@ -11,7 +11,7 @@ import torch
 # How many roundings of the largest logit a log-prob may lie off, in units of the precision and of √layers.
 LOGPROB_ROUNDINGS = 4
 # The same for a gradient, of what the completions add to a tensor.
-GRADIENT_ROUNDINGS = 64
+GRADIENT_ROUNDINGS = 16
 
 
 @dataclass
