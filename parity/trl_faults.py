@@ -1,6 +1,6 @@
 """Real TRL runs, some without a fault and one for each of several faults, recorded by integrations/trl/grpo_trace.
 
-    python trl_faults.py                      # fixtures/trl-run/<name>/, seed 1
+    python trl_faults.py                      # those of fixtures/trl-run/<name>/ that are missing, seed 1
     python trl_faults.py FOLDER SEED [SEED…]  # FOLDER/<name>-<seed>/
 
 The fault is in the run: what the recorder wrote is not touched afterwards.
@@ -131,16 +131,16 @@ RUNS = {
     "constant-reward": {"rewards": (exact_or_middling,)},
     "no-generation-prompt": {"tokenizer": deaf_tokenizer},
     "mask-by-padding": {"tokenizer": pad_is_end, "trainer_class": MaskByPadding},
-    "dropout": {"model_config": {"attention_dropout": 0.1}},
-    "prompt-penalty": {"repetition_penalty": 1.2},
-    "other-temperature": {"generation_kwargs": {"temperature": 0.5}},
-    "overriding": {"trainer_class": Overriding, "rewards": (right, digits)},
+    "overriding": {"trainer_class": Overriding},
     "shifted-rewards": {"trainer_class": ShiftedRewards},
     "other-side": {"trainer_class": OtherSide, "greetings": ("", "Now, please: ")},
     "stale-old": {"trainer_class": StaleOld},
     "detached": {"trainer_class": Detached},
     "scaled-loss": {"trainer_class": ScaledLoss},
     "twice-the-rate": {"trainer_class": TwiceTheRate},
+    "dropout": {"model_config": {"attention_dropout": 0.1}},
+    "prompt-penalty": {"repetition_penalty": 1.2},
+    "other-temperature": {"generation_kwargs": {"temperature": 0.5}},
     "lost-updates": {"model_init_kwargs": {"dtype": "bfloat16"}, "learning_rate": 1e-6},
 }
 
@@ -166,5 +166,5 @@ if __name__ == "__main__":
     for name in RUNS:
         for seed in map(int, seeds):
             run(name, seed, Path(folder) / f"{name}-{seed}")
-        if not seeds:
+        if not seeds and not (FIXTURES / name).exists():
             run(name, 1, FIXTURES / name)

@@ -2,7 +2,7 @@
 
 Trains twice from the same weights and seed, attached and not, in several settings, and compares every logged number and
 every final weight exactly. Exits 1 when any differs, when an audit of these healthy runs disagrees, or when a trainer that
-was detached is not as it was. `--time` measures a larger model instead (one thread).
+was detached is not as it was. Arguments choose settings by name. `--time` measures a larger model instead (one thread).
 """
 
 import json
@@ -144,5 +144,6 @@ if __name__ == "__main__":
     if "--time" in sys.argv:
         measure()
     else:
-        results = [compare(name, **settings) for name, settings in SETTINGS.items()] + [fails_loudly()]
+        names = sys.argv[1:] or SETTINGS
+        results = [compare(name, **SETTINGS[name]) for name in names] + [fails_loudly()]
         sys.exit(0 if all(results) else 1)

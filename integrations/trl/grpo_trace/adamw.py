@@ -7,6 +7,7 @@ import math
 import torch
 import transformers
 
+from .declared import is_sharded
 from .sampled import sample_of, trained
 
 # Roundings of an element's update and of its moments.
@@ -30,9 +31,8 @@ class Update:
         args = self.trainer.args
         compare = self.audit.compare
         clipped = {name: sample_of(p.grad) for name, p in self.parameters.items() if p.grad is not None}
-        sharded = getattr(self.trainer, "is_deepspeed_enabled", False) or getattr(self.trainer, "is_fsdp_enabled", False)
-        self.lack = self._lack() if not sharded else "whole weights, which are sharded"
-        if sharded or not clipped:
+        self.lack = self._lack()
+        if is_sharded(self.trainer) or not clipped:
             self.lack = self.lack or "gradients"
             return
         if norm is not None:
@@ -41,9 +41,9 @@ class Update:
         limit = args.max_grad_norm
         share = min(1.0, limit / (self.norm + 1e-6)) if limit else 1.0
         pairs = [
-            _worst(found, self.unclipped[name] * share, ROUNDINGS * _eps(found) * self.unclipped[name].double().abs(), name)
-            for name, found in clipped.items()
-            if name in self.unclipped
+            _worst(found, before * share, ROUNDINGS * _eps(found) * before.double().abs(), name)
+            for name, found, before in ((name, own, self.unclipped.get(name)) for name, own in clipped.items())
+            if before is not None
         ]
         compare("update", "clipped gradient", pairs)
         if self.lack:
@@ -63,6 +63,8 @@ class Update:
     def _lack(self) -> str | None:
         args = self.trainer.args
         kind = getattr(args.optim, "value", args.optim)
+        if is_sharded(self.trainer):
+            return "whole weights, which are sharded"
         if self.audit.recorder.optimizer_is_own or "create_optimizer" in self.audit.recorder.overridden:
             return "declared settings of the optimizer: it is the user's own"
         if kind not in HANDLED or args.optim_args:

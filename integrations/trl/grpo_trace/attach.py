@@ -32,7 +32,9 @@ class Recording:
             trainer.remove_callback(self._callback)
 
 
-def attach(trainer, folder: str | os.PathLike | None = None, every: int = 10, audit_every: int = AUDIT_EVERY) -> Recording:
+def attach(
+    trainer, folder: str | os.PathLike | None = None, every: int = 10, audit_every: int = AUDIT_EVERY
+) -> Recording:
     """Has `trainer` leave step records in `folder`, or in its output_dir: of its first two rollouts and of every
     `every`-th. The first two and every `audit_every`-th are audited, too, which calls reward functions again on a few
     completions; 0 audits none.

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 
 from .adamw import Update
-from .declared import declared_loss, precision, sampler_temperature, tokenizer_of
+from .declared import declared_loss, is_sharded, precision, sampler_temperature, tokenizer_of
 from .grading import grade_again
 from .plain import GRADIENT_ROUNDINGS, PlainRow, PlainScore, evaluating, score
-from .probes import active_dropout
 from .rollout import Rollout
 from .sampled import trained
 
@@ -47,7 +46,9 @@ class Audit:
         """One comparison of many pairs: the pair that lies furthest apart, measured by its bound."""
         if not pairs:
             return
-        pairs = [pair if "deviation" in pair else {**pair, "deviation": abs(pair["found"] - pair["plain"])} for pair in pairs]
+        for pair in pairs:
+            if "deviation" not in pair:
+                pair["deviation"] = abs(pair["found"] - pair["plain"])
         worst = max(pairs, key=_distance_in_bounds)
         self.comparisons.append({"handOver": hand_over, "quantity": quantity, "compared": len(pairs), **worst})
 
@@ -56,13 +57,14 @@ class Audit:
 
     def warn(self, step: int) -> None:
         """Says each comparison that does not hold."""
-        overridden = ", ".join(f"{name} of {owner}" for name, owner in self.recorder.overridden.items())
+        names = ", ".join(f"{name} of {owner}" for name, owner in self.recorder.overridden.items())
+        overrides = f" (overridden: {names})" if names else ""
         for one in self.comparisons:
             if not one["deviation"] <= one["bound"]:
                 of = f" of {one['tensor']}" if "tensor" in one else ""
                 warnings.warn(
                     f"grpo_trace, step {step}: {one['handOver']}: the {one['quantity']}{of} is {one['found']}; "
-                    f"computed again it is {one['plain']}" + (f" (this trainer overrides {overridden})" if overridden else ""),
+                    f"computed again it is {one['plain']}{overrides}",
                     stacklevel=2,
                 )
 
@@ -94,7 +96,7 @@ class Audit:
         trainer = self.trainer
         if trainer.accelerator.num_processes > 1:
             return "a pass of one process alone, for which the others would wait"
-        if getattr(trainer, "is_deepspeed_enabled", False) or getattr(trainer, "is_fsdp_enabled", False):
+        if is_sharded(trainer):
             return "whole weights, which are sharded"
         if not rollout.ids or any(row is None for row in rollout.update.logprobs) or not rollout.update.logprobs:
             return "ids as sampled, and log-probs of the policy"
@@ -252,7 +254,8 @@ class Audit:
         cut = not ids or ids[-1] not in (tokenizer.eos_token_id, tokenizer.pad_token_id)
         left_out = getattr(trainer, "mask_truncated_completions", False) and cut
         mask = [0 if left_out or source else 1 for source in rollout.sources[row]]
-        return PlainRow(rollout.prompt_ids[row], ids, mask, rollout.scored[row].advantage if row in rollout.scored else 0.0)
+        advantage = rollout.scored[row].advantage if row in rollout.scored else 0.0
+        return PlainRow(rollout.prompt_ids[row], ids, mask, advantage)
 
     def _score(self, model, one: PlainRow) -> PlainScore:
         return score(model, one.prompt, one.ids, self.trainer.args.temperature, rounding(self.trainer))

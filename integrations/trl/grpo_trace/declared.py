@@ -107,6 +107,11 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
     )
 
 
+def is_sharded(trainer) -> bool:
+    """Whether no process has whole weights."""
+    return getattr(trainer, "is_deepspeed_enabled", False) or getattr(trainer, "is_fsdp_enabled", False)
+
+
 def micro_steps(trainer) -> int:
     """Micro-steps that one generation serves."""
     args = trainer.args

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import random
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -22,6 +23,11 @@ class _Heard:
 
     function: object
     calls: list = field(default_factory=list)
+    is_listening: bool = False
+
+    def hear(self, call: dict) -> None:
+        if self.is_listening:
+            self.calls.append(call)
 
 
 class Grading:
@@ -33,9 +39,16 @@ class Grading:
         self.heard = [_Heard(function) for function in functions]
         return [one.function if isinstance(one.function, torch.nn.Module) else _listener(one) for one in self.heard]
 
-    def begin(self) -> None:
+    @contextmanager
+    def hearing(self):
+        """Hears the calls of one rollout."""
         for one in self.heard:
-            one.calls.clear()
+            one.calls, one.is_listening = [], True
+        try:
+            yield
+        finally:
+            for one in self.heard:
+                one.is_listening = False
 
     def completions(self, rows: int) -> list | None:
         """Completions as the functions were given them, if one was given all."""
@@ -51,14 +64,14 @@ def _listener(one: _Heard):
 
         @functools.wraps(one.function)
         async def listener(*args, **kwargs):
-            one.calls.append(kwargs)
+            one.hear(kwargs)
             return await one.function(*args, **kwargs)
 
     else:
 
         @functools.wraps(one.function)
         def listener(*args, **kwargs):
-            one.calls.append(kwargs)
+            one.hear(kwargs)
             return one.function(*args, **kwargs)
 
     return listener

@@ -18,8 +18,10 @@ def overridden(trainer, names) -> dict[str, str]:
     """Of these methods those that are not TRL's own, with the class that has them."""
     base = trl_class_of(trainer)
     own = type(trainer).__mro__[: type(trainer).__mro__.index(base)]
-    found = {name: next((c.__qualname__ for c in own if name in vars(c)), None) for name in names}
-    return {name: "the object" if name in vars(trainer) else owner for name, owner in found.items() if owner or name in vars(trainer)}
+    owners = {name: [c.__qualname__ for c in own if name in vars(c)] for name in names}
+    # What was set on the object itself comes before its class.
+    owners |= {name: ["the object"] for name in names if name in vars(trainer)}
+    return {name: owner[0] for name, owner in owners.items() if owner}
 
 
 class Listeners:
@@ -50,7 +52,8 @@ class Listeners:
     def inside(self, arounds: dict) -> None:
         """Has `around(original, …)` hear of calls that reach TRL's own methods, from an override or without one."""
         own, base = type(self.trainer), trl_class_of(self.trainer)
-        methods = {name: _method(getattr(base, name), around) for name, around in arounds.items() if hasattr(base, name)}
+        found = {name: around for name, around in arounds.items() if hasattr(base, name)}
+        methods = {name: _method(getattr(base, name), around) for name, around in found.items()}
         names = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
         listening = type(base.__name__, (base,), methods | names)
         self.trainer.__class__ = listening if own is base else type(own.__name__, (own, listening), names)

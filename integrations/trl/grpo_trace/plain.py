@@ -54,7 +54,7 @@ class Form:
         return self.micro_batches / (max(self.rollout_tokens, 1) * self.accumulation)
 
     def terms(self, logprobs, mask, advantage, reference):
-        """Terms of the loss, token by token. The old policy is the policy itself: the ratio is 1, its gradient is not 0."""
+        """Terms of the loss, by token. The old policy is the policy itself: the ratio is 1, its gradient is not 0."""
         log_ratio = logprobs - logprobs.detach()
         if self.ratio == "sequence":
             log_ratio = (log_ratio * mask).sum() / mask.sum().clamp(min=1) + 0 * log_ratio
@@ -85,7 +85,7 @@ def score(model, prompt: list, ids: list, temperature: float, rounding: float) -
     input_ids = torch.tensor([[*prompt, *ids]], device=device)
     logits = model(input_ids=input_ids, use_cache=False).logits[0, len(prompt) - 1 : -1].float() / temperature
     logprobs = logits.log_softmax(-1).gather(1, input_ids[0, len(prompt) :, None])[:, 0]
-    bound = LOGPROB_ROUNDINGS * rounding * float(logits.detach().abs().max())
+    bound = LOGPROB_ROUNDINGS * rounding * (float(logits.detach().abs().max()) if ids else 0.0)
     return PlainScore(logprobs, bound)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save
 
-from .declared import declared, micro_steps, sampling, template_parts, tokenizer_of
+from .declared import declared, template_parts, tokenizer_of
 from .errors import RecorderError
 from .rollout import Rollout
 
@@ -33,6 +33,7 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
     others = {p: own.prompt for p, ids, own in zip(prompt_of, prompt_ids, scored) if own.prompt != ids}
     scored_prompts = [others.get(p, scored[row].prompt) for p, row in enumerate(first)]
     data = [rollout.data[row] for row in first]
+    decode = tokenizer_of(trainer).decode
     conversational = isinstance(data[0]["prompt"], list)
     answers = next((name for name in ANSWER_COLUMNS if isinstance(data[0].get(name), str)), None)
     end_ids = facts["tokenizer"]["endIds"]
@@ -45,7 +46,7 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
         "declared": declared(trainer, rollout),
         "prompts": {
             "messages": [row["prompt"] for row in data],
-            "texts": [tokenizer_of(trainer).decode(prompt_ids[row], clean_up_tokenization_spaces=False) for row in first],
+            "texts": [decode(prompt_ids[row], clean_up_tokenization_spaces=False) for row in first],
             "assistantHeader": template_parts(trainer)[1] if conversational else "",
             "rows": [{key: value for key, value in row.items() if key != "prompt"} for row in data],
             "answers": [row[answers] for row in data] if answers else None,

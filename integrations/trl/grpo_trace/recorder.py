@@ -215,8 +215,7 @@ class Recorder:
         rollout = self.recording
         if rollout is None:
             return original(inputs, prompts, completions, *args, **kwargs)
-        self.grading.begin()
-        with self.timed("reward"):
+        with self.timed("reward"), self.grading.hearing():
             values = original(inputs, prompts, completions, *args, **kwargs)
         # Those that the reward functions saw; those of the method where none was called.
         seen = self.grading.completions(len(prompts)) or completions

@@ -164,7 +164,7 @@ describe('the audit of a TRL run', () => {
     ['other-side', 'scores with padding on the other side', 'H05.audit', 'log-prob of the policy'],
     ['stale-old', 'old log-probs of other weights', 'H05.audit', 'old log-prob'],
     ['detached', 'a tensor without its gradient', 'H06.audit', 'norm of the gradient'],
-    ['scaled-loss', 'a loss divided twice', 'H06.audit', 'norm of the gradient'],
+    ['scaled-loss', 'a loss divided twice', 'H04.audit', 'loss'],
     ['twice-the-rate', 'an optimizer at twice the rate', 'H07.audit', 'learning rate'],
   ])('%s: %s is found at its hand-over', (run, _, code, quantity) => {
     const { findings } = diagnose(run);
