@@ -68,7 +68,7 @@ class OtherSide(GRPOTrainer):
     def _get_per_token_logps_and_entropies(self, model, input_ids, attention_mask, logits_to_keep, *args, **kwargs):
         width = input_ids.shape[1] - logits_to_keep
         # Those without padding first is what moves it to the right.
-        order = attention_mask[:, :width].argsort(1, descending=True, stable=True)
+        order = attention_mask[:, :width].argsort(dim=1, descending=True, stable=True)
         input_ids, attention_mask = (
             torch.cat([both[:, :width].gather(1, order), both[:, width:]], 1) for both in (input_ids, attention_mask)
         )

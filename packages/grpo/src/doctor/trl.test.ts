@@ -146,7 +146,7 @@ describe('the audit of a TRL run', () => {
     const missing = diagnose(run).judgements.filter(
       ({ code, verdict }) => code.startsWith('H') && verdict === 'not applicable',
     );
-    expect(missing.map(({ code }) => code.slice(0, 3))).toEqual(codes);
+    expect(missing.map(({ code }) => code.slice(0, 3)).sort()).toEqual(codes);
     for (const one of missing) expect(one.missing.join()).toMatch(/\w \w/);
   });
 
