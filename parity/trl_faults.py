@@ -86,6 +86,15 @@ class StaleOld(GRPOTrainer):
         return output
 
 
+class MovedAdvantages(GRPOTrainer):
+    """Moves all advantages by one number: they are no longer those of their groups."""
+
+    def _generate_and_score_completions(self, *args, **kwargs):
+        output = super()._generate_and_score_completions(*args, **kwargs)
+        output["advantages"] = output["advantages"] + 0.25
+        return output
+
+
 class Detached(GRPOTrainer):
     """One tensor is cut off from the loss."""
 
@@ -135,6 +144,7 @@ RUNS = {
     "shifted-rewards": {"trainer_class": ShiftedRewards},
     "other-side": {"trainer_class": OtherSide, "greetings": ("", "Now, please: ")},
     "stale-old": {"trainer_class": StaleOld},
+    "moved-advantages": {"trainer_class": MovedAdvantages},
     "detached": {"trainer_class": Detached},
     "scaled-loss": {"trainer_class": ScaledLoss},
     "twice-the-rate": {"trainer_class": TwiceTheRate},

@@ -9,8 +9,8 @@ Writes OUTPUT_DIR/steps/NNNNNN/step.json and step.safetensors for the first two 
 sampled, what was scored, rewards, advantages, log-probs, gradient norm, and how far the weights moved. The first two
 rollouts and every fiftieth are audited: rewards, log-probs, gradient and update are computed again on the side, and the
 record holds both numbers. A record holds what the run computed; the rest is this package's own: the weighted sums of
-rewards, which TRL does not hand out (its logged mean must agree), the shares of changed weights, the probes, which score
-a few rows again, and the audit.
+rewards, which TRL does not hand out (its logged mean must agree), the shares of changed weights, the probes, which
+score a few rows again, and the audit.
 
 No number of the run changes: listeners pass arguments and results on, and every random state is put back after a probe.
 Nothing fails in silence: what a version of TRL does not offer is named by a warning, and an essential method that is

@@ -113,7 +113,8 @@ class Update:
                 continue
             plain = self._plain(old, rate, decay)
             moved = (plain["weight"] - old["weight"].double()).abs()
-            bound = _eps(p) * (plain["weight"].abs() + ROUNDINGS * moved)
+            # Three roundings of the weight: of the share that decay leaves, of what it leaves, of the sum.
+            bound = _eps(p) * (1.5 * plain["weight"].abs() + ROUNDINGS * moved)
             weights.append(_worst(sample_of(p), plain["weight"], bound, name))
             for key, pairs, size in (("exp_avg", firsts, "first size"), ("exp_avg_sq", seconds, "second size")):
                 # Numbers below 1e-37 lose digits, or are 0.

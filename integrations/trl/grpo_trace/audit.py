@@ -14,7 +14,7 @@ import torch
 from .adamw import Update
 from .declared import declared_loss, is_sharded, precision, sampler_temperature, tokenizer_of
 from .grading import grade_again
-from .plain import GRADIENT_ROUNDINGS, PlainRow, PlainScore, evaluating, score
+from .plain import PlainRow, PlainScore, Rounding, evaluating, rounding_of, score
 from .rollout import Rollout
 from .sampled import trained
 
@@ -193,14 +193,12 @@ class Audit:
         reference = getattr(trainer, "ref_model", None)
         own = {row: self._plain_row(rollout, row) for row in range(len(rollout.data))}
         form, lack = declared_loss(trainer, len(self.rows), sum(sum(one.mask) for one in own.values()))
-        self.compare(
-            "advantage",
-            "tokens in the loss",
-            [
-                {"found": sum(rollout.scored[row].mask), "plain": sum(own[row].mask), "bound": 0.0, "completion": row}
-                for row in self.rows
-            ],
-        )
+        masks = [
+            {"found": found, "plain": plain, "bound": 0.0, "completion": row, "token": t}
+            for row in self.rows
+            for t, (found, plain) in enumerate(zip(rollout.scored[row].mask, own[row].mask))
+        ]
+        self.compare("gradient", "mask of a token", masks)
         parameters = trained(model)
         found = None if lack else {name: p.grad for name, p in parameters.items()}
         plain = Gradient(parameters)
@@ -242,8 +240,8 @@ class Audit:
         if found is None:
             self.lacks("gradient", lack)
             return
-        self.compare("advantage", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
-        norms, distances = plain.pairs(found, rounding(trainer))
+        self.compare("gradient", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
+        norms, distances = plain.pairs(found, _rounding(trainer))
         self.compare("gradient", "norm of the gradient", norms)
         self.compare("gradient", "distance to the plain gradient", distances)
 
@@ -258,7 +256,7 @@ class Audit:
         return PlainRow(rollout.prompt_ids[row], ids, mask, advantage)
 
     def _score(self, model, one: PlainRow) -> PlainScore:
-        return score(model, one.prompt, one.ids, self.trainer.args.temperature, rounding(self.trainer))
+        return score(model, one.prompt, one.ids, self.trainer.args.temperature, _rounding(self.trainer))
 
     def _reference_score(self, model, reference, one: PlainRow) -> PlainScore | None:
         if not self.trainer.beta:
@@ -297,7 +295,7 @@ class Gradient:
                 self.sizes[name] += float(gradient.float().norm())
                 self.sums[name] = gradient if self.sums[name] is None else self.sums[name] + gradient
 
-    def pairs(self, found: dict, unit: float) -> tuple[list[dict], list[dict]]:
+    def pairs(self, found: dict, rounding: Rounding) -> tuple[list[dict], list[dict]]:
         """Norms of both gradients, and of their difference, by tensor. Completions cancel out: what they add up to is
         smaller than what each of them adds, and rounds."""
         total = math.sqrt(sum(size**2 for size in self.sizes.values()))
@@ -305,19 +303,17 @@ class Gradient:
         for name, parameter in self.parameters.items():
             own, plain = (torch.zeros_like(parameter) if g is None else g for g in (found[name], self.sums[name]))
             # Where the gradient of a tensor is 0 by nature, as of a bias of keys, it is rounding of the rest.
-            bound = GRADIENT_ROUNDINGS * unit * (self.sizes[name] + total / math.sqrt(len(self.parameters)))
+            bound = rounding.gradient * (self.sizes[name] + total / math.sqrt(len(self.parameters)))
             place = {"bound": bound, "tensor": name}
             norms.append({"found": float(own.float().norm()), "plain": float(plain.float().norm()), **place})
             distances.append({"found": float((own.float() - plain.float()).norm()), "plain": 0.0, **place})
         return norms, distances
 
 
-def rounding(trainer) -> float:
-    """One rounding of the forward pass, through all layers."""
-    dtype = getattr(torch, precision(trainer)["dtype"])
+def _rounding(trainer) -> Rounding:
     model = trainer.accelerator.unwrap_model(trainer.model)
     layers = getattr(model.config.get_text_config(), "num_hidden_layers", None) or 1
-    return torch.finfo(dtype).eps * layers**0.5
+    return rounding_of(getattr(torch, precision(trainer)["dtype"]), layers)
 
 
 def reference_sum(trainer) -> float | None:

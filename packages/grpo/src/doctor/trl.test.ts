@@ -163,8 +163,10 @@ describe('the audit of a TRL run', () => {
     ['shifted-rewards', 'rewards shifted by one', 'H03.audit', 'reward right, graded again'],
     ['other-side', 'scores with padding on the other side', 'H05.audit', 'log-prob of the policy'],
     ['stale-old', 'old log-probs of other weights', 'H05.audit', 'old log-prob'],
+    ['mask-by-padding', 'a mask without end tokens', 'H06.audit', 'mask of a token'],
+    ['moved-advantages', 'advantages moved by one number', 'H04.audit', 'advantage'],
     ['detached', 'a tensor without its gradient', 'H06.audit', 'norm of the gradient'],
-    ['scaled-loss', 'a loss divided twice', 'H04.audit', 'loss'],
+    ['scaled-loss', 'a loss divided twice', 'H06.audit', 'loss'],
     ['twice-the-rate', 'an optimizer at twice the rate', 'H07.audit', 'learning rate'],
   ])('%s: %s is found at its hand-over', (run, _, code, quantity) => {
     const { findings } = diagnose(run);
