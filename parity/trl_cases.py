@@ -41,8 +41,14 @@ SMALL = {
 RANGES = [(first, last) for first in range(0, 8) for last in range(first + 1, min(first + 5, 10))]
 
 
-def dataset() -> Dataset:
-    return Dataset.from_list([{"prompt": question(*pair), "answer": answer(*pair)} for pair in RANGES])
+def dataset(greetings: tuple[str, ...] = ("",)) -> Dataset:
+    """Questions of one length, or with a greeting before each, by turns."""
+    rows = []
+    for i, pair in enumerate(RANGES):
+        [message] = question(*pair)
+        prompt = [{**message, "content": greetings[i % len(greetings)] + message["content"]}]
+        rows.append({"prompt": prompt, "answer": answer(*pair)})
+    return Dataset.from_list(rows)
 
 
 def text_of(completion) -> str:
@@ -107,6 +113,7 @@ def trainer_for(
     model_config: dict | None = None,
     warm_steps: int = 110,
     callbacks=None,
+    greetings: tuple[str, ...] = ("",),
     **settings,
 ) -> GRPOTrainer:
     """A trainer of the task in float32 on the CPU, with what the caller changes."""
@@ -134,7 +141,7 @@ def trainer_for(
         model=model,
         reward_funcs=list(rewards),
         args=GRPOConfig(**(defaults | settings)),
-        train_dataset=dataset(),
+        train_dataset=dataset(greetings),
         processing_class=tokenizer,
         callbacks=callbacks,
     )

@@ -122,6 +122,64 @@ describe('a TRL run with a fault', () => {
   });
 });
 
+describe('the audit of a TRL run', () => {
+  it.each([['clean'], ['overriding']])('%s: every hand-over that can be had from outside holds', (run) => {
+    const passed = diagnose(run).judgements.filter(({ verdict }) => verdict === 'pass');
+    expect(passed.map(({ code }) => code)).toEqual(
+      expect.arrayContaining([
+        'H01.audit',
+        'H02.audit',
+        'H03.audit',
+        'H04.audit',
+        'H05.audit',
+        'H06.audit',
+        'H07.audit',
+        'H08.audit',
+      ]),
+    );
+  });
+
+  it.each([
+    ['overriding', ['H09', 'H10']],
+    ['dropout', ['H02', 'H05', 'H06', 'H09', 'H10']],
+  ])('%s: what cannot be had is missing, with the reason', (run, codes) => {
+    const missing = diagnose(run).judgements.filter(
+      ({ code, verdict }) => code.startsWith('H') && verdict === 'not applicable',
+    );
+    expect(missing.map(({ code }) => code.slice(0, 3)).sort()).toEqual(codes);
+    for (const one of missing) expect(one.missing.join()).toMatch(/\w \w/);
+  });
+
+  it('has a subclass named with what it overrides, and its rollout heard as without it', () => {
+    const [record] = recordsOf('overriding');
+    expect(record!.settings).toMatchObject({ overridden: { _calculate_rewards: 'Overriding' } });
+    const [clean] = recordsOf('clean');
+    expect(record!.completions!.ids).toEqual(clean!.completions!.ids);
+    expect(record!.completions!.samplerLogprobs).toEqual(clean!.completions!.samplerLogprobs);
+    expect(record!.updates![0]!.policyLogprobs).toEqual(clean!.updates![0]!.policyLogprobs);
+  });
+
+  it.each([
+    ['shifted-rewards', 'rewards shifted by one', 'H03.audit', 'reward right, graded again'],
+    ['other-side', 'scores with padding on the other side', 'H05.audit', 'log-prob of the policy'],
+    ['stale-old', 'old log-probs of other weights', 'H05.audit', 'old log-prob'],
+    ['mask-by-padding', 'a mask without end tokens', 'H06.audit', 'mask of a token'],
+    ['moved-advantages', 'advantages moved by one number', 'H04.audit', 'advantage'],
+    ['detached', 'a tensor without its gradient', 'H06.audit', 'norm of the gradient'],
+    ['scaled-loss', 'a loss divided twice', 'H06.audit', 'loss'],
+    ['twice-the-rate', 'an optimizer at twice the rate', 'H07.audit', 'learning rate'],
+  ])('%s: %s is found at its hand-over', (run, _, code, quantity) => {
+    const { findings } = diagnose(run);
+    const [first] = findings.filter((finding) => finding.code.startsWith('H'));
+    expect(first).toMatchObject({ code, severity: 'fail', measured: { quantity } });
+  });
+
+  it('names the tensor, and both numbers', () => {
+    const finding = diagnose('detached').findings.find(({ code }) => code === 'H06.audit');
+    expect(finding!.measured).toMatchObject({ of: 'model.layers.1.mlp.up_proj.weight', found: 0 });
+  });
+});
+
 describe('the share of changed weights', () => {
   const verdict = (dtype: string, masterWeights: boolean, share: number) => {
     const record = cleanRecord();

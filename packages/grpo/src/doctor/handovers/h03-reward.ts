@@ -12,5 +12,5 @@ export const h03 = handOverCheck({
   remedy:
     'Look at how rewards are paired with completions, and whether a reward depends on anything but its completion and row.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

@@ -11,5 +11,5 @@ export const h04 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at the groups that rewards are compared in, the scale, and which groups gave way to others.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

@@ -12,5 +12,5 @@ export const h05 = handOverCheck({
   remedy:
     'Look at which weights, which temperature and which tokens the old log-probs and those of the reference come from.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

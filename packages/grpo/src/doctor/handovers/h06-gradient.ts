@@ -12,5 +12,5 @@ export const h06 = handOverCheck({
   remedy:
     'Look at the tensor that is named: what detaches, masks or scales between the loss and its gradient.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

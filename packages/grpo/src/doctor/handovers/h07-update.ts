@@ -12,5 +12,5 @@ export const h07 = handOverCheck({
   remedy:
     'Look at learning rate, clipping, weight decay, moments and the list of tensors that the optimizer holds.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

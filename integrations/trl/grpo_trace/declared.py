@@ -1,0 +1,207 @@
+"""What a run declares: its settings, precision and tokenizer."""
+
+from __future__ import annotations
+
+import inspect
+import os
+
+import torch
+import transformers
+
+from .errors import RecorderError
+from .plain import Form
+from .rollout import Rollout
+
+# Settings of sampling: ours, transformers', and what leaves the distribution as it is.
+SAMPLING = (
+    ("topP", "top_p", 1),
+    ("topK", "top_k", 0),
+    ("minP", "min_p", 0),
+    ("repetitionPenalty", "repetition_penalty", 1),
+)
+
+
+def declared(trainer, rollout: Rollout) -> dict:
+    args = trainer.args
+    scale = getattr(trainer, "scale_rewards", None)
+    if getattr(trainer, "multi_objective_aggregation", "sum_then_normalize") != "sum_then_normalize":
+        # Each reward is scaled by itself.
+        scale = None
+    return {
+        "rollout": {
+            "group": trainer.num_generations,
+            "maxNewTokens": trainer.max_completion_length,
+            "minNewTokens": getattr(getattr(trainer, "generation_config", None), "min_new_tokens", None),
+            "temperature": trainer.temperature,
+            **sampling(trainer),
+        },
+        "objective": {
+            "loss": getattr(trainer, "loss_type", None),
+            "ratio": getattr(trainer, "importance_sampling_level", "token"),
+            "clipLow": trainer.epsilon_low,
+            "clipHigh": trainer.epsilon_high,
+            "delta": getattr(args, "delta", None),
+            "offPolicyThreshold": getattr(trainer, "off_policy_mask_threshold", None),
+            "oldLogprobs": "detach" if rollout.scored[0].old is None else "recompute",
+            "maskTruncated": getattr(trainer, "mask_truncated_completions", None),
+        },
+        "advantage": {
+            "scale": {True: "group", False: "none"}.get(scale, scale),
+            "epsilon": 1e-4,
+            "ddof": 1,
+        },
+        "kl": {
+            "beta": trainer.beta,
+            "estimator": "k3" if trainer.beta else None,
+            "biasCorrected": getattr(args, "use_bias_correction_kl", None) if trainer.beta else None,
+        },
+        "entropy": {
+            "coefficient": getattr(trainer, "entropy_coef", None),
+            "topShare": getattr(trainer, "top_entropy_quantile", None),
+        },
+        "optimizer": {
+            "learningRate": args.learning_rate,
+            "maxGradNorm": args.max_grad_norm,
+            "weightDecay": args.weight_decay,
+        },
+        "updatesPerRollout": micro_steps(trainer) / args.gradient_accumulation_steps,
+        **precision(trainer),
+        "activeDropout": rollout.dropout,
+        "rewardWeights": trainer.reward_weights.tolist(),
+    }
+
+
+def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None, str | None]:
+    """The loss of a micro-batch of `rows` at the first update of a rollout, or why it has no plain form here."""
+    args = trainer.args
+    loss = getattr(trainer, "loss_type", "none")
+    if loss not in ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo"):
+        return None, f"a plain form of the loss {loss}"
+    others = {
+        "an entropy bonus": getattr(trainer, "_entropy_bonus_enabled", getattr(trainer, "entropy_coef", 0)),
+        "a mask of entropies": getattr(trainer, "top_entropy_quantile", 1.0) < 1.0,
+        "a mask of what is off policy": getattr(trainer, "off_policy_mask_threshold", None) is not None,
+        "a loss of the router": getattr(trainer, "aux_loss_enabled", False),
+        "weights of importance": getattr(trainer, "use_vllm", False),
+        "a scaled gradient": getattr(trainer.accelerator, "scaler", None) is not None,
+    }
+    found = [name for name, there in others.items() if there]
+    if found:
+        return None, f"a plain form of {', '.join(found)}"
+    served = getattr(args, "steps_per_generation", None) or args.gradient_accumulation_steps
+    return (
+        Form(
+            loss=loss,
+            ratio=getattr(trainer, "importance_sampling_level", "token"),
+            beta=trainer.beta,
+            bias_corrected=getattr(args, "use_bias_correction_kl", False),
+            clip_high=trainer.epsilon_high,
+            slopes=(getattr(args, "sapo_temperature_pos", 1.0), getattr(args, "sapo_temperature_neg", 1.0)),
+            rows=rows,
+            accumulation=getattr(trainer, "current_gradient_accumulation_steps", args.gradient_accumulation_steps),
+            max_length=trainer.max_completion_length,
+            rollout_tokens=rollout_tokens,
+            micro_batches=served,
+        ),
+        None,
+    )
+
+
+def is_sharded(trainer) -> bool:
+    """Whether no process has whole weights."""
+    return getattr(trainer, "is_deepspeed_enabled", False) or getattr(trainer, "is_fsdp_enabled", False)
+
+
+def micro_steps(trainer) -> int:
+    """Micro-steps that one generation serves."""
+    args = trainer.args
+    served = getattr(args, "steps_per_generation", None) or args.gradient_accumulation_steps
+    return served * getattr(args, "num_iterations", 1)
+
+
+def sampling(trainer) -> dict:
+    """Sampling as the sampler is told; nothing where `generation_kwargs` says what these terms cannot."""
+    known = {"temperature", "max_new_tokens", "min_new_tokens", "do_sample", *(name for _, name, _ in SAMPLING)}
+    if set(getattr(trainer.args, "generation_kwargs", None) or {}) - known:
+        return {}
+    told = getattr(trainer, "generation_config", None) or trainer
+    values = {ours: (getattr(told, theirs, None), off) for ours, theirs, off in SAMPLING}
+    return {name: off if value is None else value for name, (value, off) in values.items()}
+
+
+def sampler_temperature(trainer) -> float:
+    """Of the sampler; scoring uses `trainer.temperature`."""
+    temperature = getattr(getattr(trainer, "generation_config", None), "temperature", None)
+    return trainer.temperature if temperature is None else temperature
+
+
+def precision(trainer) -> dict:
+    trained = {p.dtype for p in trainer.model.parameters() if p.requires_grad}
+    autocast = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(trainer.accelerator.mixed_precision)
+    forward = autocast or trainer.accelerator.unwrap_model(trainer.model).dtype
+    precision = {"dtype": str(forward).removeprefix("torch.")}
+    # DeepSpeed keeps masters of its own, out of sight.
+    if not getattr(trainer, "is_deepspeed_enabled", False):
+        precision["masterWeights"] = trained == {torch.float32} and forward != torch.float32
+    return precision
+
+
+def settings(args) -> dict:
+    """The fields that TRL adds to transformers' arguments, which name no machine and no secret."""
+    common = inspect.signature(transformers.TrainingArguments).parameters
+    own = [name for name in inspect.signature(type(args)).parameters if name not in common]
+    private = ("vllm_server", "model_init", "log_completions_hub")
+    return {name: getattr(args, name) for name in own if not name.startswith(private)}
+
+
+def tokenizer_of(trainer):
+    """Of a processor its tokenizer."""
+    return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+
+
+def tokenizer_facts(trainer) -> dict:
+    tokenizer, model = tokenizer_of(trainer), trainer.accelerator.unwrap_model(trainer.model)
+    told = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    ends = {tokenizer.eos_token_id, *(told if isinstance(told, (list, tuple)) else [told])}
+    special = {id: str(token) for id, token in tokenizer.added_tokens_decoder.items() if token.special}
+    bos = tokenizer.bos_token_id
+    begins = tokenizer("a")["input_ids"][:1] == [bos]
+    if trainer.processing_class.chat_template or getattr(trainer, "chat_template", None):
+        opening, _, closing = template_parts(trainer)
+        begins = begins or (tokenizer.bos_token is not None and opening.startswith(tokenizer.bos_token))
+        ends |= {id for id in tokenizer(closing, add_special_tokens=False)["input_ids"][:1] if id in special}
+    return {
+        "vocabularySize": getattr(model.config.get_text_config(), "vocab_size", None),
+        "bosId": bos,
+        "expectedBos": None if bos is None else int(begins),
+        "padId": tokenizer.pad_token_id,
+        "endIds": sorted(ends - {None}),
+        "specialTokens": special,
+    }
+
+
+def template_parts(trainer) -> tuple[str, str, str]:
+    """A rendered question, what stands between it and an answer, and what follows the answer."""
+
+    def render(messages, prompted):
+        return trainer.processing_class.apply_chat_template(
+            messages,
+            tools=getattr(trainer, "tools", None) or None,
+            chat_template=getattr(trainer, "chat_template", None),
+            add_generation_prompt=prompted,
+            tokenize=False,
+            **(getattr(trainer, "chat_template_kwargs", None) or {}),
+        )
+
+    text = "grpo-trace-answer"
+    question = [{"role": "user", "content": "question"}]
+    closed, opened = render(question, False), render(question, True)
+    answered = render([*question, {"role": "assistant", "content": text}], False)
+    before, found, after = answered.partition(text)
+    if not found:
+        raise RecorderError("the chat template drops an assistant's answer: its header cannot be told")
+    header = before[len(os.path.commonprefix([closed, before])) :]
+    prompt = opened[len(closed) :] if opened.startswith(closed) else ""
+    # The generation prompt may go on beyond the header, as with an opened <think>.
+    longer = prompt and (prompt.startswith(header) or header.startswith(prompt))
+    return closed, prompt if longer else header, after

@@ -1,0 +1,202 @@
+"""Reward functions, overheard where they are called, and called again on a few completions."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import random
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+
+# Completions that are graded again.
+GRADED_AGAIN = 4
+# Columns of a call that say what is graded; the others are of the data.
+GRADED = ("prompts", "completions", "completion_ids")
+
+
+@dataclass
+class _Heard:
+    """One reward function, and what its calls in a rollout were given."""
+
+    function: object
+    calls: list = field(default_factory=list)
+    is_listening: bool = False
+
+    def hear(self, call: dict) -> None:
+        if self.is_listening:
+            self.calls.append(call)
+
+
+class Grading:
+    def __init__(self):
+        self.heard = []
+
+    def listening(self, functions) -> list:
+        """The same functions, overheard; models are left alone."""
+        self.heard = [_Heard(function) for function in functions]
+        return [one.function if isinstance(one.function, torch.nn.Module) else _listener(one) for one in self.heard]
+
+    @contextmanager
+    def hearing(self):
+        """Hears the calls of one rollout."""
+        for one in self.heard:
+            one.calls, one.is_listening = [], True
+        try:
+            yield
+        finally:
+            for one in self.heard:
+                one.is_listening = False
+
+    def completions(self, rows: int) -> list | None:
+        """Completions as the functions were given them, if one was given all."""
+        for one in self.heard:
+            seen = [completion for call in one.calls for completion in call["completions"]]
+            if len(seen) == rows:
+                return seen
+        return None
+
+
+def _listener(one: _Heard):
+    if inspect.iscoroutinefunction(one.function):
+
+        @functools.wraps(one.function)
+        async def listener(*args, **kwargs):
+            one.hear(kwargs)
+            return await one.function(*args, **kwargs)
+
+    else:
+
+        @functools.wraps(one.function)
+        def listener(*args, **kwargs):
+            one.hear(kwargs)
+            return one.function(*args, **kwargs)
+
+    return listener
+
+
+def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple[dict, list]:
+    """By reward, pairs of the value that was used and the one that the completion earns alone; and what is missing.
+
+    A completion is graded with its own row of the data, whatever place its reward stands at.
+    """
+    pairs, missing = {}, []
+    used = rollout.rewards[-1]
+    rows = len(used)
+    if not rollout.sampled or len(rollout.sampled) != rows:
+        return {}, ["completions as they were sampled"]
+    if getattr(trainer, "environments", None):
+        return {}, ["an environment as it was when the completion was graded"]
+    for k, one in enumerate(grading.heard):
+        name = name_of[k]
+        if isinstance(one.function, torch.nn.Module):
+            missing.append(f"{name}: a plain form of a reward model")
+            continue
+        if not one.calls:
+            missing.append(f"{name}: a call of it, which the trainer never made")
+            continue
+        seen = {_key(c) for call in one.calls for c in call["completions"]}
+        if any(_key(completion) not in seen for completion in rollout.sampled):
+            missing.append(f"{name}: completions as they were sampled; it was given others")
+            continue
+        regrade = _Regrade(trainer, one, rollout)
+        chosen = _chosen(used[:, k], trainer.args.seed + rollout.step)
+        try:
+            own = regrade.plain(chosen, used[:, k])
+        except Exception as error:  # noqa: BLE001: of the user's function, called as TRL does not call it
+            missing.append(f"{name}: it raised {type(error).__name__} when it graded again: {error}")
+            continue
+        if own is None:
+            missing.append(f"{name}: a reward that is the same twice")
+            continue
+        pairs[name] = [
+            {
+                "found": float(used[row, k]),
+                "plain": value,
+                # The trainer keeps rewards in float32.
+                "bound": torch.finfo(torch.float32).eps * abs(value),
+                "deviation": _distance(float(used[row, k]), value),
+                "completion": row,
+                "prompt": prompt_of[row],
+            }
+            for row, value in zip(chosen, own, strict=True)
+        ]
+    return pairs, missing
+
+
+class _Regrade:
+    def __init__(self, trainer, one: _Heard, rollout):
+        self.trainer, self.one, self.rollout = trainer, one, rollout
+        # Columns that rows of the data lack, such as the trainer's state; the logs of a run are its own.
+        rows = rollout.data
+        first = one.calls[0]
+        self.columns = [key for key in first if key in rows[0] and key not in GRADED]
+        self.others = {key: value for key, value in first.items() if key not in GRADED and key not in rows[0]}
+        self.others |= {key: _nothing for key in ("log_extra", "log_metric") if key in first}
+        self.graded = [key for key in GRADED if key in first]
+
+    def plain(self, chosen: list[int], used) -> list[float] | None:
+        """Rewards of these rows, each graded alone; or, where a reward depends on its batch, in the batch in another
+        order. None for a reward that changes from call to call."""
+        alone = [self.grade([row])[0] for row in chosen]
+        if all(_agrees(used[row], value) for row, value in zip(chosen, alone, strict=True)):
+            return alone
+        whole = list(range(len(used)))
+        first, again = self.grade(whole), self.grade(whole)
+        if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
+            return None
+        # Backwards groups stay together.
+        backwards = self.grade(whole[::-1])[::-1]
+        return [backwards[row] for row in chosen]
+
+    def grade(self, rows: list[int]) -> list[float]:
+        data = [self.rollout.data[row] for row in rows]
+        told = {
+            "prompts": [own["prompt"] for own in data],
+            "completions": [self.rollout.sampled[row] for row in rows],
+            "completion_ids": [self.rollout.ids[row] for row in rows],
+        }
+        columns = {key: [own[key] for own in data] for key in self.columns}
+        output = self.one.function(**{key: told[key] for key in self.graded}, **columns, **self.others)
+        if inspect.isawaitable(output):
+            output = asyncio.run_coroutine_threadsafe(output, self.trainer.async_loop).result()
+        return [float("nan") if value is None else float(value) for value in output]
+
+
+def _nothing(*args, **kwargs) -> None:
+    pass
+
+
+def _chosen(values, seed: int) -> list[int]:
+    """Rows of different rewards first: a reward at another's place shows where they differ."""
+    order = random.Random(seed).sample(range(len(values)), len(values))
+    seen, first, others = set(), [], []
+    for row in order:
+        value = str(values[row])
+        (others if value in seen else first).append(row)
+        seen.add(value)
+    return sorted((first + others)[:GRADED_AGAIN])
+
+
+def _agrees(a: float, b: float) -> bool:
+    return _distance(a, b) <= torch.finfo(torch.float32).eps * abs(b)
+
+
+def _distance(a: float, b: float) -> float:
+    """Both without a reward are the same."""
+    return 0.0 if a == b or (a != a and b != b) else abs(a - b)
+
+
+def _key(completion) -> str:
+    return repr(completion)
+
+
+def text_of(completion) -> str:
+    """A completion as text: itself, or what its messages of the assistant say."""
+    if isinstance(completion, str):
+        return completion
+    contents = [message.get("content") or "" for message in completion if message.get("role") == "assistant"]
+    texts = [c if isinstance(c, str) else "".join(part.get("text", "") for part in c) for c in contents]
+    return "\n".join(texts)

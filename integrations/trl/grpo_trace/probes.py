@@ -1,0 +1,89 @@
+"""Rows of a micro-batch, scored again by the trainer's own method."""
+
+from __future__ import annotations
+
+import math
+import random
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from .declared import sampler_temperature
+
+# Rows that are scored again.
+PROBED_ROWS = 2
+DROPOUT_RATES = ("attention_dropout", "activation_dropout", "dropout")
+
+
+def active_dropout(model) -> list[str]:
+    """Modules in training mode that drop something."""
+    names = []
+    for name, module in model.named_modules():
+        if not module.training:
+            continue
+        if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+            names += [name] if module.p > 0 else []
+        else:
+            rates = {rate: getattr(module, rate, None) for rate in DROPOUT_RATES}
+            names += [f"{name}.{rate}" for rate, p in rates.items() if isinstance(p, float) and p > 0]
+    return names
+
+
+def probe(trainer, method, rollout, scoring, inputs, mask, rows, lengths) -> dict:
+    """Scores a few rows again by the trainer's own method, in the very mode and precision of its scoring."""
+    prompts, attended = inputs["prompt_ids"], inputs["prompt_mask"]
+    completions, attended_completions = inputs["completion_ids"], inputs["completion_mask"]
+    ids = torch.cat([prompts, completions], 1)[:PROBED_ROWS]
+    attention = torch.cat([attended, attended_completions], 1)[:PROBED_ROWS]
+
+    def score(input_ids=ids, attention_mask=attention, keep=completions.shape[1]):
+        return method(scoring.model, input_ids, attention_mask, keep)[0].float().cpu()
+
+    probes = {}
+    with torch.no_grad(), random_states_kept():
+        few = mask[:PROBED_ROWS]
+        if few.any():
+            probes["repeatedScoring"] = difference(score()[few], score()[few])
+        # The row with most padding has most to lose.
+        padding = (attended == 0).sum(1).cpu() - torch.tensor(lengths)
+        j = int(torch.where(mask.any(1), padding, -(2**31)).argmax())
+        if mask[j].any():
+            length, inside = lengths[j], mask[j, : lengths[j]]
+            own = torch.cat([prompts[j][attended[j].bool()], completions[j, :length]])[None]
+            single = score(own, torch.ones_like(own), length)[0]
+            probes["aloneInBatch"] = difference(single[inside], scoring.logprobs[j, :length].float().cpu()[inside])
+        declared = trainer.temperature
+        temperatures = sorted({1.0, float(declared), float(sampler_temperature(trainer))})
+        if len(temperatures) > 1 and rollout.plain:
+            sampler = torch.full(few.shape, math.nan)
+            for j, row in enumerate(rows[:PROBED_ROWS]):
+                sampler[j, : len(rollout.plain[row])] = torch.tensor(rollout.plain[row])
+            few = few & ~sampler.isnan()
+            try:
+                probes["temperatures"] = []
+                for trainer.temperature in temperatures:
+                    gap = difference(score()[few], sampler[few])
+                    probes["temperatures"].append({"temperature": trainer.temperature, **gap})
+            finally:
+                trainer.temperature = declared
+    return probes
+
+
+def difference(a: torch.Tensor, b: torch.Tensor) -> dict:
+    gap = (a.double() - b.double()).abs()
+    return {"mean": float(gap.mean()), "max": float(gap.max()), "tokens": gap.numel()}
+
+
+@contextmanager
+def random_states_kept():
+    kept = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
+    try:
+        yield
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])
+        torch.set_rng_state(kept[2])
+        if cuda is not None:
+            torch.cuda.set_rng_state_all(cuda)
