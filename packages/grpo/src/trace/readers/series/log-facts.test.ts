@@ -58,6 +58,12 @@ describe('what a log says beside its metrics', () => {
       text: 'torch.OutOfMemoryError: CUDA out of memory. Tried 2 GiB',
       line: 10,
     });
+    expect((await readText('c.log', `${rows}\n${trace('KeyError: 1')}`)).notes).toContain(
+      'Last exception, line 6: KeyError: 1',
+    );
+    const two = await readText('d.log', `${rows}\n${trace('KeyError: 1')}${rows}\n`);
+    const [first, second] = await Promise.all(two.runs!.map(({ read }) => read()));
+    expect([first!.series!.exception?.line, second!.series!.exception]).toEqual([6, undefined]);
     expect((await readText('b.log', `${rows}\nValueError: in a text\n`)).series!.exception).toBeUndefined();
   });
 });

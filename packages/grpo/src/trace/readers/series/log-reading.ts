@@ -1,3 +1,4 @@
+import type { MetricSeries } from '../../series.js';
 import { BrokenParts, type BrokenSummary, type Reading } from '../reading.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { type Hints, seriesOf } from './series-of.js';
@@ -15,8 +16,11 @@ export interface Collected {
 
 /** A reading of a log; of a file with several runs each is a reading of its own. */
 export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Collected): Reading {
-  const readings = runs.map((run): Reading => {
-    const { series, declared, isGrpo, notes: own } = seriesOf(run, hints);
+  const readings = runs.map((run, i): Reading => {
+    const { series: whole, declared, isGrpo, notes: told } = seriesOf(run, hints);
+    const series = runs.length > 1 ? withOwnException(whole, runs[i + 1]) : whole;
+    const { exception } = series;
+    const own = exception ? [...told, `Last exception, line ${exception.line}: ${exception.text}`] : told;
     return { kind: kind(run), files, series, declared, isGrpo, broken: new BrokenParts(), notes: own };
   });
   const [first] = readings;
@@ -32,6 +36,14 @@ export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Coll
     broken,
     notes: [`${readings.length} runs are in this file: each is judged alone.`, ...notes],
   };
+}
+
+/** Without the exception where it stands in another run of the file: before this one's first line, or in a later one. */
+function withOwnException(series: MetricSeries, next: CollectedLog | undefined): MetricSeries {
+  const { exception, ...others } = series;
+  const first = series.entries[0]?.line ?? 0;
+  const after = next?.entries[0]?.line ?? Number.POSITIVE_INFINITY;
+  return exception && (exception.line < first || exception.line >= after) ? others : series;
 }
 
 /** `, lines 3 to 90` */
