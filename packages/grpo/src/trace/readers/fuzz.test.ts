@@ -2,10 +2,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Dice, mutateBytes, replaceFile, requireUserError } from '../../formats/mutate.test.helper.js';
 import type { StepRecord } from '../record.js';
 import { shapeProblem } from '../shapes.js';
+import { config, event, history, wandbLog } from './binary-logs.test.helper.js';
 import { lines, TRL_RUN } from './files.test.helper.js';
 import { readRun } from './index.js';
 
@@ -48,6 +50,15 @@ const inputs: Readonly<Record<string, Buffer>> = {
   'c.jsonl': Buffer.from(lines(completions)),
   'console.log': Buffer.from(console_),
   't.csv': Buffer.from('step,loss,reward,kl\n1,0.1,0.5,0.01\n2,"0.2",0.5,nan\n'),
+  'events.out.tfevents.1': Buffer.concat(
+    metrics.flatMap(({ step }) => [event(step, 'train/loss', 0.1), event(step, 'train/reward', 0.5, true)]),
+  ),
+  'run-a.wandb': wandbLog([config({ beta: 0 }), ...metrics.map((row) => history(row.step, row))]),
+  'n.ipynb': Buffer.from(
+    JSON.stringify({ nbformat: 4, cells: [{ source: 'GRPOConfig(beta=1)', outputs: [{ text: console_ }] }] }),
+  ),
+  'd.json': Buffer.from(JSON.stringify({ args: { beta: 0 }, log: { train: metrics } }, null, 1)),
+  'm.jsonl.gz': gzipSync(lines(metrics)),
   'step_1_logs.json': Buffer.from(JSON.stringify(metrics[0])),
   'trainer_state.json': readFileSync(join(run, state)),
   't.parquet': readFileSync(join(run, table)),

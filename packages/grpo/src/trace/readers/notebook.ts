@@ -1,6 +1,6 @@
 /** Jupyter notebooks: what the cells printed, their tables, and the settings in their code. */
 import { FormatError } from '../../errors/format-error.js';
-import { isObject } from '../../formats/json.js';
+import { isObject, jsonProblem } from '../../formats/json.js';
 import { rowsOfTables } from './html-tables.js';
 import { wholeText } from './json-log.js';
 import { type Line, stripAnsi } from './lines.js';
@@ -35,11 +35,12 @@ export function readNotebook({ path }: Place): Reading {
 }
 
 function parsed(path: string): unknown {
+  const text = wholeText(path);
   try {
-    return JSON.parse(wholeText(path));
+    return JSON.parse(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new FormatError(path, `not a whole notebook: ${cause.message}`, { cause });
+    throw new FormatError(path, `not a whole notebook: ${jsonProblem(cause, text)}`, { cause });
   }
 }
 

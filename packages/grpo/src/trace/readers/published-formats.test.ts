@@ -81,6 +81,14 @@ describe('W&B', () => {
     expect(reading.notes.join(' ')).toContain('without a history');
   });
 
+  it('is read with settings that are broken, which are named', async () => {
+    const reading = await readRun(
+      folderOf({ 'run-abc.wandb': log, 'files/config.yaml': 'beta: [1\n value: {' }),
+    );
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(reading.notes.join(' ')).toMatch(/Not read: .*config\.yaml/);
+  });
+
   it('is named where nothing in it can be read', async () => {
     await expect(readText('run-abc.wandb', wandbLog([]))).rejects.toThrow(
       /W&B’s own log of a run, without a history/,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { parseDocument } from 'yaml';
 import { FormatError } from '../../../errors/format-error.js';
 import { isObject, readJsonObject } from '../../../formats/json.js';
 import { readText } from '../../../formats/read-file.js';
@@ -38,14 +38,14 @@ export function readWandb(place: Place): Reading {
   if (!place.isFolder) return readLog(place.path, undefined);
   const log = logIn(place.names);
   const files = place.names.includes('files') ? join(place.path, 'files') : place.path;
-  const hints = settingsIn(join(files, 'config.yaml'));
+  const { hints, problem } = settingsIn(join(files, 'config.yaml'));
   const output = join(files, 'output.log');
   const attempts: (() => Reading)[] = [
     ...(log === undefined ? [] : [() => readLog(join(place.path, log), hints)]),
     ...(existsSync(output) ? [() => readTextLog(placeOf(output), hints)] : []),
     () => readSummary(join(files, 'wandb-summary.json'), hints),
   ];
-  const problems: string[] = [];
+  const problems: string[] = problem === undefined ? [] : [problem];
   for (const attempt of attempts) {
     try {
       const reading = attempt();
@@ -119,12 +119,15 @@ const nameOf = (names: ReadonlySet<string>) => {
 };
 
 /** What `config.yaml` tells: each setting is an object with its value. */
-function settingsIn(file: string): Hints {
-  if (!existsSync(file)) return {};
-  const all: unknown = parse(readText(file, 'the settings of W&B', MOST_BYTES));
-  if (!isObject(all)) return {};
-  const values = Object.entries(all).flatMap(([name, one]) =>
+function settingsIn(file: string): { hints: Hints; problem?: string } {
+  if (!existsSync(file)) return { hints: {} };
+  const text = readText(file, 'the settings of W&B', MOST_BYTES);
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error) return { hints: {}, problem: `${file}: ${error.message.split('\n', 1)[0]}` };
+  const all: unknown = document.toJS({ maxAliasCount: 100 });
+  const values = Object.entries(isObject(all) ? all : {}).flatMap(([name, one]) =>
     isObject(one) && 'value' in one && !name.startsWith('_wandb') ? [[name, one.value] as const] : [],
   );
-  return settingsMeaning(flatSettings(Object.fromEntries(values)));
+  return { hints: settingsMeaning(flatSettings(Object.fromEntries(values))) };
 }
