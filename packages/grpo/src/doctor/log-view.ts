@@ -83,10 +83,12 @@ export const valuesAt = (log: LogView, index: number, names: readonly string[]):
  * rollout, the later ones have a KL of their own.
  */
 export function klOfStepOne({
-  series: { entries, stepsPerEntry },
+  series: { entries, stepsPerEntry, producer },
   declared,
 }: LogView): MetricsEntry | undefined {
   if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
+  // A script of one's own may measure after the update.
+  if (producer.name === 'unknown') return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
   return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
 }
