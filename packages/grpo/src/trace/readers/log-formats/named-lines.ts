@@ -14,7 +14,7 @@ import type { LogFormat } from './log-format.js';
 /** Longer lines are text. */
 const MOST_CHARACTERS = 20_000;
 /** What a line of numbers has in it, found quickly. */
-const LOOKS_TELLING = /\d.*(?:[:=|]|step|loss|reward)|(?:step|loss|reward|ep|iter).*\d/is;
+const LOOKS_TELLING = /[:=|│]|step|loss|reward/i;
 /** Rows of dicts are read as such. */
 const IS_DICT = /\{\s*['"]/;
 /** A progress bar, whose own numbers may stand behind it: `12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
@@ -44,7 +44,8 @@ export class NamedLines implements LogFormat {
   }
 
   take({ line, text }: Line): void {
-    if (text.length > MOST_CHARACTERS || IS_DICT.test(text) || !LOOKS_TELLING.test(text)) return;
+    if (text.length > MOST_CHARACTERS || IS_DICT.test(text) || !/\d/.test(text) || !LOOKS_TELLING.test(text))
+      return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
     const head = bar ? this.#barHead(Number(bar[1])) : told;

@@ -122,9 +122,13 @@ function plain(cell: string): string {
   return share ? String(numberOf(share[1])! / 100) : bare;
 }
 
+/** Words that a header has, found quickly. */
+const COUNTS = /step|iter|epoch|episode|update|batch/i;
+const MEASURES = /loss|rew|ret|kl|entropy|score/i;
+
 /** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {
-  if (!/step|iter|epoch|episode|update|batch/i.test(text)) return undefined;
+  if (!COUNTS.test(text) || !MEASURES.test(text)) return undefined;
   for (const { split, kind } of SPLITS) {
     const names = split(text);
     if (names.length < 2 || names.length > MOST_CELLS || names.some(isNoName)) continue;
