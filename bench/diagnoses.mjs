@@ -59,7 +59,7 @@ const sick = [
   { path: 'medicalgpt', first: /too (?:short|little)/i, never: [never.clean] },
   { path: 'minimind', first: shows.still, never: [never.loss] },
   { path: 'widgetanchor', first: shows.noSignal, never: [] },
-  { path: 'openenv-finale', first: /KL/, never: [/learnt|not learn/i] },
+  { path: 'openenv-finale', first: /KL (?:is|jumped|rose).*(?:1 nat|nats)/, never: [/learnt|not learn/i] },
   {
     path: 'legaloom',
     first: /(?:length|completions?|tokens).*(?:short|fell|shrank|collaps|one answer)/i,

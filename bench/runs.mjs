@@ -21,7 +21,7 @@ function judge(entry) {
     maxBuffer: 1 << 28,
   });
   const told = stdout.startsWith('{')
-    ? JSON.parse(stdout)
+    ? JSON.parse(stdout.slice(0, stdout.indexOf('\n')))
     : { findings: [], broken: {}, kind: stderr.trim() };
   const findings = told.findings ?? [];
   const sentences = findings.filter(({ severity }) => severity !== 'inform');

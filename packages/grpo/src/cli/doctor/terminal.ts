@@ -68,7 +68,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
     const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`;
     return line.length > width - MARGIN ? wrap(`${name} ${levels}, ${when}`, width - MARGIN) : [line];
   });
-  const rest = others.map(([name, levels]) => `${name} ${levels}`).join(', ');
+  const rest = most > 1 ? others.map(([name, levels]) => `${name} ${levels}`).join(', ') : '';
   return [
     ...wrap(
       'First eighth of the run → last, with the step of the change and its distance from the noise:',
@@ -99,8 +99,10 @@ function sectionLines(sections: readonly Section[], width: number, room: number)
 function fullLines({ finding, check, says, signs, ...rest }: ReportItem, width: number): string[] {
   const rows: [string, string][] = [
     ...(rest.steps === undefined ? [] : [['steps', rest.steps] as [string, string]]),
-    ...rest.places.slice(0, check.scope === 'log' ? 1 : 3).map((place): [string, string] => ['where', place]),
-    ...signs.slice(0, 2).map((sign): [string, string] => ['seen too', `${sign.says} (${sign.label})`]),
+    ...rest.places
+      .slice(0, check.scope === 'step' ? 3 : signs.length > 0 ? 0 : 1)
+      .map((place): [string, string] => ['where', place]),
+    ...signs.slice(0, 1).map((sign): [string, string] => ['seen too', `${sign.says} (${sign.label})`]),
     ['do', check.remedy],
     ...(check.settles ? [['to be sure', check.settles] as [string, string]] : []),
     ...(rest.rerun === undefined ? [] : [['run again', rest.rerun] as [string, string]]),

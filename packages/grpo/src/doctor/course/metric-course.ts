@@ -61,6 +61,15 @@ export class MetricCourse {
     return this.points.filter(({ value }) => test(value)).length / this.points.length;
   }
 
+  /** The one value that most points have to the digit, the first step with it, and their share. */
+  get pinned(): { value: number; step: number; share: number } {
+    const counts = new Map<number, number>();
+    for (const { value } of this.points) counts.set(value, (counts.get(value) ?? 0) + 1);
+    const [value, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const { step } = this.points.find((point) => point.value === value)!;
+    return { value, step, share: count / this.points.length };
+  }
+
   /** From the first eighth to the last. */
   get shift(): Shift {
     return this.#shift({ from: 0, to: this.#eighth });

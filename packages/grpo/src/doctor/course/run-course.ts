@@ -34,7 +34,7 @@ export class RunCourse {
   /** The course of a quantity; undefined where fewer than two entries have it. */
   of(quantity: Quantity): MetricCourse | undefined {
     const { name, floor } = METRICS[quantity] as { name: string; floor?: number };
-    return this.metric(name, floor);
+    return this.metric(name, floor) ?? (quantity === 'flat' ? this.#flatEntries : undefined);
   }
 
   metric(name: string, floor?: number): MetricCourse | undefined {
@@ -47,6 +47,15 @@ export class RunCourse {
       this.#known.set(name, judged.length < 2 ? undefined : new MetricCourse(judged, floor));
     }
     return this.#known.get(name);
+  }
+
+  /** Of a log without the share of flat groups: entries whose rewards have no deviation. Its groups were all flat. */
+  get #flatEntries(): MetricCourse | undefined {
+    const deviation = this.metric('reward_std');
+    return (
+      deviation &&
+      new MetricCourse(deviation.points.map(({ step, value }) => ({ step, value: value === 0 ? 1 : 0 })))
+    );
   }
 
   /** How many steps the entries with a reward tell of; where the log does not say, as many as there are entries. */
@@ -100,14 +109,19 @@ export class RunCourse {
     return judged.some((course) => gainOf(course) !== undefined);
   }
 
-  /** Whether the reward lies, at its end, within the upper third of all that it was: most is earned already. */
-  get isHigh(): boolean {
+  /** Where the reward lies at its end in the range of all that it was, from 0 to 1: of rewards from 0 to 1, itself. */
+  get height(): number {
     const reward = this.of('reward');
-    if (!reward) return false;
+    if (!reward) return 0;
     const values = reward.points.map(({ value }) => value);
     const [least, most] = [Math.min(0, ...values), Math.max(...values)];
     const top = least >= 0 && most <= 1 ? 1 : most;
-    return reward.end - least >= (2 / 3) * (top - least) && top > least;
+    return top > least ? (reward.end - least) / (top - least) : 0;
+  }
+
+  /** Whether the reward ends in the upper third: most is earned already. */
+  get isHigh(): boolean {
+    return this.height >= 2 / 3;
   }
 }
 

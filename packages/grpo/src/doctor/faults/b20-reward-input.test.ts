@@ -60,6 +60,11 @@ testLogCheck('B20.log', [
     measured: { isFixed: false },
   },
   {
+    name: 'groups that are all right from the start',
+    metrics: { reward: times(20, (i) => 0.99 + (i % 2) / 100), frac_reward_zero_std: times(20, 0.98) },
+    verdict: 'inform',
+  },
+  {
     name: 'groups that are all right in the end',
     metrics: { reward: times(20, (i) => i / 20), frac_reward_zero_std: times(20, (i) => i / 20) },
     verdict: 'pass',

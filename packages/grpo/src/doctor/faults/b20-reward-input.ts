@@ -93,7 +93,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${IN_A_ROW} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is at its top`,
+      threshold: `over ${IN_A_ROW} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
@@ -123,13 +123,9 @@ export const b20: Fault = {
         if (!isBlind) return pass(measured);
         const first = log.column('reward').indexOf(rewards[0]!);
         const evidence = [at(log, first, 'reward', rewards[0]!)];
-        return isFlat(rewards)
-          ? rewards[0] === 1
-            ? inform(measured, evidence)
-            : warn(measured, evidence)
-          : log.course.isHigh
-            ? inform(measured, evidence)
-            : warn(measured, evidence);
+        // Groups that are all right are flat, too.
+        const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.height >= measured.flat - 0.02;
+        return isLearnt ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
         m.isFixed

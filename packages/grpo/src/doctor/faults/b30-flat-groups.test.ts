@@ -54,6 +54,12 @@ testLogCheck('B30.log', [
     verdict: 'warn',
   },
   {
+    name: 'entries without deviation, in a log that counts no groups',
+    metrics: { reward_std: times(30, (i) => (i % 3 ? 0 : 0.2)), reward: times(30, (i) => 0.05 * (i % 3)) },
+    verdict: 'warn',
+    measured: { least: true },
+  },
+  {
     name: 'most groups all right',
     metrics: { frac_reward_zero_std: times(30, 0.8), reward: times(30, (i) => 0.85 + 0.05 * (i % 3)) },
     verdict: 'inform',

@@ -68,7 +68,7 @@ export const b30: Fault = {
       induces: ['B45', 'B53'],
       settles: 'The completions of one group with their rewards.',
       proofs: ['native'],
-      needs: ['frac_reward_zero_std'],
+      needs: ['reward'],
       test(log): Outcome<{
         steps: number;
         share: number;
@@ -76,6 +76,7 @@ export const b30: Fault = {
         end: number;
         reward: number;
         state: string;
+        least: boolean;
       }> {
         if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
         const { course } = log;
@@ -83,7 +84,9 @@ export const b30: Fault = {
         if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
         const state = course.isHigh ? 'high' : course.gain ? 'rising' : 'still';
         const { mean: share, start, end } = flat;
-        const measured = { steps: course.steps, share, start, end, reward: reward.end, state };
+        // Without the share of groups only entries that are flat throughout are seen.
+        const least = !log.has('frac_reward_zero_std');
+        const measured = { steps: course.steps, share, start, end, reward: reward.end, state, least };
         const isMuch = share >= 0.5 || (share >= 0.25 && course.isLong);
         // Of groups that are all flat from the start B20.log judges.
         if (share < 0.25 || share >= 0.999) return pass(measured);
@@ -91,7 +94,7 @@ export const b30: Fault = {
         return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`${percent(m.share)} of the groups have equal rewards and no signal (${percent(m.start)} at the start, ${percent(m.end)} at the end). ${
+        say`${m.least ? 'At least ' : ''}${percent(m.share)} of the groups have equal rewards and no signal (${percent(m.start)} at the start, ${percent(m.end)} at the end). ${
           m.state === 'high'
             ? say`The reward is high (${m.reward} at the end): most of these groups are all right, the task is nearly learnt.`
             : m.state === 'rising'

@@ -53,6 +53,16 @@ testLogCheck('B61.length', [
     measured: { step: 21 },
   },
   {
+    name: 'one answer in most entries',
+    metrics: {
+      'completions/mean_length': times(40, (i) => (i < 5 || i % 3 === 0 ? 50 + 7 * (i % 5) : 9)),
+      reward: times(40, (i) => 0.6 + 0.001 * i),
+      reward_std: times(40, 0.1),
+    },
+    verdict: 'warn',
+    measured: { to: 9, step: 6 },
+  },
+  {
     name: 'reasoning that pays',
     metrics: { 'completions/mean_length': step(40, 20, 150, 1800), reward: step(40, 20, 0.2, 0.7) },
     verdict: 'pass',

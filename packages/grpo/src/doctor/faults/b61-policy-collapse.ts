@@ -107,7 +107,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 3,
-      threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group`,
+      threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group. A mean length that half of the entries have to the digit counts as the last`,
       sources: ['huggingface/open-r1#239', 'arXiv:2503.20783'],
       why: 'Reasoning that pays grows with the reward; a length that changes five-fold for nothing is paid by the reward or by the loss.',
       remedy:
@@ -120,7 +120,12 @@ export const b61: Fault = {
       test(log): Outcome<Growth> {
         const length = log.course.of('length');
         if (!length || length.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
-        const { from, to, step, beyond } = length.shift;
+        const { pinned } = length;
+        const shift =
+          pinned.share >= 0.5
+            ? { from: length.start, to: pinned.value, step: pinned.step, beyond: BEYOND_NOISE }
+            : length.shift;
+        const { from, to, step, beyond } = shift;
         const isFar = (to >= TIMES * from || from >= TIMES * to) && beyond >= BEYOND_NOISE;
         const reward = log.course.of('reward');
         const gained = reward ? reward.end - reward.start : 0;
@@ -132,7 +137,7 @@ export const b61: Fault = {
             to,
             step,
             ...levels,
-            moved: companionsOf(log.course, { quantity: 'length', ...length.shift }),
+            moved: companionsOf(log.course, { quantity: 'length', ...shift }),
           },
           [{ step, text: 'completions/mean_length', values: { value: to } }],
         );
