@@ -55,6 +55,21 @@ class Overriding(GRPOTrainer):
         return super()._compute_loss(*args, **kwargs)
 
 
+class Inside(GRPOTrainer):
+    """Changes within its overrides what TRL's own methods are given: the loss does not see the last token of the first
+    row, and rewards get texts without their spaces."""
+
+    def _compute_loss(self, *args, **kwargs):
+        model, inputs = args
+        mask = inputs["completion_mask"].clone()
+        mask[0, mask[0].nonzero().max()] = 0
+        return super()._compute_loss(model, {**inputs, "completion_mask": mask}, **kwargs)
+
+    def _calculate_rewards(self, inputs, prompts, completions, *args, **kwargs):
+        shorter = [[{**own, "content": own["content"].replace(" ", "")} for own in texts] for texts in completions]
+        return super()._calculate_rewards(inputs, prompts, shorter, *args, **kwargs)
+
+
 class ShiftedRewards(GRPOTrainer):
     """Hands each completion the reward of the one before it."""
 
@@ -141,6 +156,7 @@ RUNS = {
     "no-generation-prompt": {"tokenizer": deaf_tokenizer},
     "mask-by-padding": {"tokenizer": pad_is_end, "trainer_class": MaskByPadding},
     "overriding": {"trainer_class": Overriding},
+    "inside": {"trainer_class": Inside},
     "shifted-rewards": {"trainer_class": ShiftedRewards},
     "other-side": {"trainer_class": OtherSide, "greetings": ("", "Now, please: ")},
     "stale-old": {"trainer_class": StaleOld},

@@ -159,6 +159,24 @@ describe('the audit of a TRL run', () => {
     expect(record!.updates![0]!.policyLogprobs).toEqual(clean!.updates![0]!.policyLogprobs);
   });
 
+  it('hears within an override what the loss and the rewards were given', () => {
+    const [record] = recordsOf('inside');
+    const { mask, lengths } = record!.scored!;
+    const left = [...mask!].flatMap((value, t) => (value === 0 ? [t] : []));
+    const ends = [...lengths!].map((_, b) => lengths!.slice(0, b + 1).reduce((a, n) => a + n, 0) - 1);
+    expect(left).toHaveLength(2);
+    expect(left.every((t) => ends.includes(t))).toBe(true);
+    expect(record!.completions!.texts!.some((text) => text.includes(' '))).toBe(false);
+    const { findings, judgements } = diagnose('inside');
+    expect(findings.find(({ code }) => code === 'H06.audit')).toMatchObject({
+      measured: { quantity: 'mask of a token' },
+    });
+    expect(judgements.find(({ code }) => code === 'H03.audit')).toMatchObject({
+      verdict: 'not applicable',
+      missing: [expect.stringContaining('it was given others')],
+    });
+  });
+
   it.each([
     ['shifted-rewards', 'rewards shifted by one', 'H03.audit', 'reward right, graded again'],
     ['other-side', 'scores with padding on the other side', 'H05.audit', 'log-prob of the policy'],
