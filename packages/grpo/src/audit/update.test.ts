@@ -181,6 +181,35 @@ describe('an update that is not as declared', () => {
       },
     ],
     [
+      'masters of other weights',
+      'weight of the forward pass',
+      {
+        dtype: 'bfloat16',
+        before: 0,
+        plant: ({ optimizer }) => {
+          masters(optimizer, (state) => {
+            for (const [name, tensor] of state) if (name.endsWith('.master')) tensor.mul_(1.01);
+          });
+          return undefined;
+        },
+      },
+    ],
+    [
+      'a pass over the batch that is missing',
+      'updates of the step',
+      {
+        settings: ['objective.iterations=2', 'objective.oldLogprobs=recompute'],
+        before: 0,
+        plant: ({ config }) => {
+          // What is declared is read when the rewards are compared, the updates are made after that.
+          const objective = { ...config.objective };
+          let reads = 0;
+          Object.defineProperty(objective, 'iterations', { get: () => (reads++ === 0 ? 2 : 1) });
+          return { config: { ...config, objective } };
+        },
+      },
+    ],
+    [
       'every second pass skipped',
       'backward passes that change the gradient',
       {
