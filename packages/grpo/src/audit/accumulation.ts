@@ -18,7 +18,6 @@ export class AccumulationAudit implements FollowingMeasure {
   #batch: Batch | undefined;
   /** Prompts of each update of the step, as declared. */
   #declared: number[][] = [];
-  #updates = 0;
   #begun: Comparison[] = [];
   #passes: { before: SampledValues; after: SampledValues; members: readonly number[] }[] = [];
   #before: SampledValues = new Map();
@@ -53,12 +52,6 @@ export class AccumulationAudit implements FollowingMeasure {
   beforeUpdate({ index }: Update): void {
     this.#comparisons.push(...this.#begun, ...this.#betweenPasses(), ...this.#membersOf(index));
     this.#passes = [];
-    this.#updates++;
-  }
-
-  done(): void {
-    const updates = { found: this.#updates, plain: this.#declared.length, bound: 0 };
-    this.#comparisons.push(...worstOf(HAND_OVER, 'updates of the step', [updates]));
   }
 
   get measured(): Measured[] {

@@ -195,21 +195,6 @@ describe('an update that is not as declared', () => {
       },
     ],
     [
-      'a pass over the batch that is missing',
-      'updates of the step',
-      {
-        settings: ['objective.iterations=2', 'objective.oldLogprobs=recompute'],
-        before: 0,
-        plant: ({ config }) => {
-          // What is declared is read when the rewards are compared, the updates are made after that.
-          const objective = { ...config.objective };
-          let reads = 0;
-          Object.defineProperty(objective, 'iterations', { get: () => (reads++ === 0 ? 2 : 1) });
-          return { config: { ...config, objective } };
-        },
-      },
-    ],
-    [
       'every second pass skipped',
       'backward passes that change the gradient',
       {
