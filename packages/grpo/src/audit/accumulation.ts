@@ -92,7 +92,9 @@ export class AccumulationAudit implements FollowingMeasure {
       ownStages.length === 0 &&
       !batch.exchange?.replayed.has(batch.problemOf(b)) &&
       Math.abs(batch.advantages.advantages[b]!) > 0 &&
-      batch.masks_B[b]!.includes(1)
+      batch.masks_B[b]!.includes(1) &&
+      // Of a completion that is all but certain the gradient may be 0.
+      batch.completions_B[b]!.logprobs.some((logprob) => logprob < -1e-3)
     );
   }
 

@@ -47,8 +47,14 @@ export class Audit {
   readonly #followers: readonly FollowingMeasure[];
   #chosen: readonly number[] = [];
 
-  /** @param trainer - the one that takes the step */
-  constructor(private readonly trainer: Trainer) {
+  /**
+   * @param trainer - the one that takes the step
+   * @param more - what is compared besides, by who knows more than the trainer
+   */
+  constructor(
+    private readonly trainer: Trainer,
+    private readonly more: readonly Measure[] = [],
+  ) {
     this.#followers = followersOf(trainer);
     const compare: NonNullable<StepObserver['compared']> = (batch, step) =>
       this.#clock.stage('audit', () => this.#compare(batch, step));
@@ -59,8 +65,9 @@ export class Audit {
     const { trainer } = this;
     const { watch = new Watch(), config } = trainer;
     this.#chosen = chosenOf(batch, config.seed, step);
-    for (const [done, measure] of MEASURES.entries()) {
-      watch.report({ stage: 'audit', done, total: MEASURES.length, unit: 'hand-overs' });
+    const measures = [...MEASURES, ...this.more];
+    for (const [done, measure] of measures.entries()) {
+      watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });
       this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());
       await watch.breathe();
     }

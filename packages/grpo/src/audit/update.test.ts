@@ -181,6 +181,20 @@ describe('an update that is not as declared', () => {
       },
     ],
     [
+      'masters of other weights',
+      'weight of the forward pass',
+      {
+        dtype: 'bfloat16',
+        before: 0,
+        plant: ({ optimizer }) => {
+          masters(optimizer, (state) => {
+            for (const [name, tensor] of state) if (name.endsWith('.master')) tensor.mul_(1.01);
+          });
+          return undefined;
+        },
+      },
+    ],
+    [
       'every second pass skipped',
       'backward passes that change the gradient',
       {

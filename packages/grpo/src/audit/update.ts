@@ -69,6 +69,7 @@ export class UpdateAudit implements FollowingMeasure {
       norms: new Map([...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])),
       updates: this.trainer.control.updates,
     };
+    this.#add('weight of the forward pass', comparedCopies(this.#before, this.trainer));
   }
 
   updated(result: UpdateResult): void {

@@ -146,7 +146,10 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
     const learningRate = learningRateAt(config.optimizer, i, steps);
     using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
     const audit = new Audit(trainer);
-    const noteStep = () => note(recorder, i + 1, { canaries, audit: audit.record });
+    const noteStep = () => {
+      note(recorder, i + 1, { canaries, audit: audit.record });
+      trainer.checksums = recorder.recorded.checksums;
+    };
     try {
       await grpoStep({ ...trainer, observers: [recorder, ...audit.observers] }, problems, i, learningRate);
       noteStep();

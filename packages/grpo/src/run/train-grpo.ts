@@ -10,6 +10,7 @@ import { Stopwatch } from '../observe/stopwatch.js';
 import { describeFailures } from '../rewards/index.js';
 import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
+import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { Examination, type StepVerdict } from './examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
@@ -43,7 +44,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
       measureWeights,
       probeScoring: examination.probes(step + 1),
     });
-    const audit = examination.audits(step + 1, turn) ? new Audit(trainer) : undefined;
+    const audit = examination.audits(step + 1, turn) ? new Audit(trainer, [auditFolder(run)]) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
     const observers = [recorder, ...(audit?.observers ?? [])];

@@ -166,6 +166,7 @@ export const lossFaults: readonly PlantedFault[] = [
             optimizer: new Skipping(model.decoder.parameters, config.optimizer),
           }),
         }),
+        orAs: ['H06'],
       },
     ],
   },

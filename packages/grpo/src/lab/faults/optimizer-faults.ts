@@ -44,8 +44,8 @@ export const optimizerFaults: readonly PlantedFault[] = [
   {
     code: 'B52',
     variants: [
-      { name: 'learning rate 1e-6', run: () => inHalf(1e-6) },
-      { name: 'learning rate 2e-5', run: () => inHalf(2e-5) },
+      { name: 'learning rate 1e-6', run: () => inHalf(1e-6), orAs: ['H07'] },
+      { name: 'learning rate 2e-5', run: () => inHalf(2e-5), orAs: ['H07'] },
       {
         name: 'the optimizer holds other tensors than the model',
         run: () => ({
@@ -61,7 +61,7 @@ export const optimizerFaults: readonly PlantedFault[] = [
   {
     code: 'B53',
     variants: [
-      { name: 'one layer frozen', run: () => ({ plant: freeze(/\.1\./) }) },
+      { name: 'one layer frozen', run: () => ({ plant: freeze(/\.1\./) }), orAs: ['H07'] },
       {
         name: 'hidden states detached before the head',
         run: () => ({

@@ -138,6 +138,16 @@ export class RunFolder implements Disposable {
     for (const row of rows) this.#append('findings.jsonl', row);
   }
 
+  /** The rows of `metrics.jsonl`, in its order. */
+  async *metricsRows(): AsyncGenerator<StepRow> {
+    for await (const { value } of readJsonLines(join(this.path, 'metrics.jsonl'))) yield value as StepRow;
+  }
+
+  /** Its lock: who took the folder to write this run, and who has it now. */
+  get lock(): Pick<RunLock, 'own' | 'owner'> {
+    return this.#lock;
+  }
+
   /** What was found wrong with a step. */
   async findingsOf(step: number): Promise<StepRow[]> {
     const rows: StepRow[] = [];

@@ -54,6 +54,17 @@ export class RunLock implements Disposable {
     });
   }
 
+  /** Who took the folder with this lock. */
+  get own(): string {
+    return describe(this.#owner);
+  }
+
+  /** Who has the folder now. */
+  get owner(): string | undefined {
+    const owner = readOwner(this.#path);
+    return owner && describe(owner);
+  }
+
   /** A second call does nothing: the lock may be another run's by then. */
   [Symbol.dispose](): void {
     // Somebody may have deleted our lock, and another run put its own there.
@@ -63,6 +74,8 @@ export class RunLock implements Disposable {
     this.#held = false;
   }
 }
+
+const describe = ({ pid, host, since }: Owner) => `process ${pid} on ${host}, since ${since}`;
 
 function mayLive(owner: Owner): boolean {
   if (owner.host !== hostname()) return true;

@@ -1,0 +1,37 @@
+import type { Measure } from '../audit/context.js';
+import { worstOf } from '../audit/worst.js';
+import type { Run } from './open-run.js';
+
+const ROWS = 'rows of a step in metrics.jsonl';
+
+/** Holds the files of a run's folder to the run: one row for each step that is done, and no other writer. */
+export const auditFolder =
+  ({ folder, progress }: Pick<Run, 'folder' | 'progress'>): Measure =>
+  async ({ step, trainer }) => {
+    const rows = new Map<number, number>();
+    let tokens = 0;
+    for await (const row of folder.metricsRows()) {
+      rows.set(row.step, (rows.get(row.step) ?? 0) + 1);
+      tokens = Number(row.num_tokens);
+    }
+    const done = Array.from({ length: step }, (_, i) => i + 1);
+    const steps = [...new Set([...done, ...rows.keys()])];
+    const counts = steps.map((number) => ({
+      found: `step ${number}: ${rows.get(number) ?? 0}`,
+      plain: `step ${number}: ${number <= step ? 1 : 0}`,
+      bound: 0,
+    }));
+    const { own, owner = 'nobody' } = folder.lock;
+    // Equal runs leave equal records: of this process nothing is told.
+    const writer = { found: owner === own ? 'this run' : owner, plain: 'this run', bound: 0 };
+    return {
+      comparisons: [
+        ...worstOf('run', ROWS, counts),
+        ...worstOf('run', 'process that has the folder', [writer]),
+        // The rows are written by step, the count is carried from checkpoint to checkpoint.
+        ...worstOf(trainer.restored ? 'checkpoint' : 'run', 'tokens of the run so far', [
+          { found: progress.tokens, plain: tokens, bound: 0 },
+        ]),
+      ],
+    };
+  };
