@@ -8,6 +8,7 @@ import type { MicroBatchPass, StepObserver, UpdateResult } from '../step/observe
 import type { Trainer, WeightChecksums } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
+import { GradientArrival } from './gradient-arrival.js';
 import { KindGradients } from './kind-gradients.js';
 import { type ProbeScoring, scoringProbes } from './probes.js';
 import { Stopwatch } from './stopwatch.js';
@@ -46,6 +47,7 @@ export interface RecorderOptions {
 interface OpenUpdate {
   isFirst: boolean;
   trace: UpdateTrace;
+  arrival: GradientArrival;
   tally: MetricTally;
   /** Where kinds are compared: the gradients of each. */
   kinds: KindGradients | undefined;
@@ -92,6 +94,7 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#update = {
       isFirst: index === 0,
       trace: new UpdateTrace(this.#scored),
+      arrival: new GradientArrival(this.trainer),
       tally: new MetricTally(),
       kinds: apart && new KindGradients(this.trainer.optimizer),
       apart,
@@ -104,11 +107,11 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   microBatchDone(pass: MicroBatchPass): void {
-    const { isFirst, tally, trace } = this.#update!;
+    const { isFirst, tally, trace, arrival } = this.#update!;
     tally.add(metricsOfPass(pass));
     // The policy is still the one that sampled: its log-probs should be the sampler's.
     if (isFirst) this.#compareSampler(tally, pass);
-    trace.add(pass);
+    trace.add(pass, arrival.arrived(pass));
   }
 
   beforeUpdate(): void {
