@@ -1,9 +1,9 @@
 import { cat, grad, noGrad, tidy } from '@grpo/torch';
 import { largest } from '../maths/moments.js';
+import { sampleOf } from '../models/index.js';
 import type { LossInput } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
-import { sampleOf } from './weight-sample.js';
 
 /** Elements of each tensor's gradient that are looked at: a pass that arrives changes almost all of them. */
 const ELEMENTS = 64;

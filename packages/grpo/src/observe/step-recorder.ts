@@ -124,7 +124,7 @@ export class StepRecorder implements StepObserver, Disposable {
     }
     const { probeScoring } = options;
     if (isFirst && probeScoring) {
-      this.#probes = this.stage('probe', () => scoringProbes(trainer, this.#batch!, trace, probeScoring));
+      this.#probes = this.stage('probe', () => this.#probe(trace, probeScoring));
     }
     this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
   }
@@ -176,6 +176,17 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#weights?.[Symbol.dispose]();
     this.#weights = undefined;
     this.#update?.kinds?.dispose();
+  }
+
+  #probe(trace: UpdateTrace, which: ProbeScoring): Probes {
+    const { model, reference } = this.trainer;
+    const isAlike = reference && (model.decoder.lora === undefined) === (reference.lora === undefined);
+    return {
+      ...scoringProbes(this.trainer, this.#batch!, trace, which),
+      ...(isAlike && {
+        checksums: { policy: weightsChecksum(model.decoder), reference: weightsChecksum(reference) },
+      }),
+    };
   }
 
   /** How far trainer and sampler are apart on the tokens that were sampled in this step, not replayed. */

@@ -1,7 +1,7 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
 export { type AuditRecord, type Comparison, HAND_OVERS, type HandOver } from './audit.js';
-export { CANARY, PART, TOTAL } from './canary-kinds.js';
+export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';
 export type { Declared, DeclaredSection } from './declared.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';
