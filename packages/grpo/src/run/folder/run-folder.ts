@@ -151,12 +151,10 @@ export class RunFolder implements Disposable {
     for (const row of rows) this.#append('findings.jsonl', row);
   }
 
-  /** What was found wrong with a step. */
-  async findingsOf(step: number): Promise<StepRow[]> {
+  /** The rows of a file that the run has written so far. */
+  async rowsOf(file: 'metrics.jsonl' | 'findings.jsonl'): Promise<StepRow[]> {
     const rows: StepRow[] = [];
-    for await (const { value } of readJsonLines(join(this.path, 'findings.jsonl'))) {
-      if (isObject(value) && value.step === step) rows.push(value as StepRow);
-    }
+    for await (const { value } of readJsonLines(join(this.path, file))) rows.push(value as StepRow);
     return rows;
   }
 
