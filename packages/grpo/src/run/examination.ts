@@ -113,11 +113,11 @@ export class Examination {
         return { step, ...others, ...(isShown && { evidence }) };
       }),
     );
-    const isNews = told.size > 0;
     // Other audits depend on when the run was stopped or saved, and a resumed run leaves the same records.
     const { audit: _, ...unaudited } = record;
-    const kept = isNews || this.isAuditDue(step) ? record : unaudited;
-    if (isNews || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
+    const isAuditTold = [...told].some(({ code }) => code.startsWith('H'));
+    const kept = isAuditTold || this.isAuditDue(step) ? record : unaudited;
+    if (told.size > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     return {
       news: [
         ...begun.map(
