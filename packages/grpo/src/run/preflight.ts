@@ -32,7 +32,7 @@ export async function preflight(run: Run): Promise<Preflight> {
   using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
   const audit = new Audit(trainer);
   const step = grpoStep(
-    { ...trainer, observers: [recorder, audit] },
+    { ...trainer, observers: [recorder, ...audit.observers] },
     problems,
     0,
     config.optimizer.learningRate,

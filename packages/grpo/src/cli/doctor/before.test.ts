@@ -33,12 +33,13 @@ describe('grpo doctor --before', () => {
   it('names what is wrong: exit code 1', async () => {
     const { out, code } = await before(
       {
-        'run.yaml': `${CONFIG}rewards: [{ module: ./same.js, weight: 5 }]\n`,
-        'same.js': 'export default () => { throw new Error("no"); };\n',
+        'run.yaml': `${CONFIG}rewards: [{ module: ./blanks.js }]\n`,
+        'blanks.js':
+          'export default ({ completions }) => completions.map((text) => (text.trim() === "" ? 9 : 0));\n',
       },
       '--json',
     ).ended;
     expect(code).toBe(1);
-    expect(out).toMatch(/"code":"B22\./);
+    expect(out).toMatch(/"code":"B26\.canary"/);
   });
 });

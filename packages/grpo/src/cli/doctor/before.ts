@@ -58,7 +58,7 @@ export function preflightLines(run: Run, { record, metrics, seconds }: Preflight
   const { config, model, task, needs } = run;
   const { prompts, completions, rewards, updates } = record;
   const range = (values: ArrayLike<number>) =>
-    `${formatValue(smallest(values))} to ${formatValue(largest(values))}`;
+    [...new Set([smallest(values), largest(values)])].map(formatValue).join(' to ');
   const B = completions?.texts?.length ?? 0;
   const columns = (rewards?.names ?? []).map((name, k) => {
     const values = rewards!.values!.subarray(k * B, (k + 1) * B).filter((value) => !Number.isNaN(value));
@@ -85,7 +85,7 @@ export function preflightLines(run: Run, { record, metrics, seconds }: Preflight
       'Update',
       `gradient norm ${formatValue(gradNorm ?? Number.NaN)}, ${formatValue(100 * (changedShare ?? 0))} % of the weights moved`,
     ),
-    line('Memory', needs),
+    line('Memory', needs.replace(/^Memory: /, '')),
     line(
       'Time',
       `${formatValue(seconds)} s with all measurements; ${config.train.steps} steps take at most about ${formatValue(minutes)} min`,
