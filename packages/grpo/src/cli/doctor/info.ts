@@ -3,8 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'doctor',
   summary: 'Find what is wrong with a run of grpo.ts or TRL, or with the log of another trainer',
-  usage:
-    'doctor (PATH [--html FILE] | --explain CODE | --before CONFIG | --selftest) [--fail-on SEVERITY] [--json]',
+  usage: 'doctor (PATH [--html FILE] | --before CONFIG | --explain CODE | --selftest) [--json]',
   flags: {
     html: {
       type: 'string',
