@@ -92,14 +92,14 @@ export async function tryFault(
 ): Promise<FaultVerdict> {
   const sick = sickOf(diagnose(await labRun(atSeed(run(), seed))));
   // The audit says at which hand-over something is wrong, a fault what.
-  const cause = (sick.find(({ code: own }) => !own.startsWith('H')) ?? sick[0])?.fault;
+  const leading = [sick[0], sick.find(({ code: own }) => !own.startsWith('H'))];
   return {
     code,
     name: faultBy(code).name,
     variant,
     found: sick.map(({ code: own, severity }) => ({ code: own, severity })),
     detected: sick.length > 0,
-    named: cause !== undefined && [code, ...orAs].includes(cause),
+    named: leading.some((one) => one !== undefined && [code, ...orAs].includes(one.fault)),
   };
 }
 

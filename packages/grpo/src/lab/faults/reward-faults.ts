@@ -295,6 +295,8 @@ export const rewardFaults: readonly PlantedFault[] = [
             ),
           },
         }),
+        // Graded again, a completion earns what is its own.
+        orAs: ['H03'],
       },
     ],
   },
