@@ -39,7 +39,6 @@ export type AdamWState = Map<string, Tensor>;
  */
 export class AdamW {
   readonly #slots: Map<string, Slot>;
-  #accumulated = 0;
 
   /** @param parameters - leaves that require gradients, by name; they stay the caller's, their `.grad` is the optimizer's */
   constructor(
@@ -66,12 +65,6 @@ export class AdamW {
     }
     pass();
     for (const slot of this.#slots.values()) slot.gradient ??= kept(slot.parameter.grad);
-    this.#accumulated++;
-  }
-
-  /** How many backward passes the gradients of the update so far are the sum of. */
-  get accumulated(): number {
-    return this.#accumulated;
   }
 
   /** Gradients of the update so far by parameter, float32; the optimizer's own. */
@@ -126,7 +119,6 @@ export class AdamW {
 
   /** Drops all gradients since the last step, such as those of an update that failed halfway. */
   zeroGrad(): void {
-    this.#accumulated = 0;
     for (const slot of this.#slots.values()) {
       slot.parameter.grad = null;
       if (slot.master !== slot.parameter) sumGradients(slot.parameter, null);

@@ -4,15 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { cpuLevels } from './index.js';
-
-// What restricts libtorch and its two libraries to the same instruction sets.
-const RESTRICTED: Record<string, [aten: string, oneDnn: string, mkl: string]> = {
-  base: ['default', 'SSE41', 'SSE4_2'],
-  avx2: ['avx2', 'AVX2', 'AVX2'],
-  avx512: ['avx512', 'AVX512_CORE', 'AVX512'],
-  avx512_bf16: ['avx512', 'AVX512_CORE_BF16', 'AVX512'],
-  amx: ['avx512', 'AVX512_CORE_AMX', 'AVX512'],
-};
+import { atLevel } from './levels.test.helper.js';
 
 const FILES = ['own-operators', 'segment-attention', 'decode-operators'];
 // Long for the number of draws, which no level changes.
@@ -23,20 +15,13 @@ const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/packa
 
 /** What the kernels' tests print in a process at this level. */
 function runKernelTests(level: string): string {
-  const [aten, oneDnn, mkl] = RESTRICTED[level]!;
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
   const files = FILES.map((name) => fileURLToPath(new URL(`./${name}.test.js`, import.meta.url)));
   const args = [vitest, 'run', '--no-color', '--testNamePattern', `^(?!.*${LEFT_OUT})`, ...files];
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: 'utf8',
-    env: {
-      ...Object.fromEntries(outer),
-      GRPO_CPU_LEVEL: level,
-      ATEN_CPU_CAPABILITY: aten,
-      ONEDNN_MAX_CPU_ISA: oneDnn,
-      MKL_ENABLE_INSTRUCTIONS: mkl,
-    },
+    env: { ...Object.fromEntries(outer), ...atLevel(level) },
   });
   return stdout + stderr;
 }

@@ -46,9 +46,16 @@ describe('help', () => {
                                         >= 0]
 
       doctor
-        doctor.onFinding=warn           Every step is checked. A failed check stops the run in the first
-                                        two steps; later it is reported (warn) or stops the run too
-                                        (stop); off = no checks [warn | stop | off]
+        doctor.every=50                 Steps between audits, which compute a few completions again by an
+                                        independent plain path, beside those of the first two steps,
+                                        before a checkpoint and after a resume: 0 = no audits [whole
+                                        number >= 0]
+        doctor.onFinding=warn           Every step is checked. warn = a failed check stops the run in the
+                                        first two steps, a failed audit at any step, and other findings
+                                        are reported; stop = every failure stops it; off = no checks; or
+                                        rules such as [{finding: warn, to: 10, do: stop}]: the first that
+                                        holds of finding and step counts [warn | stop | off | a list of
+                                        {finding, from, to, do}]
       "
     `);
     expect(text).toContain('optimizer.learningRate=1e-6 ');

@@ -24,6 +24,8 @@ const recordSchema = circumstancesSchema.extend({
   command: z.string().optional(),
   seed: z.number(),
   values: z.record(z.string(), z.object({ value: z.unknown().optional(), source: z.string() })),
+  /** Stages of the step that a user replaced in any part of the run: the settings say nothing of them. */
+  ownStages: z.array(z.string()).optional(),
 });
 
 /** The content of a run's `config.json`: what it was made with, and every value with its source. */

@@ -6,7 +6,7 @@ import { say } from './sentence.js';
 
 /** What is known of a hand-over: its place in the order of diagnosis, and what to do when it does not hold. */
 export interface HandOverInfo
-  extends Pick<StepCheck, 'stage' | 'level' | 'remedy' | 'consequence' | 'why' | 'proofs'> {
+  extends Pick<StepCheck, 'stage' | 'level' | 'remedy' | 'consequence' | 'why' | 'induces' | 'proofs'> {
   code: `H${number}`;
   handOver: HandOver;
   name: string;

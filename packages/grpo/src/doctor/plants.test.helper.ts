@@ -40,6 +40,13 @@ export const offPlainly =
     for (const [i, mean] of means.entries()) probes!.plainScoring![i]![side].mean = mean;
   };
 
+/** Sets the sampler's log-probs off the policy's of the first update. */
+export const sampled =
+  (by: (value: number, token: number) => number) =>
+  ({ completions, updates }: StepRecord) => {
+    completions!.samplerLogprobs = updates![0]!.policyLogprobs!.map((value, t) => value + by(value, t));
+  };
+
 /** Changes the canaries of the right record: a gold answer, a blank and the gold of another row, on each of four rows. */
 export const changeCanaries =
   (by: (canary: Canary) => Partial<Canary>) =>

@@ -1,4 +1,4 @@
-import { HAND_OVERS, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { AGAIN, HAND_OVERS, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import { RECORD_VERSION } from '../trace/record.js';
 import { END, numbers } from './record.test.helper.js';
 
@@ -208,9 +208,11 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
         { kind: 'gold', reward: 'total', row, value: 1.1, least: 0.2 },
         { kind: 'empty', reward: 'total', row, value: 0, most: 1 },
         { kind: 'gold of another row', reward: 'total', row, value: 0.1, most: 1 },
+        { kind: AGAIN, reward: 'right', row, value: 1, least: 1, most: 1 },
       ]),
       accumulation: { cosine: 1, normRatio: 1 },
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
+      ...(step === 1 && { checksums: { policy: 7, reference: 7 } }),
     },
     audit: {
       completions: [0, 3],

@@ -19,7 +19,14 @@ import type { Trainer } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
 import type { Task } from '../tasks/task.js';
 import { declaredOf } from '../trace/declared-of.js';
-import type { AuditRecord, Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
+import {
+  type AuditRecord,
+  type Declared,
+  type MetricSeries,
+  type MetricsEntry,
+  ownSeries,
+  type StepRecord,
+} from '../trace/index.js';
 import { labPolicy, type PolicyOptions } from './lab-policy.js';
 import { lettersTask } from './letters-task.js';
 
@@ -159,13 +166,5 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
       break;
     }
   }
-  const series: MetricSeries = {
-    entries,
-    producer: { name: 'grpo' },
-    stepsPerEntry: 1,
-    rewardDeviation: 'batch',
-    rewardIsWeighted: true,
-    hidesNotFinite: false,
-  };
-  return { declared: declaredOf(config), records, series };
+  return { declared: declaredOf(config), records, series: ownSeries(entries) };
 }

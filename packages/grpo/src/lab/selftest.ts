@@ -18,7 +18,7 @@ export interface FaultVerdict {
   /** Findings that warn or fail, the cause first. */
   found: Pick<Finding, 'code' | 'severity'>[];
   detected: boolean;
-  /** Whether the cause is the fault, or one that leaves the same traces. */
+  /** Whether the cause is the fault, or one that leaves the same traces; the audit's hand-overs may lead. */
   named: boolean;
 }
 
@@ -91,14 +91,15 @@ export async function tryFault(
   seed = 0,
 ): Promise<FaultVerdict> {
   const sick = sickOf(diagnose(await labRun(atSeed(run(), seed))));
-  const cause = sick[0]?.fault;
+  // The audit says at which hand-over something is wrong, a fault what.
+  const leading = [sick[0], sick.find(({ code: own }) => !own.startsWith('H'))];
   return {
     code,
     name: faultBy(code).name,
     variant,
     found: sick.map(({ code: own, severity }) => ({ code: own, severity })),
     detected: sick.length > 0,
-    named: cause !== undefined && [code, ...orAs].includes(cause),
+    named: leading.some((one) => one !== undefined && [code, ...orAs].includes(one.fault)),
   };
 }
 

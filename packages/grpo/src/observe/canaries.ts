@@ -9,7 +9,7 @@ import {
   gradeCanaries,
   isMisjudged,
 } from '../tasks/canaries/index.js';
-import { PART, type Probes, TOTAL } from '../trace/index.js';
+import { AGAIN, PART, type Probes, TOTAL } from '../trace/index.js';
 
 /** What the rewards make of canaries, for the record of a step. */
 export interface CanaryProbe {
@@ -32,8 +32,9 @@ export async function probeCanaries(trainer: Trainer, step: number): Promise<Can
   const judges = task.rewards.filter(isJudge);
   const groups = rewards.length === 0 ? [] : canaryGroups(task, { seed: config.seed, draw: step });
   if (groups.length === 0) return undefined;
-  // As many in each group: a stage of somebody's own may count on it.
-  const size = Math.max(...groups.map(({ canaries }) => canaries.length));
+  // As many in each group: a stage of somebody's own may count on it. Two more are the gold again; of one alone a batch in
+  // reverse would have the gold in the same places.
+  const size = 2 + Math.max(...groups.map(({ canaries }) => canaries.length));
   const completions = groups.map((group) => completionsOf(trainer, group, size));
   const problems = groups.map(({ problem }) => problem);
   const scoring = { stage: 'canaries', done: 0, total: size * groups.length, unit: 'completions' };
@@ -43,7 +44,10 @@ export async function probeCanaries(trainer: Trainer, step: number): Promise<Can
   const isPart = judges.some(({ weight }) => weight !== 0);
   const graded = gradeCanaries(task, groups, table, { size, isPart });
   return {
-    canaries: graded.flatMap((canary) => entriesOf(canary, isPart ? PART : TOTAL)),
+    canaries: [
+      ...graded.flatMap((canary) => entriesOf(canary, isPart ? PART : TOTAL)),
+      ...groups.flatMap(({ canaries }, row) => againIn(table, row, row * size, canaries.length, size)),
+    ],
     news: [...failuresIn(table), ...(step === 0 ? leftOut(judges) : [])],
   };
 }
@@ -55,6 +59,38 @@ function completionsOf({ model }: Trainer, { canaries }: CanaryGroup, size: numb
     const none = new Float32Array(ids.length);
     return { ids, text, finishReason: 'stop', logprobs: none, sampledLogprobs: none };
   });
+}
+
+/** What the gold of a group earned in its other places: a reward that differs there, where one does. */
+function againIn(
+  { names, columns }: RewardTable,
+  row: number,
+  first: number,
+  canaries: number,
+  size: number,
+): CanaryProbe['canaries'] {
+  const others = Array.from({ length: size - canaries }, (_, i) => first + canaries + i);
+  const given = columns.flatMap((column, k) => {
+    const own = column[first]!;
+    const values = others.map((b) => column[b]!);
+    // A reward that failed here or there says nothing of the other.
+    return [own, ...values].some(Number.isNaN)
+      ? []
+      : [{ reward: names[k]!, own, value: values.find((value) => value !== own) ?? own }];
+  });
+  const shown = given.find(({ own, value }) => own !== value) ?? given[0];
+  return shown
+    ? [
+        {
+          kind: AGAIN,
+          reward: shown.reward,
+          row,
+          value: shown.value,
+          least: shown.own,
+          most: shown.own,
+        },
+      ]
+    : [];
 }
 
 /** Of a canary that is as it should be only what it earned. */

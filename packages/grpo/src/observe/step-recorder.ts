@@ -8,6 +8,7 @@ import type { MicroBatchPass, StepObserver, UpdateResult } from '../step/observe
 import type { Trainer, WeightChecksums } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { Probes, UpdateRecord } from '../trace/index.js';
+import { GradientArrival } from './gradient-arrival.js';
 import { KindGradients } from './kind-gradients.js';
 import { type ProbeScoring, scoringProbes } from './probes.js';
 import { Stopwatch } from './stopwatch.js';
@@ -46,6 +47,7 @@ export interface RecorderOptions {
 interface OpenUpdate {
   isFirst: boolean;
   trace: UpdateTrace;
+  arrival: GradientArrival;
   tally: MetricTally;
   /** Where kinds are compared: the gradients of each. */
   kinds: KindGradients | undefined;
@@ -92,6 +94,7 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#update = {
       isFirst: index === 0,
       trace: new UpdateTrace(this.#scored),
+      arrival: new GradientArrival(this.trainer),
       tally: new MetricTally(),
       kinds: apart && new KindGradients(this.trainer.optimizer),
       apart,
@@ -104,11 +107,11 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   microBatchDone(pass: MicroBatchPass): void {
-    const { isFirst, tally, trace } = this.#update!;
+    const { isFirst, tally, trace, arrival } = this.#update!;
     tally.add(metricsOfPass(pass));
     // The policy is still the one that sampled: its log-probs should be the sampler's.
     if (isFirst) this.#compareSampler(tally, pass);
-    trace.add(pass);
+    trace.add(pass, arrival.arrived(pass));
   }
 
   beforeUpdate(): void {
@@ -121,7 +124,7 @@ export class StepRecorder implements StepObserver, Disposable {
     }
     const { probeScoring } = options;
     if (isFirst && probeScoring) {
-      this.#probes = this.stage('probe', () => scoringProbes(trainer, this.#batch!, trace, probeScoring));
+      this.#probes = this.stage('probe', () => this.#probe(trace, probeScoring));
     }
     this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
   }
@@ -173,6 +176,17 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#weights?.[Symbol.dispose]();
     this.#weights = undefined;
     this.#update?.kinds?.dispose();
+  }
+
+  #probe(trace: UpdateTrace, which: ProbeScoring): Probes {
+    const { model, reference } = this.trainer;
+    const isAlike = reference && (model.decoder.lora === undefined) === (reference.lora === undefined);
+    return {
+      ...scoringProbes(this.trainer, this.#batch!, trace, which),
+      ...(isAlike && {
+        checksums: { policy: weightsChecksum(model.decoder), reference: weightsChecksum(reference) },
+      }),
+    };
   }
 
   /** How far trainer and sampler are apart on the tokens that were sampled in this step, not replayed. */

@@ -25,7 +25,6 @@ export class UpdateTrace {
   readonly #sizes: number[] = [];
   readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
   readonly #components = new Map<string, LossPart>();
-  #executed = 0;
   #configured = 0;
 
   constructor(
@@ -33,17 +32,19 @@ export class UpdateTrace {
     private readonly scored: Map<number, ScoredIds>,
   ) {}
 
-  /** Takes the values of a micro-batch. */
-  add({ micro, scores, output, executed }: MicroBatchPass): void {
+  /**
+   * Takes the values of a micro-batch.
+   *
+   * @param arrived - whether its gradient is part of the update: otherwise its values are none of it
+   */
+  add({ micro, scores, output }: MicroBatchPass, arrived: boolean): void {
     const { terms = {}, parts = [] } = output;
     const ids = micro.groups.flatMap(({ prompt, completions }) =>
       completions.map((completion) => ({ prompt, completion })),
     );
     for (const [i, b] of micro.members.entries()) this.scored.set(b, ids[i]!);
     this.#configured++;
-    // Scored, but without effect: it is no part of the update.
-    if (executed === this.#executed) return;
-    this.#executed = executed;
+    if (!arrived) return;
     this.#members.push(...micro.members);
     this.#sizes.push(micro.members.length);
     this.#push('policyLogprobs', scores.logprobs_T);
@@ -79,7 +80,7 @@ export class UpdateTrace {
       completions: Int32Array.from(this.#members),
       ...Object.fromEntries(perToken),
       ...(this.#components.size > 0 && { components: [...this.#components.values()] }),
-      microBatches: { executed: this.#executed, configured: this.#configured, sizes: this.#sizes },
+      microBatches: { executed: this.#sizes.length, configured: this.#configured, sizes: this.#sizes },
       ...facts,
     };
   }

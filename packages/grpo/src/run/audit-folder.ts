@@ -10,7 +10,7 @@ export const auditFolder =
   async ({ step, trainer }) => {
     const rows = new Map<number, number>();
     let tokens = 0;
-    for await (const row of folder.metricsRows()) {
+    for (const row of await folder.rowsOf('metrics.jsonl')) {
       rows.set(row.step, (rows.get(row.step) ?? 0) + 1);
       tokens = Number(row.num_tokens);
     }

@@ -7,13 +7,16 @@ import type { RewardFunction, RewardValue } from '../rewards/index.js';
 import { judge } from '../rewards/index.js';
 import { judgeServer, score } from '../rewards/judge/server.test.helper.js';
 import { defineTask } from '../tasks/define.js';
-import { CANARY } from '../trace/index.js';
+import { AGAIN, CANARY } from '../trace/index.js';
 import { remainsOf, run } from './run.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
 type Rewards = Parameters<typeof defineTask<string>>[0]['rewards'];
 
 const LETTERS = [...'abcdefghij'];
+
+/** On 8 rows 9 kinds, and the gold twice more. */
+const CANARIES = 8 * 11;
 
 const lettersTask = (rewards: Rewards) =>
   defineTask({
@@ -54,10 +57,10 @@ describe('a run', () => {
     const { canaries } = record(1).probes;
     expect(notes).not.toMatch(/canar/);
     expect(new Set(canaries.map(({ kind }: { kind: string }) => kind))).toEqual(
-      new Set(Object.values(CANARY)),
+      new Set([...Object.values(CANARY), AGAIN]),
     );
-    // 8 rows of 9 kinds.
-    expect(canaries).toHaveLength(72);
+    // 8 rows of 9 kinds, and the gold again.
+    expect(canaries).toHaveLength(80);
     expect(canaries[0]).toEqual({ kind: 'gold', reward: 'total', row: 0, value: 1, least: 0.01 });
     expect(canaries[1]).toEqual({ kind: 'empty', reward: 'total', row: 0, value: 0, most: 0.99 });
     expect(JSON.stringify(canaries).length).toBeLessThan(7000);
@@ -103,11 +106,11 @@ describe('a run', () => {
       return completions.map((text, i) => right(text, rows[i]!));
     };
     await left({ counted: { batch: counted } }, { train: { steps: 5, canaries: 2 } });
-    expect(batches.filter((count) => count === 72)).toHaveLength(3);
-    expect(batches[0]).toBe(72);
+    expect(batches.filter((count) => count === CANARIES)).toHaveLength(3);
+    expect(batches[0]).toBe(CANARIES);
     batches.length = 0;
     const { record } = await left({ counted: { batch: counted } }, { train: { steps: 1, canaries: 0 } });
-    expect(batches).not.toContain(72);
+    expect(batches).not.toContain(CANARIES);
     expect(record(1).probes.canaries).toBeUndefined();
   });
 
@@ -121,7 +124,7 @@ describe('a run', () => {
     // The step's completions and one of the evaluation.
     expect(asked.length).toBeLessThanOrEqual(5);
     const names = record(1).probes.canaries.map(({ reward }: { reward: string }) => reward);
-    expect(new Set(names)).toEqual(new Set(['part of the total']));
+    expect(new Set(names)).toEqual(new Set(['part of the total', 'right']));
   });
 });
 

@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { rewarding } from '../step/step.test.helper.js';
 import { Examination } from './examination.js';
 import { RunFolder } from './folder/run-folder.js';
+import { run } from './run.test.helper.js';
 
 async function examinationOf(every: number): Promise<Examination> {
   const { config } = resolveConfig({
@@ -28,5 +30,29 @@ describe('probes of a run', () => {
     const steps = Array.from({ length: 40 }, (_, i) => i + 1);
     expect(steps.filter((step) => examination.probes(step) === true)).toEqual(always);
     expect(steps.filter((step) => examination.probes(step) === 'where they differ')).toHaveLength(differing);
+  });
+});
+
+describe('findings of a run', () => {
+  const settings = ['train.steps=8', 'eval.before=false', 'train.canaries=0', 'checkpoint.every=5'];
+  const constant = (output: string, resume = false) =>
+    run({
+      output,
+      settings,
+      stages: { score: rewarding(() => 0.5) },
+      resume,
+      ...(!resume && { stopAfter: 5 }),
+    });
+
+  it('of the log are told when they begin, and not again after a resume', async () => {
+    const output = join(tempFolder(), 'run');
+    const before = await constant(output);
+    const after = await constant(output, true);
+    const told = (notes: readonly string[]) => notes.filter((text) => text.includes('.log warn:'));
+    expect(told(before.notes).length).toBeGreaterThan(0);
+    const codes = [...before.notes, ...after.notes].flatMap(
+      (text) => /^step \d+: (B\S+) warn/.exec(text)?.[1] ?? [],
+    );
+    expect(new Set(codes).size).toBe(codes.length);
   });
 });

@@ -1,24 +1,29 @@
 import type { Config } from '../config/schema.js';
 import { examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
-import { registry, sentenceOf } from '../doctor/registry.js';
+import { checkOf, registry, sentenceOf } from '../doctor/registry.js';
+import type { MetricsRow } from '../observe/metrics.js';
 import type { ProbeScoring } from '../observe/probes.js';
-import { type StepRecord, writeStepRecord } from '../trace/index.js';
-import type { RunFolder } from './folder/run-folder.js';
+import { type MetricsEntry, ownSeries, type StepRecord, writeStepRecord } from '../trace/index.js';
+import { STRICT_STEPS, stopFor } from './finding-rules.js';
+import { FindingWatch, QUIET, type Seen } from './finding-watch.js';
+import type { RunFolder, StepRow } from './folder/run-folder.js';
 import type { StepTurn } from './run-steps.js';
-
-/** Steps of a run in which what fails stops it, unless checks are off, and that are always recorded. */
-const STRICT_STEPS = 2;
 
 /** Steps between probes of what agrees: a probe scores a row more than the step, which costs much of a small batch. */
 const PROBE_EVERY = 16;
 
+/** Rows up to which the log is judged after each step; later it is after some, the fewer the longer the log is. */
+const ROWS = 256;
+
 // What the clock says does not follow from settings and seed, as all rows do: `grpo doctor` asks it of the records.
-const checks = registry.filter((check) => check.scope === 'step' && !check.needs.includes('stages'));
+const checks = registry.filter(
+  (check) => check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages')),
+);
 
 /** What the doctor says of a step. */
 export interface StepVerdict {
-  /** What to tell: findings that the step before did not have. */
+  /** What to tell: findings that begin, change or end. */
   news: string[];
   /** Why the run is to end after this step. */
   stop: Finding | undefined;
@@ -29,19 +34,23 @@ export class Examination {
   private constructor(
     private readonly config: Pick<Config, 'doctor' | 'record'>,
     private readonly folder: RunFolder,
-    /** Codes of what was found in the step before. */
-    private last: ReadonlySet<unknown>,
+    private readonly watch: FindingWatch,
+    private readonly entries: MetricsEntry[],
   ) {}
 
-  /** @param done - steps that the run has done: what the last of them had is no news after a resume */
+  /** @param done - steps that the run has done: what they had is no news after a resume */
   static async after(
     done: number,
     config: Pick<Config, 'doctor' | 'record'>,
     folder: RunFolder,
   ): Promise<Examination> {
-    const rows = await folder.findingsOf(done);
-    const sick = rows.filter(({ severity }) => severity !== 'inform');
-    return new Examination(config, folder, new Set(sick.map(({ code }) => code)));
+    const watch = new FindingWatch();
+    const found = Array.from({ length: done + 1 }, (): Seen[] => []);
+    for (const row of await folder.rowsOf('findings.jsonl'))
+      if (row.severity !== 'inform') found[row.step]!.push(row as unknown as Seen);
+    for (let step = 1; step <= done; step++) watch.see(step, found[step]!);
+    const entries = (await folder.rowsOf('metrics.jsonl')).map(entryOf);
+    return new Examination(config, folder, watch, entries);
   }
 
   /** Whether the record of a step, counted from 1, is needed at all. */
@@ -78,26 +87,66 @@ export class Examination {
     return every > 0 && onFinding !== 'off';
   }
 
-  /** Examines one step. */
-  step(record: StepRecord): StepVerdict {
+  /**
+   * Examines one step, and the log up to it.
+   *
+   * @param metrics - the step's row; there is none of a step that failed
+   */
+  step(record: StepRecord, metrics?: MetricsRow): StepVerdict {
     const { onFinding } = this.config.doctor;
-    const findings = onFinding === 'off' ? [] : examine({ records: [record] }, checks).findings;
+    const { step, declared } = record;
+    if (metrics) this.entries.push(entryOf(metrics));
+    const material = {
+      records: [record],
+      ...(this.isLogDue() && { series: ownSeries(this.entries) }),
+      ...(declared && { declared }),
+    };
+    const findings = onFinding === 'off' ? [] : examine(material, checks).findings;
     const sick = findings.filter(({ severity }) => severity !== 'inform');
-    const news = sick.filter(({ code }) => !this.last.has(code));
-    this.last = new Set(sick.map(({ code }) => code));
-    const { step } = record;
-    this.folder.findings(findings.map(({ steps: _, judged: __, ...finding }) => ({ step, ...finding })));
-    const isNews = news.length > 0;
+    const { begun, changed, ended } = this.watch.see(step, sick);
+    const told = new Set([...begun, ...changed.map(({ finding }) => finding)]);
+    this.folder.findings(
+      findings.map((finding) => {
+        const { steps: _, judged: __, evidence, ...others } = finding;
+        // A finding of the log has the same evidence on every step.
+        const isShown = told.has(finding) || checkOf(finding.code).scope === 'step';
+        return { step, ...others, ...(isShown && { evidence }) };
+      }),
+    );
     // Other audits depend on when the run was stopped or saved, and a resumed run leaves the same records.
     const { audit: _, ...unaudited } = record;
-    const kept = isNews || this.isAuditDue(step) ? record : unaudited;
-    if (isNews || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
-    const strict = onFinding === 'stop' || (onFinding === 'warn' && step <= STRICT_STEPS);
+    const isAuditTold = [...told].some(({ code }) => code.startsWith('H'));
+    const kept = isAuditTold || this.isAuditDue(step) ? record : unaudited;
+    if (told.size > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     return {
-      news: news.map(
-        (finding) => `step ${step}: ${finding.code} ${finding.severity}: ${sentenceOf(finding)}`,
-      ),
-      stop: strict ? sick.find(({ severity }) => severity === 'fail') : undefined,
+      news: [
+        ...begun.map(
+          (finding) => `step ${step}: ${finding.code} ${finding.severity}: ${sentenceOf(finding)}`,
+        ),
+        ...changed.map(
+          ({ finding, before }) =>
+            `step ${step}: ${finding.code}, so far ${before}, now ${finding.severity}: ${sentenceOf(finding)}`,
+        ),
+        ...ended.map(
+          ({ code, first, last, steps }) =>
+            `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
+        ),
+      ],
+      stop: stopFor(sick, step, onFinding),
     };
   }
+
+  /** Whether the log is judged after the step of its last row. */
+  private isLogDue(): boolean {
+    const { length } = this.entries;
+    return length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
+  }
+}
+
+/** Numbers of a step's row; what a resumed run counts otherwise, tensors that are alive, is left out. */
+function entryOf({ step, ...row }: StepRow): MetricsEntry {
+  const numbers = Object.entries(row).filter(
+    (pair): pair is [string, number] => Number.isFinite(pair[1]) && !pair[0].startsWith('live_'),
+  );
+  return { step, values: Object.fromEntries(numbers) };
 }

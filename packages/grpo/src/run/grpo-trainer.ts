@@ -93,6 +93,7 @@ export class GrpoTrainer implements Trainer, Disposable {
       trainer[Symbol.dispose]();
       throw error;
     }
+    folder.replaceStages(trainer.ownStages);
     run.trainerState = {
       ...(movingReference && { reference: movingReference.masters }),
       ...(replay && { replay }),

@@ -75,7 +75,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     });
     for (const text of [refills.after(metrics), signal.after(metrics)])
       if (text !== undefined) watcher.note?.(text);
-    const verdict = examination.wants(step + 1) ? examination.step(recordOf()) : undefined;
+    const verdict = examination.wants(step + 1) ? examination.step(recordOf(), metrics) : undefined;
     for (const text of verdict?.news ?? []) watcher.note?.(text);
     return {
       metrics,

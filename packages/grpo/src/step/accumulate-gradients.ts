@@ -89,7 +89,7 @@ export function learn(
   const input = lossInput(trainer, batch, micro, size, scores);
   const output = stages.objective(input);
   events.stage('backward', () => optimizer.accumulate(() => pass.backward(output.loss)));
-  events.microBatchDone({ micro, scores, input, output, executed: optimizer.accumulated });
+  events.microBatchDone({ micro, scores, input, output });
   return output.loss.item();
 }
 

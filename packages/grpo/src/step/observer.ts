@@ -9,8 +9,6 @@ export interface MicroBatchPass {
   scores: TokenScores;
   input: LossInput;
   output: LossOutput;
-  /** Backward passes of which the optimizer has the gradients by now. */
-  executed: number;
 }
 
 /** An update that the optimizer was asked for. */

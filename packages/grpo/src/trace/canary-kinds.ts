@@ -11,6 +11,9 @@ export const CANARY = {
   repeated: 'gold repeated',
 } as const;
 
+/** The gold once more, in another place of the batch: it is worth what the gold earned. */
+export const AGAIN = 'gold again';
+
 export type CanaryKind = (typeof CANARY)[keyof typeof CANARY];
 
 /** The name of the weighted sum where rewards are named; rewards that were left out are not in it when it is `PART`. */

@@ -1,8 +1,9 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
 export { type AuditRecord, type Comparison, HAND_OVERS, type HandOver } from './audit.js';
-export { CANARY, PART, TOTAL } from './canary-kinds.js';
+export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';
 export type { Declared, DeclaredSection } from './declared.js';
+export { ownSeries } from './own-series.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';
 export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';

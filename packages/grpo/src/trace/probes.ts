@@ -50,6 +50,8 @@ export const probesSchema = z.object({
   accumulation: z.object({ cosine: real, normRatio: real }).optional(),
   /** Change of Σ A·log p after one tiny step along the policy term alone, and of the entropy along the bonus alone. */
   tinyStep: z.object({ objectiveChange: real.optional(), entropyChange: real.optional() }).optional(),
+  /** Checksums of the weights of policy and reference before the update, where both have the same tensors. */
+  checksums: z.object({ policy: real, reference: real }).optional(),
 });
 
 export type Probes = z.output<typeof probesSchema>;

@@ -3,7 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'doctor',
   summary: 'Find what is wrong with a run of grpo.ts or TRL, or with the log of another trainer',
-  usage: 'doctor (PATH [--html FILE] | --explain CODE | --selftest) [--fail-on SEVERITY] [--json]',
+  usage: 'doctor (PATH [--html FILE] | --before CONFIG | --explain CODE | --selftest) [--json]',
   flags: {
     html: {
       type: 'string',
@@ -14,6 +14,11 @@ export const info: CommandInfo = {
       type: 'string',
       value: 'CODE',
       help: 'Print what a fault is and how it is checked: B38 or B38.repeat',
+    },
+    before: {
+      type: 'string',
+      value: 'CONFIG',
+      help: 'Do the first step of the run that a file describes and examine it; nothing is kept',
     },
     selftest: {
       type: 'boolean',

@@ -23,9 +23,15 @@ import { terminalReport } from './terminal.js';
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   if (flags.selftest) {
     if (operands.length > 0) throw new UsageError('--selftest makes its own runs: it takes no path');
-    // The only part that trains: reading a run needs no tensor engine.
+    // Only this and --before train: reading a run needs no tensor engine.
     const { runSelftest } = await import('./selftest.js');
     return runSelftest(flags.json === true);
+  }
+  if (flags.before !== undefined) {
+    if (operands.length > 0 || flags.html !== undefined)
+      throw new UsageError('--before takes a configuration: no path and no --html');
+    const { runBefore } = await import('./before.js');
+    return runBefore(flags.before as string, flags.json === true);
   }
   if (flags.explain !== undefined) {
     if (operands.length > 0 || flags.html !== undefined)

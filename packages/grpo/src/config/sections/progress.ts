@@ -46,10 +46,20 @@ export const doctorSection = z.strictObject({
     )
     .meta({ unit: 'steps' }),
   onFinding: z
-    .enum(['warn', 'stop', 'off'])
+    .union([
+      z.enum(['warn', 'stop', 'off']),
+      z.array(
+        z.strictObject({
+          finding: z.enum(['audit', 'fail', 'warn']),
+          from: positiveCount.default(1),
+          to: positiveCount.optional(),
+          do: z.enum(['continue', 'stop']),
+        }),
+      ),
+    ])
     .default('warn')
     .describe(
-      'Every step is checked. A failed check stops the run in the first two steps; later it is reported (warn) or stops the run too (stop); off = no checks',
+      'Every step is checked. warn = a failed check stops the run in the first two steps, a failed audit at any step, and other findings are reported; stop = every failure stops it; off = no checks; or rules such as [{finding: warn, to: 10, do: stop}]: the first that holds of finding and step counts',
     ),
 });
 

@@ -1,5 +1,5 @@
 import { testStepCheck } from '../planted.test.helper.js';
-import { offPlainly } from '../plants.test.helper.js';
+import { all, offPlainly, sampled } from '../plants.test.helper.js';
 
 testStepCheck('B18.override', [
   {
@@ -32,9 +32,20 @@ testStepCheck('B18.override', [
 testStepCheck('B18.temperature', [
   {
     name: 'drawn at another',
-    plant: offPlainly('sampler', 0.3, 1e-6, 3),
+    plant: all(
+      offPlainly('sampler', 0.3, 1e-6, 3),
+      sampled((value) => 0.3 + 0.4 * value),
+    ),
     verdict: 'fail',
     measured: { fits: 0.7 },
+  },
+  {
+    name: 'as log-probs after top-p fit, too',
+    plant: all(
+      offPlainly('sampler', 0.3, 1e-6, 3),
+      sampled(() => 0.2),
+    ),
+    verdict: 'not applicable',
   },
   { name: 'fits none', plant: offPlainly('sampler', 0.3, 0.2, 3), verdict: 'not applicable' },
 ]);

@@ -59,7 +59,7 @@ export const b18: Fault = {
       level: 3,
       rank: 3,
       threshold:
-        'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no temperature but the declared one, within the tolerance of the precision',
+        'where sampler and trainer disagree, the sampler’s log-probs of a completion fit no temperature but the declared one, within the tolerance of the precision; not applicable to a lower one without a token that the sampler made less likely',
       sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
       why: 'generation_config.json overrides the requested settings.',
       remedy:

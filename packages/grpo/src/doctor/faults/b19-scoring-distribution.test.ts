@@ -1,6 +1,6 @@
 import type { StepRecord } from '../../trace/index.js';
 import { change, startOf, testStepCheck } from '../planted.test.helper.js';
-import { offPlainly } from '../plants.test.helper.js';
+import { all, half, offPlainly, sampled } from '../plants.test.helper.js';
 import { numbers } from '../record.test.helper.js';
 
 /** A policy that is nearly certain of every token, and right. */
@@ -91,10 +91,47 @@ testStepCheck('B19.truncation', [
   },
 ]);
 
+testStepCheck('B19.processed', [
+  { name: 'log-probs after truncation', plant: sampled((_, t) => 0.2 + 0.1 * (t % 2)), verdict: 'warn' },
+  {
+    name: 'log-probs after truncation, in half precision',
+    plant: all(
+      half,
+      sampled((_, t) => (t % 3 ? 0.2 : -0.03)),
+    ),
+    verdict: 'warn',
+  },
+  { name: 'another temperature', plant: sampled((value) => 0.3 + 0.4 * value), verdict: 'pass' },
+  {
+    name: 'rounding of half precision',
+    plant: all(
+      half,
+      sampled((_, t) => (t % 2 ? 0.03 : 0)),
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'a sampler that is less sure',
+    plant: sampled(() => -0.2),
+    verdict: 'pass',
+  },
+]);
+
 testStepCheck('B19.temperature', [
   {
+    name: 'as log-probs after top-p fit',
+    plant: all(
+      temperatures(0.3, 1e-6),
+      sampled(() => 0.2),
+    ),
+    verdict: 'not applicable',
+  },
+  {
     name: 'scored at another temperature',
-    plant: temperatures(0.3, 1e-6),
+    plant: all(
+      temperatures(0.3, 1e-6),
+      sampled((value) => 0.3 + 0.4 * value),
+    ),
     verdict: 'fail',
     measured: { fits: 0.7 },
   },

@@ -2,11 +2,14 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs, updateRows } from '../inputs.js';
 import { sampledMasks } from '../measures/first-update.js';
-import { temperatureOf } from '../measures/plain-scoring.js';
-import { truncates } from '../measures/sampling.js';
+import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
+import { lowersNone, samplerGap, truncates } from '../measures/sampling.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';
+
+/** Fewer tokens may all be likelier by chance. */
+const SEVERAL = 50;
 
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 8;
@@ -75,7 +78,7 @@ export const b19: Fault = {
       level: 3,
       rank: 1,
       threshold:
-        'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they disagree at every other temperature too',
+        'where policy and sampler disagree at the declared temperature beyond the tolerance of the precision, they disagree at every other temperature too; not applicable to a lower one without a token that sampling made less likely',
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'parity/trl_faults.py'],
       why: 'The trainer scored tokens at temperature 1 that were sampled at a different temperature.',
       remedy: 'Divide the logits by the same temperature in sampling and in scoring.',
@@ -95,9 +98,10 @@ export const b19: Fault = {
           gapThere: best.mean,
         };
         if (own.mean <= tolerance) return pass(measured);
-        return best.mean <= tolerance
-          ? fail(measured)
-          : notApplicable('a temperature at which the two agree');
+        if (best.mean > tolerance) return notApplicable('a temperature at which the two agree');
+        return isTruncation(best.temperature, own.temperature, record)
+          ? notApplicable(UNLIKELY)
+          : fail(measured);
       },
       says: (m) =>
         say`Tokens are scored at the declared temperature ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
@@ -138,6 +142,34 @@ export const b19: Fault = {
       },
       says: (m) =>
         say`Tokens are not sampled from the distribution that is trained: the two differ by ${m.meanGap} nat per token on average.`,
+    }),
+    stepCheck({
+      code: 'B19.processed',
+      title: 'The sampler’s log-probs are those before truncation',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 4,
+      threshold:
+        'the sampler’s log-probs are not higher than the policy’s by more than the tolerance of the precision on average, with differences below 0 that are within half of it',
+      sources: ['huggingface/trl#7269', 'huggingface/trl#6789', 'modelscope/ms-swift#8442'],
+      why: 'Truncation divides by the probability that it keeps and so makes no token less likely; temperatures, penalties, other weights and dropout do.',
+      remedy:
+        'Ask the engine for log-probs before top-p, top-k and min-p (vLLM: logprobs_mode), or switch truncation off.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19', 'B39', 'B55'],
+      settles: 'The sampling parameters that the engine used, and which of its log-probs it returned.',
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
+      test(_, record) {
+        const gap = samplerGap(record)!;
+        if (!(gap.tokens >= SEVERAL)) return notApplicable(`${SEVERAL} tokens with both log-probs`);
+        const higher = -gap.signed;
+        const measured = { higher, kept: Math.exp(-higher), tokens: gap.tokens };
+        return higher > toleranceOf(record).mean && lowersNone(gap, record) ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The sampler’s log-probs are higher than the policy’s by ${m.higher} nat per token, and lower on none: they are those after top-p, top-k or min-p, which kept about ${m.kept} of the probability, or those of a lower temperature.`,
     }),
     stepCheck({
       code: 'B19.scoring',

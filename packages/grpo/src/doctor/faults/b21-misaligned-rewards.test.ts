@@ -1,6 +1,9 @@
+import { expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
-import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { AGAIN } from '../../trace/index.js';
+import { outcomeOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { onRows, penalized } from '../plants.test.helper.js';
+import { richRecord } from '../rich-record.test.helper.js';
 
 const parts = { 'rewards/right/mean': times(5, 0.5), 'rewards/form/mean': times(5, 0.8) };
 
@@ -26,6 +29,30 @@ testStepCheck('B21.canary', [
     verdict: 'pass',
   },
 ]);
+
+const again =
+  (value: number) =>
+  ({ probes }: StepRecord) => {
+    for (const canary of probes!.canaries!) if (canary.kind === AGAIN) canary.value = value;
+  };
+
+testStepCheck('B21.pairing', [
+  {
+    name: 'the answer earns nothing in another place',
+    plant: again(0),
+    verdict: 'warn',
+    measured: { wrong: 4 },
+  },
+  { name: 'the answer earns the same', plant: again(1), verdict: 'pass' },
+]);
+
+it('leaves the grader alone where rewards go to other completions', () => {
+  const record = richRecord();
+  onRows('gold', 1, { value: 0 })(record);
+  expect(outcomeOf('B23.canary', record).verdict).toBe('warn');
+  again(0)(record);
+  expect(outcomeOf('B23.canary', record).verdict).toBe('not applicable');
+});
 
 testLogCheck('B21.log', [
   {

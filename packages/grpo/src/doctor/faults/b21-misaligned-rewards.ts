@@ -5,7 +5,7 @@ import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
-import { judgeCanaries, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -94,6 +94,27 @@ export const b21: Fault = {
         say`${m.unequal} of ${m.pairs} completions earned a different reward than an equal completion of the same prompt: the rewards may be in the wrong order.`,
     }),
     stepCheck({
+      code: 'B21.pairing',
+      title: 'A right answer earns the same in every place of the batch',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold: `through the production path, the answer earns otherwise where it stands again ${SHARE}`,
+      sources: ['huggingface/trl#2644', 'huggingface/trl#3098'],
+      why: 'A grader sees the row and the completion; only their pairing with rewards depends on the place.',
+      remedy:
+        'Look for where rewards are sorted, cut, shifted or put together again, and pair them by an id of the completion.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B23', 'B26', 'B27', 'B28', 'B30', 'B31', 'B33'],
+      settles: 'Grade one completion twice, in two places: a judge may waver, a grader may not.',
+      proofs: ['native'],
+      needs: ['probes'],
+      test: ({ probes }) => judgePairing(probes),
+      says: (m) =>
+        say`On ${m.wrong} of ${m.probes} rows the same right answer earned otherwise in another place of the batch: rewards go to other completions than they were computed of, or depend on chance.`,
+    }),
+    stepCheck({
       code: 'B21.cycled',
       title: 'Rewards do not repeat periodically',
       stage: 'reward',
@@ -148,7 +169,7 @@ export const b21: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        judgeCanaries(
+        judgeGrader(
           probes,
           ({ kind, most, value }) => kind === CANARY.other && most !== undefined && value !== null,
           ({ value, most }) => value! <= most!,

@@ -1,4 +1,5 @@
 import { withoutNaN } from '../../maths/moments.js';
+import { CANARY } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
@@ -104,7 +105,7 @@ export const b22: Fault = {
       test: ({ probes }) =>
         judgeCanaries(
           probes,
-          ({ least }) => least !== undefined,
+          ({ kind, least }) => kind === CANARY.gold && least !== undefined,
           ({ value }) => value !== null,
         ),
       says: (m) => say`On ${m.wrong} of ${m.probes} rows a reward function failed on the right answer.`,

@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { judgeCanaries, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeGrader, SETTLES, SHARE } from '../measures/canaries.js';
 import { say } from '../sentence.js';
 
 export const b23: Fault = {
@@ -26,7 +26,7 @@ export const b23: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        judgeCanaries(
+        judgeGrader(
           probes,
           ({ least, value }) => least !== undefined && value !== null,
           ({ value, least }) => value! >= least!,

@@ -3,7 +3,7 @@ import { CANARY } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { rewardNames } from '../log-view.js';
-import { judgeCanaries, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
+import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
@@ -28,7 +28,7 @@ export const b26: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test: ({ probes }) =>
-        judgeCanaries(
+        judgeGrader(
           probes,
           ({ kind, most, value }) => kind !== CANARY.other && most !== undefined && value !== null,
           ({ value, most }) => value! <= most!,

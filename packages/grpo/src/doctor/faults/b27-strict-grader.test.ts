@@ -22,6 +22,16 @@ testStepCheck('B27.gold', [
     evidence: { completion: 9, values: { gold: '4' } },
   },
   {
+    name: 'right numbers without reward, beside wrong ones with a reward: not its business',
+    plant: (record) => {
+      answerWith((p) => `It is ${2 * p}.`)(record);
+      const { completions, rewards } = record;
+      const most = Math.max(...rewards!.totals!);
+      completions!.texts = completions!.texts!.map((text, b) => (rewards!.totals![b] === most ? 'no' : text));
+    },
+    verdict: 'not applicable',
+  },
+  {
     name: 'right numbers with a unit',
     plant: answerWith((p) => `<answer>${2 * p} apples</answer>`),
     verdict: 'warn',

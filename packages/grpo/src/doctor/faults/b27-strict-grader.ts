@@ -9,6 +9,8 @@ import { say } from '../sentence.js';
 /** Fewer may be answers that lack something else, which a strict grader rightly rejects. */
 const SEVERAL = 3;
 const GOLD_MISSED = 0.1;
+const MIXED =
+  'rewarded completions that end in the reference answer more often than the others: without them the pairing may be at fault (B21)';
 
 export const b27: Fault = {
   code: 'B27',
@@ -22,7 +24,7 @@ export const b27: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `fewer than ${SEVERAL}, or fewer than ${100 * GOLD_MISSED} %, of the unrewarded completions end in the reference answer`,
+      threshold: `fewer than ${SEVERAL}, or fewer than ${100 * GOLD_MISSED} %, of the unrewarded completions end in the reference answer; not applicable where the rewarded ones do so no more often`,
       sources: [],
       why: 'Seen in an exact-match grader, on texts that may go on after the answer.',
       remedy: 'Read these completions: is the grader too strict about spaces, units or format?',
@@ -40,12 +42,24 @@ export const b27: Fault = {
           return notApplicable('a group with different rewards');
         if (isFlat(totals) || unrewarded.length < 10)
           return notApplicable('ten unrewarded completions beside rewarded ones');
-        const missed = unrewarded.flatMap((completion): Evidence[] => {
-          const gold = lastLine(answers[promptOf[completion]!]!);
-          return endsIn(texts[completion]!, gold)
-            ? [{ completion, text: `…${texts[completion]!.slice(-40)}`, values: { gold } }]
-            : [];
-        });
+        const goldOf = (completion: number) => lastLine(answers[promptOf[completion]!]!);
+        const isRight = (completion: number) => endsIn(texts[completion]!, goldOf(completion));
+        const missed = unrewarded.filter(isRight).map(
+          (completion): Evidence => ({
+            completion,
+            text: `…${texts[completion]!.slice(-40)}`,
+            values: { gold: goldOf(completion) },
+          }),
+        );
+        const missing = new Set(missed.map(({ completion }) => promptOf[completion!]!));
+        const beside = [...totals.keys()].filter((b) => missing.has(promptOf[b]!));
+        const rewarded = beside.filter((b) => totals[b]! > least);
+        const right = rewarded.filter(isRight).length;
+        if (
+          right < rewarded.length &&
+          right * (beside.length - rewarded.length) <= missed.length * rewarded.length
+        )
+          return notApplicable(MIXED);
         const measured = { unrewarded: unrewarded.length, missed: missed.length };
         return missed.length >= Math.max(SEVERAL, GOLD_MISSED * unrewarded.length)
           ? warn(measured, missed)

@@ -64,6 +64,32 @@ testStepCheck('B38.dropout', [
   },
 ]);
 
+testStepCheck('B38.reference', [
+  {
+    name: 'another temperature in the reference alone',
+    plant: ({ scored }) => {
+      scored!.referenceLogprobs = scored!.referenceLogprobs!.map((value) => 0.7 * value);
+    },
+    verdict: 'fail',
+    measured: { side: 'reference' },
+  },
+  {
+    name: 'other weights',
+    plant: ({ scored, probes }) => {
+      scored!.referenceLogprobs = scored!.referenceLogprobs!.map((value) => 0.7 * value);
+      probes!.checksums!.policy = 8;
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'no checksums',
+    plant: ({ probes }) => {
+      delete probes!.checksums;
+    },
+    verdict: 'not applicable',
+  },
+]);
+
 testStepCheck('B38.policy', [
   { name: 'the policy alone is off', plant: off(0.5), verdict: 'fail' },
   {

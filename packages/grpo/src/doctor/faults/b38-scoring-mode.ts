@@ -3,7 +3,13 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { klOfStepOne, type LogView, valuesAt } from '../log-view.js';
-import { compareFirst, ofFirstUpdate, placeOf } from '../measures/first-update.js';
+import {
+  agreesWithSampler,
+  compareFirst,
+  hasEqualWeights,
+  ofFirstUpdate,
+  placeOf,
+} from '../measures/first-update.js';
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { quote, say } from '../sentence.js';
@@ -96,6 +102,41 @@ export const b38: Fault = {
       },
       says: (m) =>
         say`The reference agrees with the sampler (${m.referenceGap} nat per token); the policy with the same weights does not (${m.policyGap}). The policy is scored differently; dropout in training mode has that effect.`,
+    }),
+    stepCheck({
+      code: 'B38.reference',
+      title: 'A reference with the policy’s weights scores as the policy does',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 5,
+      threshold:
+        'where the checksums of both models’ weights are equal: mean |policy − reference| within the tolerance of the precision',
+      sources: ['huggingface/trl#3500', 'huggingface/trl#3029'],
+      why: 'Equal weights give equal log-probs, if mode, temperature, mask and ids are the same.',
+      remedy:
+        'Score both with the same function: evaluation mode, the same temperature, mask, positions and ids. The weights are right.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B19', 'B39', 'B48', 'B49', 'B50', 'B51'],
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'probes'],
+      test({ firstPolicyLogprobs, referenceLogprobs, probes }, record) {
+        if (!probes.checksums) return notApplicable('probes.checksums');
+        if (!hasEqualWeights(record)) return notApplicable('a policy with the weights of the reference');
+        const gap = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
+        if (gap.tokens === 0) return notApplicable('tokens scored by both');
+        const { samplerLogprobs } = record.completions ?? {};
+        const measured = {
+          mean: gap.mean,
+          max: gap.max,
+          side: !samplerLogprobs ? '' : agreesWithSampler(record, referenceLogprobs) ? 'policy' : 'reference',
+        };
+        return gap.mean <= toleranceOf(record).mean
+          ? pass(measured)
+          : fail(measured, [placeOf(record, gap.worst)]);
+      },
+      says: (m) =>
+        say`Policy and reference have the same weights, and score the same tokens ${m.mean} nat apart: ${m.side === '' ? 'one of them' : m.side === 'policy' ? 'the reference agrees with the sampler, so the policy' : 'the reference'} is scored otherwise, as with dropout, another temperature or another mask.`,
     }),
     logCheck({
       code: 'B38.likelihood',

@@ -4,8 +4,9 @@ import { all, declare } from '../plants.test.helper.js';
 testStepCheck('B51.start', [
   {
     name: 'another reference',
-    plant: ({ scored }) => {
+    plant: ({ scored, probes }) => {
       scored!.referenceLogprobs = scored!.referenceLogprobs!.map((value) => value - 0.2);
+      probes!.checksums!.policy = 8;
     },
     verdict: 'fail',
   },
@@ -18,6 +19,22 @@ testStepCheck('B51.start', [
       declare({ dtype: 'bfloat16' }),
     ),
     verdict: 'pass',
+  },
+  {
+    name: 'equal weights, scored otherwise',
+    plant: ({ scored }) => {
+      scored!.referenceLogprobs = scored!.referenceLogprobs!.map((value) => value - 0.2);
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a policy that is scored otherwise than it samples',
+    plant: ({ scored, completions, updates, probes }) => {
+      delete probes!.checksums;
+      updates![0]!.policyLogprobs = updates![0]!.policyLogprobs!.map((value) => value - 0.2);
+      scored!.referenceLogprobs = completions!.samplerLogprobs!.slice();
+    },
+    verdict: 'not applicable',
   },
   { name: 'a later step', into: { step: 5 }, plant: () => {}, verdict: 'not applicable' },
 ]);

@@ -1,7 +1,7 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, klOfStepOne } from '../log-view.js';
-import { compareFirst, placeOf } from '../measures/first-update.js';
+import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';
@@ -53,7 +53,7 @@ export const b51: Fault = {
       level: 3,
       rank: 5,
       threshold:
-        'mean |policy − reference| within the tolerance of the precision (1e-4 nat in float32, 0.03 in half precision)',
+        'mean |policy − reference| within the tolerance of the precision (1e-4 nat in float32, 0.03 in half precision); not asked where the weights are equal by their checksums, or the reference agrees with the sampler: then it is the scoring that differs',
       sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
       why: 'In another run the base model as reference of an SFT policy gave a KL of 1.007 at step 1.',
       remedy: 'Load the reference from the weights that training starts with.',
@@ -65,17 +65,16 @@ export const b51: Fault = {
         if (record.step > 1) return notApplicable('the first step of a run');
         const gap = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
         if (gap.tokens === 0) return notApplicable('tokens scored by both');
-        const tolerance = toleranceOf(record);
-        const measured = {
-          mean: gap.mean,
-          max: gap.max,
-          signed: gap.signed,
-          sampler: record.completions?.samplerLogprobs !== undefined,
-        };
-        return gap.mean <= tolerance.mean ? pass(measured) : fail(measured, [placeOf(record, gap.worst)]);
+        const known = record.probes?.checksums !== undefined;
+        const measured = { mean: gap.mean, max: gap.max, signed: gap.signed, known };
+        if (gap.mean <= toleranceOf(record).mean) return pass(measured);
+        if (hasEqualWeights(record)) return notApplicable('a reference with other weights than the policy');
+        if (agreesWithSampler(record, referenceLogprobs))
+          return notApplicable('a policy that is scored as it samples');
+        return fail(measured, [placeOf(record, gap.worst)]);
       },
       says: (m) =>
-        say`On the first step policy and reference differ by ${m.mean} nat per token. ${m.sampler ? 'Unless another finding says that the policy is scored wrongly, the reference is not the model that training started from.' : 'Either the reference is another model (B51), or the policy is scored in training mode (B38); two scorings of the policy would show which: dropout makes them differ.'}`,
+        say`On the first step policy and reference differ by ${m.mean} nat per token. ${m.known ? 'Checksums of their weights differ, too: the reference is not the model that training started from.' : 'Either the reference is another model (B51), or one of the two is scored otherwise: dropout (B38), temperature (B19) or mask; checksums of both models’ weights would show which.'}`,
     }),
     logCheck({
       code: 'B51.log',

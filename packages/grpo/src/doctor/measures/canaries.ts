@@ -1,5 +1,5 @@
 /** Canaries: completions whose right grade is known, sent through the production path of the rewards. */
-import type { Probes } from '../../trace/index.js';
+import { AGAIN, type Probes } from '../../trace/index.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 
 /** Share of the rows on which a canary may be graded wrongly by accident. */
@@ -13,6 +13,30 @@ export const SETTLES =
 export const ruleText = (rule: string): string => (rule === '' ? '' : ` (${rule})`);
 
 type Canary = NonNullable<Probes['canaries']>[number];
+
+const isAgain = ({ kind }: Canary) => kind === AGAIN;
+
+/** Whether equal completions of a row earned the same. */
+export const judgePairing = (probes: Probes) =>
+  judgeCanaries(
+    probes,
+    (canary) => isAgain(canary) && canary.value !== null,
+    ({ value, least }) => value === least,
+  );
+
+/** Why canaries say nothing of a grader. */
+export const UNPAIRED = 'rewards that go to the completions that they were computed of (B21.pairing)';
+
+/** The same of the canaries that tell what a grader pays; not asked where rewards go to other completions. */
+export function judgeGrader(
+  probes: Probes,
+  asked: (canary: Canary) => boolean,
+  holds: (canary: Canary) => boolean,
+): ReturnType<typeof judgeCanaries> {
+  return judgePairing(probes).verdict === 'warn'
+    ? notApplicable(UNPAIRED)
+    : judgeCanaries(probes, (canary) => !isAgain(canary) && asked(canary), holds);
+}
 
 /** Asks every canary of the rewards that `asked` names; the kinds that fail on too many rows are found. */
 export function judgeCanaries(

@@ -3,7 +3,7 @@
 import type { StepRecord } from '../../trace/index.js';
 import { inputs, membersOf, replayedOf } from '../inputs.js';
 import { once, onceOfBoth } from '../once.js';
-import { compare, type Gap } from '../tolerance.js';
+import { compare, type Gap, toleranceOf } from '../tolerance.js';
 
 const chosen = onceOfBoth((members: readonly number[], rows: readonly unknown[]): readonly unknown[] =>
   members.map((b) => rows[b]),
@@ -50,6 +50,17 @@ export function compareFirst(
   const chosenOthers = ofFirstUpdate(record, others);
   const masks = sampledMasks(record);
   return masks ? maskedGap(rows, chosenOthers)(masks) : plainGap(rows, chosenOthers);
+}
+
+/** Whether policy and reference have the same weights, by their checksums. */
+export const hasEqualWeights = ({ probes }: StepRecord): boolean =>
+  probes?.checksums !== undefined && probes.checksums.policy === probes.checksums.reference;
+
+/** Whether log-probs of all completions are the sampler's, within the tolerance of the precision. */
+export function agreesWithSampler(record: StepRecord, logprobs: readonly Float32Array[]): boolean {
+  const sampler = inputs.samplerLogprobs.from(record);
+  if (!sampler) return false;
+  return compareFirst(record, ofFirstUpdate(record, logprobs), sampler).mean <= toleranceOf(record).mean;
 }
 
 /** Completion and token of a place in the first update's rows, for evidence. */

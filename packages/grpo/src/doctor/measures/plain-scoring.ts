@@ -2,6 +2,7 @@
 import type { Probes, StepRecord } from '../../trace/index.js';
 import { fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
 import { toleranceOf } from '../tolerance.js';
+import { lowersNone, samplerGap } from './sampling.js';
 
 export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
 
@@ -24,7 +25,21 @@ export function temperatureOf(
     fits: best.temperature,
     gapThere: best[side].mean,
   };
-  return judge(own[side].mean, best[side].mean, measured, record);
+  const outcome = judge(own[side].mean, best[side].mean, measured, record);
+  return side === 'sampler' &&
+    outcome.verdict === 'fail' &&
+    isTruncation(best.temperature, own.temperature, record)
+    ? notApplicable(UNLIKELY)
+    : outcome;
+}
+
+export const UNLIKELY =
+  'a token that the sampler makes less likely: without one, truncation explains the difference as well';
+
+/** Whether truncation could explain what a lower temperature does. */
+export function isTruncation(fits: number, declared: number, record: StepRecord): boolean {
+  const gap = samplerGap(record);
+  return fits < declared && (gap === undefined || lowersNone(gap, record));
 }
 
 /** The setting under which one side’s log-probs fit best. */

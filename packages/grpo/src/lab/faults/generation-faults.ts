@@ -40,6 +40,12 @@ const sampleInHalf: Stages['sample'] = async (model, requests, options, seed) =>
   return await standard.sample({ ...model, decoder: half }, requests, options, seed);
 };
 
+/** Gives the log-probs of the truncated distribution as those of the plain one. */
+const afterTruncation: Stages['sample'] = async (...args) => {
+  const groups = await standard.sample(...args);
+  return groups.map((group) => group.map((one) => ({ ...one, logprobs: one.sampledLogprobs })));
+};
+
 const knowing = (model: Model, endIds: readonly number[]): Model => ({ ...model, endIds: new Set(endIds) });
 
 export const generationFaults: readonly PlantedFault[] = [
@@ -143,6 +149,18 @@ export const generationFaults: readonly PlantedFault[] = [
           },
         }),
         orAs: ['B39'],
+      },
+      {
+        name: 'the sampler’s log-probs taken after top-p 0.9',
+        run: () => ({ settings: ['rollout.topP=0.9'], stages: { sample: afterTruncation } }),
+      },
+      {
+        name: 'the same in bfloat16',
+        run: () => ({
+          policy: { dtype: 'bfloat16' },
+          settings: ['rollout.topP=0.9'],
+          stages: { sample: afterTruncation },
+        }),
       },
       {
         name: 'top-p 0.5, not corrected for',

@@ -3,6 +3,7 @@ import { cat, Generator, type Tensor, tensor, zeros } from '@grpo/torch';
 import { type Decoder, pack } from '../../models/index.js';
 import type { ScoredGroup, TokenScores } from '../../objective/index.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
+import type { LabRun } from '../lab-run.js';
 import { plainScores, type ScoringDetails, scoreRows } from '../plain-scores.js';
 import type { PlantedFault } from './planted-fault.js';
 
@@ -11,16 +12,26 @@ const plainly =
   (decoder, groups, temperature) =>
     plainScores(decoder, groups, temperature, details);
 
-/** Zeroes a share of the hidden states, other ones at each call; only for decoders that are trained. */
-function dropout(share: number): Stages['logprob'] {
+const isTrained = ({ parameters }: Decoder) =>
+  [...parameters.values()].some(({ requiresGrad }) => requiresGrad);
+
+/** Scores the reference otherwise than the policy. */
+const referenceAlone = (score: Stages['logprob'], settings: readonly string[] = []): LabRun => ({
+  settings: ['kl.beta=0.05', ...settings],
+  stages: {
+    logprob: (decoder, ...rest) => (isTrained(decoder) ? standard.logprob : score)(decoder, ...rest),
+  },
+});
+
+/** Zeroes a share of the hidden states, other ones at each call; only for the decoders that are meant. */
+function dropout(share: number, isMeant = isTrained): Stages['logprob'] {
   const generator = new Generator(1);
   const hidden = (x: Tensor) => {
     const kept = zeros(x.shape).uniform_(0, 1, { generator }).ge(share).to(x.dtype);
     return x.mul(kept).div(1 - share);
   };
   return (decoder, groups, temperature) => {
-    const trained = [...decoder.parameters.values()].some(({ requiresGrad }) => requiresGrad);
-    return trained
+    return isMeant(decoder)
       ? plainScores(decoder, groups, temperature, { hidden })
       : standard.logprob(decoder, groups, temperature);
   };
@@ -123,6 +134,18 @@ export const logprobFaults: readonly PlantedFault[] = [
       {
         name: 'p 0.1, with a reference in evaluation mode',
         run: () => ({ settings: ['kl.beta=0.05'], stages: { logprob: dropout(0.1) } }),
+      },
+      {
+        name: 'p 0.1 in the reference alone',
+        run: () => referenceAlone(dropout(0.1, () => true)),
+      },
+      {
+        name: 'the reference scored at temperature 1',
+        run: () =>
+          referenceAlone(
+            (decoder, groups) => standard.logprob(decoder, groups, 1),
+            ['rollout.temperature=0.7'],
+          ),
       },
       { name: 'p 0.01', run: () => ({ stages: { logprob: dropout(0.01) } }) },
     ],

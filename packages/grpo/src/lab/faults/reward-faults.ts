@@ -107,6 +107,16 @@ export const rewardFaults: readonly PlantedFault[] = [
         }),
       },
       {
+        name: 'each reward given to the completion before',
+        run: () => ({
+          stages: { score: rescored((values) => values.map((_, b) => values[(b + 1) % values.length]!)) },
+        }),
+      },
+      {
+        name: 'rewards in the reverse order of completions',
+        run: () => ({ stages: { score: rescored((values) => values.toReversed()) } }),
+      },
+      {
         name: 'one value a prompt, handed out in turn',
         run: () => ({
           stages: {
@@ -285,6 +295,8 @@ export const rewardFaults: readonly PlantedFault[] = [
             ),
           },
         }),
+        // Graded again, a completion earns what is its own.
+        orAs: ['H03'],
       },
     ],
   },

@@ -42,6 +42,8 @@ export class RunFolder implements Disposable {
 
   private constructor(
     readonly path: string,
+    /** What the run is made with. */
+    private record: ConfigRecord,
     prepare: () => void,
     /** What the run had been made with before it was resumed; undefined for a new one. */
     readonly previous?: ConfigRecord,
@@ -64,7 +66,7 @@ export class RunFolder implements Disposable {
    */
   static create(path: string, record: ConfigRecord): RunFolder {
     makeFolder(path);
-    return new RunFolder(path, () => {
+    return new RunFolder(path, record, () => {
       const present = [CONFIG, ...ROWS, CHECKPOINTS].filter((name) => existsSync(join(path, name)));
       if (present.length > 0) {
         throw new UserError(`${path} holds a run already: ${present.join(', ')}`, {
@@ -89,7 +91,9 @@ export class RunFolder implements Disposable {
     record: ConfigRecord,
     mayRestart = false,
   ): Promise<RunFolder> {
-    const folder = new RunFolder(path, () => {}, readRecord(path));
+    const previous = readRecord(path);
+    const { ownStages } = previous;
+    const folder = new RunFolder(path, { ...record, ...(ownStages && { ownStages }) }, () => {}, previous);
     try {
       const done = await lastStepOf(join(path, 'metrics.jsonl'));
       if (step === 0 && done !== undefined && !mayRestart) {
@@ -105,7 +109,7 @@ export class RunFolder implements Disposable {
       folder.flush();
       dropCheckpointsAfter(folder.checkpoints, step);
       folder.#dropRecordsAfter(step);
-      writeRecord(path, record);
+      writeRecord(path, folder.record);
       return folder;
     } catch (error) {
       folder.close();
@@ -116,6 +120,15 @@ export class RunFolder implements Disposable {
   /** Where checkpoints go; `saveCheckpoint` makes it. */
   get checkpoints(): string {
     return join(this.path, CHECKPOINTS);
+  }
+
+  /** Adds stages that a user replaced to the record of the run: checks do not hold them to the settings. */
+  replaceStages(names: readonly string[]): void {
+    const known = this.record.ownStages ?? [];
+    const added = names.filter((name) => !known.includes(name));
+    if (added.length === 0) return;
+    this.record = { ...this.record, ownStages: [...known, ...added] };
+    writeRecord(this.path, this.record);
   }
 
   /** Adds the row of a step to `metrics.jsonl`. */
@@ -138,22 +151,15 @@ export class RunFolder implements Disposable {
     for (const row of rows) this.#append('findings.jsonl', row);
   }
 
-  /** The rows of `metrics.jsonl`, in its order. */
-  async *metricsRows(): AsyncGenerator<StepRow> {
-    for await (const { value } of readJsonLines(join(this.path, 'metrics.jsonl'))) yield value as StepRow;
-  }
-
   /** Its lock: who took the folder to write this run, and who has it now. */
   get lock(): Pick<RunLock, 'own' | 'owner'> {
     return this.#lock;
   }
 
-  /** What was found wrong with a step. */
-  async findingsOf(step: number): Promise<StepRow[]> {
+  /** The rows of a file that the run has written so far. */
+  async rowsOf(file: 'metrics.jsonl' | 'findings.jsonl'): Promise<StepRow[]> {
     const rows: StepRow[] = [];
-    for await (const { value } of readJsonLines(join(this.path, 'findings.jsonl'))) {
-      if (isObject(value) && value.step === step) rows.push(value as StepRow);
-    }
+    for await (const { value } of readJsonLines(join(this.path, file))) rows.push(value as StepRow);
     return rows;
   }
 

@@ -63,7 +63,7 @@ function recordOf(path: string, notes: string[]): ConfigRecord | undefined {
   }
 }
 
-function declaredIn({ values }: ConfigRecord, notes: string[]): Declared | undefined {
+function declaredIn({ values, ownStages = [] }: ConfigRecord, notes: string[]): Declared | undefined {
   const nested: Record<string, unknown> = {};
   for (const [path, { value, source }] of Object.entries(values)) {
     const keys = path.split('.');
@@ -78,7 +78,10 @@ function declaredIn({ values }: ConfigRecord, notes: string[]): Declared | undef
     if (value !== undefined && source !== 'in code') holder[last] = value;
   }
   const parsed = configSchema.safeParse(nested);
-  if (parsed.success) return declaredOf(parsed.data as Config);
+  if (parsed.success) {
+    const declared = declaredOf(parsed.data as Config);
+    return { ...declared, ownStages: [...new Set([...(declared.ownStages ?? []), ...ownStages])] };
+  }
   notes.push('The settings are those of another version of grpo and are not used.');
   return undefined;
 }
