@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Comparison, HAND_OVERS, type StepRecord } from '../trace/index.js';
-import type { StepCheck } from './check.js';
+import type { RunCheck, StepCheck } from './check.js';
 import { handOvers } from './registry.js';
 
 const record = (comparisons: Comparison[], missing: NonNullable<StepRecord['audit']>['missing'] = []) =>
@@ -40,3 +40,23 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
     });
   },
 );
+
+it('draws that are a little too likely in each step add up', () => {
+  const check = handOvers[1]!.checks.find(({ code }) => code === 'H02.surprise') as RunCheck;
+  const steps = (count: number, found: (i: number) => number) =>
+    Array.from({ length: count }, (_, i) => {
+      const own = { ...compared, handOver: 'completion' as const, quantity: 'surprise of the draws' };
+      const seen = check.see({
+        ...record([{ ...own, found: found(i), plain: 100, bound: 60, compared: 90 }]),
+        step: i,
+      });
+      return { step: i, value: (seen as { value: object }).value };
+    });
+  expect(check.test(steps(2, () => 65)).verdict).toBe('pass');
+  const outcome = check.test(steps(16, () => 65));
+  expect(outcome).toMatchObject({
+    verdict: 'fail',
+    measured: { tokens: 1440, found: 1040, plain: 1600, bound: 240 },
+  });
+  expect(check.test(steps(16, (i) => (i % 2 === 0 ? 65 : 135))).verdict).toBe('pass');
+});

@@ -143,6 +143,23 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
 ];
 
 describe('the audit of a sick step', () => {
+  it('names the prompt that a completion was drawn for', async () => {
+    // Prompts of which each makes another token likely.
+    const measured: Measured[] = [];
+    const model = fixtureModel('llama3');
+    const shifted: Stages['sample'] = async (...args) => {
+      const groups = await standard.sample(...args);
+      return [...groups.slice(1), groups[0]!];
+    };
+    const settings = ['rollout.maxNewTokens=60', 'rollout.minNewTokens=60', 'rollout.temperature=0.5'];
+    const trainer = trainerOf(model, settings, { score: spreadRewards, sample: shifted });
+    await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, 0, 1e-3);
+    const own = measured.flatMap((one) => ('comparisons' in one ? one.comparisons : []));
+    const { prompt, plain, found } = own.find(({ quantity }) => quantity === 'prompt of a completion')!;
+    expect(found).toBe(`prompt ${prompt! + 1}`);
+    expect(plain).toBe(`prompt ${((prompt! + 1) % PROBLEMS.length) + 1}`);
+  });
+
   it.each(SICK)('names the hand-over of %s', async (_, stages, handOver, settings = []) => {
     const { apart } = await audited('llama3', settings, stages, 3);
     expect(apart[0]).toBe(handOver);

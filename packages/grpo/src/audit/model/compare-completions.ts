@@ -2,13 +2,16 @@ import { sum } from '../../maths/moments.js';
 import type { Completion } from '../../rollout/index.js';
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
+import { scoreSequence } from '../plain/plain-logprobs.js';
+import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { compareRows } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { DEVIATIONS, RARE, toleranceOf } from './tolerance.js';
 
 /** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
-export function compareCompletions({ trainer, batch }: AuditContext, { completions }: PlainStep): Measured {
+export function compareCompletions(context: AuditContext, { model, completions }: PlainStep): Measured {
+  const { trainer, batch } = context;
   const handOver = 'completion';
   if (trainer.ownStages?.includes('sample'))
     return { handOver, missing: 'the standard stage sample: yours draws as it likes' };
@@ -21,14 +24,43 @@ export function compareCompletions({ trainer, batch }: AuditContext, { completio
     plain: scores.logprobs,
   }));
   const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
+  const logprobs = compareRows(handOver, 'log-prob of the sampler', rows, tolerance);
+  const agrees = logprobs.every(({ deviation, bound }) => deviation <= bound);
   return {
     comparisons: [
-      ...compareRows(handOver, 'log-prob of the sampler', rows, tolerance),
+      // Each other prompt costs a pass: asked only where the completions do not fit theirs.
+      ...(agrees ? [] : explaining(context, model, own)),
+      ...logprobs,
       ...compareDrawn(own, batch.completions_B, tolerance.token),
       ...surprise(own, tolerance.all),
       ...likeness(batch.completions_B.filter(isSampled)),
     ],
   };
+}
+
+/** Other prompts that are asked whether a completion is theirs. */
+const OTHERS = 8;
+
+/** The prompt under which each completion is likeliest, where that is beyond chance another than its own. */
+function explaining(
+  { trainer, batch }: AuditContext,
+  model: PlainModel,
+  completions: readonly PlainCompletion[],
+): Comparison[] {
+  const { temperature } = trainer.config.rollout;
+  const pairs = completions.map((one): Pair => {
+    const own = batch.problemOf(one.place);
+    let best = { p: own, total: sum(one.scores.logprobs) + RARE };
+    const others = [...batch.prompts.keys()].filter((p) => p !== own).slice(0, OTHERS);
+    for (const p of others) {
+      const sequence = { prompt: batch.prompts[p]!.ids, completion: one.completion };
+      const total = sum(scoreSequence(model, sequence, temperature).logprobs);
+      if (total > best.total) best = { p, total };
+    }
+    const named = { found: `prompt ${own + 1}`, plain: `prompt ${best.p + 1}` };
+    return { ...named, bound: 0, prompt: own, completion: one.place };
+  });
+  return worstOf('completion', 'prompt of a completion', pairs);
 }
 
 /** A token at the bound of a truncation may be kept or not: its log-prob has a range. */

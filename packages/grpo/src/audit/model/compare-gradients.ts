@@ -65,16 +65,33 @@ interface Norms {
   distance: number;
 }
 
+/** Elements that are compared at once: no copy of a whole tensor is made. */
+const PIECE = 2 ** 20;
+
 /** NaN where the trainer has no gradient of this shape. */
 function normsOf(found: Tensor | undefined, plain: Tensor): Norms {
-  return noGrad(() =>
+  const isThere = `${found?.shape}` === `${plain.shape}`;
+  const squares = { found: 0, plain: 0, distance: 0 };
+  noGrad(() =>
     tidy(() => {
-      const norm = (x: Tensor) => Math.sqrt(x.mul(x).sum({ dtype: 'float64' }).item());
-      if (`${found?.shape}` !== `${plain.shape}`)
-        return { found: Number.NaN, plain: norm(plain), distance: Number.NaN };
-      return { found: norm(found!), plain: norm(plain), distance: norm(found!.sub(plain)) };
+      const [own, other] = [plain, isThere ? found! : plain].map((x) => x.reshape([-1])) as [Tensor, Tensor];
+      const square = (x: Tensor) => x.matmul(x).item();
+      for (let start = 0; start < own.numel; start += PIECE)
+        tidy(() => {
+          const [p, f] = [own, other].map((x) => x.narrow(0, start, Math.min(PIECE, own.numel - start)));
+          squares.plain += square(p!);
+          squares.found += square(f!);
+          squares.distance += square(f!.sub(p!));
+        });
     }),
   );
+  return isThere
+    ? {
+        found: Math.sqrt(squares.found),
+        plain: Math.sqrt(squares.plain),
+        distance: Math.sqrt(squares.distance),
+      }
+    : { found: Number.NaN, plain: Math.sqrt(squares.plain), distance: Number.NaN };
 }
 
 /** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */

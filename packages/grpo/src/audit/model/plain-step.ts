@@ -2,7 +2,7 @@ import type { Tensor } from '@grpo/torch';
 import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
-import { layerStates } from '../plain/plain-decoder.js';
+import { headOf, layerStates } from '../plain/plain-decoder.js';
 import { inputOf, type PlainScores, type PlainSequence, plainScores } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { rawModel } from './raw-model.js';
@@ -35,12 +35,20 @@ export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
     endIds: [...trainer.model.endIds],
     margin: toleranceOf(trainer.model.decoder.dtype).all,
   };
-  const completions = chosen.map((place): PlainCompletion => {
-    const p = batch.problemOf(place);
-    const sequence = { prompt: batch.prompts[p]!.ids, completion: batch.completions_B[place]!.ids };
-    const states = layerStates(model, inputOf(sequence));
-    const scores = plainScores(model, sequence, states.at(-1)!, config.rollout.temperature, rules);
-    return { ...sequence, place, isOwn: !batch.exchange?.replayed.has(p), states, scores };
+  const sequences = chosen.map((place) => ({
+    place,
+    prompt: batch.prompts[batch.problemOf(place)]!.ids,
+    completion: batch.completions_B[place]!.ids,
+  }));
+  const states = layerStates(model, sequences.map(inputOf));
+  const head = headOf(model);
+  const completions = sequences.map((one, i): PlainCompletion => {
+    const last = states[i]!.at(-1)!;
+    const scores = plainScores(model, one, last, head, config.rollout.temperature, rules);
+    const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
+    return { ...one, isOwn, states: states[i]!, scores };
   });
+  // In float32 it is the model's own memory.
+  head.dispose();
   return { declared, model, completions };
 }

@@ -8,7 +8,7 @@ function logitsOf(model: PlainModel, ids: readonly number[]): number[] {
   return noGrad(() =>
     tidy(() => {
       const all: number[] = [];
-      const normed = finalNorm(model).of(layerStates(model, ids).at(-1)!);
+      const normed = finalNorm(model).of(layerStates(model, [ids])[0]!.at(-1)!);
       eachLogits(normed, headOf(model), (logits) => all.push(...logits.toNumbers()));
       return all;
     }),

@@ -21,12 +21,20 @@ export function outerNames({ config }: PlainModel) {
   };
 }
 
-/** What each layer takes, `[L, D]`, and at the end what the last one gives; without gradients. */
-export function layerStates(model: PlainModel, ids: readonly number[]): Tensor[] {
+/**
+ * What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients. A layer is
+ * made float32 once for all of them.
+ */
+export function layerStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[][] {
   return noGrad(() => {
-    const states = [tidy(() => embedded(model, ids))];
-    for (let layer = 0; layer < plainShape(model.config).layers; layer++)
-      states.push(tidy(() => layerOutput(layerTensors(model, layer), states.at(-1)!)));
+    const states = sequences.map((ids) => [tidy(() => embedded(model, ids))]);
+    for (let layer = 0; layer < plainShape(model.config).layers; layer++) {
+      const outputs = tidy(() => {
+        const tensors = layerTensors(model, layer);
+        return states.map((own) => tidy(() => layerOutput(tensors, own.at(-1)!)));
+      });
+      for (const [i, output] of outputs.entries()) states[i]!.push(output);
+    }
     return states;
   });
 }

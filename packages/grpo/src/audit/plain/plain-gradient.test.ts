@@ -22,7 +22,7 @@ function gradientsOf(
         const sequence = { prompt: ids.slice(0, 1), completion: ids.slice(1) };
         return {
           ...sequence,
-          states: layerStates(model, inputOf(sequence)),
+          states: layerStates(model, [inputOf(sequence)])[0]!,
           slopes: slopesOf(ids.length - 1),
         };
       });
@@ -91,7 +91,7 @@ describe('the plain gradient', () => {
       );
     };
     tidy(() => {
-      const states = layerStates(model, inputOf(sequence));
+      const states = layerStates(model, [inputOf(sequence)])[0]!;
       const found = new Map<string, number[]>();
       eachGradient(model, [{ ...sequence, states, slopes }], temperature, (key, gradient) =>
         found.set(key, gradient.toNumbers()),

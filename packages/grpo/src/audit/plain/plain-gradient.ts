@@ -108,11 +108,22 @@ function headSlopes(
           .scatterAdd_(1, column(completion.slice(start, start + rows), logits.device), byLogprob)
           .div(temperature === 0 ? 1 : temperature);
         own.narrow(0, start, rows).copy_(slope.matmul(weight));
-        gradient?.add_(slope.t().matmul(normed.narrow(0, start, rows)));
+        if (gradient) addProduct(gradient, slope, normed.narrow(0, start, rows));
       });
       return all;
     }),
   );
+}
+
+/** Rows of the vocabulary of which the product is made at once. */
+const BLOCK = 2 ** 14;
+
+/** Adds slopeᵀ × normed, `[V, D]`, which is as large as the embedding, block by block. */
+function addProduct(sum: Tensor, slope: Tensor, normed: Tensor): void {
+  for (let start = 0; start < sum.size(0); start += BLOCK) {
+    const rows = Math.min(BLOCK, sum.size(0) - start);
+    tidy(() => sum.narrow(0, start, rows).add_(slope.narrow(1, start, rows).t().matmul(normed)));
+  }
 }
 
 /** Slopes in the inputs of a part of the model from those in its outputs; hands over those in its tensors. */

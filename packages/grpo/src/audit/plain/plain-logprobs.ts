@@ -36,6 +36,7 @@ export const column = (ids: readonly number[], device: string): Tensor =>
  * Scores a completion.
  *
  * @param last - what the last layer gives for `inputOf` the sequence
+ * @param head - the vocabulary projection in float32
  * @param temperature - divides the logits; 0 (greedy) scores at 1
  * @param rules - of the sampler
  */
@@ -43,6 +44,7 @@ export function plainScores(
   model: PlainModel,
   sequence: PlainSequence,
   last: Tensor,
+  head: Tensor,
   temperature: number,
   rules?: SamplingRules,
 ): PlainScores {
@@ -54,7 +56,7 @@ export function plainScores(
   };
   noGrad(() =>
     tidy(() =>
-      eachLogits(finalNorm(model).of(predicting(last, sequence)), headOf(model), (logits, start) => {
+      eachLogits(finalNorm(model).of(predicting(last, sequence)), head, (logits, start) => {
         const own = completion.slice(start, start + logits.size(0));
         const logprobs = logits.div(temperature === 0 ? 1 : temperature).logSoftmax(-1);
         const picked = logprobs.gather(1, column(own, logits.device));
@@ -75,4 +77,7 @@ export const scoreSequence = (
   temperature: number,
   rules?: SamplingRules,
 ): PlainScores =>
-  tidy(() => plainScores(model, sequence, layerStates(model, inputOf(sequence)).at(-1)!, temperature, rules));
+  tidy(() => {
+    const [states] = layerStates(model, [inputOf(sequence)]);
+    return plainScores(model, sequence, states!.at(-1)!, headOf(model), temperature, rules);
+  });
