@@ -1,7 +1,7 @@
 /**
- * How far two right computations of a step lie apart, by the number type of the weights. Rounding moves a log-prob by about
- * 100 units (2⁻²⁴ in float32, 2⁻⁹ in bfloat16) and a gradient, relatively, by about 30; the bounds are 50 and more times
- * what was measured in float32, 5 times in half precision, where a fault of less than that cannot be told from rounding.
+ * How far two right computations of a step lie apart, by the number type of the weights. Measured over all families, with
+ * and without adapters, the bounds are 60 and more times the worst rounding in float32, and 3 times in half precision: a
+ * fault that is smaller there cannot be told from rounding.
  */
 import type { DType } from '@grpo/torch';
 
@@ -19,7 +19,8 @@ export interface Tolerance {
 }
 
 const FULL: Tolerance = { token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01 };
-const HALF: Tolerance = { token: 1, all: 0.15, gradient: 0.4, norm: 0.1, floor: 0.05 };
+// A gradient of half its size is told by its norm, one in another direction by its distance.
+const HALF: Tolerance = { token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05 };
 
 export const toleranceOf = (dtype: DType): Tolerance => (dtype === 'float32' ? FULL : HALF);
 
