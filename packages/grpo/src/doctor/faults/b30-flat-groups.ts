@@ -82,7 +82,7 @@ export const b30: Fault = {
         const { course } = log;
         const [flat, reward] = [course.of('flat'), course.of('reward')];
         if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
-        const isRight = course.isHigh && course.areRight(flat.mean);
+        const isRight = course.isHigh && course.areRight(flat.end);
         const state = isRight ? 'high' : course.gain ? 'rising' : 'still';
         const { mean: share, start, end } = flat;
         // Without the share of groups only entries that are flat throughout are seen.
