@@ -119,6 +119,17 @@ export class RunCourse {
     return top > least ? (reward.end - least) / (top - least) : 0;
   }
 
+  /** Whether flat groups of this share can all be right: such groups earn the top, so the reward is at least as high. */
+  areRight(flatShare: number): boolean {
+    return this.height >= flatShare - 0.02;
+  }
+
+  /** Whether the reward gained as much as completions of a prompt differ by. */
+  get isPaid(): boolean {
+    const { gain } = this;
+    return gain !== undefined && gain.to - gain.from >= this.rewardUnit;
+  }
+
   /** Whether the reward ends in the upper third: most is earned already. */
   get isHigh(): boolean {
     return this.height >= 2 / 3;

@@ -124,7 +124,7 @@ export const b20: Fault = {
         const first = log.column('reward').indexOf(rewards[0]!);
         const evidence = [at(log, first, 'reward', rewards[0]!)];
         // Groups that are all right are flat, too.
-        const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.height >= measured.flat - 0.02;
+        const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.areRight(measured.flat);
         return isLearnt ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>

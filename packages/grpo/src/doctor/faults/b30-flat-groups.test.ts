@@ -60,6 +60,11 @@ testLogCheck('B30.log', [
     measured: { least: true },
   },
   {
+    name: 'a reward too low for its flat groups to be all right',
+    metrics: { frac_reward_zero_std: times(30, 0.85), reward: times(30, (i) => 0.68 + 0.02 * (i % 3)) },
+    verdict: 'warn',
+  },
+  {
     name: 'most groups all right',
     metrics: { frac_reward_zero_std: times(30, 0.8), reward: times(30, (i) => 0.85 + 0.05 * (i % 3)) },
     verdict: 'inform',

@@ -59,7 +59,7 @@ export const b30: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, or is within the upper third of its range: then most groups are all right`,
+      threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, or is within the upper third of its range and as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       why: 'A group of equal rewards has no advantage: its share of the work is lost. Right answers make flat groups, too, so the level of the reward decides.',
       remedy:
@@ -82,7 +82,8 @@ export const b30: Fault = {
         const { course } = log;
         const [flat, reward] = [course.of('flat'), course.of('reward')];
         if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
-        const state = course.isHigh ? 'high' : course.gain ? 'rising' : 'still';
+        const isRight = course.isHigh && course.areRight(flat.end);
+        const state = isRight ? 'high' : course.gain ? 'rising' : 'still';
         const { mean: share, start, end } = flat;
         // Without the share of groups only entries that are flat throughout are seen.
         const least = !log.has('frac_reward_zero_std');

@@ -100,6 +100,11 @@ testLogCheck('B49.explosion', [
     measured: { step: 6, far: 25 },
   },
   {
+    name: 'nats that the reward pays for',
+    metrics: { kl: times(40, (i) => i / 20), reward: times(40, (i) => i / 40), reward_std: times(40, 0.3) },
+    verdict: 'inform',
+  },
+  {
     name: 'a jump that healed',
     metrics: { kl: times(40, (i) => (i === 20 ? 4 : 0.1)) },
     verdict: 'inform',

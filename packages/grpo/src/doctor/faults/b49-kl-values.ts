@@ -14,6 +14,7 @@ const NATS = 1;
 
 /** How often, since when and how far the KL was too large, with the reward and the learning rate beside it. */
 type Excess = Record<'entries' | 'median' | 'most' | 'far' | 'step', number> & {
+  paid: boolean;
   rate?: number;
   start?: number;
   end?: number;
@@ -140,7 +141,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
@@ -164,6 +165,7 @@ export const b49: Fault = {
         const rates = withoutNaN(log.column('learning_rate'));
         const reward = log.course.of('reward');
         const measured = {
+          paid: log.course.isPaid,
           entries: points.length,
           median: measuredMedian,
           most,
@@ -176,12 +178,12 @@ export const b49: Fault = {
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= points.length / 10 || points.at(-1)!.value > NATS;
-        return isLasting ? warn(measured, evidence) : inform(measured, evidence);
+        return isLasting && !log.course.isPaid ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
         m.far < m.entries / 10
           ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
-          : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`,
+          : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
     }),
   ],
 };
