@@ -29,9 +29,11 @@ export const auditFolder =
         ...worstOf('run', ROWS, counts),
         ...worstOf('run', 'process that has the folder', [writer]),
         // The rows are written by step, the count is carried from checkpoint to checkpoint.
-        ...worstOf(trainer.restored ? 'checkpoint' : 'run', 'tokens of the run so far', [
-          { found: progress.tokens, plain: tokens, bound: 0 },
-        ]),
+        ...(trainer.restored ? (['run', 'checkpoint'] as const) : (['run'] as const)).flatMap((handOver) =>
+          worstOf(handOver, 'tokens of the run so far', [
+            { found: progress.tokens, plain: tokens, bound: 0 },
+          ]),
+        ),
       ],
     };
   };

@@ -77,6 +77,14 @@ export class Examination {
     return this.isAuditDue(step) || (this.isAudited && (isFirst || isSaved));
   }
 
+  /** The record without what depends on when the run was stopped or saved: a resumed run leaves the same records. */
+  private withoutCircumstances({ audit, ...record }: StepRecord): StepRecord {
+    if (!audit || !this.isAuditDue(record.step)) return record;
+    const comparisons = audit.comparisons.filter(({ handOver }) => handOver !== 'checkpoint');
+    const missing = audit.missing.filter(({ handOver }) => handOver !== 'checkpoint');
+    return { ...record, audit: { ...audit, comparisons, missing } };
+  }
+
   /** Whether a step is one of the fixed ones that are audited. */
   private isAuditDue(step: number): boolean {
     return this.isAudited && (step <= STRICT_STEPS || step % this.config.doctor.every === 0);
@@ -113,10 +121,8 @@ export class Examination {
         return { step, ...others, ...(isShown && { evidence }) };
       }),
     );
-    // Other audits depend on when the run was stopped or saved, and a resumed run leaves the same records.
-    const { audit: _, ...unaudited } = record;
     const isAuditTold = [...told].some(({ code }) => code.startsWith('H'));
-    const kept = isAuditTold || this.isAuditDue(step) ? record : unaudited;
+    const kept = isAuditTold ? record : this.withoutCircumstances(record);
     if (told.size > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     return {
       news: [

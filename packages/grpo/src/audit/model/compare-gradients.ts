@@ -3,7 +3,7 @@ import { sum } from '../../maths/moments.js';
 import type { AuditContext, Measured } from '../context.js';
 import { eachGradient } from '../plain/plain-gradient.js';
 import { lossSlopes } from '../plain/plain-loss.js';
-import type { LossRow } from '../plain/policy-slopes.js';
+import type { LossRow, Slopes } from '../plain/policy-slopes.js';
 import { type Pair, worstOf } from '../worst.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { toleranceOf } from './tolerance.js';
@@ -19,12 +19,19 @@ export function compareGradients(
   const { trainer } = context;
   const handOver = 'gradient';
   const rows = completions.map((one) => rowOf(context, one));
-  const slopes = lossSlopes(declared, rows, {
-    sizes,
-    trained: context.batch.masks_B.map((mask) => sum(mask)),
-    entropyCoefficient: trainer.control.entropyCoefficient,
-  });
+  const { gradient, norm, floor, all } = toleranceOf(trainer.model.decoder.dtype);
+  const slopesOf = (of: readonly LossRow[]) =>
+    lossSlopes(declared, of, {
+      sizes,
+      trained: context.batch.masks_B.map((mask) => sum(mask)),
+      entropyCoefficient: trainer.control.entropyCoefficient,
+    });
+  const slopes = slopesOf(rows);
   if (typeof slopes === 'string') return { handOver, missing: slopes };
+  const moved = slopesOf(rows.map((row) => ({ ...row, policy: row.policy.map((logprob) => logprob + all) })));
+  // A KL to a reference that is the policy has slopes of rounding alone.
+  if (typeof moved === 'string' || !(changeOf(slopes, moved) < SURE * sizeOf(slopes)))
+    return { handOver, missing: 'a loss of which the slope is above its rounding' };
   const sloped = completions.map((one, i) => ({ ...one, slopes: slopes[i]! }));
   const measured = new Map<string, Norms>();
   eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain) =>
@@ -32,7 +39,6 @@ export function compareGradients(
   );
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
-  const { gradient, norm, floor } = toleranceOf(trainer.model.decoder.dtype);
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
   const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
     [...measured].map(
@@ -57,6 +63,16 @@ export function compareGradients(
     ],
   };
 }
+
+/** Share of the slopes up to which rounding of the log-probs may change them. */
+const SURE = 0.1;
+
+const sizeOf = (slopes: readonly Slopes[]) => Math.hypot(...slopes.flatMap(({ logprobs }) => [...logprobs]));
+
+const changeOf = (slopes: readonly Slopes[], others: readonly Slopes[]) =>
+  Math.hypot(
+    ...slopes.flatMap(({ logprobs }, i) => Array.from(logprobs, (x, t) => x - others[i]!.logprobs[t]!)),
+  );
 
 /** Norms of the two gradients of a tensor, and of their difference. */
 interface Norms {
