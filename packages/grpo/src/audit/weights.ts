@@ -8,7 +8,7 @@ import { ROUNDING } from './plain/plain-adamw.js';
 import { type SampledValues, sampledValues } from './sampled-values.js';
 import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
-const HAND_OVER = 'weights' as const;
+const HAND_OVER = 'weights';
 
 /** Holds the weights that sample, and those of the reference, to what the step before left and what is declared. */
 export class WeightsAudit implements FollowingMeasure {
@@ -32,11 +32,9 @@ export class WeightsAudit implements FollowingMeasure {
       for (const [what, found] of Object.entries(sums)) {
         const plain = checksums[what as keyof typeof sums];
         if (found === undefined || plain === undefined) continue;
-        // Between processes there is a checkpoint, too.
-        for (const handOver of restored ? ([HAND_OVER, 'checkpoint'] as const) : [HAND_OVER])
-          this.#comparisons.push(
-            ...worstOf(handOver, `checksum of the ${what}`, [{ found, plain, bound: 0 }]),
-          );
+        // Between the steps of a process nothing may change; between processes there is a checkpoint.
+        const handOver = restored && found !== plain ? 'checkpoint' : HAND_OVER;
+        this.#comparisons.push(...worstOf(handOver, `checksum of the ${what}`, [{ found, plain, bound: 0 }]));
       }
     }
     this.#before = this.#reference();

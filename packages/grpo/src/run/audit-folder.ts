@@ -29,10 +29,10 @@ export const auditFolder =
         ...worstOf('run', ROWS, counts),
         ...worstOf('run', 'process that has the folder', [writer]),
         // The rows are written by step, the count is carried from checkpoint to checkpoint.
-        ...(trainer.restored ? (['run', 'checkpoint'] as const) : (['run'] as const)).flatMap((handOver) =>
-          worstOf(handOver, 'tokens of the run so far', [
-            { found: progress.tokens, plain: tokens, bound: 0 },
-          ]),
+        ...worstOf(
+          trainer.restored && progress.tokens !== tokens ? 'checkpoint' : 'run',
+          'tokens of the run so far',
+          [{ found: progress.tokens, plain: tokens, bound: 0 }],
         ),
       ],
     };

@@ -11,6 +11,6 @@ export const h09 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Do not resume from this checkpoint; take the one before it, and look at the disk.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  induces: ['B55', 'H08', 'H10'],
+  induces: ['B55'],
   proofs: ['native'],
 });
