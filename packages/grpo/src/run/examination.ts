@@ -13,6 +13,9 @@ import type { StepTurn } from './run-steps.js';
 /** Steps between probes of what agrees: a probe scores a row more than the step, which costs much of a small batch. */
 const PROBE_EVERY = 16;
 
+/** Rows from which on the log is judged: a model that has hardly begun to learn looks sick. */
+const FIRST_ROWS = 16;
+
 /** Rows up to which the log is judged after each step; later it is after some, the fewer the longer the log is. */
 const ROWS = 256;
 
@@ -145,7 +148,7 @@ export class Examination {
   /** Whether the log is judged after the step of its last row. */
   private isLogDue(): boolean {
     const { length } = this.entries;
-    return length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
+    return length >= FIRST_ROWS && length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
   }
 }
 

@@ -104,7 +104,7 @@ export const b55: Fault = {
       induces: ['B39', 'B40', 'B54'],
       settles:
         'Both log-probs of a completion of step 1 and of a late one: a gap from the start on does not come from the weights.',
-      proofs: [],
+      proofs: ['native'],
       needs: ['sampling/sampling_logp_difference/mean'],
       test(log) {
         const {
