@@ -141,7 +141,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
@@ -177,11 +177,11 @@ export const b49: Fault = {
         const isStill = far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
-        const isLasting = far.length >= points.length / 10 || points.at(-1)!.value > NATS;
+        const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;
         return isLasting && !log.course.isPaid ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        m.far < m.entries / 10
+        m.far < Math.max(2, m.entries / 10)
           ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
           : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
     }),
