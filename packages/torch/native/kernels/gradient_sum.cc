@@ -48,18 +48,23 @@ void setGradientSum(const at::Tensor& leaf, const at::Tensor& sum) {
   torch::autograd::impl::set_post_acc_grad_hooks(leaf, sum.defined() ? std::make_unique<AddTo>(sum) : nullptr);
 }
 
-at::Tensor gradientSumOf(const at::Tensor& tensor) {
-  if (!tensor.requires_grad() || !tensor.is_leaf()) return {};
-  const auto* asked = torch::autograd::get_current_graph_task_exec_info();
-  if (asked && !asked->empty()) return {};
-  const auto* hook = dynamic_cast<AddTo*>(torch::autograd::impl::post_acc_grad_hooks(tensor).get());
-  return hook ? hook->sum : at::Tensor();
-}
 #else
 // Autograd adds to the gradient that is there, in its precision.
 void setGradientSum(const at::Tensor& leaf, const at::Tensor& sum) { leaf.mutable_grad() = sum; }
 
-at::Tensor gradientSumOf(const at::Tensor&) { return {}; }
 #endif
+
+at::Tensor gradientSumOf(const at::Tensor& tensor) {
+  if (!tensor.requires_grad() || !tensor.is_leaf()) return {};
+  const auto* asked = torch::autograd::get_current_graph_task_exec_info();
+  if (asked && !asked->empty()) return {};
+#ifdef GRPO_TAKES_GRADIENTS
+  const auto* hook = dynamic_cast<AddTo*>(torch::autograd::impl::post_acc_grad_hooks(tensor).get());
+  return hook ? hook->sum : at::Tensor();
+#else
+  const auto& sum = tensor.grad();
+  return sum.defined() && sum.scalar_type() != tensor.scalar_type() ? sum : at::Tensor();
+#endif
+}
 
 }  // namespace grpo
