@@ -180,3 +180,12 @@ it('leaves the weights that the step leaves without it', async () => {
   };
   expect(await weightsAfter(true)).toEqual(await weightsAfter(false));
 });
+
+it('is left out where memory has no room for it, and says so', async () => {
+  const trainer = { ...trainerOf(fixtureModel('qwen2'), [], { score: spreadRewards }), activationRoom: 1000 };
+  const measured: Measured[] = [];
+  await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, 0, 1e-3);
+  expect(measured.map((one) => ('missing' in one ? one.missing : ''))).toEqual(
+    Array(3).fill('101 kB of memory for a second computation (memory leaves 1.0 kB)'),
+  );
+});
