@@ -133,7 +133,9 @@ describe('an installed package', () => {
 
   it('runs the programs of docs/library.md', () => {
     const { code, out, err } = run(PAGE);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
+    // The doctor may remark that so small a model does not end by itself.
+    const unexpected = err.replace(/^step \d+: B16\.log warn: .*\n/gm, '');
+    expect({ code, unexpected }).toEqual({ code: 0, unexpected: '' });
     expect(out).toMatch(/^1 0\.0\d\d$/m);
     const learnt = Number(/^40 (\S+)$/m.exec(out)?.[1]);
     expect(learnt).toBeGreaterThan(0.1);

@@ -12,7 +12,7 @@ import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
-import { Examination, type StepVerdict } from './examination.js';
+import { Examination, type StepVerdict } from './findings/examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import type { Run } from './open-run.js';
 import { type RunEnd, runSteps } from './run-steps.js';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { resolveConfig } from '../config/index.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { rewarding } from '../step/step.test.helper.js';
+import { resolveConfig } from '../../config/index.js';
+import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { rewarding } from '../../step/step.test.helper.js';
+import { RunFolder } from '../folder/run-folder.js';
+import { run } from '../run.test.helper.js';
 import { Examination } from './examination.js';
-import { RunFolder } from './folder/run-folder.js';
-import { run } from './run.test.helper.js';
 
 async function examinationOf(every: number): Promise<Examination> {
   const { config } = resolveConfig({
@@ -34,14 +34,14 @@ describe('probes of a run', () => {
 });
 
 describe('findings of a run', () => {
-  const settings = ['train.steps=8', 'eval.before=false', 'train.canaries=0', 'checkpoint.every=5'];
+  const settings = ['train.steps=24', 'eval.before=false', 'train.canaries=0', 'checkpoint.every=5'];
   const constant = (output: string, resume = false) =>
     run({
       output,
       settings,
       stages: { score: rewarding(() => 0.5) },
       resume,
-      ...(!resume && { stopAfter: 5 }),
+      ...(!resume && { stopAfter: 20 }),
     });
 
   it('of the log are told when they begin, and not again after a resume', async () => {

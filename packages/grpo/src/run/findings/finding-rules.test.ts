@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resolveConfig } from '../config/index.js';
-import type { Finding } from '../doctor/finding.js';
+import { resolveConfig } from '../../config/index.js';
+import type { Finding } from '../../doctor/finding.js';
 import { stopFor } from './finding-rules.js';
 
 const finding = (code: Finding['code'], severity: Finding['severity']): Finding => ({

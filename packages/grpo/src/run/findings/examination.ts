@@ -1,14 +1,14 @@
-import type { Config } from '../config/schema.js';
-import { examine } from '../doctor/examine.js';
-import type { Finding } from '../doctor/finding.js';
-import { checkOf, registry, sentenceOf } from '../doctor/registry.js';
-import type { MetricsRow } from '../observe/metrics.js';
-import type { ProbeScoring } from '../observe/probes.js';
-import { type MetricsEntry, ownSeries, type StepRecord, writeStepRecord } from '../trace/index.js';
+import type { Config } from '../../config/schema.js';
+import { examine } from '../../doctor/examine.js';
+import type { Finding } from '../../doctor/finding.js';
+import { checkOf, registry, sentenceOf } from '../../doctor/registry.js';
+import type { MetricsRow } from '../../observe/metrics.js';
+import type { ProbeScoring } from '../../observe/probes.js';
+import { type MetricsEntry, ownSeries, type StepRecord, writeStepRecord } from '../../trace/index.js';
+import type { RunFolder, StepRow } from '../folder/run-folder.js';
+import type { StepTurn } from '../run-steps.js';
 import { STRICT_STEPS, stopFor } from './finding-rules.js';
 import { FindingWatch, QUIET, type Seen } from './finding-watch.js';
-import type { RunFolder, StepRow } from './folder/run-folder.js';
-import type { StepTurn } from './run-steps.js';
 
 /** Steps between probes of what agrees: a probe scores a row more than the step, which costs much of a small batch. */
 const PROBE_EVERY = 16;

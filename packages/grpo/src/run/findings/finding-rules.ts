@@ -1,5 +1,5 @@
-import type { Config } from '../config/schema.js';
-import type { Finding } from '../doctor/finding.js';
+import type { Config } from '../../config/schema.js';
+import type { Finding } from '../../doctor/finding.js';
 
 /** Steps of a run that are always recorded, and in which what fails stops it unless `doctor.onFinding` says otherwise. */
 export const STRICT_STEPS = 2;

@@ -1,5 +1,5 @@
-import type { Check } from '../doctor/check.js';
-import type { Finding, Severity } from '../doctor/finding.js';
+import type { Check } from '../../doctor/check.js';
+import type { Finding, Severity } from '../../doctor/finding.js';
 
 /** Steps after which a finding that was not made again has ended: many come and go from one step to the next. */
 export const QUIET = 8;
