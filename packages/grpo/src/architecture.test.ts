@@ -279,7 +279,7 @@ describe('doctor/recompute', () => {
   });
 });
 
-/** What the plain path may import: of what computes a step, libtorch alone. */
+/** Rooms from which the plain path may import. Of those that compute a step only the binding to libtorch is one. */
 const BELOW_PLAIN = /^(audit\/plain\/|doctor\/recompute\/|maths\/|trace\/|config\/choices\.|@grpo\/torch$)/;
 
 /** Calls of operators that are not libtorch's own. */

@@ -58,7 +58,7 @@ export class AccumulationAudit implements FollowingMeasure {
     return [{ comparisons: worstByQuantity(this.#comparisons) }];
   }
 
-  /** What changes gradients where no pass runs; and passes that leave no gradient. */
+  /** Gradients that change between two passes, and passes after which no gradient has changed. */
   #betweenPasses(): Comparison[] {
     const last = sampledValues(this.trainer.optimizer.gradients);
     const starts = [...this.#passes.slice(1).map(({ before }) => before), last];
@@ -93,7 +93,7 @@ export class AccumulationAudit implements FollowingMeasure {
       !batch.exchange?.replayed.has(batch.problemOf(b)) &&
       Math.abs(batch.advantages.advantages[b]!) > 0 &&
       batch.masks_B[b]!.includes(1) &&
-      // Of a completion that is all but certain the gradient may be 0.
+      // The gradient of a completion with a probability near 1 may be 0.
       batch.completions_B[b]!.logprobs.some((logprob) => logprob < -1e-3)
     );
   }

@@ -12,7 +12,7 @@ import { worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order, in float64. */
 const ROUNDING = 2 ** -44;
-/** What float32 makes of a mean and a difference: TRL's sums. */
+/** Rounding of a mean and a difference in float32, in which TRL computes. */
 const FLOAT32 = 2 ** -22;
 
 /** Rewards → advantages of every completion, from the declared form; and the masks and the β that the loss takes. */

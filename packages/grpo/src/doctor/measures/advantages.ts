@@ -31,7 +31,7 @@ interface Rewarded {
 
 /** Relative to max(1, |A|): sums in another order. */
 const TOLERANCE = 2e-3;
-/** What float32 makes of a mean and a difference, relative to the largest reward. */
+/** Rounding of a mean and a difference in float32, relative to the largest reward. */
 const FLOAT32 = 2 ** -22;
 /** Several systems give a group 0 whose rewards differ by less. */
 const NEARLY_FLAT = 0.01;
