@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Comparison, HAND_OVERS, type StepRecord } from '../trace/index.js';
+import { CHANCE_NATS, type Comparison, HAND_OVERS, LIKELIHOOD, type StepRecord } from '../trace/index.js';
 import type { RunCheck, StepCheck } from './check.js';
 import { handOvers } from './registry.js';
 
@@ -41,22 +41,46 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
   },
 );
 
-it('draws that are a little too likely in each step add up', () => {
-  const check = handOvers[1]!.checks.find(({ code }) => code === 'H02.surprise') as RunCheck;
-  const steps = (count: number, found: (i: number) => number) =>
-    Array.from({ length: count }, (_, i) => {
-      const own = { ...compared, handOver: 'completion' as const, quantity: 'surprise of the draws' };
-      const seen = check.see({
-        ...record([{ ...own, found: found(i), plain: 100, bound: 60, compared: 90 }]),
-        step: i,
-      });
-      return { step: i, value: (seen as { value: object }).value };
-    });
-  expect(check.test(steps(2, () => 65)).verdict).toBe('pass');
-  const outcome = check.test(steps(16, () => 65));
-  expect(outcome).toMatchObject({
-    verdict: 'fail',
-    measured: { tokens: 1440, found: 1040, plain: 1600, bound: 240 },
+/** The check of all steps together, given what the likelihood of the draws gains at two other temperatures in each. */
+function judge(gains: readonly (readonly [number, number])[]) {
+  const check = handOvers[1]!.checks.find(({ code }) => code === 'H02.likelihood') as RunCheck;
+  const seen = gains.map((both, step) => {
+    const comparisons = both.map((deviation, k) => ({
+      ...compared,
+      handOver: 'completion' as const,
+      quantity: `${LIKELIHOOD} ${[0.5, 2][k]}`,
+      deviation,
+      bound: CHANCE_NATS + 0.01,
+    }));
+    return { step, value: (check.see(record(comparisons)) as { value: object }).value };
   });
-  expect(check.test(steps(16, (i) => (i % 2 === 0 ? 65 : 135))).verdict).toBe('pass');
+  return check.test(seen);
+}
+
+it('draws that fit another temperature a little better in each step add up', () => {
+  expect(judge(Array(2).fill([-9, 5])).verdict).toBe('pass');
+  const outcome = judge(Array(5).fill([-9, 5]));
+  expect(outcome).toMatchObject({ verdict: 'fail', measured: { times: 2, tokens: 25, gain: 25 } });
+  // What rounding explains of each step adds up, and chance is counted once.
+  expect(outcome).toMatchObject({ measured: { bound: expect.closeTo(CHANCE_NATS + 0.05, 9) } });
+});
+
+/** Of a token with one likely value and two rare ones: log-probs, and what they are at a temperature times as high. */
+function tokens(times: number) {
+  const p = [1 - 1e-3 - 1e-4, 1e-3, 1e-4];
+  const all = Math.log(p.reduce((sum, x) => sum + x ** (1 / times), 0));
+  return { p, gains: p.map((x) => Math.log(x) / times - all - Math.log(x)) };
+}
+
+it('a rare token of a peaked distribution is chance, and many of them are another temperature', () => {
+  // One token in ten thousand among 98: as far as 20 standard deviations.
+  const gain = (rare: number, times: number) => {
+    const { gains } = tokens(times);
+    return (98 - rare) * gains[0]! + rare * gains[2]!;
+  };
+  expect(judge([[gain(1, 0.5), gain(1, 2)]]).verdict).toBe('pass');
+  expect(judge([[gain(9, 0.5), gain(9, 2)]]).verdict).toBe('fail');
+  // The mean of the ratio of likelihoods is 1, which the bound follows from.
+  const { p, gains } = tokens(2);
+  expect(p.reduce((mean, x, k) => mean + x * Math.exp(gains[k]!), 0)).toBeCloseTo(1, 12);
 });

@@ -49,6 +49,15 @@ const comparisonSchema = z.object({
   token: count.optional(),
 });
 
+/**
+ * Begins the quantity of comparisons that set the log-likelihood of the draws at another temperature (`found`) beside that
+ * of the declared one (`plain`).
+ */
+export const LIKELIHOOD = 'log-likelihood of the draws at the declared temperature ×';
+
+/** By so much a likelihood at one of four other temperatures is the larger one by chance once in 10⁹ runs. */
+export const CHANCE_NATS = Math.log(4e9);
+
 export const auditSchema = z.object({
   /** The completions that were computed again. */
   completions: z.array(count),

@@ -1,6 +1,13 @@
 /** The step record and the metric series: what a run wrote down, without a tensor engine. */
 export { offsetsOf, rowsOf } from './arrays.js';
-export { type AuditRecord, type Comparison, HAND_OVERS, type HandOver } from './audit.js';
+export {
+  type AuditRecord,
+  CHANCE_NATS,
+  type Comparison,
+  HAND_OVERS,
+  type HandOver,
+  LIKELIHOOD,
+} from './audit.js';
 export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';
 export type { Declared, DeclaredSection } from './declared.js';
 export { ownSeries } from './own-series.js';

@@ -63,7 +63,7 @@ describe('the audit of a clean step', () => {
     expect(compared).toEqual(
       expect.arrayContaining([
         'log-prob of the sampler',
-        'surprise of the draws',
+        'log-likelihood of the draws at the declared temperature × 2',
         'log-prob of the policy',
         'distance to the plain gradient',
       ]),

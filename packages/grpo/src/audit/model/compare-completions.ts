@@ -1,13 +1,14 @@
 import { sum } from '../../maths/moments.js';
 import type { Completion } from '../../rollout/index.js';
-import type { Comparison } from '../../trace/index.js';
+import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
+import { TEMPERATURES } from '../plain/plain-drawing.js';
 import { scoreSequence } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { compareRows } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
-import { DEVIATIONS, RARE, toleranceOf } from './tolerance.js';
+import { RARE, toleranceOf } from './tolerance.js';
 
 /** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
 export function compareCompletions(context: AuditContext, { model, completions }: PlainStep): Measured {
@@ -32,7 +33,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...compareDrawn(own, batch.completions_B, tolerance.token),
-      ...surprise(own, tolerance.all),
+      ...likelihoods(own, tolerance.all),
       ...likeness(batch.completions_B.filter(isSampled)),
     ],
   };
@@ -80,19 +81,23 @@ function compareDrawn(
   return worstOf('completion', 'log-prob under the distribution drawn from', pairs);
 }
 
-/** How unlikely the draws are on the whole, against how unlikely draws of the declared distribution are. */
-function surprise(completions: readonly PlainCompletion[], drift: number): Comparison[] {
+/**
+ * Whether the draws fit another temperature better than the declared one. Of draws of the declared distribution the ratio of
+ * the two likelihoods has the mean 1, however rare single tokens are: it reaches exp(n) once in exp(n) runs at most (Ville's
+ * inequality), over all steps together, too.
+ */
+function likelihoods(completions: readonly PlainCompletion[], drift: number): Comparison[] {
   const drawn = completions
     .flatMap(({ scores }) => scores.drawn)
     .filter(({ logprob }) => Number.isFinite(logprob));
   if (drawn.length === 0) return [];
-  const found = -sum(drawn.map(({ logprob }) => logprob));
-  const plain = sum(drawn.map(({ entropy }) => entropy));
-  const chance = DEVIATIONS * Math.sqrt(sum(drawn.map(({ variance }) => variance)));
-  const [one] = worstOf('completion', 'surprise of the draws', [
-    { found, plain, bound: chance + drift * drawn.length },
-  ]);
-  return [{ ...one!, compared: drawn.length }];
+  const plain = sum(drawn.map(({ logprob }) => logprob));
+  return TEMPERATURES.flatMap((times, k) => {
+    const found = sum(drawn.map(({ tempered }) => tempered[k]!));
+    const bound = CHANCE_NATS + Math.abs(1 / times - 1) * drift * drawn.length;
+    const pair = { found, plain, deviation: found - plain, bound, compared: drawn.length };
+    return worstOf('completion', `${LIKELIHOOD} ${times}`, [pair]);
+  });
 }
 
 /**

@@ -24,8 +24,5 @@ const HALF: Tolerance = { token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 
 
 export const toleranceOf = (dtype: DType): Tolerance => (dtype === 'float32' ? FULL : HALF);
 
-/** Standard deviations that chance does not reach: once in 10⁹ times. */
-export const DEVIATIONS = 6.2;
-
 /** Nats of an event that chance does not bring: once in 10⁹ times. */
 export const RARE = 21;

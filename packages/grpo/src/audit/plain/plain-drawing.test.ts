@@ -2,7 +2,7 @@ import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from '../../rollout/completion.js';
 import { adjust, logSoftmax, truncated } from '../../rollout/reference.test.helper.js';
-import { drawnOf, type SamplingRules } from './plain-drawing.js';
+import { drawnOf, type SamplingRules, TEMPERATURES } from './plain-drawing.js';
 
 const plain: SamplingRules = { ...plainSampling, endIds: [], margin: 0 };
 
@@ -37,16 +37,16 @@ describe('the declared distribution', () => {
     }
   });
 
-  it('has the mean and the variance of the surprise of its draws', () => {
+  it('has the log-probs at other temperatures, over the tokens that it keeps', () => {
     const change = { topK: 5, temperature: 1.3 };
-    const p = truncated(PEAKED, { ...plainSampling, ...change })
-      .filter(Number.isFinite)
-      .map(Math.exp);
-    const mean = -p.reduce((sum, x) => sum + x * Math.log(x), 0);
-    const square = p.reduce((sum, x) => sum + x * Math.log(x) ** 2, 0);
-    const [{ entropy, variance }] = drawn(PEAKED, change) as [ReturnType<typeof drawn>[number]];
-    expect(entropy).toBeCloseTo(mean, 5);
-    expect(variance).toBeCloseTo(square - mean ** 2, 5);
+    const kept = truncated(PEAKED, { ...plainSampling, ...change });
+    for (const [k, times] of TEMPERATURES.entries()) {
+      const expected = logSoftmax(kept.map((logprob) => logprob / times));
+      for (const [id, { tempered }] of drawn(PEAKED, change).entries()) {
+        if (kept[id] === Number.NEGATIVE_INFINITY) expect(tempered[k]).toBe(kept[id]);
+        else expect(tempered[k]).toBeCloseTo(expected[id]!, 5);
+      }
+    }
   });
 
   it('lowers what the completion has already, and holds back its end', () => {

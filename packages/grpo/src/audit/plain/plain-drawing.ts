@@ -34,10 +34,12 @@ export interface Drawn {
   /** Between these it may lie when tokens at a bound are kept or not. */
   least: number;
   most: number;
-  /** Mean and variance of −log p of a draw. */
-  entropy: number;
-  variance: number;
+  /** Log-prob of the token at each of {@link TEMPERATURES}. */
+  tempered: readonly number[];
 }
+
+/** In units of the declared temperature: distributions that draws of a wrong sampler may fit better. */
+export const TEMPERATURES = [0.5, 0.8, 1.25, 2] as const;
 
 /** @param start - place in the completion of the token that the first row of the logits predicts */
 export function drawnOf(
@@ -64,20 +66,19 @@ export function drawnOf(
   }) as [Bounded, Bounded, Bounded];
   const under = ({ log, has }: Bounded, mass = log) =>
     where(has, token.sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
-  const surprise = where(exact.inside, exact.log.sub(falling), 0);
-  const p = where(exact.inside, falling.sub(exact.log).exp(), 0);
-  const entropy = p.mul(surprise).sumDim([-1], true);
-  const variance = p.mul(surprise.sub(entropy).pow(2)).sumDim([-1], true);
-  const columns = [
-    under(exact),
-    under(tight, loose.log),
-    under(loose, tight.log),
-    entropy.toNumbers(),
-    variance.toNumbers(),
-  ];
+  const columns = [under(exact), under(tight, loose.log), under(loose, tight.log)];
+  const tempered = TEMPERATURES.map((times) => {
+    const mass = logMass(falling.div(times), exact.inside);
+    return where(exact.has, token.div(times).sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
+  });
   return own.map((_, row) => {
-    const [logprob, least, most, mean, spread] = columns.map((column) => column[row]!);
-    return { logprob: logprob!, least: least!, most: most!, entropy: mean!, variance: spread! };
+    const [logprob, least, most] = columns.map((column) => column[row]!);
+    return {
+      logprob: logprob!,
+      least: least!,
+      most: most!,
+      tempered: tempered.map((column) => column[row]!),
+    };
   });
 }
 
@@ -127,8 +128,7 @@ function greedy(logits: Tensor, index: Tensor, margin: number): Drawn[] {
     logprob: nats === 0 ? 0 : Number.NEGATIVE_INFINITY,
     least: nats === 0 ? 0 : Number.NEGATIVE_INFINITY,
     most: nats <= margin ? 0 : Number.NEGATIVE_INFINITY,
-    entropy: 0,
-    variance: 0,
+    tempered: TEMPERATURES.map(() => (nats === 0 ? 0 : Number.NEGATIVE_INFINITY)),
   }));
 }
 

@@ -1,4 +1,5 @@
-import type { Comparison } from '../../trace/index.js';
+import { sum } from '../../maths/moments.js';
+import { CHANCE_NATS, LIKELIHOOD } from '../../trace/index.js';
 import { runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { handOverCheck } from '../hand-over.js';
@@ -27,36 +28,34 @@ const audited = handOverCheck({
 /** One test that grows with the run: what a step alone is too short to tell adds up. */
 const pooled = runCheck({
   ...info,
-  code: 'H02.surprise',
-  title: 'The draws of all steps are as surprising as the declared distribution makes them',
+  code: 'H02.likelihood',
+  title: 'The draws of all steps fit the declared temperature',
   kind: 'identity',
   rank: 101,
   threshold:
-    'the sum over all audited steps of surprise less its expected value stays within the root of the sum of the squared bounds of the steps: 6.2 deviations of chance, reached once in 10⁹ runs',
+    'no other temperature makes the tokens of all audited steps likelier than the declared one by more than 22.1 nats and the bound of rounding: that happens by chance in one of 10⁹ runs, however peaked the distributions are (Ville’s inequality)',
   sources: [],
   needs: ['audit'],
   see({ audit }) {
-    const own = audit.comparisons.find(({ quantity }) => quantity === 'surprise of the draws');
-    return own
-      ? { found: Number(own.found), plain: Number(own.plain), bound: own.bound, tokens: own.compared }
-      : 'the surprise of the draws';
+    const own = audit.comparisons.filter(({ quantity }) => quantity.startsWith(LIKELIHOOD));
+    return own.length > 0 ? own : 'the likelihood of the draws';
   },
   test(seen) {
-    const total = (of: (one: Surprise) => number) => seen.reduce((sum, { value }) => sum + of(value), 0);
-    const measured = {
-      tokens: total(({ tokens }) => tokens),
-      found: total(({ found }) => found),
-      plain: total(({ plain }) => plain),
-      bound: Math.sqrt(total(({ bound }) => bound ** 2)),
-    };
-    const isWithin = Math.abs(measured.found - measured.plain) <= measured.bound;
-    const steps = seen.map(({ step, value: { found, plain } }) => ({ step, values: { found, plain } }));
-    return isWithin ? pass(measured) : fail(measured, steps);
+    const likelihoods = seen[0]!.value.map(({ quantity }) => {
+      const own = seen.flatMap(({ value }) => value.filter((one) => one.quantity === quantity));
+      return {
+        times: Number(quantity.slice(LIKELIHOOD.length)),
+        tokens: sum(own.map(({ compared }) => compared)),
+        gain: sum(own.map(({ deviation }) => deviation)),
+        bound: CHANCE_NATS + sum(own.map(({ bound }) => bound - CHANCE_NATS)),
+      };
+    });
+    const excess = likelihoods.map(({ gain, bound }) => gain - bound);
+    const worst = likelihoods[excess.indexOf(Math.max(...excess))]!;
+    return worst.gain <= worst.bound ? pass(worst) : fail(worst);
   },
-  says: (m) =>
-    say`The ${m.tokens} tokens that were audited are worth ${m.found} nats; draws of the declared distribution are worth ${m.plain}, and chance explains ${m.bound} of difference.`,
+  says: ({ times, tokens, gain, bound }) =>
+    say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance and rounding explain ${bound}.`,
 });
-
-type Surprise = { found: number; plain: number } & Pick<Comparison, 'bound'> & { tokens: number };
 
 export const h02: Fault = { ...audited, checks: [...audited.checks, pooled] };
