@@ -1,4 +1,4 @@
-"""What a run declares: its settings, precision and tokenizer."""
+"""The settings, precision and tokenizer that a run declares."""
 
 from __future__ import annotations
 

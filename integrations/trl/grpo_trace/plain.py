@@ -50,7 +50,7 @@ class Form:
     micro_batches: int
 
     def weight(self, tokens: int, batch_tokens: int) -> float:
-        """What a token's term is multiplied by, in a completion of `tokens` in a micro-batch of `batch_tokens`."""
+        """Weight of a token's term, in a completion of `tokens` in a micro-batch of `batch_tokens`."""
         if self.loss in ("grpo", "sapo"):
             return 1 / (self.rows * max(tokens, 1) * self.accumulation)
         if self.loss == "bnpo":

@@ -22,7 +22,7 @@ interface Slot {
   step: Tensor;
 }
 
-/** What a step tells of the gradients that it used. */
+/** Norms of the gradients that a step used. */
 export interface GradientNorms {
   /** √Σ g² over all tensors, before clipping. */
   gradNorm: number;

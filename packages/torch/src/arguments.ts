@@ -33,7 +33,7 @@ export const byName = (places: Places, values: readonly unknown[]): Record<strin
 
 type Reader = (value: unknown) => unknown;
 
-/** What libtorch knows by a number or takes without a look, by its type in the schema. */
+/** Readers of arguments that libtorch takes as a number or does not check, by their type in the schema. */
 const readers: Record<string, Reader> = {
   ScalarType: dtypeCode,
   Device: deviceName,

@@ -149,7 +149,7 @@ describe('decode attention', () => {
               expected,
             ),
           ).toBeLessThan(boundOf(dtype));
-          // What was written is what the next token sees, and nobody else's place has changed.
+          // The next token sees the entry that was written, and no other place has changed.
           const next = shape.rows.map(([prompt, length]) => [prompt, length + 1] as [number, number]);
           if (next.some(([, length]) => length >= 64)) return;
           const later = { ...shape, rows: next };

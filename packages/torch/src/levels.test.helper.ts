@@ -1,4 +1,4 @@
-/** What restricts libtorch and its two libraries to the instruction sets of a level. */
+/** Values that restrict libtorch and its two libraries to the instruction sets of a level. */
 const RESTRICTED: Record<string, [aten: string, oneDnn: string, mkl: string]> = {
   base: ['default', 'SSE41', 'SSE4_2'],
   avx2: ['avx2', 'AVX2', 'AVX2'],

@@ -13,7 +13,7 @@ const LEFT_OUT = '(4096|50257) tokens, ';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
-/** What the kernels' tests print in a process at this level. */
+/** Runs the kernels' tests in a process at this level, and returns their output. */
 function runKernelTests(level: string): string {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
   const files = FILES.map((name) => fileURLToPath(new URL(`./${name}.test.js`, import.meta.url)));

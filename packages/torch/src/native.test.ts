@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { CpuLevels } from './native.js';
 
-/** What a program prints that has the package as `torch`, in a process of its own. */
+/** Runs a program that has the package as `torch` in a process of its own, and returns what it prints. */
 function run(program: string, env: Record<string, string> = {}): string {
   const index = new URL('./index.js', import.meta.url);
   const { stdout, stderr } = spawnSync(

@@ -181,7 +181,7 @@ describe('token scores', () => {
           expect(distance(value!.detach().to('float32'), theirs[i]!)).toBeLessThan(
             dtype === 'float32' ? 3e-6 : 0.06,
           );
-        // What was kept is as it was.
+        // The saved tensors have not changed.
         for (const [i, again] of grad(scores, [hidden, head], weights).entries())
           expect(again!.toNumbers()).toEqual(gradients[i]!.toNumbers());
       });

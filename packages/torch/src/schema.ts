@@ -25,7 +25,7 @@ export function parseSchema(schema: string): SchemaArgument[] {
 }
 
 /**
- * What keeps calls written for `schema` from working with the operator that was found: missing arguments, arguments
+ * Differences that break calls written for `schema` on the operator that was found: missing arguments, arguments
  * in another place or of another type, and new ones that must be given. An optional argument may be missing: giving
  * it is then an error of that call.
  */

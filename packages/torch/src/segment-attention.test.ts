@@ -113,7 +113,7 @@ describe('segment attention', () => {
     ({ tree, sizes }) => {
       manualSeed(2);
       const [out, ...gradients] = distances(tree, sizes, 'bfloat16');
-      // What is saved and given back is rounded to 8 bits.
+      // Saved tensors and gradients are rounded to 8 bits.
       expect(out).toBeLessThan(2 ** -8);
       expect(Math.max(...gradients)).toBeLessThan(2 ** -6);
     },

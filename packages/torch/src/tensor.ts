@@ -185,7 +185,7 @@ export class Tensor {
     return `${dtypeLabel(native.dtype(this.#handle))}[${this.shape}]${where}`;
   }
 
-  /** What `console.log` shows: the values too when there are at most 8 and they lie on the CPU. */
+  /** Text for `console.log`, with the values when there are at most 8 and they lie on the CPU. */
   [nodeInspect](): string {
     if (this.disposed) return 'Tensor (disposed)';
     const shown = this.numel <= 8 && this.device === 'cpu' && isSupported(native.dtype(this.#handle));

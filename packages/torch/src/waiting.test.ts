@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const index = JSON.stringify(new URL('./index.js', import.meta.url).href);
 
-/** What a process of its own prints: threads at first, at rest, and while others want the cores. */
+/** Prints the threads that it has at first, at rest, and while others want the cores. Runs in a process of its own. */
 const program = `
   import { readdirSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';

@@ -3,7 +3,7 @@ import type { ConfigCommand } from '../config/index.js';
 /** A flag beside `--help`, which every command has. */
 export interface Flag {
   type: 'boolean' | 'string';
-  /** What the value of a string flag is called in the help: `--config FILE`. */
+  /** Name of a string flag's value in the help: `--config FILE`. */
   value?: string;
   /** Whether it may be given more than once; its value is then a list. */
   multiple?: boolean;
@@ -26,7 +26,7 @@ export interface CommandArguments {
   operands: string[];
 }
 
-/** What a command does; returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
+/** Runs a command and returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
 export type Run = (args: CommandArguments) => Promise<number>;
 
 /** A command of `grpo`, without what it loads when it runs: help and a wrong command line need no tensor engine. */

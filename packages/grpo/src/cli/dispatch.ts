@@ -92,7 +92,7 @@ function isHelp(word: string): boolean {
   return word === '--help' || word === '-h';
 }
 
-/** What went wrong first, where closing files after it failed as well, as on a full disk. */
+/** The first error, where closing files after it failed as well, as on a full disk. */
 function firstError(error: unknown): unknown {
   const suppressed = error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error;
   return suppressed ? firstError(error.suppressed) : error;

@@ -72,7 +72,7 @@ const FEW = 200;
 /** The difference that the warning takes as an example. */
 const DIFFERENCE = 0.05;
 
-/** What to say when an evaluation has too few problems to tell much; undefined when it has enough. */
+/** Warning that an evaluation has too few problems to tell much; undefined when it has enough. */
 export function fewProblems({ problems, greedy }: EvalResult): string | undefined {
   if (problems >= FEW) return undefined;
   const { accuracy, low, high, rewardLow, rewardHigh } = greedy;
@@ -90,7 +90,7 @@ export function fewProblems({ problems, greedy }: EvalResult): string | undefine
   );
 }
 
-/** How a model does against another, in a line a way of decoding. */
+/** The difference between two models with one way of decoding, as a line. */
 export function formatDifference(decoding: string, difference: Difference | null): string {
   if (!difference) return `${decoding}: no problem has a reward from both`;
   const { of, mean: value, low, high, better, worse } = difference;
@@ -102,7 +102,7 @@ export function formatDifference(decoding: string, difference: Difference | null
   return `${decoding}: ${of} ${signed(value)}${unit}${interval}; better at ${better} ${problems}, worse at ${worse}`;
 }
 
-/** What an example was worth, in a word or two. */
+/** Result of an example, in a word or two. */
 export function exampleLabel({ correct, reward }: EvalResult['examples'][number]): string {
   if (correct !== null) return correct ? 'right' : 'wrong';
   return reward === null ? 'no reward' : `reward ${reward.toFixed(3)}`;

@@ -1,6 +1,6 @@
 /** Ends a run early, but whole: see `runSteps`. */
 
-/** What ends a run early, and the exit code that tells: 128 and the signal's number, as shells count. */
+/** Causes that end a run early, with their exit codes: 128 + the signal's number, as shells count. */
 export const CAUSES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'closed output': 141 } as const;
 
 type Cause = keyof typeof CAUSES;
@@ -15,7 +15,7 @@ const ECHO_MS = 300;
 export interface Interrupt extends Disposable {
   /** Aborted by the first cause. */
   readonly signal: AbortSignal;
-  /** Of that cause; 0 while there is none. */
+  /** Exit code of that cause; 0 while there is none. */
   readonly exitCode: number;
 }
 
@@ -27,7 +27,7 @@ let current: ((cause: Cause) => void) | undefined;
  * in the middle of an operator.
  *
  * @param note - told at once, unless nobody reads any more
- * @param ending - what happens then: `stopping and saving`
+ * @param ending - the answer to the interrupt, in words: `stopping and saving`
  */
 export function interruptible(note: (text: string) => void, ending: string): Interrupt {
   const controller = new AbortController();

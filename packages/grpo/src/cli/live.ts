@@ -5,7 +5,7 @@ import { claimStdout } from './claim-stdout.js';
 import { formatDuration } from './duration.js';
 import { StageLine } from './stage-line.js';
 
-/** What is shown of one training step. */
+/** Numbers of one training step for the console. */
 export interface StepRow {
   step: number;
   steps: number;

@@ -51,7 +51,7 @@ export class StageLine {
 
 const shareOf = ({ share, done, total }: StageProgress) => share ?? (total > 0 ? done / total : 1);
 
-/** What the speed counts: tokens or bytes. */
+/** Amount that the speed counts: tokens or bytes. */
 function amountOf({ tokens, done, unit }: StageProgress): number {
   return tokens ?? (unit === 'bytes' || unit.endsWith('tokens') ? done : 0);
 }

@@ -46,7 +46,7 @@ export async function runTraining(
     command: TrainingCommand;
     steps: number;
     train: (run: Run) => Promise<RunEnd>;
-    /** What is to be said before it begins. */
+    /** Notes to print before training begins. */
     notes?: readonly string[];
     saved?: Watcher['saved'];
   },

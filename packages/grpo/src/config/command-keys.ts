@@ -17,7 +17,7 @@ const DECODE = keys
   .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
   .map((key) => key.path);
 
-/** What training with GRPO reads, whatever the task and the machine. */
+/** Keys that training with GRPO reads, whatever the task and the machine. */
 const TRAINING = [
   'onRewardError',
   'rollout',

@@ -7,7 +7,7 @@ import { keys } from './keys.js';
 import type { Layer } from './layers/layer.js';
 import type { ResolvedConfig } from './resolve.js';
 
-/** What a run's numbers depend on beside its settings. */
+/** Circumstances that a run's numbers depend on, beside its settings. */
 const circumstancesSchema = z.object({
   /** grpo, node, libtorch. */
   versions: z.record(z.string(), z.string()),
@@ -47,8 +47,8 @@ export function configRecord(
 }
 
 /**
- * What is not as it was: `threads 2, now 1`, `train.jsonl has changed`. Compared is what both name: other settings may
- * need other files.
+ * Changes between two records: `threads 2, now 1`, `train.jsonl has changed`. Only names in both are compared: other
+ * settings may need other files.
  */
 export function changedCircumstances(before: Circumstances, now: Circumstances): string[] {
   const differing = <T>(old: Record<string, T>, current: Record<string, T>) =>

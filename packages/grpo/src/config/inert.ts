@@ -39,7 +39,7 @@ const isCorrectingKl = ({ kl }: Config) => kl.beta > 0 && kl.biasCorrected;
 const divides = ({ advantage: { scale, combine } }: Config) =>
   scale !== 'none' || combine === 'normalize_then_sum';
 
-/** What there is to set about a KL. */
+/** Settings of a KL. */
 const KL_KEYS = [
   ...['estimator', 'level', 'place', 'biasCorrected', 'clip', 'warmupSteps', 'control'],
   'referenceEvery',

@@ -8,7 +8,7 @@ export interface Key {
   path: string;
   /** First part of the path; empty for keys at the top. */
   section: string;
-  /** What values it takes, in words. */
+  /** Its values, in words. */
   type: string;
   /** Whether it is a number, a list, … */
   schema: ValueSchema;

@@ -1,6 +1,6 @@
 import type { Aggregation, Baseline, PolicyTerm, RatioLevel, Scale } from './choices.js';
 
-/** What each named loss is made of; every part can be set on its own. */
+/** Parts of a named loss; each can be set on its own. */
 export interface LossParts {
   policy: PolicyTerm;
   ratio: RatioLevel;

@@ -21,13 +21,13 @@ import { describeFound, describeType } from './value-type.js';
  */
 export interface ConfigSources {
   command: ConfigCommand;
-  /** What a program gives (`objectLayer`), or the record of the run that is resumed (`recordLayer`). */
+  /** Settings of a program (`objectLayer`), or the record of the run that is resumed (`recordLayer`). */
   layers?: readonly Layer[];
   /** Path of a YAML file. */
   file?: string | undefined;
   /** Environment variables, of which `GRPO_DEVICE` is read: those of the process when not given. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** What flags of a command stand for. */
+  /** Settings that flags of a command stand for. */
   flags?: Layer | undefined;
   /** `key=value` arguments. */
   settings?: readonly string[];
@@ -39,7 +39,7 @@ export interface ConfigSources {
 
 /** A valid configuration that knows where each value came from. */
 export interface ResolvedConfig {
-  /** What it was resolved for. */
+  /** The command that it was resolved for. */
   command: ConfigCommand;
   config: Config;
   /** By dotted key: `default`, `default (objective.clipLow)`, `preset dapo (…)`, `run.yaml:12`, `command line`, or a layer's source. */

@@ -39,7 +39,7 @@ export function rewardName({ name, module, builtin, model }: RewardEntry): strin
   return builtin ?? 'judge';
 }
 
-/** What is wrong with the settings of a reward, in words; undefined when all is well. */
+/** Why the settings of a reward are wrong; undefined when all is well. */
 export function rewardProblem(reward: RewardEntry): string | undefined {
   const { builtin, judge, tiers, tierKey, maxTokens = 0, buffer = 0 } = reward;
   const given = SOURCES.filter((source) => reward[source] !== undefined);

@@ -28,7 +28,7 @@ function inert(setting: string, beside: string[], mended: string[], why: RegExp)
   return [message, [...beside, setting], [...mended, setting]];
 }
 
-/** What makes each value of a choice sound. */
+/** Settings beside which each value of a choice is sound. */
 const BESIDE: Record<string, string[]> = {
   'objective.policy': OWN,
   'kl.control': [...KL, 'kl.target=1'],

@@ -4,7 +4,7 @@ import { rewardName, rewardProblem } from './reward-kinds.js';
 import type { Config } from './schema.js';
 import { usesLora } from './sections/lora.js';
 
-/** What a rule looks at beside the configuration. */
+/** Facts that a rule reads beside the configuration. */
 export interface RuleContext {
   command: ConfigCommand;
   /** Whether somebody gave the key a value other than its default, by hand and not by a preset. */
@@ -14,7 +14,7 @@ export interface RuleContext {
 /** A rule between keys. It is checked for commands that read all of `keys`, and its message names them. */
 export interface Rule {
   keys: readonly string[];
-  /** What is wrong and what to do, or undefined when all is well. */
+  /** The problem and its remedy, or undefined when all is well. */
   check(config: Config, context: RuleContext): string | undefined;
 }
 

@@ -12,7 +12,7 @@ const TASK = keys
   .map(({ path }) => path)
   .filter((path) => path.startsWith('task.') && path !== 'task.engine');
 
-/** What weights, optimizer, reference and place in the data depend on. */
+/** Keys that weights, optimizer, reference and place in the data depend on. */
 const FIXED = [
   'preset',
   'seed',
@@ -85,7 +85,7 @@ function filesIn(files: Readonly<Record<string, string>>, place: unknown): Map<s
   return new Map(below.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What holds a run's model and problems: paths, or the name of a task in code. */
+/** Places of a run's model and problems: paths, or the name of a task in code. */
 function placesOf({ values }: ConfigRecord): unknown[] {
   const name = values['task.name'];
   const mix = (values['task.mix']?.value ?? []) as Record<string, unknown>[];

@@ -83,7 +83,7 @@ export const configSchema = z.strictObject({
   expert: expertSection.prefault({}),
 });
 
-/** What a person may write: every key optional. */
+/** A configuration as a person writes it: every key optional. */
 export type ConfigInput = z.input<typeof configSchema>;
 
 /** After the schema's defaults, before `derive`. */

@@ -124,7 +124,7 @@ const checks: readonly Check[] = [
   },
 ];
 
-/** What is to be known of a configuration, the worst first. */
+/** Cautions about a configuration, the worst first. */
 export function cautionsOf(config: Config): Caution[] {
   return checks.filter(({ holds }) => holds(config)).map(({ holds: _, ...caution }) => caution);
 }

@@ -8,7 +8,7 @@ export interface ValueSchema {
   const?: string;
   /** Any of several kinds of values. */
   anyOf?: readonly ValueSchema[];
-  /** What text must match. */
+  /** Regular expression that a text must match. */
   pattern?: string;
   enum?: readonly (string | number)[];
   minimum?: number;
@@ -34,7 +34,7 @@ export interface AppliesTo {
   else: string;
 }
 
-/** What values a key takes, in words: `a whole number >= 2`. */
+/** The values that a key takes, in words: `a whole number >= 2`. */
 export function describeType(schema: ValueSchema): string {
   if (schema.enum) return schema.enum.join(' | ');
   if (schema.const !== undefined) return schema.const;
@@ -71,7 +71,7 @@ function bounds({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: ValueS
   return both.length === 0 ? '' : ` ${both.join(' and ')}`;
 }
 
-/** What a message shows of a value. */
+/** Characters of a value in a message. */
 const MAX_SHOWN = 120;
 
 /** A value as it is shown in a message: `'1'`, `[1,2]`, `nothing`. */

@@ -7,7 +7,7 @@ import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 const MAX_JSON_BYTES = 128 * 2 ** 20;
 /** Twice what the largest tokenizers have. Each may take a hundred bytes of memory, and large objects much time. */
 const MAX_VALUES = 4_000_000;
-/** What reads a value after us may recurse; no file of ours is a tenth as deep. */
+/** Nesting that later readers can recurse into; no file of ours is a tenth as deep. */
 const MAX_DEPTH = 100;
 
 /**
@@ -47,7 +47,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What `JSON.parse` complained of, with the column, and the line if there are several, where it can be told. */
+/** The problem that `JSON.parse` reported, with column, and line if there are several, where it can be told. */
 export function jsonProblem(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : String(error);
   const { problem, position } = positionIn(message, text);
@@ -96,8 +96,8 @@ export function requireFewValues(file: string, part: string, bytes: Uint8Array, 
 }
 
 /**
- * What `JSON.parse` lets pass and ought not to: a key that an object has twice, at any depth, and nesting that is too
- * deep. The problem in words, or undefined.
+ * Finds problems that `JSON.parse` lets pass: a key that an object has twice, at any depth, and nesting that is too
+ * deep. Returns the problem in words, or undefined.
  * @param text must be valid JSON.
  */
 export function structureProblem(text: string): string | undefined {

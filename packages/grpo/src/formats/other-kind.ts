@@ -17,7 +17,7 @@ const BEGINNINGS: readonly (readonly [begins: readonly number[], name: string, r
   [[0xfe, 0xff], 'UTF-16 text', 'save it as UTF-8'],
 ];
 
-/** What a file is, when its first bytes tell that it is neither UTF-8 text nor safetensors. */
+/** The kind of a file whose first bytes tell that it is neither UTF-8 text nor safetensors. */
 export function otherKind(bytes: Uint8Array): OtherKind | undefined {
   const found = BEGINNINGS.find(([begins]) => begins.every((byte, i) => bytes[i] === byte));
   return found && { name: found[1], remedy: found[2] };

@@ -129,7 +129,7 @@ function bufferOf(path: string, fd: number) {
   };
 }
 
-/** What a broken file claims must not be believed: it would be allocated. */
+/** Checks the sizes that a file claims: a broken file's would be allocated. */
 function groupsOf(path: string, { row_groups }: FileMetaData, size: number) {
   return row_groups.map(({ total_byte_size, num_rows }) => {
     const bytes = Number(total_byte_size);

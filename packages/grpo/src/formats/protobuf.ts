@@ -11,7 +11,7 @@ export type Float64 = { double: number };
 /** Four bytes that are read as a float. */
 export type Float32 = { float: number };
 
-/** What is no message. */
+/** Bytes that are no protobuf message; the message says why. */
 export class NotProtobuf extends Error {}
 
 /**

@@ -39,7 +39,7 @@ describe('decodeUtf8', () => {
         );
         const at = valid.at(-1)!;
         const value = bytes[at]!.toString(16).padStart(2, '0');
-        // What is taken for another kind of file at its first bytes is told as such.
+        // Two wrong first bytes are reported as another kind of file.
         if (at > 1)
           expect(refusal(bytes, 7)).toContain(
             `f:7: the text is not valid UTF-8: byte ${at + 1} is 0x${value};`,

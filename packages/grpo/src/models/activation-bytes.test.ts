@@ -25,7 +25,7 @@ type Case = [
   recompute: boolean,
 ];
 
-/** What a pass adds to the memory of a process that does nothing else, in bytes. */
+/** Bytes that a pass adds to the memory of a process that does nothing else. */
 function measured(...[name, dtype, how, recompute]: Case): number {
   const at = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
   const code = `

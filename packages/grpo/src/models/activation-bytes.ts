@@ -1,6 +1,6 @@
 import type { DecoderConfig } from './config.js';
 
-/** What decides how much a forward and backward pass holds. */
+/** Traits of a forward and backward pass that decide how much it holds. */
 export interface PassKind {
   /** Bytes of a weight: 4 in float32, 2 in half precision. */
   size: 2 | 4;
@@ -16,7 +16,7 @@ export interface PassKind {
  */
 export function activationBytes(config: DecoderConfig, tokens: number, kind: PassKind): number {
   const { layers, hiddenSize } = config;
-  // What the last layer gives, and the final norm.
+  // Output of the last layer, and the final norm.
   const ends = 3 * hiddenSize * kind.size;
   const layer = layerBytes(config, kind);
   if (!kind.recompute) return tokens * (layers * layer + ends);
@@ -28,7 +28,7 @@ function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): n
   const { intermediateSize, heads, kvHeads, headDim, layers, family, qkNorm } = config;
   const [queries, keys] = [heads * headDim, kvHeads * headDim];
   const half = size < 4;
-  // What attention takes and gives; what the activation takes and gives, its factor and the product.
+  // Inputs and output of attention; input and output of the activation, its factor and the product.
   const blocks = size * (2 * queries + 2 * keys + (family === 'gpt2' ? 2 : 4) * intermediateSize);
   // An adapter holds its input in float32.
   const inputs = adapterInputs !== undefined && half ? (4 * adapterInputs) / layers : 0;

@@ -10,7 +10,7 @@ import type { Norm } from './weights.js';
  */
 export type AttendStep = (layer: number, qkv: readonly [Tensor, Tensor, Tensor], turning: Turning) => Tensor;
 
-/** What is done to queries and keys before they meet. */
+/** Norms and rotation of queries and keys, before their product. */
 export interface Turning {
   rotation: Rotation | undefined;
   queryNorm: Tensor | null;

@@ -23,7 +23,7 @@ export class Decoder extends Transformer {
     return this.weights.parameters;
   }
 
-  /** What training changes: the adapters where there are some, else all weights. */
+  /** Weights that training changes: the adapters where there are some, else all. */
   get trainable(): ReadonlyMap<string, Tensor> {
     return this.lora?.parameters ?? this.parameters;
   }
@@ -33,7 +33,7 @@ export class Decoder extends Transformer {
     return this.device === 'cpu' && (this.dtype === 'float32' || this.dtype === 'bfloat16');
   }
 
-  /** What its memory is reckoned by. */
+  /** Traits of the engine that its memory is estimated from. */
   get engine(): Engine {
     return { size: dtypeSize(this.dtype) as Engine['size'], fuses: this.fuses };
   }

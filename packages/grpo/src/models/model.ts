@@ -2,7 +2,7 @@ import type { ChatTemplate } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { Decoder, OwningDecoder } from './decoder.js';
 
-/** What a Hugging Face model folder holds: the decoder, and how text becomes its tokens and ends. */
+/** A loaded Hugging Face model folder: the decoder, and how text becomes its tokens and ends. */
 export interface Model {
   decoder: Decoder;
   tokenizer: Tokenizer;

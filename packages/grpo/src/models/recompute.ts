@@ -38,9 +38,9 @@ interface Call {
   tokens: PackedTokens;
   rotation: Rotation | undefined;
   attend: Attend;
-  /** What layers took: `[N, hiddenSize]`. From the first one on that has something to train. */
+  /** Inputs of the layers, `[N, hiddenSize]`, from the first layer on that has a trained weight. */
   inputs: { layer: number; x: Tensor; drawn: number }[];
-  /** What the last layer gave: a leaf, whose gradient the loss leaves there. */
+  /** Output of the last layer: a leaf, which gets the gradient of the loss. */
   last: Tensor;
 }
 

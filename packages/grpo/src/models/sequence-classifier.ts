@@ -16,7 +16,7 @@ import { isAdapter } from './lora/adapter-folder.js';
 import { pack } from './packed.js';
 import { parameterSpecs } from './parameters.js';
 
-/** What a folder of it holds. Frozen: it is never trained, and there is no dropout in our decoder. */
+/** A model that scores a whole text, as loaded from its folder. It is never trained. */
 export interface SequenceClassifier extends Disposable {
   decoder: Decoder;
   tokenizer: Tokenizer;

@@ -70,7 +70,7 @@ export abstract class Transformer {
   /** The vocabulary projection, in the decoder's own precision. */
   protected abstract scores(hidden_MD: Tensor): Tensor;
 
-  /** What the first layer takes: `[N, hiddenSize]`. */
+  /** Embeds the tokens: `[N, hiddenSize]`, the input of the first layer. */
   protected embed({ ids_N, positions_N }: PackedTokens): Tensor {
     const { positions } = this.weights;
     const x = embedding(this.weights.embedding, ids_N);

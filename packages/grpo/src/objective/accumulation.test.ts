@@ -1,4 +1,4 @@
-/** What makes the gradient of one big batch that of any split of it, and which choices do not. */
+/** Which choices give any split of a batch the gradient of the whole, and which do not. */
 import { describe, expect, it } from 'vitest';
 import { LOSS_NAMES, namedLosses } from '../config/loss-names.js';
 import { uniform } from '../maths/random.js';

@@ -91,7 +91,7 @@ function whereAll(
   return new Set(all.filter((g) => groups.every((of) => of[g])));
 }
 
-/** What makes a group flat. */
+/** Settings that decide whether a group is flat. */
 export type Flatness = Pick<AdvantageSettings, 'ddof' | 'flatBelow'>;
 
 /**

@@ -7,7 +7,7 @@ import { permutation, uniform } from '../maths/random.js';
 import { composedLoss } from './loss.js';
 import type { LossSettings } from './settings.js';
 
-/** What a loss has gradients with respect to: `[T]` each. */
+/** Inputs that a loss has gradients with respect to: `[T]` each. */
 export interface Point {
   logprobs: number[];
   entropies: number[];

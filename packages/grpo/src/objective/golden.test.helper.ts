@@ -70,7 +70,7 @@ export function packed<V>(rows: readonly V[][], { completionMask }: LossCase): V
   return rows.flatMap((row, b) => row.filter((_, t) => completionMask[b]![t] === 1));
 }
 
-/** What our loss is given for a case, in float64. */
+/** Input of our loss for a case, in float64. */
 export function lossInput(c: LossCase): LossInput {
   const wide = (rows: (number | null)[][]) =>
     tensor(Float64Array.from(packed(rows, c), (value) => value ?? Number.NaN));

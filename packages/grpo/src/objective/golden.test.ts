@@ -10,7 +10,7 @@ const furthest = (ours: readonly number[], theirs: readonly number[]) => {
   return ours.reduce((most, x, i) => Math.max(most, Math.abs(x - theirs[i]!)), 0);
 };
 
-/** What TRL's gmpo counts for rows without a token: our batches have none. */
+/** Loss that TRL's gmpo adds for rows without a token: our batches have no such rows. */
 const emptyRows = ({ trainer, advantages, completionMask }: LossCase) =>
   trainer === 'experimental.gmpo'
     ? -advantages.reduce((sum, a, b) => sum + (completionMask[b]!.includes(1) ? 0 : a), 0) / advantages.length

@@ -20,7 +20,7 @@ const estimates: Record<Exclude<KlEstimator, 'full'>, Estimate> = {
   abs: (d) => d.abs(),
 };
 
-/** What a KL is estimated from. */
+/** Log-probs that a KL is estimated from. */
 export interface KlInput {
   logprobs_T: Tensor;
   referenceLogprobs_T: Tensor;

@@ -17,11 +17,11 @@ const sequences = groups.flatMap(({ prompt, completions }) =>
 );
 const TOKENS = sequences.reduce((sum, { completion }) => sum + completion.length, 0);
 
-/** What the scores are summed with, so that one number has the gradient of all of them. */
+/** Weights of the scores in a sum, so that one number has the gradient of all of them. */
 const weightsOf = (key: number) => Float64Array.from({ length: TOKENS }, (_, t) => uniform(9, key, t) - 0.3);
 const [OF_LOGPROBS, OF_ENTROPIES, OF_KL] = [weightsOf(1), weightsOf(2), weightsOf(3)];
 
-/** A fixture model with its weights in float64: what scoreTokens rounds to float32 are the logits. */
+/** A fixture model with its weights in float64: scoreTokens rounds only the logits to float32. */
 function wideModel(name: string): Decoder {
   const url = new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url);
   const { decoder } = loadModel(fileURLToPath(url), { dtype: 'float64', device: DEVICE });

@@ -8,7 +8,7 @@ export interface ScoredGroup {
   completions: readonly (readonly number[])[];
 }
 
-/** What is computed beside the log-probs. */
+/** Scores to compute beside the log-probs. */
 export interface ScoringOptions {
   /** Entropies have a gradient: for a bonus in the loss. */
   entropyGradient?: boolean;

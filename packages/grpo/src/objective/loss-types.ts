@@ -4,7 +4,7 @@ import type { Share } from './metrics/clip-shares.js';
 import type { LossSettings } from './settings.js';
 import type { TokenRows } from './token-rows.js';
 
-/** What a loss is computed from: the T completion tokens of one micro-batch, completion after completion. */
+/** Input of a loss: the T completion tokens of one micro-batch, completion after completion. */
 export interface LossInput {
   /** log π(token) of the policy, with gradient: `[T]`. */
   logprobs_T: Tensor;
@@ -35,9 +35,9 @@ export interface LossInput {
   settings: LossSettings;
 }
 
-/** What a loss tells of itself: added up over micro-batches. */
+/** Metrics of a loss, as sums that add up over micro-batches. */
 export interface LossMetrics {
-  /** sum / of are the metrics. */
+  /** Each metric is sum / of. */
   means: Record<string, Share>;
   least?: Record<string, number>;
   most?: Record<string, number>;
@@ -57,12 +57,12 @@ export interface LossTerms {
   policy_T: Tensor;
   /** The KL, without β. */
   kl_T: Tensor | null;
-  /** What the terms are multiplied by in the sum that is the loss; those of the KL where they are others. */
+  /** Weights of the terms in the sum that is the loss; `klWeights_T` where the KL has weights of its own. */
   weights_T: Tensor;
   klWeights_T: Tensor | null;
 }
 
-/** What a loss returns. Everything but the loss itself is for records and metrics. */
+/** Output of a loss. Everything but the loss itself is for records and metrics. */
 export interface LossOutput {
   /** The micro-batch's share of the update's loss, a scalar: shares add up, whatever the split. */
   loss: Tensor;
@@ -74,7 +74,7 @@ export interface LossOutput {
 /** A loss reads no configuration and keeps no state. */
 export type Loss = (input: LossInput) => LossOutput;
 
-/** What a trainer may compute in a way of its own; ours are in `loss.ts`, TRL's in `trl.ts`. */
+/** Parts of a loss that trainers compute differently; ours are in `loss.ts`, TRL's in `trl.ts`. */
 export interface LossConventions {
   /** The input as far as tokens are trained on. */
   trainedOnly(input: LossInput, rows: TokenRows): LossInput;

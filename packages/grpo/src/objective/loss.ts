@@ -136,13 +136,13 @@ function klTerm(input: LossInput, ratio_T: Tensor, policyWeights_T: Tensor, rows
   const referenceLogprobs_T = needed(input.referenceLogprobs_T, 'β', "the reference's");
   const plain_T = klOf(settings.kl, { logprobs_T, referenceLogprobs_T, full_T, rows });
   const kl_T = settings.kl.biasCorrected ? plain_T.mul(ratio_T) : plain_T;
-  // What is one value a completion is averaged over them, whatever the policy's tokens weigh.
+  // A KL per completion is averaged over completions; the token weights of the policy do not apply.
   const weights_T =
     settings.kl.level === 'token'
       ? policyWeights_T
       : rows.tensor(rows.maskNumbers(rows.spreadNumbers(sequenceWeights(rows.counts, update))));
   const [beta = 0] = Array.from(betas);
-  // With kinds the micro-batches of an update are to agree on where β is.
+  // With kinds, the micro-batches of an update must agree on the place of β.
   return !input.kinds && Array.from(betas).every((other) => other === beta)
     ? { kl_T, weights_T, beta }
     : { kl_T, weights_T: weights_T.mul(rows.tensor(rows.spreadNumbers(betas))), beta: 1 };

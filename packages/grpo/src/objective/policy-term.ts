@@ -4,7 +4,7 @@ import type { Ratio } from './ratio.js';
 import type { LossSettings } from './settings.js';
 import type { TokenRows } from './token-rows.js';
 
-/** What a policy term is computed from. */
+/** Input of a policy term. */
 export interface PolicyInput extends Ratio {
   /** With gradient: `[T]`. */
   logprobs_T: Tensor;

@@ -92,7 +92,7 @@ function afterStep(batch: Batch, settings: LossSettings, entropyCoefficient: num
 }
 
 describe('tokens that are not trained on', () => {
-  // What a broken sampler or a padded row may hold.
+  // Values that a broken sampler or a padded row may hold.
   const anything = fc.constantFrom(0, -1e4, 1e4, 1e300, -1e300, Infinity, -Infinity, Number.NaN);
 
   it('change neither loss nor gradients, and get none', () => {

@@ -11,7 +11,7 @@ export interface TokenScores {
   fullKl_T?: Tensor;
 }
 
-/** What the scores are computed from. */
+/** Tokens to score, with the hidden states that predict them. */
 export interface HiddenTokens {
   decoder: Decoder;
   /** Hidden states that predict the T tokens: `[T, hiddenSize]`. */

@@ -13,7 +13,7 @@ import { parseLabel, type Tiers } from './tier.js';
 export interface Composition {
   /** Weights of the parts whose sum is the reward; without them it is the function's own value. */
   components?: Readonly<Record<string, number>> | undefined;
-  /** What is taken from it by the tier of the row, for the parts `missed` and `over`. */
+  /** Penalties by the tier of the row, for the parts `missed` and `over`. */
   tiers?: Tiers | undefined;
   /** Field of a row that holds its tier. */
   tierKey: string;
@@ -40,7 +40,7 @@ export function composeReward<Row>(
       values = error.values;
       failures.push(...error.failures);
     }
-    // What is no list of values is for the caller to refuse.
+    // The caller refuses a result that is not a list.
     if (!Array.isArray(values)) return values as RewardValue[];
     const lost = new Set(failures.map(({ index }) => index));
     const results = values.map((value: RewardValue, index) => {

@@ -11,7 +11,7 @@ export class Reason extends Error {
   }
 }
 
-/** What a reward function threw, in one line, with the place in the user's file where it was thrown. */
+/** Describes an error of a reward function in one line, with the place in the user's file where it was thrown. */
 export function describeError(error: unknown): string {
   if (error instanceof Reason) return error.message;
   if (!(error instanceof Error)) return `threw ${inspect(error, { depth: 1, breakLength: Infinity })}`;

@@ -98,7 +98,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What a reward makes of the batch. */
+/** Scores the batch by a reward of these settings. */
 async function made(settings: object) {
   const { rewards } = configSchema.parse({ rewards: [settings] });
   const [entry] = rewards.map((one) => (one.module ? { ...one, module: join(dir, one.module) } : one));

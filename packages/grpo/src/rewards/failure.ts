@@ -14,11 +14,11 @@ export interface RewardFailure {
   /** Begin of the prompt, quoted; with index null that of the batch's first completion, as is `completion`. */
   prompt: string;
   completion: string;
-  /** What happened, in words: `threw TypeError: …`, `returned NaN`, `took longer than 5 s`. */
+  /** The failure in words: `threw TypeError: …`, `returned NaN`, `took longer than 5 s`. */
   reason: string;
 }
 
-/** What becomes of a completion without a reward, in a sentence. */
+/** Consequence for a completion without a reward, as a sentence. */
 const DROPPED =
   "Such a completion then gets advantage 0 and stays out of its group's mean; its tokens still count in the weights of the loss, and in the KL where there is one.";
 
@@ -66,7 +66,7 @@ export function failureOf(
   };
 }
 
-/** What was asked: the text, or a conversation's last message. */
+/** The prompt's text, or its last message. */
 function promptText(prompt: Prompt): string {
   return typeof prompt === 'string' ? prompt : (prompt.at(-1)?.content ?? '');
 }

@@ -19,11 +19,11 @@ export interface LoadedReward extends Reward, Disposable {}
 /** No model reads a longer one. */
 const MAX_PROMPT_BYTES = 2 ** 20;
 
-/** What a reward is loaded with beside its own settings. */
+/** Surroundings that a reward is loaded in, beside its own settings. */
 export interface RewardSurroundings {
-  /** Draws what a judge draws. */
+  /** Seed of a judge's draws. */
   seed?: number;
-  /** Name of the task, which keeps verdicts in a cache apart. */
+  /** Name of the task: a cache keeps the verdicts of tasks apart. */
   task?: string;
   /** `task.answerKey`. */
   answerKey?: string;

@@ -5,7 +5,7 @@ import type { Grounds } from './reward-table.js';
 /** Longer rules are no rules but explanations: they would fill the run's files. */
 const MAX_RULE = 200;
 
-/** What a reward function returned for one completion: its value, NaN for no opinion, and its grounds. */
+/** A reward function's result for one completion: its value, NaN for no opinion, and its grounds. */
 export interface ReadValue {
   value: number;
   grounds: Grounds | null;

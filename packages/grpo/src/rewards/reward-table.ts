@@ -5,14 +5,14 @@ import type { RewardFailure } from './failure.js';
 export interface RewardTable {
   names: string[];
   weights: number[];
-  /** One array of length B a reward; NaN where it has no value: no opinion, or a failure. */
+  /** One array of length B per reward; NaN where it has no value: no opinion, or a failure. */
   columns: Float64Array[];
-  /** The grounds of these values, one array of length B a reward; missing where no reward gives any. */
+  /** The grounds of these values, one array of length B per reward; missing where no reward gives any. */
   grounds?: (Grounds | null)[][];
   /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
   unscored: Uint8Array;
   failures: RewardFailure[];
-  /** What is known besides, for the record of the step. */
+  /** Further facts for the record of the step. */
   facts?: RewardFacts;
 }
 
@@ -22,9 +22,9 @@ export type RewardFacts = Pick<
   'providers' | 'replies' | 'inputType' | 'fallbacks'
 >;
 
-/** What a reward said of a completion beside its value. */
+/** A reward's grounds for the value of one completion. */
 export interface Grounds {
-  /** What the value is made of, by name. */
+  /** Parts of the value, by name. */
   parts?: Readonly<Record<string, number>>;
   /** The rule that decided. */
   rule?: string;

@@ -1,6 +1,6 @@
 import type { Prompt } from '../text/message.js';
 
-/** What a reward function sees: one entry a completion, all arrays of equal length and aligned. */
+/** Input of a reward function: one entry per completion, all arrays of equal length and aligned. */
 export interface RewardBatch<Row = Record<string, unknown>> {
   prompts: Prompt[];
   /** The text of each completion, stop string included, end token left out. */
@@ -15,7 +15,7 @@ export interface RewardBatch<Row = Record<string, unknown>> {
 export interface Verdict {
   /** `null`: no opinion. */
   value: number | null;
-  /** What the value is made of, by name: `{ format: 1, answer: 0 }`. */
+  /** Parts of the value, by name: `{ format: 1, answer: 0 }`. */
   parts?: Readonly<Record<string, number>>;
   /** The rule that decided, in a few words: `numbers equal`, `no </think>`. */
   rule?: string;
@@ -32,7 +32,7 @@ export interface JudgeVerdict extends Verdict {
 /** A value that has its grounds. */
 export type GroundedValue = Required<Pick<Verdict, 'parts' | 'rule'>> & { value: number };
 
-/** What a completion earns: a number, `null` for no opinion, or either with its grounds. */
+/** Reward of a completion: a number, `null` for no opinion, or either with its grounds. */
 export type RewardValue = number | null | Verdict | JudgeVerdict;
 
 /**

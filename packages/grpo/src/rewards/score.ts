@@ -18,7 +18,7 @@ export interface ScoreOptions {
   onError: OnRewardError;
 }
 
-/** What one reward function made of the batch. */
+/** Rewards of the batch by one reward function. */
 interface Column {
   values: Float64Array;
   grounds: (Grounds | null)[];

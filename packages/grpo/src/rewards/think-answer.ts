@@ -10,7 +10,7 @@ const TAGS = ['<think>', '</think>', '<answer>', '</answer>'] as const;
  * - each of the four tags occurs exactly once, in this order and spelling;
  * - before, between and after the two parts there is white space or nothing.
  *
- * What stands inside the tags is free, and returned without white space around it.
+ * Any text may stand inside the tags; it is returned without white space around it.
  *
  * @param thinkOpened - the prompt ends in `<think>`: the completion begins inside it and must not repeat it
  */

@@ -1,11 +1,11 @@
 /** Tiers of rows: `C`, or with the hash of the row's question `C:<sha1>`, so that no row gets another's tier. */
 import { createHash } from 'node:crypto';
 
-/** What a tier takes from a reward. */
+/** Penalties of a tier. */
 export interface TierPenalty {
-  /** Times the part `missed`: what had to be there was not. */
+  /** Factor of the part `missed`: a required thing was missing. */
   missed: number;
-  /** Times the part `over`: it was there without need. */
+  /** Factor of the part `over`: the thing was there without need. */
   over: number;
 }
 

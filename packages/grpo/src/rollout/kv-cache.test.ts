@@ -32,7 +32,7 @@ function vector(
   return range(heads * WIDTH).map((i) => 4 * uniform('qkv'.indexOf(kind), layer, owner, position, i) - 2);
 }
 
-/** What the query at the end of a sequence sees of it, in plain numbers. */
+/** Attention of a sequence's last query to the whole of it, in plain numbers. */
 function attention(layer: number, sequence: Sequence, promptLength: number): number[] {
   const q = vector('q', layer, sequence, sequence.length, promptLength);
   return range(HEADS).flatMap((head) => {

@@ -6,7 +6,7 @@ import type { DecodingDecoder, PackedTokens } from '../models/index.js';
  * step. Where the device can, it is recorded at first and replayed from then on; elsewhere it is computed each time.
  */
 export class StaticStep {
-  /** What the step is given. */
+  /** The step's input. */
   readonly tokens: PackedTokens;
   /** The column of the cache that it writes, int64 `[1]`. */
   readonly column_1: Tensor;

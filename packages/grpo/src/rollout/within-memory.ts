@@ -3,7 +3,7 @@ import { UserError } from '../errors/user-error.js';
 
 /** A setting that bounds how much is computed at once. */
 export interface MemoryBound {
-  /** What is counted: `completions`, `tokens`. */
+  /** Unit of the bound: `completions`, `tokens`. */
   unit: string;
   /** The key that makes it smaller, such as `train.microBatchTokens`. */
   setting: string;
@@ -20,9 +20,9 @@ export interface Lot {
   size: number;
 }
 
-/** What is known of a model's memory. */
+/** Sizes that fitted into a model's memory, and messages about them that nobody has read yet. */
 interface Known {
-  /** Sizes that replace larger configured ones, by what they count. */
+  /** Sizes that replace larger configured ones, by unit. */
   fitting: Map<string, number>;
   news: string[];
 }
@@ -64,7 +64,7 @@ export async function withinMemory<L extends Lot>(
   }
 }
 
-/** What `withinMemory` has to tell of a model since it was last asked. */
+/** Takes the messages of `withinMemory` about a model since the last call. */
 export function memoryNews(model: object): string[] {
   return knownOf.get(model)?.news.splice(0) ?? [];
 }

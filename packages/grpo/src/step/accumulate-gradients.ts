@@ -51,7 +51,7 @@ export async function accumulateGradients(
   return loss;
 }
 
-/** What the loss of an update is normalized by, which `members` take part in. */
+/** Size of an update of these completions, by which its loss is normalized. */
 export function updateSize(
   { masks_B }: Batch,
   members: readonly number[],
@@ -128,7 +128,7 @@ function lossInput(
   };
 }
 
-/** What the loss reads of the configuration. */
+/** Settings of the loss. */
 const lossSettings = ({ objective, kl, entropy, correction }: Config): LossSettings => ({
   ...objective,
   kl,

@@ -70,7 +70,7 @@ export class Batch {
     this.#advantages = advantages;
   }
 
-  /** What the comparison takes: the rewards, and the KL penalties as one more. */
+  /** Columns that are compared: the rewards, and the KL penalties as one more. */
   get compared(): RewardColumns & { names: readonly string[] } {
     const { rewardTable, rewards_B, klPenalties_B } = this;
     const { names, columns, weights } = rewardTable;

@@ -11,7 +11,7 @@ export function compareRewards({ stages, config }: Trainer, batch: Batch): void 
   batch.advantages = stages.advantage(batch.compared, batch.groupSize, advantageSettings(config));
 }
 
-/** What the comparison reads of the configuration. */
+/** Settings of the comparison. */
 export const advantageSettings = ({ advantage, objective }: Config): AdvantageSettings => ({
   ...advantage,
   compat: objective.compat,

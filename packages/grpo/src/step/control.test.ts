@@ -106,7 +106,7 @@ describe('β of a step', () => {
     }
     expect(betas.f).not.toBeCloseTo(betas.h, 4);
     expect(first.metrics.beta).toBeUndefined();
-    // What the loss got: a weight of its own for each completion.
+    // The loss got a weight for each completion.
     const used = seen
       .slice(before)
       .flatMap((input) => input.kinds!.map((kind, i) => `${kind},${input.betas[i]}`));

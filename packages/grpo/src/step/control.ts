@@ -8,7 +8,7 @@ import { kindsOf } from './kinds.js';
 import { MetricTally, metricsOfPass } from './metric-tally.js';
 import type { MicroBatchPass, StepObserver } from './observer.js';
 
-/** What the weights of the objective depend on, beside the settings and the step. */
+/** State that the weights of the objective depend on, beside the settings and the step. */
 export const controlSchema = z.object({
   /** By kind of problem; the kind '' has all problems where kinds are not told apart. */
   betas: z.record(z.string(), z.object({ beta: z.number(), recent: z.array(z.number()) })),
@@ -21,7 +21,7 @@ export type ControlState = z.infer<typeof controlSchema>;
 
 /** Weights of the objective that change while training: they follow what the updates of each step measure. */
 export class Control implements StepObserver {
-  /** What the update and the step measured so far; only where a weight follows it. */
+  /** Metrics of the update and of the step so far; only where a weight follows them. */
   #update: MetricTally | undefined;
   #step: MetricTally | undefined;
 
@@ -70,7 +70,7 @@ export class Control implements StepObserver {
     };
   }
 
-  /** What the record of the next update tells of the weights. */
+  /** The weights, for the record of the next update. */
   factsOf(step: number): Pick<UpdateRecord, 'beta' | 'entropyCoefficient'> {
     const { place, kindKey } = this.config.kl;
     const inLoss = kindKey === undefined ? this.beta(step, '') : 1;

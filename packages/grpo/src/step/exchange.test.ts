@@ -156,7 +156,7 @@ describe('replaying', () => {
     expect(rewardsOf(drawn)).toEqual([0, 1, 8, 9, 1, 1, 0, 1]);
     expect([...exchange!.replayed]).toEqual([[1, old]]);
     expect(exchange).toMatchObject({ flat: [2], refilled: 1, sampled: 7 });
-    // What is replayed was sampled, and counted, before.
+    // Replayed groups were sampled, and counted, before.
     expect(exchange!.tokens).toBe(7 * 10);
   });
 

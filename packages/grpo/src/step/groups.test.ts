@@ -56,7 +56,7 @@ describe('a step that refills', () => {
     expect([...(seen[0]!.advantages as Float64Array)].every((a) => a !== 0)).toBe(true);
     const taken = new Supply(PROBLEMS, 0).take(3);
     expect(batch.problems).toEqual([PROBLEMS[0], taken[1], PROBLEMS[2], taken[2]]);
-    // What was scored is what stands in the record: the prompt of the further problem.
+    // The record has the prompt that was scored: that of the further problem.
     const texts = taken.slice(1).map(({ prompt }) => prompt);
     expect([1, 3].map((p) => batch.prompts[p]!.text.endsWith(texts[p === 1 ? 0 : 1] as string))).toEqual([
       true,

@@ -46,7 +46,7 @@ export async function grpoStep(
   learningRate: number,
 ): Promise<StepResult> {
   const { stages, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
-  // What follows the training and acts on later steps hears of this one as those do who only watch it.
+  // Parts that act on later steps hear of this one as observers do.
   const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
   const batch = await rollOut(trainer, problems, step, events);
   if (trainer.reference || config.objective.oldLogprobs !== 'detach')

@@ -85,7 +85,7 @@ describe('objective.maskTruncated', () => {
     const result = await recordStep(trainer, PROBLEMS, 0, 0.1);
     expect([result.loss, result.gradNorm]).toEqual([expect.closeTo(0, 12), 0]);
     expect(weightsOf(model.decoder)).toEqual(before);
-    // What is a mean of nothing is left out, not NaN.
+    // A mean of nothing is left out, not NaN.
     const row = metricsOf(result, 1, { tokens: 1, stepTokens: 1 });
     expect(Object.entries(row).filter(([, value]) => !Number.isFinite(value))).toEqual([]);
     expect([...new Set(stepRecordOf(trainer, result, 1).scored!.mask)]).toEqual([0]);

@@ -63,7 +63,7 @@ function bound(
     bounds.set(name, choose(bounds.get(name) ?? value, value));
 }
 
-/** What a micro-batch measured: the loss's own metrics, and the mean entropy of the tokens that are trained on. */
+/** Metrics of a micro-batch: the loss's own, and the mean entropy of the tokens that are trained on. */
 export function metricsOfPass({ scores, input, output }: MicroBatchPass): LossMetrics {
   const { metrics } = output;
   return { ...metrics, means: { entropy: meanOf(scores.entropies_T, input.mask!), ...metrics?.means } };

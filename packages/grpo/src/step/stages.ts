@@ -34,14 +34,14 @@ export interface Stages {
     seed: number,
     watch?: Watch,
   ): Promise<Completion[][]>;
-  /** Completions → one column of rewards a function; failures marked. */
+  /** Completions → one column of rewards per function; failures marked. */
   score(
     task: Task,
     problems: readonly Problem[],
     groups: readonly Completion[][],
     onError: 'stop' | 'drop',
   ): Promise<RewardTable>;
-  /** What was sampled → the ids that are scored and trained on: the very same. */
+  /** Sampled prompts and completions → the ids that are scored and trained on: the very same. */
   assemble(model: Model, sampled: Groups): Groups;
   /** Rewards → advantages. */
   advantage(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Advantages;

@@ -24,16 +24,16 @@ export interface CarriedCompletion {
   logprobs: readonly number[];
 }
 
-/** What a GRPO step works with. */
+/** Models, settings and stages of a GRPO step. */
 export interface Trainer {
   model: Model;
   /** The frozen policy that the KL is measured to; only with a β. */
   reference: Decoder | undefined;
   /** Where the policy is mixed into it. */
   movingReference?: MovingReference | undefined;
-  /** What the step before left; undefined where that is not known. */
+  /** Checksums of the weights after the step before; undefined where they are not known. */
   checksums?: WeightChecksums | undefined;
-  /** In the first step after a resume: what the checkpoint carries to tell whether the run goes on from it. */
+  /** In the first step after a resume: completions of the checkpoint, which tell whether the run goes on from it. */
   restored?: { completions: readonly CarriedCompletion[] } | undefined;
   task: Task;
   /** Further problems, where groups are refilled; without it none are. */

@@ -119,7 +119,7 @@ describe('a task in code', () => {
 });
 
 describe('a definition is refused', () => {
-  /** What a program in JavaScript may write. */
+  /** Defines a task without types, as a program in JavaScript may. */
   const defined = (changes: object) => () => defineTask({ ...sums, ...changes } as TaskDefinition<Sum>);
 
   it.each<[string, object, string]>([

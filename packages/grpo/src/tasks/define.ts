@@ -22,15 +22,15 @@ export type TaskReward<Row> =
   | { each: CompletionScore<Row>; weight?: number }
   | { batch: RewardFunction<Row>; weight?: number };
 
-/** What {@link defineTask} takes. */
+/** Definition of a task in code, for {@link defineTask}. */
 export interface TaskDefinition<Row> {
   /** Names the run folder, and the task in `config.json`: letters, digits, `.`, `_` and `-`. */
   name: string;
-  /** The data: one problem a row. A row can be of any type. */
+  /** The data: one problem per row. A row can be of any type. */
   rows: readonly Row[];
-  /** What the model is asked: plain text, or messages for its chat template. */
+  /** The prompt of a row: plain text, or messages for the model's chat template. */
   prompt(row: NoInfer<Row>): Prompt;
-  /** By name, as the metrics call them. The total is the sum of each times its weight. */
+  /** Rewards by name, as the metrics call them. The total is the weighted sum. */
   rewards: Readonly<Record<string, TaskReward<NoInfer<Row>>>>;
   /** Whether a completion is right: evaluation then reports accuracy beside the rewards. */
   isCorrect?(completion: string, row: NoInfer<Row>): boolean;

@@ -10,11 +10,11 @@ import type { ProblemFiles } from './split.js';
 
 /** How rows become items, and which of them belong together. */
 export interface Grouping<Item> {
-  /** What a row says, or what is wrong with it. */
+  /** Reads a row, or says why it cannot be used. */
   read(row: Row): Item | { problem: string };
-  /** Equal for two items that must not be on both sides. */
+  /** Key of an item's group, equal for items that must stay on one side of the split. */
   group(item: Item): string;
-  /** What the items of a group share, for messages: `question group`. */
+  /** Name of a group, for messages: `question group`. */
   what: string;
 }
 

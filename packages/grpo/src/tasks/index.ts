@@ -19,7 +19,7 @@ export interface LoadedTask extends Task, Disposable {}
 /** A task in code, which owns nothing. */
 export const asLoaded = (task: Task): LoadedTask => ({ ...task, [Symbol.dispose]: () => undefined });
 
-/** What tells whether a task in code still asks the same, for a run's record: `52 prompts, sha256 9f86…`. */
+/** Fingerprint of the prompts of a task in code, for a run's record: `52 prompts, sha256 9f86…`. */
 export function promptsFingerprint({ train, eval: held }: Task): string {
   const prompts = [...train, ...held].map(({ prompt }) => prompt);
   return `${prompts.length} prompts, sha256 ${createHash('sha256').update(JSON.stringify(prompts)).digest('hex')}`;

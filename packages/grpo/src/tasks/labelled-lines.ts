@@ -1,6 +1,6 @@
 /** Completions of labelled lines: `Answer: B`, then `Justification: …`. */
 
-/** What stands behind each label, by label; '' where a label that may be missing is. Or why it cannot be read. */
+/** Text behind each label, by label, '' for an optional label that is missing; or why it cannot be read. */
 export type LabelledLines<L extends string> =
   | { values: Readonly<Record<L, string>>; problem: null }
   | { values: null; problem: string };

@@ -15,7 +15,7 @@ const thinkAnswer = (task: string, result: string) =>
 
 Problem: ${SLOT}`;
 
-/** What CS336's prompt of this name says, in other words and the same shape. */
+/** CS336's prompt of this name, in other words and the same shape. */
 const R1_ZERO = `User asks Assistant a question, and Assistant answers it. Assistant first thinks it over and then tells User the answer. What it thinks stands in <think> </think> and the answer in <answer> </answer>, like this: <think> what it thinks </think> <answer> the answer </answer>.
 User: ${SLOT}`;
 
@@ -38,7 +38,7 @@ const INSTRUCTIONS = {
 
 export type Instructions = keyof typeof INSTRUCTIONS;
 
-/** What a user sets of the prompt. */
+/** A user's settings of the prompt. */
 export interface PromptSettings {
   /** Path of the user's prompt, see {@link promptTemplate}. */
   prompt?: string | undefined;

@@ -2,7 +2,7 @@ import { excerpt, printable } from '../errors/printable.js';
 import { describeJson } from '../formats/json.js';
 import type { Row } from '../formats/read-rows.js';
 
-/** What is wrong with a row. */
+/** A row that cannot be used; the message says why. */
 export class RowProblem extends Error {}
 
 /** @throws RowProblem unless the row has text under the key, and not only white space */
@@ -13,7 +13,7 @@ export function textOf(row: Row, key: string): string {
   throw new RowProblem(`no key ${excerpt(key)}; the row has ${keysOf(row)}`);
 }
 
-/** What `read` makes of a row, or the problem that it throws. */
+/** Calls `read`, and returns its result or the problem that it throws. */
 export function orProblem<Item>(read: () => Item): Item | { problem: string } {
   try {
     return read();

@@ -19,8 +19,8 @@ export interface Task<Row = unknown> {
   /** Whether a completion answers its row: the accuracy that evaluation reports. A task that cannot tell has none. */
   isCorrect?(completion: string, row: Row): boolean;
   /**
-   * What the checks of the rewards cannot make by themselves: a completion that answers the problem, where its
-   * demonstration does not, and one that gives all possible answers at once.
+   * Completions that the checks of the rewards cannot make by themselves: `gold` answers the problem, where its
+   * demonstration does not, and `options` gives all possible answers at once.
    */
   canaries?(problem: Problem<Row>): { gold?: string; options?: string };
   /**

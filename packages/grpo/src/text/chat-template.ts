@@ -12,7 +12,7 @@ import type { Message } from './message.js';
 const MAX_BYTES = 2 ** 22;
 
 /**
- * What a template may see besides the messages. Values are text, numbers, booleans, null, arrays, and plain objects or
+ * Variables of a template besides the messages. Values are text, numbers, booleans, null, arrays, and plain objects or
  * Maps. JavaScript has no 1.0: where a template prints a number, it prints 1.
  */
 export interface TemplateOptions {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Message } from './message.js';
 
-/** What `parity/make_text_fixtures.py` wrote for one family. Used by tests only. */
+/** Fixture of `parity/make_text_fixtures.py` for one family. */
 export interface TextCases {
   vocabSize: number;
   bosId: number | null;

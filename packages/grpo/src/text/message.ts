@@ -5,7 +5,7 @@ export type Role = 'system' | 'user' | 'assistant' | 'tool';
 export interface Message {
   role: Role;
   content: string;
-  /** What a model thought before it answered, where its template keeps that apart. */
+  /** The model's thinking before its answer, where its template keeps the two apart. */
   reasoning_content?: string | null;
   /** Calls of tools, in the form that the template reads. */
   tool_calls?: readonly unknown[] | null;
@@ -14,5 +14,5 @@ export interface Message {
   name?: string;
 }
 
-/** What a model is asked: plain text, or a conversation rendered by the model's own chat template. */
+/** A prompt for a model: plain text, or a conversation rendered by the model's own chat template. */
 export type Prompt = string | Message[];

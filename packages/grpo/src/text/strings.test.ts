@@ -9,7 +9,7 @@ import { Tokenizer } from './tokenizer.js';
 
 type Json = Record<string, unknown>;
 
-/** What `parity/make_string_fixtures.py` wrote; in the records, only what differs is there, by the string's index. */
+/** Fixture of `parity/make_string_fixtures.py`; its records hold the differences only, by the string's index. */
 interface Strings {
   strings: string[];
   variants: Record<string, { base: 'gpt2' | 'llama3' | 'qwen2'; changes: Json }>;

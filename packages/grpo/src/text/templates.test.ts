@@ -6,7 +6,7 @@ import type { Message } from './message.js';
 import { renderPrompt } from './render.js';
 import { Tokenizer } from './tokenizer.js';
 
-/** What `parity/make_template_fixtures.py` wrote: transformers' text, or null where the template refuses. */
+/** Fixture of `parity/make_template_fixtures.py`: transformers' text, or null where the template refuses. */
 interface Templates {
   tokens: Record<string, string>;
   templates: Record<string, string>;

@@ -4,7 +4,7 @@ import { excerpt } from '../errors/printable.js';
 import { isObject } from '../formats/json.js';
 import type { TokenizerFiles } from './tokenizer-files.js';
 
-/** What we use of the library; its own types do not resolve in ES modules and would be `any`. */
+/** The part of the library that we use; its own types do not resolve in ES modules and would be `any`. */
 export interface Engine {
   readonly pre_tokenizer: PreTokenizer | null;
   readonly added_tokens: { content: string; lstrip: boolean; rstrip: boolean }[];

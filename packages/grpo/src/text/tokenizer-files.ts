@@ -45,7 +45,7 @@ const configFile = z.looseObject({
 
 type Definition = z.infer<typeof definitionFile>;
 
-/** What a tokenizer folder says, checked and merged. */
+/** Content of a tokenizer folder, checked and merged. */
 export interface TokenizerFiles {
   /** `tokenizer.json`, for messages. */
   file: string;

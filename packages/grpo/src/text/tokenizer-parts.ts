@@ -27,7 +27,7 @@ function checkPart(file: string, path: string, part: unknown): void {
   }
 }
 
-/** What the field must be, if it is something else. */
+/** The form that a field must have, where it has another. */
 function problemOf(key: string, value: unknown): string | undefined {
   if (FLAGS.has(key) && typeof value !== 'boolean') return 'true or false';
   if (key === 'behavior' && !BEHAVIORS.includes(String(value))) return BEHAVIORS.join(', ');

@@ -92,7 +92,7 @@ export class Tokenizer {
   decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
     const parts: Buffer[] = [];
     for (const id of ids) if (!(options.skipSpecial && this.isSpecial(id))) parts.push(this.#bytesOf(id));
-    // What is no UTF-8 becomes U+FFFD; a BOM is text like any other.
+    // Bytes that are not UTF-8 become U+FFFD; a BOM is text like any other.
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(parts));
   }
 
@@ -137,7 +137,7 @@ export class Tokenizer {
     return token === undefined ? undefined : this.#engine.token_to_id(token);
   }
 
-  /** What stands in front of a plain text once the post-processor has seen it. */
+  /** Whether the post-processor puts the BOS in front of a plain text. @throws FormatError for another token there */
   #probeBos(file: string): boolean {
     const whole = this.encode('a', { specialTokens: true });
     const front = whole.slice(0, whole.indexOf(this.encode('a')[0]!));
@@ -151,7 +151,7 @@ export class Tokenizer {
   }
 }
 
-/** What the engine fails on becomes an error of the file. */
+/** Turns an error of the engine into an error of the file. */
 function inEngine<T>(file: string, body: () => T): T {
   try {
     return body();

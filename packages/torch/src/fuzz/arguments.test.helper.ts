@@ -13,7 +13,7 @@ const dtypes = ['float32', 'float32', 'float64', 'bfloat16', 'float16', 'int64',
 const devices = ['cpu', 'cpu', 'cpu', 'cpu:0', 'cpu:1', 'cuda', 'cuda:0', 'cuda:-1', 'cuda:999', 'mps', 'meta', 'xla',
   'vulkan', 'gpu', '', 'cpu:99999999999']; // biome-ignore format: a table
 
-/** What the arguments of one call have in common, so that some calls fit together. */
+/** Traits that the arguments of one call share, so that some calls fit together. */
 interface Common {
   like: Tensor | undefined;
   /** How often a tensor has the shape and dtype of the first. */

@@ -1,7 +1,7 @@
 import { type DType, full, Generator, inferenceMode, Tensor, tensor } from '../index.js';
 import type { Random } from './random.test.helper.js';
 
-/** What the calls of one episode draw their arguments from. */
+/** Objects that the calls of one episode draw their arguments from. */
 export interface World {
   random: Random;
   tensors: Tensor[];

@@ -82,7 +82,7 @@ function ownBackward(world: World): unknown {
   return torch.grad([output], leaves, [gradient], options);
 }
 
-/** What a scope's body gives back beside a tensor. */
+/** A value that a scope's body returns beside a tensor. */
 const returned = ({ random, tensors }: World) =>
   random.pick([null, { deep: [random.pick(tensors)] }, { get trap() { throw new Error('a trap'); } }, new Proxy({}, {})]); // biome-ignore format: one a line
 

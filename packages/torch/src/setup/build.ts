@@ -11,7 +11,7 @@ import { addonPath } from './record.js';
 import { lastLine, run, SetupError } from './run.js';
 import type { Say } from './say.js';
 
-/** What an addon is built from and where it goes. */
+/** Sources of an addon, and the place that it goes to. */
 export interface BuildInput {
   /** Folder of the C++ sources. */
   native: string;
@@ -144,7 +144,7 @@ function share(addon: string, shared: string, say: Say): void {
   }
 }
 
-// What lies in `cuda` needs CUDA's headers.
+// Sources in `cuda` need CUDA's headers.
 function sources(native: string, { cudaInclude }: Layout, endings: string[]): string[] {
   return (readdirSync(native, { recursive: true }) as string[])
     .filter((name) => endings.includes(extname(name)) && (cudaInclude || dirname(name) !== 'cuda'))

@@ -1,9 +1,9 @@
 import { isOnPath } from './run.js';
 
-/** What set-up may lack and a package manager has. */
+/** Programs that set-up may lack and a package manager has. */
 export type Wanted = 'compiler' | 'pip';
 
-/** What decides how something is installed. */
+/** Facts that decide how a program is installed. */
 export interface Machine {
   platform: NodeJS.Platform;
   isRoot: boolean;
@@ -17,7 +17,7 @@ const linuxPackages: Record<string, Record<Wanted, string>> = {
   zypper: { compiler: 'gcc-c++', pip: 'python3-pip' },
 };
 
-/** The one command that installs something, for whoever runs it; undefined where we know none. */
+/** The command that installs a program on this machine; undefined where we know none. */
 export function installCommand(wanted: Wanted, machine: Machine = thisMachine()): string | undefined {
   // Apple's tools have the compiler and python3 with pip.
   if (machine.platform === 'darwin') return 'xcode-select --install';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCudaHeaders } from './cuda-headers.js';
 
-/** What one folder offers to a compiler and a linker. */
+/** Headers and libraries of libtorch in one folder. */
 export interface Layout {
   /** The folder that holds `include` and `lib`. */
   root: string;

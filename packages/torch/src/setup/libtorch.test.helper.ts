@@ -15,7 +15,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** What {@link writeLibtorch} writes. */
+/** Traits of the libtorch that {@link writeLibtorch} writes. */
 export interface FakeLibtorch {
   version?: [major: number, minor: number, patch: number];
   /** Where the libraries go, below the root. */

@@ -12,7 +12,7 @@ export interface Libtorch extends Layout {
   source: Source;
 }
 
-/** What set-up found and built. */
+/** Record of a set-up: what it found and built. */
 export interface BuildRecord {
   /** The addon, ready for `process.dlopen`. */
   addon: string;

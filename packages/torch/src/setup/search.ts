@@ -10,7 +10,7 @@ import type { Say } from './say.js';
 /** One way to a libtorch. */
 export interface Way {
   source: Source;
-  /** What the user can do to make this way work, as a sentence. */
+  /** Advice for the user to make this way work, as a sentence. */
   help: string;
   /** Looks, and installs where the way does so. Throws {@link SetupError} to end the search. */
   find(say: Say): Promise<Layout | Missing>;

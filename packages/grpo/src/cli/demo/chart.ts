@@ -7,7 +7,7 @@ export interface ChartOptions {
   height?: number;
   /** Braille dots, or `*` where they cannot be shown. From the locale when not given. */
   unicode?: boolean;
-  /** What the horizontal axis counts. */
+  /** Unit of the horizontal axis. */
   unit?: string;
 }
 

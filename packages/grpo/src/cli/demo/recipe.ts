@@ -1,6 +1,6 @@
 import { objectLayer, type ResolvedConfig, resolveConfig } from '../../config/index.js';
 
-/** What `grpo demo` is asked for beside its recipe. */
+/** Options of `grpo demo`, beside its recipe. */
 export interface DemoOptions {
   /** Folder that the runs of the demo are written into. */
   output: string;

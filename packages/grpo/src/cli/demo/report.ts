@@ -1,7 +1,7 @@
 import type { Arm } from './arms.js';
 import { lineChart } from './chart.js';
 
-/** What the demo has to show at its end. */
+/** Results of the demo. */
 export interface DemoResult {
   sft: Arm;
   grpo: Arm;

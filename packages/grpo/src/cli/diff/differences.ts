@@ -8,7 +8,7 @@ type Side = Pick<Setting, 'value' | 'unit' | 'source'> | undefined;
 
 export interface Difference {
   key: string;
-  /** What it does, and what more and less of it do. */
+  /** Its effect, and that of larger and smaller values. */
   help: string;
   a: Side;
   b: Side;
@@ -27,7 +27,7 @@ export interface Differences {
   b: string;
   formula: FormulaDifference[];
   settings: Difference[];
-  /** What the originals have and these have not. */
+  /** Parts of the original recipes that our settings cannot express. */
   unsupported: { a: readonly UnsupportedSetting[]; b: readonly UnsupportedSetting[] };
 }
 

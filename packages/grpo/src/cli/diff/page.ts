@@ -1,4 +1,4 @@
-/** What `diff` prints. */
+/** The page of `diff`. */
 import { colors } from '../colors.js';
 import { formatSetting, hangIndent } from '../explain/page.js';
 import type { Difference, Differences } from './differences.js';

@@ -1,6 +1,6 @@
 import { twoColumns } from '../text-layout.js';
 
-/** What the tensor engine says of itself. */
+/** Version and devices of the tensor engine. */
 export interface EngineReport {
   /** libtorch's version, such as `2.13.0`. */
   libtorch: string;
@@ -19,11 +19,11 @@ export interface EngineReport {
   gflops: { device: string; float32: number; bfloat16: number };
 }
 
-/** What `grpo env` shows. */
+/** Report of `grpo env`. */
 export interface EnvironmentReport {
   versions: { grpo: string; node: string };
   machine: { system: string; cpu: string; cores: number; memoryGiB: number };
-  /** What set-up found and built, or nothing before it. */
+  /** The build of the engine; absent before set-up. */
   build?: { libtorch: string; source: string; root: string; addon: string; compiler: string; node: string };
   /** Nothing when it is not set up, or does not load. */
   engine?: EngineReport;

@@ -8,10 +8,10 @@ import { openTask } from '../../run/open-task.js';
 import { twoColumns } from '../text-layout.js';
 
 /**
- * What training with these settings would take, from the model's `config.json`, its tokenizer and the data; no weight is
- * read.
+ * Memory that training with these settings would take, from the model's `config.json`, its tokenizer and the data; no
+ * weight is read.
  *
- * @returns `requireFits` throws what a run with these settings would end with before step 1
+ * @returns `requireFits` throws the error that a run with these settings would end with before step 1
  */
 export async function memoryTable(
   file: string | undefined,

@@ -76,7 +76,7 @@ function compare(one: EvalResult, other: EvalResult) {
   return { greedy: difference('greedy'), ...(one.sampled && { sampled: difference('sampled') }) };
 }
 
-/** What is printed as JSON: everything but the completions, which have a file of their own. */
+/** The result for JSON: everything but the completions, which have a file of their own. */
 function summary({ completions: _, ...rest }: EvalResult, compared?: Compared): object {
   if (!compared) return rest;
   const { model, result, difference } = compared;

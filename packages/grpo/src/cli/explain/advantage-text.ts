@@ -35,7 +35,7 @@ function flatText({ flat, flatBelow }: Config['advantage']): string {
   return { zero: `0 for ${which}`, drop: `${which} is left out`, raw: `Rᵢ for ${which}` }[flat];
 }
 
-/** What is compared. */
+/** The reward that is compared. */
 export function rewardText({ kl, groups }: Config): string {
   const penalty = kl.beta > 0 && kl.place === 'reward' ? ' − β Kᵢ' : '';
   const overlong = groups.overlongBuffer > 0 ? ', overlong among them' : '';

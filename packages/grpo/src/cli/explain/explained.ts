@@ -1,4 +1,4 @@
-/** What `explain` and `diff` tell of a configuration, as data. */
+/** The explanation of a configuration by `explain` and `diff`, as data. */
 import { existsSync } from 'node:fs';
 import { readsKey } from '../../config/command-keys.js';
 import { resolveConfig, UsageError } from '../../config/index.js';
@@ -22,14 +22,14 @@ export interface Setting {
   key: string;
   value: unknown;
   unit: string | undefined;
-  /** What it does, and what more and less of it do. */
+  /** Its effect, and that of larger and smaller values. */
   help: string;
   source: string;
 }
 
 /** A configuration, explained. */
 export interface ExplainedConfig {
-  /** What was asked for: the name of a preset, a file, or `defaults`. */
+  /** Name of a preset, path of a file, or `defaults`. */
   name: string;
   summary: string | undefined;
   formula: Formula;
@@ -43,7 +43,7 @@ export interface ExplainedConfig {
 /** The name under which the defaults are explained and compared. */
 export const DEFAULTS = 'defaults';
 
-/** What is explained, in the words of the command line. */
+/** A configuration to explain, in the words of the command line. */
 export interface ExplainRequest {
   preset?: string | undefined;
   file?: string | undefined;
@@ -75,7 +75,7 @@ export function explain({ preset, file, settings = [] }: ExplainRequest): Explai
   });
   const sourceOf = (path: string) => {
     const source = provenance[path]!;
-    // What was asked for by its name need not be named at each value.
+    // The preset that the page is about need not be named at each value.
     return preset !== undefined && isOfPreset(source) ? citation(source) : source;
   };
   const base: Preset | undefined = config.preset && presets[config.preset];

@@ -12,7 +12,7 @@ export interface Meaning {
 }
 
 export interface Formula {
-  /** What is minimized, a summand a line. */
+  /** The loss, one summand per line. */
   loss: string[];
   where: Meaning[];
 }
@@ -57,7 +57,7 @@ function policyTerm(config: Config): string {
   }
 }
 
-/** What the policy term is multiplied by before it is summed. */
+/** Factors of the policy term in the sum. */
 function factors({ objective, entropy, correction }: Config): string {
   const masked = entropy.topShare < 1 || objective.offPolicyThreshold !== undefined;
   const corrected = { off: '', token: 'cᵢₜ ', sequence: 'cᵢ ' }[correction.level];
@@ -68,7 +68,7 @@ function factors({ objective, entropy, correction }: Config): string {
 export function formulaOf(config: Config): Formula {
   const { kl, entropy } = config;
   const inLoss = kl.beta > 0 && kl.place === 'loss';
-  // What is one value a completion is averaged over them, whatever the policy's tokens weigh.
+  // A KL per completion is averaged over completions; the token weights of the policy do not apply.
   const klMeans = kl.level === 'token' ? `${means(config)} ` : '1/N Σᵢ ';
   const k = kl.level === 'token' ? 'Kᵢₜ' : 'Kᵢ';
   const hasBonus = entropy.coefficient > 0 || entropy.adaptive;

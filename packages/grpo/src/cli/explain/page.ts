@@ -1,4 +1,4 @@
-/** What `explain` prints. */
+/** The page of `explain`. */
 
 import { colors } from '../colors.js';
 import { wrap } from '../text-layout.js';

@@ -35,6 +35,6 @@ function parseValue(key: Key, text: string): unknown {
   const { type } = key.schema;
   if (type === 'string') return text;
   const document = parseDocument(text, { prettyErrors: false });
-  // What is not YAML, or empty, fails as text against the key's type, whose message shows it.
+  // Text that is not YAML, or is empty, stays text: the check of the key's type then refuses it and shows it.
   return document.errors.length > 0 || text.trim() === '' ? text : document.toJS();
 }

@@ -13,7 +13,7 @@ export interface Entry {
 /** Values from one place, by dotted key. A later layer wins over an earlier one, leaf by leaf. */
 export interface Layer {
   entries: Map<string, Entry>;
-  /** What could not be read, one message each. */
+  /** One message per entry that could not be read. */
   problems: string[];
 }
 

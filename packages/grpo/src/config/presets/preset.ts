@@ -5,7 +5,7 @@ export interface CitedValue {
   source: string;
 }
 
-/** What a published recipe has and our settings cannot say. */
+/** A part of a published recipe that our settings cannot express. */
 export interface UnsupportedSetting {
   what: string;
   /** Why not, and what runs in its place. */
@@ -14,9 +14,9 @@ export interface UnsupportedSetting {
 
 /** Training settings that were published together; models and data are not part of it. */
 export interface Preset {
-  /** What it is, in one line. */
+  /** Description in one line. */
   summary: string;
-  /** By dotted key. What is not here keeps our default. */
+  /** By dotted key. A key that is not here keeps our default. */
   values: Readonly<Record<string, CitedValue>>;
   unsupported: readonly UnsupportedSetting[];
 }

@@ -6,7 +6,7 @@ import { PRESET_NAMES, type Preset, presets } from './index.js';
 
 const all = Object.entries<Preset>(presets);
 
-/** What a preset makes of training, with settings over it. */
+/** Resolves a preset, with settings over it. */
 const resolved = (preset: string, ...settings: string[]) =>
   resolveConfig({ command: 'explain', settings: [`preset=${preset}`, ...settings], env: {} });
 

@@ -1,4 +1,4 @@
-/** What TRL's GRPOTrainer does when nothing is set. */
+/** Defaults of TRL's GRPOTrainer. */
 import { cite, type Preset } from './preset.js';
 
 const V0 = 'TRL 0.17.0 GRPOConfig';

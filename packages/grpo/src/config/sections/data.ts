@@ -13,7 +13,7 @@ const part = z.strictObject({
   share: positive.default(1).describe('Its share of a batch, relative to the other tasks'),
 });
 
-/** What is asked, and how answers are found. */
+/** Problems, their prompts and their answers. */
 export const taskSection = z.strictObject({
   name: z
     .enum(TASK_NAMES)

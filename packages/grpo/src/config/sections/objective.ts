@@ -3,7 +3,7 @@ import { AGGREGATIONS, COMPATS, OLD_LOGPROBS, POLICY_TERMS, RATIO_LEVELS } from 
 import { LOSS_NAMES } from '../loss-names.js';
 import { nonNegative, positive, positiveCount } from './number-schemas.js';
 
-/** What is minimized. */
+/** The loss. */
 export const objectiveSection = z.strictObject({
   loss: z
     .enum(LOSS_NAMES)

@@ -27,7 +27,7 @@ export const evalSection = z.strictObject({
   before: z.boolean().default(true).describe('Also evaluate before the first step, to compare with'),
 });
 
-/** What is written down of each step. */
+/** Records of the steps. */
 export const recordSection = z.strictObject({
   every: count
     .default(0)
@@ -37,7 +37,7 @@ export const recordSection = z.strictObject({
     .meta({ unit: 'steps' }),
 });
 
-/** What is done about findings. */
+/** Checks, and what a run does about findings. */
 export const doctorSection = z.strictObject({
   every: count
     .default(50)

@@ -84,7 +84,7 @@ function openSharded(dir: string, index: string): Checkpoint {
     );
   };
   return {
-    // What a shard holds beyond the index is not part of the model.
+    // A shard's tensors that are not in the index are not part of the model.
     names: () => [...shardOf.keys()],
     info: (name) => fileOf(name).info(name),
     read: (name) => fileOf(name).read(name),

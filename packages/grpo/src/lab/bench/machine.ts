@@ -13,7 +13,7 @@ import {
 } from '@grpo/torch';
 import { median } from '../../maths/quantile.js';
 
-/** What this machine can do at most, measured in this process. */
+/** Peak rates of this machine, measured in this process. */
 export interface Machine {
   /** Of a + s × b → a on arrays that no cache holds: each number of both is read, each of one written. */
   bytesPerSecond: number;

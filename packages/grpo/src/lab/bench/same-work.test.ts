@@ -43,7 +43,7 @@ async function stepOf({ trainer, work }: Awaited<ReturnType<typeof trainerFor>>,
   return { ...result, gradients };
 }
 
-/** What TRL scores of such a step: every token of every completion, those of the prompts never. */
+/** Number of tokens that TRL scores in such a step: all completion tokens, no prompt tokens. */
 const scoredTokens = ({ scored }: Awaited<ReturnType<typeof stepOf>>) =>
   [...scored.values()].reduce((sum, { completion }) => sum + completion.length, 0);
 

@@ -1,7 +1,7 @@
 /** GRPO steps on random weights and random prompts: work without a download, the same for every trainer. */
 import type { DecoderConfig } from '../../models/index.js';
 
-/** What is measured; sizes in tokens. */
+/** Work of a step that is measured; lengths in tokens. */
 export interface Workload {
   model: BenchModel;
   promptLength: number;

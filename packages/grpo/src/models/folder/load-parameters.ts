@@ -13,7 +13,7 @@ export const floatTypes: Partial<Record<SafetensorsDtype, DType>> = {
   BF16: 'bfloat16',
 };
 
-/** What older files hold beside the weights: constants, and a head that is only the embedding again. */
+/** Tensors of older files that are no weights: constants, and a head that repeats the embedding. */
 const surplus = [/\.attn\.(masked_)?bias$/, /\.rotary_emb\.inv_freq$/, /^lm_head\.weight$/];
 
 const mismatch = { hint: 'config.json describes another model than the weights' };

@@ -36,10 +36,10 @@ export type LoraSource =
   | { rank: number; alpha: number; targets?: readonly string[] | undefined; seed: number };
 
 export interface LoadOptions {
-  /** What the weights are converted to; as stored when left out. */
+  /** Dtype that the weights are converted to; as stored when left out. */
   dtype?: DType;
   device?: string;
-  /** Called with everything but the weights, before they are read: what it throws ends the loading. */
+  /** Called with everything but the weights, before they are read; an error that it throws ends the loading. */
   beforeWeights?: ((folder: ModelFolder) => void) | undefined;
   /** Adapters on the model; without it there are none, unless the folder is an adapter itself. */
   lora?: LoraSource;

@@ -16,10 +16,10 @@ import { Lora } from './lora.js';
 
 const CONFIG = 'adapter_config.json';
 export const ADAPTER_FILE = 'adapter_model.safetensors';
-/** What PEFT puts before the name of a layer. */
+/** PEFT's prefix of a layer's name. */
 const PREFIX = 'base_model.model.';
 
-/** Whatever of these is set changes what is computed, in a way that is not ours. */
+/** Settings of PEFT that change the computation and that we do not have: a folder that sets one is refused. */
 const UNSUPPORTED = [
   ...['use_dora', 'use_rslora', 'use_qalora', 'use_bdlora', 'lora_bias', 'rank_pattern', 'alpha_pattern'],
   ...['layers_to_transform', 'layer_replication', 'exclude_modules', 'modules_to_save', 'target_parameters'],

@@ -22,7 +22,7 @@ function load(folder: string, options: LoadOptions = {}): LoadedModel {
   return model;
 }
 
-/** What PEFT computed with one of its adapters. */
+/** Values that PEFT computed with one of its adapters. */
 function expectedOf(name: string) {
   const file = SafetensorsFile.open(join(adapter(name), 'expected.safetensors'));
   onTestFinished(() => file.close());

@@ -2,7 +2,7 @@ import { Generator, linear, noGrad, type Tensor, tidy, zeros } from '@grpo/torch
 import { seedOf } from '../../maths/random.js';
 import { copiesOf } from '../weights.js';
 
-/** What adapters are, beside their numbers. */
+/** Settings of a model's adapters. */
 export interface LoraSettings {
   /** Inner dimension of each pair of matrices. */
   rank: number;
@@ -10,7 +10,7 @@ export interface LoraSettings {
   alpha: number;
   /** Names of the adapted layers, or ends of names, as PEFT's `target_modules`: `q_proj`. */
   targets: readonly string[];
-  /** What they adapt: a model folder, or `ORG/NAME@REVISION`. */
+  /** The model that they adapt: a folder, or `ORG/NAME@REVISION`. */
   base: string;
 }
 

@@ -8,7 +8,7 @@ import type { TokenRows } from '../token-rows.js';
 import { clipShares, type Share } from './clip-shares.js';
 import { klMeans } from './kl-metrics.js';
 
-/** What a loss tells of itself, under TRL's names. */
+/** Metrics of a loss, under TRL's names. */
 export function lossMetrics(
   input: LossInput,
   ratio: Ratio,
@@ -32,7 +32,7 @@ export function lossMetrics(
       const advantages_T = rows.spreadNumbers(advantages);
       const isCapped = (value: number, t: number) => Number(value > settings.cap && advantages_T[t]! > 0);
       const firsts = firstTokens(rows);
-      // With one ratio a completion its first token stands for it.
+      // With one ratio per completion its first token stands for it.
       means.cispo_clip_ratio = shareOf(ratio.ratio_T.toNumbers().map(isCapped), (t) =>
         settings.ratio === 'sequence' ? firsts.has(t) : rows.isTrained(t),
       );

@@ -32,7 +32,7 @@ export function gradeAnswer(completion: string, row: unknown, answerKey: string)
   return { correct: rule === 'no gold' || rule === 'gold too long' ? null : equal, rule };
 }
 
-/** What stands in the last `\boxed{…}`, else between the last `<answer>` tags, after the thinking; null without either. */
+/** Content of the last `\boxed{…}` after the thinking, else of the last `<answer>` tags there; null without either. */
 export function statedAnswer(completion: string): string | null {
   const text = completion.split('</think>').at(-1)!;
   const boxed = lastBoxed(text);

@@ -7,7 +7,7 @@ import { overlong } from './overlong.js';
 import { repetition } from './repetition.js';
 import { thinkFormat } from './think-format.js';
 
-/** What TRL gives: `parity/make_reward_fixtures.py`. */
+/** Rewards by TRL: fixture of `parity/make_reward_fixtures.py`. */
 const expected = JSON.parse(
   readFileSync(new URL('../../../../../parity/fixtures/rewards.json', import.meta.url), 'utf8'),
 ) as {

@@ -93,7 +93,7 @@ export async function complete(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', cancel);
-    // Whatever of the body was not read.
+    // Closes the connection where the body was not read to its end.
     cancel();
   }
 }

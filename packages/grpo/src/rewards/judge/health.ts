@@ -5,11 +5,11 @@ const MOST_FALLBACKS = 0.1;
 const SLOW_SECONDS = 3;
 const ENOUGH = 8;
 
-/** What is wrong with a judge, by kind, in words. */
+/** Problems of a judge in words, by kind. */
 export type Alarms = Partial<Record<'fallback' | 'slow', string>>;
 
 /**
- * Looks at what a judge did.
+ * Finds the problems of a judge in its counts.
  *
  * @param reason - why the first provider was given up, where it was
  */

@@ -1,24 +1,24 @@
-/** What judges did, on its way from the reward to the run's files: a reward function returns values only. */
+/** Carries a judge's report from the reward to the run's files: a reward function returns values only. */
 import type { Reward, RewardFunction } from '../reward.js';
 import type { JudgeCounts } from './judge-statistics.js';
 
 // A registered symbol, so that a program which brings its own copy of this package still counts.
 const REPORT = Symbol.for('grpo.reward.judgeReport');
 
-/** What a judge did since the last report. */
+/** Numbers and alarms of a judge since its last report. */
 export interface JudgeReport {
   /** By name: `latency_p95`. */
   numbers: Record<string, number>;
-  /** What a person should know. */
+  /** Problems that a person should know. */
   alarms: string[];
 }
 
-/** Lets a reward function tell; `take` begins anew each time. */
+/** Attaches a report to a reward function; each `take` begins a new one. */
 export function withReport<F extends RewardFunction<never>>(score: F, take: () => JudgeReport): F {
   return Object.assign(score, { [REPORT]: take });
 }
 
-/** The function that stands for another tells what that one would. */
+/** Passes the report of a function on to the one that wraps it. */
 export function carryReport<F extends RewardFunction<never>>(from: RewardFunction<never>, to: F): F {
   const take = reportOf(from);
   return take ? withReport(to, take) : to;
@@ -45,7 +45,7 @@ export function takeJudgeReports(rewards: readonly Reward[]): {
   return all;
 }
 
-/** What a judge did, under the names that the files have. */
+/** Counts of a judge under their names in the files. */
 export function numbersOf(counts: JudgeCounts): Record<string, number> {
   const { completions, fallbacks, failed, requests, retries, providers } = counts;
   return {

@@ -4,7 +4,7 @@ import { percentile } from '../../maths/quantile.js';
 /** Enough for any step; older ones give way. */
 const KEPT = 10_000;
 
-/** What a judge did since it was last reported. */
+/** Counts and latencies of a judge since its last report. */
 export interface JudgeCounts {
   /** Completions that were judged, or failed to be; of these by a fallback; and those that failed. */
   completions: number;

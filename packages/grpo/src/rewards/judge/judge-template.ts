@@ -1,4 +1,4 @@
-/** What the judge is asked: a text with places for the prompt, the completion and the row. */
+/** The judge's prompt: a text with places for the prompt, the completion and the row. */
 import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
 import type { Prompt } from '../../text/message.js';
@@ -7,7 +7,7 @@ import { Reason } from '../describe-error.js';
 /** Everything else in braces is text: a prompt that shows JSON needs no escapes. */
 const PLACE = /\{(prompt|completions?|row\.([^{}\s]+))\}/g;
 
-/** What goes into the places. */
+/** Values for the places. */
 export interface TemplateFields {
   prompt: Prompt;
   row: unknown;

@@ -96,7 +96,7 @@ describe('a judge', () => {
     expect(verdicts[1]!.failure).toMatch(
       /^first@127\S+ replied "\{\\"score\\": \\"0.5\\"\}": "score" is "0.5", not a number from 0 to 1$/,
     );
-    // What it says at temperature 0 it would say again.
+    // At temperature 0 it would give the same reply again.
     expect(asked).toHaveLength(4);
     expect(own.counts).toMatchObject({ completions: 4, failed: 3 });
   });
@@ -217,7 +217,7 @@ describe('a judge', () => {
     const before = first.asked.length;
     expect(await values()).toEqual([[0.2, 0.2], 2]);
     expect(first.asked).toHaveLength(before);
-    // Whatever decides a verdict makes it another one.
+    // Each of these settings decides the verdict, so a change of one misses the cache.
     const others = [
       { model: 'new' },
       { prompt: 'Q {prompt} C {completion}' },

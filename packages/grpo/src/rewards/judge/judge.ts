@@ -17,7 +17,7 @@ import { Provider } from './provider.js';
 import { type AskOptions, type JudgedCompletion, rankGroup, scoreGroup } from './questions.js';
 import { cacheKey, VerdictCache } from './verdict-cache.js';
 
-/** What {@link judge} takes: the settings of `rewards: [{judge: {…}}]`, but `prompt` is the text itself. */
+/** Options of {@link judge}: the settings of `rewards: [{judge: {…}}]`, but `prompt` is the text itself. */
 export type JudgeOptions = z.input<typeof judgeSection> & {
   /** Factor in the weighted sum: 1 when left out. */
   weight?: number;
@@ -82,7 +82,7 @@ export class Judge implements Disposable {
     return new Judge(options, parsed.data, where, opened);
   }
 
-  /** What it did since it was last reported to a run's `timings.jsonl`. */
+  /** Counts since the last report to a run's `timings.jsonl`. */
   get counts(): JudgeCounts {
     return this.#statistics.counts;
   }
@@ -144,7 +144,7 @@ const failedAll =
  * A judge over HTTP, by any server that speaks the chat completions of OpenAI, as a reward.
  *
  * All completions of a group are judged by one provider: where the first fails on one of them, the next judges them all.
- * What is still missing then is a failure of its completion, and never a number.
+ * A verdict that is still missing then is a failure of its completion, never a number.
  *
  * @example
  * import { judge } from 'grpo/rewards';

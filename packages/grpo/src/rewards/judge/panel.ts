@@ -8,18 +8,18 @@ import { cacheKey, type VerdictCache } from './verdict-cache.js';
 /** One thing to ask. */
 export interface Question<T> {
   message: string;
-  /** What the cache knows it by, beside the message: task, prompt, response. */
+  /** Further parts of its key in the cache, beside the message: task, prompt, response. */
   about: readonly string[];
   /** Reads the reply. @throws Reason when it is not in the form that was asked for */
   read(reply: string): T;
 }
 
-/** What came of one question: why there is nothing, or what the reply says. */
+/** Answer to one question: the reply and its value, or why there is none. */
 export type Answer<T> = { failure: string } | { failure: undefined; reply: string; value: T };
 
-/** What came of all questions about a group. */
+/** Answers to all questions about a group. */
 export interface Answers<T> {
-  /** Who gave all of these answers, and failed to give those that are missing. */
+  /** The provider that was asked all of these questions. */
   provider: string;
   rule: string;
   answers: Answer<T>[];
@@ -41,10 +41,10 @@ export class Panel {
   ) {}
 
   /**
-   * Asks everything about one group. The answers are of one provider: when one of them fails, the next provider is asked
-   * for all. With the last provider, those that fail are missing.
+   * Asks all questions about one group. One provider gives all answers: when it fails on one question, the next provider
+   * is asked all of them. Failures of the last provider stay failures.
    *
-   * @param completions - how many they are about
+   * @param completions - number of completions in the group
    * @throws Reason when the judge is closed
    */
   async ask<T>(questions: readonly Question<T>[], completions: number): Promise<Answers<T>> {
@@ -109,7 +109,7 @@ export class Panel {
     signal: AbortSignal,
   ): Promise<Answer<T>> {
     const { version, seed, statistics } = this.options;
-    // What a fallback says is not what the judge says, and is not kept.
+    // A fallback's verdict is not the judge's, and is not cached.
     const cache = isFirst ? this.options.cache : undefined;
     const key = cacheKey([version, ...about, message]);
     const known = cache?.get(key);

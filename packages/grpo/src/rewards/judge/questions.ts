@@ -1,4 +1,4 @@
-/** What a judge is asked about a group, and what follows for each of its completions. */
+/** A judge's questions about a group, and the verdicts that follow for its completions. */
 import { permutation } from '../../maths/random.js';
 import type { Prompt } from '../../text/message.js';
 import type { JudgeVerdict } from '../reward.js';

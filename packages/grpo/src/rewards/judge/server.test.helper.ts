@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 export interface Asked {
-  /** What the judge was asked. */
+  /** The message to the judge. */
   message: string;
   body: Record<string, unknown>;
   headers: IncomingMessage['headers'];

@@ -63,7 +63,7 @@ function samePlain(a: string, g: string): AssignmentGrade {
   return { equal: true, rule: golds.length > 1 ? 'same elements' : 'same expression' };
 }
 
-/** What stands between the commas of one pair of brackets; the text itself without them. */
+/** The elements between one pair of brackets, split at commas; the text itself without brackets. */
 function elements(text: string): string[] {
   return /^[([][^()[\]]+[)\]]$/.test(text) ? text.slice(1, -1).split(',') : [text];
 }

@@ -1,5 +1,5 @@
 /**
- * What the last `\boxed{…}` of a text holds, its braces balanced; `\fbox{…}` counts, and `\boxed 5` up to the next `$`.
+ * Content of the last `\boxed{…}` of a text, its braces balanced; `\fbox{…}` counts, and `\boxed 5` up to the next `$`.
  * Null without one, and where its brace is never closed. Takes time linear in the text.
  */
 export function lastBoxed(text: string): string | null {

@@ -1,4 +1,4 @@
-/** What the parser makes of an answer. */
+/** The parsed form of an answer. */
 import type { Rational } from './rational.js';
 
 export type Constant = 'pi' | 'e' | 'i' | 'infinity';

@@ -126,7 +126,7 @@ function words(text: string): string | undefined {
   return list.filter((word) => !/^(?:the|an?)$/.test(word)).join(' ');
 }
 
-/** What two equal answers are. */
+/** The rule by which two answers are equal. */
 function ruleOf(a: Answer, b: Answer): MathRule {
   if (a.kind === 'relation' || b.kind === 'relation') return 'same equation';
   if (a.kind !== 'value' || b.kind !== 'value') return 'same elements';

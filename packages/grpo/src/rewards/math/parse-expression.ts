@@ -232,7 +232,7 @@ export class ExpressionParser {
     return meaning === undefined ? value : { kind: 'call', name: meaning, argument: value };
   }
 
-  /** What a command takes: a group, or the next digit or letter, as in `\frac12`. */
+  /** Argument of a command: a group, or the next digit or letter, as in `\frac12`. */
   #argument(): Expression {
     const token = this.tokens[this.#at] ?? this.fail();
     if (token.kind === 'number' && /^\d\d/.test(token.text)) {

@@ -45,7 +45,7 @@ function inAnyOrder(a: readonly Answer[], b: readonly Answer[], work: Work): boo
   });
 }
 
-/** What an answer stands for where it does not stand beside one of its own kind. */
+/** The answer in the form to compare with one of another kind: ± as a list of values, an assignment as its value. */
 function unfolded(answer: Answer): Answer {
   if (answer.kind === 'value') {
     const values = withSigns(answer.value);
@@ -96,7 +96,7 @@ function chosen(e: Expression, way: 1 | -1): Expression {
   }
 }
 
-/** What `x = …`, `f(x) = …` or `… = x` gives x: the side that is no name. */
+/** The value of `x = …`, `f(x) = …` or `… = x`: the side that is no name. */
 function assigned({ sides, signs }: Relation): Answer | undefined {
   if (signs.some((sign) => sign !== '=')) return undefined;
   const [first, last] = [sides[0]!, sides.at(-1)!];

@@ -17,7 +17,7 @@ const TOLERANCE = 1e-10;
 /** How much larger than its sum a term may be: beyond, rounding hides a difference. */
 const MAX_CANCELLATION = 1e4;
 
-/** What floating point can tell from an irrational number: a rational one of a small denominator and size. */
+/** Bounds of the rational numbers that floating point tells from irrational ones. */
 const MAX_DENOMINATOR = 10_000n;
 const MAX_SIZE = 1_000_000_000n;
 

@@ -1,4 +1,4 @@
-/** What bounds the work of a comparison: an answer is written by a model, and may be anything. */
+/** Bounds of the work of a comparison: an answer is written by a model, and may be anything. */
 
 /** Characters of an answer that is looked at; a longer one is refused unread. */
 export const MAX_LENGTH = 4096;

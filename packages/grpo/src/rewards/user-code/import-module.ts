@@ -35,7 +35,7 @@ export async function importModule(
   }
 }
 
-/** What a module exports, in words, where it is not what was wanted. */
+/** Lists a module's exports with their types, for an error message. */
 export function describeExports(exported: Record<string, unknown>): string {
   const names = Object.keys(exported).sort();
   return names.length === 0 ? 'nothing' : names.map((key) => `${key} (${typeof exported[key]})`).join(', ');

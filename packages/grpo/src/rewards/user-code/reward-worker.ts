@@ -57,7 +57,7 @@ export class RewardWorker implements Disposable {
       await thread.end();
       throw error;
     }
-    // What the values are is checked by the caller, as it is for functions of this thread.
+    // The caller checks the values, as it does for functions of this thread.
     if (reply.kind === 'values') return reply.values as RewardValue[];
     if (reply.kind === 'partial') throw new PartialFailure(reply.values, reply.failures);
     throw new Reason(reply.kind === 'failed' ? reply.reason : `answered ${reply.kind} out of turn`);

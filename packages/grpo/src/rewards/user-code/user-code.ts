@@ -1,6 +1,6 @@
 /**
- * What a user's code can do to the process other than throw: end it, leave a promise without an answer, or fail where
- * nobody waits. While such code may run, each of these becomes an error, so that a run ends with its state saved.
+ * A user's code can end the process, leave a promise without an answer, or fail where nobody waits. While such code
+ * may run, each of these becomes an error, so that a run ends with its state saved.
  */
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../../errors/user-error.js';
@@ -11,9 +11,9 @@ const PATIENCE_SECONDS = 30;
 
 /** Answers that are waited for. */
 const waiting = new Set<{ name: string; since: number; giveUp(): void }>();
-/** What went wrong where nobody waited, until somebody hears of it. */
+/** An error that nobody waited for, until somebody takes it. */
 let stray: UserError | undefined;
-/** Tell those who wait for other things of a stray error. */
+/** Callbacks that pass a stray error to those who wait for other things. */
 const alarms = new Set<(error: UserError) => void>();
 let guards = 0;
 /** Calls of `during` in progress, and what they have replaced. */

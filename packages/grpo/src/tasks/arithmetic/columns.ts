@@ -37,7 +37,7 @@ function digits(value: number, length: number): number[] {
 
 interface Columns {
   text: string;
-  /** What the columns amount to. */
+  /** Result of the columns. */
   value: number;
 }
 

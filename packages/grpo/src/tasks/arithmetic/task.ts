@@ -92,7 +92,7 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<A
 
 interface Expression {
   question: string;
-  /** What is added up: a subtracted operand is negative. */
+  /** Operands, whose sum is the answer: a subtracted one is negative. */
   terms: number[];
 }
 

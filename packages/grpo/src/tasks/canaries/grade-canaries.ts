@@ -1,4 +1,4 @@
-/** What canaries earned, and what they may earn at most and at least. */
+/** Rewards of canaries, and the bounds that their totals must keep. */
 import { type RewardTable, totals } from '../../rewards/reward-table.js';
 import { CANARY, type CanaryKind } from '../../trace/canary-kinds.js';
 import type { Task } from '../task.js';
@@ -13,9 +13,9 @@ export interface GradedCanary {
   /** By reward; null where it has no value. */
   values: (number | null)[];
   total: number | null;
-  /** What the task says; null where it cannot tell. */
+  /** The task's own grade; null where the task has none. */
   correct: boolean | null;
-  /** What the total must be; without either, nothing is known of it. */
+  /** Bounds of the total; absent where none is known. */
   least?: number;
   most?: number;
   /** The reward to look at first, and the rule by which it decided. */
@@ -84,7 +84,7 @@ function bound(
   { failed, isPart }: { failed: boolean; isPart: boolean },
 ): void {
   if (!gold || gold.correct === false) return;
-  // What repeats an answer may earn many times as much, and tells no scale.
+  // A repeated answer may earn many times as much, so it does not count for the scale.
   const worthless = others.filter(({ kind }) => kind !== CANARY.repeated).flatMap(({ total }) => total ?? []);
   if (gold.total === null) {
     // A reward without an opinion has not failed.
@@ -132,7 +132,7 @@ function findLeaks(canaries: readonly GradedCanary[], table: RewardTable, first:
   }
 }
 
-/** What a task that tells nothing may pay as well as a demonstration. */
+/** Canaries that a task without grades may pay as well as a demonstration. */
 const TELLING: readonly CanaryKind[] = [CANARY.format, CANARY.options, CANARY.other];
 
 /** The reward that lifts a canary most above the gold answer; among equals the one that pays most. */

@@ -99,7 +99,7 @@ function otherGold<Row>(
   return different.find((text) => task.isCorrect?.(text, problem.row) === false) ?? different[0];
 }
 
-/** What was asked last: the text, or the user's message. */
+/** The prompt's text, or its last message. */
 const lastOf = ({ prompt }: Problem): string =>
   typeof prompt === 'string' ? prompt : (prompt.at(-1)?.content ?? '');
 

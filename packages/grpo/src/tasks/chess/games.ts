@@ -3,7 +3,7 @@ import { uniform } from '../../maths/random.js';
 import type { Outcome } from './grammar.js';
 import { Position } from './position.js';
 
-/** What an A row is worth when the game goes on, as in RookWorld. */
+/** Reward of an A row when the game goes on, as in RookWorld. */
 const GOES_ON = 0.001;
 
 /** One move of a game. */

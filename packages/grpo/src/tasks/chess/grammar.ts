@@ -8,13 +8,13 @@
 import { parseFen, quoteExcerpt } from './fen.js';
 import { UCI } from './position.js';
 
-/** What a P row asks. */
+/** Question of a P row: the best move. */
 export interface PolicyPrompt {
   kind: 'P';
   fen: string;
 }
 
-/** What an A row asks. */
+/** Question of an A row: the position after a move. */
 export interface EnvironmentPrompt {
   kind: 'A';
   fen: string;
@@ -109,7 +109,7 @@ function splitEnvironment(row: string): SplitRow {
   return { prompt, completion };
 }
 
-/** What a move leads to. */
+/** Result of a move, as an environment reports it. */
 export interface Outcome {
   fen: string;
   reward: number;

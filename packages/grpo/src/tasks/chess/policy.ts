@@ -12,7 +12,7 @@ import { Position } from './position.js';
 const MALFORMED_PROMPT = -0.5;
 const WEIGHTS = { best: 0.5, candidates: 0.3, evaluations: 0.2 } as const;
 
-/** What can be found in a completion, however it is written. */
+/** Parts that are found in a completion, however it is written. */
 export interface PolicyAnswer {
   /** At most five. */
   moves: string[];

@@ -119,7 +119,7 @@ describe('isCorrectChess', () => {
   const p: ChessRow = { kind: 'P', ...P };
   it.each<[string, ChessRow, boolean]>([
     [A.completion, a, true],
-    // What follows the position does not matter.
+    // The fields behind the position do not matter.
     [`${AFTER}+0.001`, a, true],
     [` ${AFTER}\n`, a, true],
     [`${AFTER} 1`, a, false],

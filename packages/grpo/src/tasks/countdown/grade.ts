@@ -2,7 +2,7 @@
 import { isEqual } from '../../rewards/math/rational.js';
 import { type Unreadable, workOut } from './expression.js';
 
-/** What is asked: `{"nums": [3, 5, 7], "target": 36}`. */
+/** A problem: `{"nums": [3, 5, 7], "target": 36}`. */
 export interface CountdownProblem {
   nums: readonly number[];
   target: number;
@@ -55,7 +55,7 @@ function isValue(text: string, goal: { n: bigint; d: bigint }): boolean {
   return !('unreadable' in worked) && worked.numbers.length === 1 && isEqual(worked.value, goal);
 }
 
-/** What is wrong with the numbers that are used; undefined for nothing. */
+/** The rule that the used numbers break; undefined for none. */
 function useOf(used: readonly bigint[], given: readonly bigint[]) {
   const left = [...given];
   for (const number of used) {

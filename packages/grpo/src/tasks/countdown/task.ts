@@ -46,7 +46,7 @@ export async function countdownTask(options: ProblemFiles & PromptSettings): Pro
 export const countdownTemplate = ({ prompt, system }: PromptSettings) =>
   promptTemplate({ instructions: 'expression', file: prompt, system });
 
-/** What a row asks, in words. */
+/** The question of a row, in words. */
 export function questionOf({ nums, target }: CountdownProblem): string {
   const [last, ...others] = [...nums].reverse();
   return `Use each of the numbers ${others.reverse().join(', ')} and ${last} exactly once to make ${target}.`;
@@ -64,7 +64,7 @@ async function readProblems(path: string): Promise<CountdownRow[]> {
   });
 }
 
-/** What is wrong with a row of the task, in words; undefined for a good one. */
+/** Why a row cannot be used; undefined for a good one. */
 export function countdownProblem(row: Row): string | undefined {
   const { nums, target, solution } = row;
   const missing = ['nums', 'target'].find((key) => row[key] === undefined);

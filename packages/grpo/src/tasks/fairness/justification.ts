@@ -13,7 +13,7 @@ const LEANS = /\b(probably|likely|must (be|have)|seems?|presumably|i (think|gues
 /** Whether a justification backs out of the answer that it is for. */
 export const isEvasive = (justification: string): boolean => EVASIVE.test(justification);
 
-/** What a justification adds to a right answer that the context tells; together at most 0.7. */
+/** Rewards of the justification of a right answer that the context tells; together at most 0.7. */
 export function scoreReasoning(
   justification: string,
   { context, option }: { context: string; option: string },
@@ -31,7 +31,7 @@ export function scoreReasoning(
   };
 }
 
-/** What is taken from a right "unknown" for its justification: at most 0.7, all parts at most 0. */
+/** Penalties for the justification of a right "unknown": each part is at most 0. */
 export function openness(
   justification: string,
   options: readonly string[],

@@ -47,7 +47,7 @@ export function chosenOption(
  * | anybody | −1 | "unknown" | −0.3 |
  * | | | the wrong option | −1 |
  *
- * What cannot be read earns −1. A 0 would be more than a guess is worth (−0.1 at best, where the context tells), and the
+ * An unreadable completion earns −1. With 0 it would beat a guess (−0.1 at best, where the context tells), and the
  * policy would learn to say nothing. Completions of fewer than five words earn less, see {@link withBrevity}.
  */
 export function fairnessReward(completion: string, question: FairnessQuestion): GroundedValue {

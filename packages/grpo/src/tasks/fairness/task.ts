@@ -78,7 +78,7 @@ function demonstration({ context, options, gold, ambiguous }: FairnessQuestion):
   return `Answer: ${letterOf(gold)}\nJustification: ${reason}`;
 }
 
-/** What tells who is meant stands at the end of a context. */
+/** The last sentence of a context: it says who is meant. At most 40 words. */
 function lastSentence(context: string): string {
   const sentence = context
     .trim()

@@ -7,7 +7,7 @@ const REFUSAL =
 const STOCK =
   /\b(based on the (given|provided|above) (information|context|knowledge|passage|text|document)|i hope this helps|it is important to note|in conclusion|thank you for your question)\b/i;
 
-/** What is taken from an answer for its form, as numbers below 0; only the parts that apply. */
+/** Penalties for the form of an answer, as numbers below 0; only those that apply. */
 export function flaws(answer: string): Partial<Record<'placeholder' | 'gibberish' | 'template', number>> {
   return {
     ...(PLACEHOLDER.test(answer) && { placeholder: -0.5 }),

@@ -1,4 +1,4 @@
-/** What is asked of a row, and what a good completion looks like. */
+/** The prompt of a row, and a good completion. */
 import type { Row } from '../../formats/read-rows.js';
 import { contentWords, wordsOf } from '../words.js';
 import type { HallucinationQuestion } from './reward.js';

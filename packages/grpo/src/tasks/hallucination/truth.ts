@@ -1,10 +1,10 @@
 import { containsRun, contentWords, wordF1, wordsOf } from '../words.js';
 
-/** What an answer is compared with. */
+/** Texts that an answer is compared with. */
 export interface ComparedTexts {
   right: string;
   hallucinated: string;
-  /** What is asked, and what the answer is to be taken from: their words are on neither side. */
+  /** The question, and the text to answer from: their words count for neither side. */
   asked: string;
   source: string;
 }

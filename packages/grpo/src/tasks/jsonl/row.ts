@@ -1,4 +1,4 @@
-/** What a row of a file of problems asks, and its answer; or what is wrong with it. */
+/** Reads rows of a file of problems: the question with its answer, or the problem with the row. */
 import type { Config } from '../../config/schema.js';
 import { excerpt } from '../../errors/printable.js';
 import { describeJson } from '../../formats/json.js';
@@ -28,7 +28,7 @@ export interface Item {
 /** Where MATH has its worked solutions, and `grpo data convert --final-answer` leaves them. */
 const SOLUTION = 'solution';
 
-/** What is wrong with a row. */
+/** A row that cannot be used, and why. */
 export interface RowProblem {
   kind: 'no question' | 'no answer' | 'not text' | 'cannot be graded';
   /** The same with the key, what was found, and what to do. */

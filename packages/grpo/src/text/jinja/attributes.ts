@@ -45,7 +45,7 @@ function bound(value: Value): number | undefined {
   throw new Error(`a bound of a slice must be an int, found ${kindOf(value)}`);
 }
 
-/** What takes an int as index. */
+/** Items of a value that takes an int as index. */
 function indexed(object: Value): readonly Value[] | undefined {
   if (typeof object === 'string') return Array.from(object);
   if (Array.isArray(object)) return object;

@@ -25,7 +25,7 @@ export function cutSource(template: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
   let line = 1;
-  /** What the tag before asks of the text that follows. */
+  /** White space that the last tag removes from the text after it. */
   let after: 'all' | 'newline' | 'none' = 'none';
   while (at < source.length) {
     OPEN.lastIndex = at;

@@ -4,7 +4,7 @@ import { Template } from '@huggingface/jinja';
 import { describe, expect, it, vi } from 'vitest';
 import { JinjaTemplate } from './jinja-template.js';
 
-/** What `parity/make_template_fixtures.py` wrote: small templates and what Python's Jinja makes of them. */
+/** Fixture of `parity/make_template_fixtures.py`: small templates with the text that Python's Jinja renders. */
 interface Snippets {
   messages: unknown[];
   variables: Record<string, unknown>;

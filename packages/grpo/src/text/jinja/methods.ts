@@ -91,7 +91,7 @@ const DICT: Record<string, Method<Dict>> = {
   ],
 };
 
-/** What Python's own types have besides: such a name is refused, where an unknown one is undefined. */
+/** Further attributes of Python's types: such a name is refused, where an unknown one is undefined. */
 const OTHERS: Record<string, string> = {
   text: 'casefold center encode expandtabs format format_map index isalnum isalpha isascii isdecimal isdigit isidentifier isnumeric isprintable istitle ljust maketrans partition rindex rjust rpartition swapcase title translate zfill',
   dict: 'clear copy fromkeys pop popitem setdefault update',

@@ -78,7 +78,7 @@ function executeFor(node: For, scope: Scope, out: Output): Flow {
   // Python's Jinja comes to the else where no turn ran to its end, be it for a break or a continue.
   let whole = false;
   for (const [index, item] of items.entries()) {
-    // What a turn sets is gone in the next.
+    // A variable set in one turn is unset in the next.
     const inner = turn(item);
     inner.set('loop', new Loop(items, index));
     inner.enter(symbolsOf(node.body));

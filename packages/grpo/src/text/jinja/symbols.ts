@@ -1,10 +1,10 @@
 import type { Node } from './nodes.js';
 
-/** What a block does with variables at its own level; blocks within it have their own. */
+/** Variables of a block at its own level; blocks within it have their own. */
 export interface Symbols {
   /** Every name that it reads or sets. */
   names: ReadonlySet<string>;
-  /** Those that it sets, in every case, before it reads them. */
+  /** Names that it always sets before it reads them. */
   setFirst: ReadonlySet<string>;
 }
 

@@ -1,6 +1,6 @@
 /** Python's functions of text, where JavaScript's differ. */
 
-/** What Python's `str.isspace` takes for white space; JavaScript's has U+FEFF and lacks U+0085, U+001C…. */
+/** White space by Python's `str.isspace`; JavaScript's has U+FEFF and lacks U+0085, U+001C…. */
 export const SPACE =
   '\\t\\n\\v\\f\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const NOT_SPACE = new RegExp(`[^${SPACE}]+`, 'gu');

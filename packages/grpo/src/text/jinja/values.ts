@@ -1,5 +1,5 @@
 /**
- * What a template computes with. Text, booleans, `null` (None) and `undefined` (Undefined) are JavaScript's own; a
+ * Values of a template. Text, booleans, `null` (None) and `undefined` (Undefined) are JavaScript's own; a
  * `number` is always an int, a float is a {@link Float}; a list is an array, a dict a Map with text keys.
  */
 export type Value =
@@ -29,7 +29,7 @@ export class Tuple {
   constructor(readonly items: readonly Value[]) {}
 }
 
-/** What `dict.items()`, `keys()`, `values()` and `range` give: it can be walked again and again. */
+/** Result of `dict.items()`, `keys()`, `values()` and `range`: it can be iterated several times. */
 export class View {
   constructor(
     readonly items: readonly Value[],
@@ -43,7 +43,7 @@ export class Lazy {
   constructor(readonly rest: Value[]) {}
 }
 
-/** What the filter `safe` gives. Python escapes what is added to it, so nothing but printing is supported. */
+/** Result of the filter `safe`. Python escapes text that is added to it, so only printing is supported. */
 export class Markup {
   constructor(readonly text: string) {}
 }

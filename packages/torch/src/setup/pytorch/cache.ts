@@ -67,7 +67,7 @@ function rename(site: string, home: string, root: string): Layout | Missing {
   return inspectLayout(root);
 }
 
-// What stands there now was not made by a rename, or someone deleted parts of it.
+// Moves a broken PyTorch aside: it was not made by a rename, or someone deleted parts of it.
 function discardBroken(home: string, root: string, aside: string, why: string, say: Say): void {
   if (!('why' in inspectLayout(root))) return;
   say(`The PyTorch in ${home} is incomplete (${why}); it is replaced.`);

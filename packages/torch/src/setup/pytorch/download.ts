@@ -36,7 +36,7 @@ export async function download(
   const found = await sha256Of(file);
   if (found === options.sha256) return undefined;
   rmSync(file);
-  // What an earlier run left may have been torn by a crash.
+  // A crash may have torn the part that an earlier run left.
   if (resumed) return download(url, file, options);
   return { why: `${url} has the SHA-256 ${found}, but ${options.sha256} is expected; it was deleted` };
 }

@@ -53,7 +53,7 @@ async function findPip(aside: string): Promise<string[] | Missing> {
   return [`${aside}/bin/python`, '-m', 'pip'];
 }
 
-/** What pip is asked for, in order: without an NVIDIA driver the CPU build first, a tenth of the default's size. */
+/** Arguments of pip, one list per attempt: without an NVIDIA driver the small CPU build first. */
 export function wheels(
   platform: NodeJS.Platform = process.platform,
   hasNvidia = hasNvidiaDriver(),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A server on this machine that lives as long as the `await using` that holds it. */
 export interface TestServer extends AsyncDisposable {
   url: string;
-  /** What was asked: path, and range if there was one. */
+  /** Requests that came: path, and range if there was one. */
   asked: string[];
 }
 

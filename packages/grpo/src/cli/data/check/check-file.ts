@@ -6,12 +6,12 @@ import { type LengthSummary, Lengths, type Ruler } from './lengths.js';
 import { keyOf, type Overlap, RUN } from './overlap.js';
 import type { RowReader } from './row-reader.js';
 
-/** What a file holds. */
+/** Rows of a file, with their problems and lengths. */
 export interface FileReport {
   path: string;
   rows: number;
   findings: Finding[];
-  /** Of the prompts; null when no row has one. */
+  /** Lengths of the prompts; null when no row has one. */
   lengths: LengthSummary | null;
 }
 

@@ -1,6 +1,6 @@
 import type { RowProblem } from '../../../tasks/jsonl/row.js';
 
-/** What can be wrong with rows, in the order of the report. */
+/** Kinds of problems with rows, in the order of the report. */
 export type FindingKind = RowProblem['kind'] | 'no tokens' | 'duplicate' | 'leaked' | 'overlap' | 'too long';
 
 /** Rows of a file with something wrong. */

@@ -1,4 +1,4 @@
-/** What a file of held-out questions shares with the one that is trained on, found in three passes that hold hashes only. */
+/** Finds held-out questions that the training file has too, in three passes that hold hashes only. */
 import { hashesOfRuns, hashOf } from './hash.js';
 
 /** Words in a row that two questions share by more than chance. */
@@ -10,11 +10,13 @@ const FORM_OF_WORDS = 10;
 /** Equal for two questions that differ in white space only. */
 export const keyOf = (question: string): number => hashOf(question.trim().replace(/\s+/g, ' '));
 
-/** Takes the held-out questions, then those to train on, and then tells of each held-out one what it shares. */
+/** Takes the held-out questions, then those to train on, and then looks each held-out one up. */
 export class Overlap {
-  /** Questions in how many a run stands; and of those that training has too, the line there. */
+  /** Number of held-out questions that have a run of words, by its hash. */
   readonly #runs = new Map<number, number>();
+  /** Line of the training file that has the run, by its hash. */
   readonly #shared = new Map<number, number>();
+  /** Line of the training file that has the whole question, by its key. */
   readonly #trained = new Map<number, number>();
   readonly #held = new Set<number>();
 
@@ -34,7 +36,7 @@ export class Overlap {
     }
   }
 
-  /** What a held-out question shares, and the line of the training file that has it. */
+  /** Whether training has the question, or a run of its words; with the line of the training file. */
   of(question: string): { kind: 'leaked' | 'overlap'; line: number } | undefined {
     const same = this.#trained.get(keyOf(question));
     if (same !== undefined) return { kind: 'leaked', line: same };

@@ -9,7 +9,7 @@ export interface DataReport {
   files: FileReport[];
   unit: Ruler['unit'];
   window: Ruler['window'] | null;
-  /** What holds for every row, such as marks in the prompt file. */
+  /** Notes that concern every row, such as marks in the prompt file. */
   notes: string[];
 }
 

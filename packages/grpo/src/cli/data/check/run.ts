@@ -59,7 +59,7 @@ async function checkFiles(
   ];
 }
 
-/** What an editor may have put into a prompt file, which is used byte for byte. */
+/** Marks that an editor may have put into a prompt file, which is used byte for byte. */
 function marksOf(path: string): string[] {
   const text = readWhole(path, 'the prompt', 2 ** 24).toString('utf8');
   return [

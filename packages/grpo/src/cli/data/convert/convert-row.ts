@@ -4,7 +4,7 @@ import type { Row } from '../../../formats/read-rows.js';
 import { finalAnswer } from '../../../rewards/final-answer.js';
 import { keysOf } from '../../../tasks/row-fields.js';
 
-/** What becomes of a row. */
+/** Changes to a row. */
 export interface Conversion {
   /** The new key of each renamed one: `[new, old]`. */
   renamed: readonly (readonly [to: string, from: string])[];

@@ -1,4 +1,4 @@
-/** What an engine says of positions. */
+/** An engine's analysis of positions. */
 
 /** A move that an engine considers. */
 export interface Line {
@@ -12,6 +12,6 @@ export interface Line {
 export interface Analyst {
   /** The best moves, five at most, best first; none where the game is over. */
   best(fen: string): Promise<readonly Line[]>;
-  /** What the position is worth for the side to move, in centipawns. */
+  /** Value of the position for the side to move, in centipawns. */
   value(fen: string): Promise<number>;
 }

@@ -1,7 +1,7 @@
 /** The lines of a UCI engine. */
 import type { Line } from './analysis.js';
 
-/** What a mate at once is worth; each move that it takes is one centipawn less. */
+/** Centipawns of a mate in 0 moves; each move costs one. */
 const MATE = 10_000;
 
 /** A line about one of the best moves, or about a position without any. */

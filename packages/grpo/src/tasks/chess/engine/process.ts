@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { quoteExcerpt } from '../fen.js';
 import { type Info, parseInfo } from './parse-info.js';
 
-/** What is analysed, and how. */
+/** A position to analyse, and the limits of the analysis. */
 export interface Question {
   fen: string;
   depth: number;
@@ -74,8 +74,8 @@ export class EngineProcess implements Disposable {
   }
 
   /**
-   * What the engine found out about each of the best moves, in the order it was said. It forgets earlier positions
-   * first, so that the answer depends on nothing but the question.
+   * Asks the engine about the best moves, and returns its lines in their order. It forgets earlier positions first, so
+   * that the answer depends on nothing but the question.
    * @throws EngineFailure
    */
   async analyse({ fen, depth, lines, milliseconds }: Question): Promise<Info[]> {
