@@ -1,5 +1,6 @@
 import { takeSignal, watchSignals } from '@grpo/torch';
 import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
+import type { Finding } from '../doctor/finding.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { describeDevice } from '../run/device.js';
@@ -131,6 +132,9 @@ function stepRow(
   };
 }
 
+export const describeStop = ({ code }: Finding, output: string) =>
+  `The doctor stopped it: ${code}. For all that it knows: npx grpo doctor ${output}`;
+
 function summarize(
   command: string,
   { folder, progress }: Run,
@@ -139,10 +143,7 @@ function summarize(
   const { step } = progress;
   const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
   const lines = [interrupted || stopped ? early : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
-  if (stopped)
-    lines.push(
-      `The doctor stopped it: ${stopped.code}. For all that it knows: npx grpo doctor ${folder.path}`,
-    );
+  if (stopped) lines.push(describeStop(stopped, folder.path));
   else if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
   else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);
   return {

@@ -1,4 +1,5 @@
 import type { ResolvedConfig } from '../../config/index.js';
+import type { Finding } from '../../doctor/finding.js';
 import type { EvalResult } from '../../evaluation/evaluate.js';
 import { permutation } from '../../maths/random.js';
 import { openRun, type Run, type Watcher } from '../../run/open-run.js';
@@ -26,8 +27,15 @@ export interface ArmContext {
   signal: AbortSignal;
 }
 
-/** The run was interrupted: there is nothing to report. */
-export class InterruptedError extends Error {}
+/** The run was interrupted, or the doctor stopped it: there is no result. */
+export class EndedEarlyError extends Error {
+  constructor(
+    readonly output: string,
+    readonly stopped: Finding | undefined,
+  ) {
+    super('the run ended early');
+  }
+}
 
 export function warmUp(context: ArmContext): Promise<Arm> {
   const recipe = sftRecipe(context.options);
@@ -64,7 +72,8 @@ function shuffledScore(seed: number): Stages['score'] {
   };
 }
 
-async function runArm(
+/** @throws EndedEarlyError when the run did not come to its end */
+export async function runArm(
   { watcher, signal }: ArmContext,
   resolved: ResolvedConfig,
   steps: number,
@@ -76,8 +85,8 @@ async function runArm(
     watcher: watcher(steps),
     signal,
   });
-  const { interrupted, after } = await train(run);
-  if (interrupted || !after) throw new InterruptedError();
+  const { interrupted, stopped, after } = await train(run);
+  if (interrupted || !after) throw new EndedEarlyError(run.folder.path, stopped);
   return {
     output: run.folder.path,
     model: `${run.folder.checkpoints}/step-${steps}`,

@@ -1,10 +1,10 @@
 import { resolveConfig } from '../../config/index.js';
 import { describeDevice } from '../../run/device.js';
-import type { CommandArguments } from '../command.js';
+import { type CommandArguments, EXIT } from '../command.js';
 import { interruptible } from '../interrupt.js';
 import { createReporter } from '../live.js';
-import { watcherOf } from '../training.js';
-import { type ArmContext, grpo, InterruptedError, moreSft, shuffledRewards, warmUp } from './arms.js';
+import { describeStop, watcherOf } from '../training.js';
+import { type ArmContext, EndedEarlyError, grpo, moreSft, shuffledRewards, warmUp } from './arms.js';
 import { type DemoResult, demoData, describeDemo } from './report.js';
 
 /** `grpo demo`: an SFT warm-up and GRPO on generated arithmetic, from random weights to right answers. */
@@ -48,8 +48,10 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
     reporter.done({ text: describeDemo(result), data: demoData(result) });
     return 0;
   } catch (error) {
-    if (error instanceof InterruptedError) return interrupt.exitCode;
-    throw error;
+    if (!(error instanceof EndedEarlyError)) throw error;
+    if (!error.stopped) return interrupt.exitCode;
+    reporter.note(describeStop(error.stopped, error.output));
+    return EXIT.finding;
   } finally {
     reporter.close();
   }
