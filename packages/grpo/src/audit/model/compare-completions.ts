@@ -25,6 +25,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
     plain: scores.logprobs,
   }));
   const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
+  const sampled = batch.completions_B.filter(isSampled);
   const logprobs = compareRows(handOver, 'log-prob of the sampler', rows, tolerance);
   const agrees = logprobs.every(({ deviation, bound }) => deviation <= bound);
   return {
@@ -33,8 +34,8 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...compareDrawn(own, batch.completions_B, tolerance.token),
-      ...likelihoods(own, tolerance.all),
-      ...likeness(batch.completions_B.filter(isSampled)),
+      ...likelihoods(own, logChoices(sampled.length, own.length), tolerance.all),
+      ...likeness(sampled),
     ],
   };
 }
@@ -84,9 +85,11 @@ function compareDrawn(
 /**
  * Whether the draws fit another temperature better than the declared one. Of draws of the declared distribution the ratio of
  * the two likelihoods has the mean 1, however rare single tokens are: it reaches exp(n) once in exp(n) runs at most (Ville's
- * inequality), over all steps together, too.
+ * inequality), over all steps together, too. Completions are chosen by what they earned, so the likeliest choice of all counts.
+ *
+ * @param choices - log of the number of choices
  */
-function likelihoods(completions: readonly PlainCompletion[], drift: number): Comparison[] {
+function likelihoods(completions: readonly PlainCompletion[], choices: number, drift: number): Comparison[] {
   const drawn = completions
     .flatMap(({ scores }) => scores.drawn)
     .filter(({ logprob }) => Number.isFinite(logprob));
@@ -94,11 +97,15 @@ function likelihoods(completions: readonly PlainCompletion[], drift: number): Co
   const plain = sum(drawn.map(({ logprob }) => logprob));
   return TEMPERATURES.flatMap((times, k) => {
     const found = sum(drawn.map(({ tempered }) => tempered[k]!));
-    const bound = CHANCE_NATS + Math.abs(1 / times - 1) * drift * drawn.length;
+    const bound = CHANCE_NATS + choices + Math.abs(1 / times - 1) * drift * drawn.length;
     const pair = { found, plain, deviation: found - plain, bound, compared: drawn.length };
     return worstOf('completion', `${LIKELIHOOD} ${times}`, [pair]);
   });
 }
+
+/** Log of the number of ways to choose k of n. */
+const logChoices = (n: number, k: number) =>
+  sum(Array.from({ length: k }, (_, i) => Math.log((n - i) / (i + 1))));
 
 /**
  * The longest beginning that two completions share, as its surprise in nats: that two draws agree in it has the

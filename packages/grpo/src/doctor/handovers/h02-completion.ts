@@ -33,7 +33,7 @@ const pooled = runCheck({
   kind: 'identity',
   rank: 101,
   threshold:
-    'no other temperature makes the tokens of all audited steps likelier than the declared one by more than 22.1 nats and the bound of rounding: that happens by chance in one of 10⁹ runs, however peaked the distributions are (Ville’s inequality)',
+    'no other temperature makes the tokens of all audited steps likelier than the declared one by more than 22.1 nats and what rounding and the choice of the completions explain: that happens by chance in one of 10⁹ runs, however peaked the distributions are (Ville’s inequality)',
   sources: [],
   needs: ['audit'],
   see({ audit }) {
@@ -55,7 +55,7 @@ const pooled = runCheck({
     return worst.gain <= worst.bound ? pass(worst) : fail(worst);
   },
   says: ({ times, tokens, gain, bound }) =>
-    say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance and rounding explain ${bound}.`,
+    say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance, rounding and the choice of the completions explain ${bound}.`,
 });
 
 export const h02: Fault = { ...audited, checks: [...audited.checks, pooled] };
