@@ -11,6 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'hub'],
   ['trace'],
   ['doctor'],
+  ['view'],
   ['torch'],
   ['text', 'models', 'memory'],
   ['rollout', 'objective', 'rewards'],

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { start } from '../grpo.test.helper.js';
+
+const run = (name: string) =>
+  fileURLToPath(new URL(`../../../../../parity/fixtures/trl-run/${name}/`, import.meta.url));
+
+const step = (...argv: string[]) => start('.', ['step', ...argv]).ended;
+
+it('shows the last step of a run of TRL in ten phases', async () => {
+  const { code, out } = await step(run('clean'));
+  expect(code).toBe(0);
+  const heads = out.split('\n').flatMap((line) => /^ ?(\d+) [A-Z]/.exec(line)?.[1] ?? []);
+  expect(heads).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
+  expect(out).toContain('Step 3 of ');
+  expect(out).toContain('signal in 3 of 4 groups · nothing wrong');
+  for (const line of out.split('\n').slice(2)) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+it('marks the phase that is wrong, and ends with exit code 1', async () => {
+  const { code, out } = await step(run('dropout'), '--at', '1');
+  expect(code).toBe(1);
+  expect(out).toMatch(/^ 4 Advantage .* ok$/m);
+  expect(out).toMatch(/^ 5 Log-prob .* FAIL$/m);
+  expect(out).toContain('FAIL B38.repeat: ');
+});
+
+it('shows the tokens of a completion, and all of it as JSON', async () => {
+  const shown = await step(run('clean'), '--at', '2', '--completion', '1.2');
+  expect(shown.out).toContain('Tokens of 1.2; log-probs in nats');
+  const { out } = await step(run('clean'), '--at', '2', '--completion', '1.2', '--json');
+  const json = JSON.parse(out);
+  expect(json).toMatchObject({ step: 2, prompts: { length: 4 }, completions: { length: 16 } });
+  expect(json.tokens).toHaveLength(json.completions[6].tokens);
+});
+
+it.each([
+  [[run('clean'), '--at', '9'], 'has no record of step 9; it has those of 1, 2, 3'],
+  [[run('clean'), '--completion', '4.0'], 'there is no completion 4.0; the step has 0.0 to 3.3'],
+  [[run('clean'), '--prompt', '4'], 'there is no prompt 4; the step has 0 to 3'],
+  [[run('clean'), '--at', 'two'], '--at takes a whole number, not two'],
+  [[run('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
+])('says what is wrong with %j', async (argv, message) => {
+  const { code, err } = await step(...argv);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+});
+
+it('says that a log has no record of a step', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'step-'));
+  const log = join(folder, 'log.jsonl');
+  writeFileSync(log, '{"step": 1, "loss": 0.1, "reward": 0.5}\n{"step": 2, "loss": 0.1, "reward": 0.6}\n');
+  const { code, err } = await step(log);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('has no step record') });
+  expect(err).toContain('grpo doctor PATH');
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,20 @@
+import type { CommandInfo } from '../command.js';
+
+export const info: CommandInfo = {
+  name: 'step',
+  summary: 'Show one recorded step of a run, phase by phase, with the doctor’s word on each',
+  usage: 'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--json]',
+  flags: {
+    at: { type: 'string', value: 'N', help: 'The step; the last one that was recorded when not given' },
+    show: {
+      type: 'string',
+      value: 'WHAT',
+      help: 'Also print: groups (all prompts), tokens (of one completion), loss (what each completion adds), or all',
+    },
+    prompt: { type: 'string', value: 'P', help: 'The prompt whose group is shown, from 0; 0 when not given' },
+    completion: { type: 'string', value: 'P.I', help: 'The completion whose tokens are shown, as 2.5' },
+    json: { type: 'boolean', help: 'Print one JSON object instead of the page' },
+  },
+  operands: true,
+  load: () => import('./run.js'),
+};

@@ -1,0 +1,401 @@
+/** A recorded step as a page of text: ten phases, each with its numbers and the doctor's word on it. */
+
+import { registry } from '../../doctor/registry.js';
+import { formatValue, percent } from '../../doctor/sentence.js';
+import { excerpt } from '../../errors/printable.js';
+import { sum } from '../../maths/moments.js';
+import type { CompletionView } from '../../view/completion-view.js';
+import type { PhaseVerdict } from '../../view/phases.js';
+import type { PromptView, StepView } from '../../view/step-view.js';
+import type { TokenView } from '../../view/token-view.js';
+import { colors } from '../colors.js';
+import { alignColumns, wrap } from '../text-layout.js';
+
+export interface PageOptions {
+  /** Prompts whose groups are shown. */
+  prompts: readonly number[];
+  tokens: { name: string; rows: readonly TokenView[] } | undefined;
+  /** Whether what each completion adds to the loss is shown. */
+  loss: boolean;
+  width: number;
+}
+
+export function stepPage(path: string, view: StepView, options: PageOptions): string {
+  const page = new Page(view, options.width);
+  const lines = [
+    headOf(path, view),
+    '',
+    ...page.phase(0, 'Prompt', promptLines(view, options)),
+    ...page.phase(1, 'Sample', sampleLines(view)),
+    ...page.phase(2, 'Reward', rewardLines(view)),
+    ...page.phase(3, 'Advantage', advantageLines(view, options)),
+    '',
+    ...options.prompts.flatMap((prompt) => [...groupTable(view, prompt, options), '']),
+    ...hintOf(view, options),
+    ...(options.tokens ? [...tokenTable(options.tokens), ''] : []),
+    ...page.phase(4, 'Log-prob', logprobLines(view)),
+    ...page.phase(5, 'Loss', lossLines(view)),
+    ...(options.loss ? ['', ...lossTable(view), ''] : []),
+    ...page.phase(6, 'Gradient', gradientLines(view)),
+    ...page.phase(7, 'Update', updateLines(view)),
+    ...page.phase(8, 'Before and after', ['not measured: a record is of one moment']),
+    ...page.phase(9, 'Verdict', verdictLines(view)),
+    ...page.lines('   Time', timeLines(view)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Columns of the name of a phase. */
+const NAME = 20;
+
+/** Lays out phases: number and name on the left, the doctor's word at the end of the first line. */
+class Page {
+  constructor(
+    private readonly view: StepView,
+    private readonly width: number,
+  ) {}
+
+  phase(index: number, name: string, own: readonly string[]): string[] {
+    const verdict = this.view.verdicts[index]!;
+    const head = `${String(index + 1).padStart(2)} ${name}`;
+    const [first, ...rest] = this.lines(head, own.length > 0 ? own : ['not recorded']);
+    const says = index < 9 ? verdict.findings.flatMap((one) => this.#finding(one)) : [];
+    return [`${first!.padEnd(this.width - 4)}${markOf(verdict)}`.trimEnd(), ...rest, ...says];
+  }
+
+  /** Lines behind a name, which leave room for a mark. */
+  lines(name: string, own: readonly string[]): string[] {
+    const wrapped = own.flatMap((line) => wrap(line, this.width - NAME - 5));
+    return wrapped.map((line, i) => (i === 0 ? name : '').padEnd(NAME) + line);
+  }
+
+  #finding({ code, severity, measured }: PhaseVerdict['findings'][number]): string[] {
+    const check = registry.find((one) => one.code === code)!;
+    const label = { fail: 'FAIL', warn: 'WARN', inform: 'note' }[severity];
+    const lines = wrap(`${label} ${code}: ${check.says(measured)}`, this.width - NAME);
+    return lines.map((line) => ' '.repeat(NAME) + line);
+  }
+}
+
+/** `ok` where checks were judged and none found anything; nothing where none could be judged. */
+function markOf({ phase, judged, findings }: PhaseVerdict): string {
+  if (phase === 'verdict' || judged === 0) return '';
+  if (findings.some(({ severity }) => severity === 'fail')) return colors.red('FAIL');
+  if (findings.some(({ severity }) => severity === 'warn')) return colors.yellow('WARN');
+  return colors.green('ok');
+}
+
+const number = (value: number | undefined, digits = 4): string =>
+  value === undefined ? '–' : Number.isFinite(value) ? value.toFixed(digits) : String(value);
+
+const signed = (value: number | undefined, digits = 3): string =>
+  value === undefined ? '–' : `${value > 0 ? '+' : ''}${number(value, digits)}`;
+
+function headOf(path: string, { step, producer, declared, prompts, completions, seed }: StepView): string {
+  const { objective, rollout, kl, optimizer } = declared;
+  const group = prompts.length > 0 ? completions.length / prompts.length : undefined;
+  const parts = [
+    `Step ${step} of ${path}`,
+    producer,
+    objective?.loss,
+    group === undefined ? undefined : `${prompts.length} prompts × ${Number(group.toFixed(2))}`,
+    rollout?.temperature === undefined ? undefined : `T ${rollout.temperature}`,
+    kl?.beta === undefined
+      ? undefined
+      : `β ${kl.beta}${kl.beta ? ` (${kl.estimator ?? 'estimator unknown'})` : ''}`,
+    optimizer?.learningRate === undefined ? undefined : `lr ${formatValue(optimizer.learningRate)}`,
+    seed === undefined ? undefined : `seed ${seed}`,
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+function promptLines({ prompts }: StepView, { prompts: shown }: PageOptions): string[] {
+  const one = prompts[shown[0] ?? 0];
+  if (!one) return [];
+  const ids = one.ids;
+  const parts = [
+    `p${one.index} ${one.text === undefined ? '(no text)' : excerpt(one.text)}`,
+    ids && `${ids.length} ids ${idsText(ids)}`,
+    one.bos === undefined ? undefined : `BOS ${one.bos} of ${one.expectedBos ?? '?'}`,
+    one.endsInHeader === undefined
+      ? 'plain text, no header of an assistant'
+      : one.endsInHeader
+        ? 'ends in the assistant’s header'
+        : 'does NOT end in the assistant’s header',
+    one.answer === undefined ? undefined : `answer ${excerpt(one.answer)}`,
+  ];
+  return [parts.filter((part) => part !== undefined).join(' · ')];
+}
+
+const idsText = (ids: readonly number[]) =>
+  ids.length <= 8 ? `[${ids.join(' ')}]` : `[${ids.slice(0, 4).join(' ')} … ${ids.slice(-3).join(' ')}]`;
+
+function sampleLines({ sample, completions, declared: { rollout }, prompts }: StepView): string[] {
+  if (completions.length === 0) return [];
+  const distinct = prompts.every(({ distinct }) => distinct !== undefined)
+    ? `${sum(prompts.map(({ distinct }) => distinct!))} of ${completions.length} distinct`
+    : `${completions.length} completions`;
+  const { shortest, longest, ended, cut, entropy, gap } = sample;
+  const first = [
+    distinct,
+    shortest === undefined ? undefined : `${shortest}–${longest} tokens`,
+    ended === undefined
+      ? undefined
+      : `${ended} ended, ${cut} cut${rollout?.maxNewTokens ? ` at ${rollout.maxNewTokens}` : ''}`,
+    entropy === undefined ? undefined : `entropy ${formatValue(entropy)} nat a token`,
+  ];
+  const from = rollout?.temperature === undefined ? [] : [`drawn from ${distributionOf(rollout)}`];
+  const compared =
+    gap === undefined
+      ? []
+      : [`the policy’s log-probs differ from the sampler’s by at most ${formatValue(gap)} nats`];
+  return [
+    first.filter((part) => part !== undefined).join(' · '),
+    ...[[...from, ...compared].join(': ')].filter(Boolean),
+  ];
+}
+
+function distributionOf(rollout: NonNullable<StepView['declared']['rollout']>): string {
+  const { temperature, topP = 1, topK = 0, minP = 0 } = rollout;
+  const cuts = [
+    ...(topK > 0 ? [`top-k ${topK}`] : []),
+    ...(topP < 1 ? [`top-p ${topP}`] : []),
+    ...(minP > 0 ? [`min-p ${minP}`] : []),
+  ];
+  const softmax =
+    temperature === 0
+      ? 'the likeliest token'
+      : temperature === 1
+        ? 'softmax(logits)'
+        : `softmax(logits / ${temperature})`;
+  return `${softmax}, ${cuts.length > 0 ? cuts.join(', ') : 'nothing truncated'}`;
+}
+
+function rewardLines({ rewards, completions }: StepView): string[] {
+  if (rewards.length === 0) return [];
+  const totals = completions.flatMap(({ total }) => total ?? []);
+  const sums = rewards.map(
+    ({ name, weight, mean }) =>
+      `${name}${weight === undefined ? '' : ` × ${weight}`} (mean ${number(mean, 3)})`,
+  );
+  const mean =
+    totals.length > 0
+      ? [
+          `total ${number(sum(totals) / totals.length, 3)} on average, ${Math.min(...totals)} to ${Math.max(...totals)}`,
+        ]
+      : [];
+  return [sums.join(' + '), ...mean];
+}
+
+function advantageLines(
+  { prompts, declared: { advantage } }: StepView,
+  { prompts: shown }: PageOptions,
+): string[] {
+  const one = prompts[shown[0] ?? 0];
+  if (one?.advantages === undefined) return [];
+  const how =
+    advantage?.scale === 'none'
+      ? ''
+      : `, deviation ${number(one.deviation, 3)} (n − ${advantage?.ddof ?? 1})${advantage?.epsilon ? ` + ${formatValue(advantage.epsilon)}` : ''}`;
+  const signal = prompts.filter((prompt) => prompt.signal).length;
+  return [
+    `p${one.index}: mean ${number(one.mean, 3)}${how}; Σ A = ${number(Math.abs(one.advantages) < 5e-5 ? 0 : one.advantages)}`,
+    `signal in ${signal} of ${prompts.length} groups: in the others all rewards are equal, and advantages 0`,
+  ];
+}
+
+function groupTable({ prompts, completions }: StepView, prompt: number, { width }: PageOptions): string[] {
+  const group = completions.filter((one) => one.prompt === prompt);
+  const [first] = group;
+  if (!first) return [];
+  const columns: [string, (one: CompletionView) => string][] = [
+    ['', ({ name }) => name],
+    [
+      'tokens',
+      ({ tokens, trained }) =>
+        trained !== undefined && trained !== tokens ? `${trained}/${tokens}` : String(tokens ?? '–'),
+    ],
+    ['log π', ({ logprob, samplerLogprob }) => number(logprob ?? samplerLogprob, 2)],
+    ['log π_ref', ({ referenceLogprob }) => number(referenceLogprob, 2)],
+    ['reward', ({ total }) => number(total, 2)],
+    ['A', ({ advantage }) => signed(advantage)],
+    ['loss', ({ policyLoss }) => signed(policyLoss, 5)],
+    ['k3/token', ({ kl }) => number(kl?.k3)],
+  ];
+  const used = columns.filter(([, cell]) => group.some((one) => cell(one) !== '–'));
+  const rows = alignColumns([
+    used.map(([title]) => title),
+    ...group.map((one) => used.map(([, cell]) => cell(one))),
+  ]);
+  const left = Math.max(12, width - rows[0]!.length - 10);
+  return rows.map((row, i) =>
+    `  ${row}   ${i === 0 ? `text of the answers to ${promptName(prompts[prompt], left)}` : endOf(group[i - 1]!, left)}`.trimEnd(),
+  );
+}
+
+const promptName = (prompt: PromptView | undefined, left: number) =>
+  prompt?.text === undefined ? 'the prompt' : shortened(prompt.text, Math.max(8, left - 24));
+
+/** The end of a text says most: there the answer stands. */
+function endOf({ text, finish }: CompletionView, left: number): string {
+  const cut = finish === 'length' ? '  cut' : '';
+  return text === undefined ? cut : `${shortened(text, left, true)}${cut}`;
+}
+
+function shortened(text: string, length: number, fromEnd = false): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  if (line === '') return '(blank)';
+  if (line.length <= length) return line;
+  return fromEnd ? `…${line.slice(1 - length)}` : `${line.slice(0, length - 1)}…`;
+}
+
+function hintOf({ prompts, completions }: StepView, { prompts: shown, tokens }: PageOptions): string[] {
+  const others = prompts.length - shown.length;
+  const hints = [
+    ...(others > 0
+      ? [
+          `${others} more prompt${others > 1 ? 's' : ''}: --prompt ${shown[0] === 0 ? 1 : 0}, or --show groups`,
+        ]
+      : []),
+    ...(tokens || completions.length === 0
+      ? []
+      : [
+          `every token: --completion ${completions.find(({ prompt }) => prompt === shown[0])?.name ?? '0.0'}`,
+        ]),
+  ];
+  return hints.length > 0 ? [`  ${hints.join('; ')}`, ''] : [];
+}
+
+function tokenTable({ name, rows }: NonNullable<PageOptions['tokens']>): string[] {
+  const columns: [string, (one: TokenView) => string][] = [
+    ['token', ({ token }) => String(token)],
+    ['id', ({ id, special }) => `${id ?? '–'}${special ? ` ${special}` : ''}`],
+    ['in loss', ({ trained }) => (trained === undefined ? '–' : trained ? 'yes' : 'no')],
+    ['sampler', ({ sampler }) => number(sampler)],
+    ['policy', ({ policy }) => number(policy)],
+    ['reference', ({ reference }) => number(reference)],
+    ['entropy', ({ entropy }) => number(entropy)],
+    ['ratio', ({ ratio }) => number(ratio)],
+    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
+    ['KL term', ({ klTerm }) => number(klTerm)],
+    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
+  ];
+  const used = columns.filter(([, cell]) => rows.some((one) => cell(one) !== '–'));
+  return [
+    `  Tokens of ${name}; log-probs in nats`,
+    ...alignColumns([
+      used.map(([title]) => title),
+      ...rows.map((one) => used.map(([, cell]) => cell(one))),
+    ]).map((row) => `  ${row}`),
+  ];
+}
+
+function logprobLines({ sample: { gap }, completions }: StepView): string[] {
+  const ratios = completions.flatMap(({ ratio }) => ratio ?? []);
+  const clipped = completions.flatMap(({ clipped }) => clipped ?? []);
+  const lines = [
+    ...(gap === undefined ? [] : [`at most ${formatValue(gap)} nats a token from the sampler’s`]),
+    ...(ratios.length === 0
+      ? []
+      : [
+          `ratio ${number(Math.min(...ratios))} to ${number(Math.max(...ratios))} by completion, ${percent(sum(clipped) / clipped.length)} of the tokens beyond the clip range`,
+        ]),
+  ];
+  return lines.length > 0 ? [lines.join(' · ')] : [];
+}
+
+function lossLines({ loss, declared, updates }: StepView): string[] {
+  if (!loss) return [];
+  const { components, largest, kl, trained, tokens } = loss;
+  const shareOf = (part: 'policy' | 'KL') => {
+    const own = largest.find((one) => one.part === part);
+    return own ? `; ${own.name} makes ${percent(own.share)} of it` : '';
+  };
+  const isZero = components.some(({ name, value }) => name === 'policy' && Math.abs(value) < 1e-6);
+  return [
+    ...components.map(({ name, coefficient, value }) => {
+      const product = coefficient === 1 ? '' : ` = ${formatValue(coefficient)} × ${formatValue(value)}`;
+      return `${name.padEnd(8)} ${signed(coefficient * value, 6)}${product}${name === 'policy' ? shareOf('policy') : name.startsWith('kl') ? shareOf('KL') : ''}`;
+    }),
+    ...(isZero
+      ? ['a policy term of about 0 is usual at ratio 1: advantages sum to 0, their gradient does not']
+      : []),
+    ...(loss.loss === undefined
+      ? []
+      : [
+          `${'loss'.padEnd(8)} ${signed(loss.loss, 6)}${updates.length > 1 ? `, of the first of ${updates.length} updates` : ''}`,
+        ]),
+    ...(trained === undefined ? [] : [`${trained} of ${tokens} tokens enter it`]),
+    ...(kl
+      ? [
+          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}`,
+        ]
+      : []),
+  ];
+}
+
+function lossTable({ completions }: StepView): string[] {
+  const own = completions.filter(
+    ({ policyLoss, klLoss }) => policyLoss !== undefined || klLoss !== undefined,
+  );
+  if (own.length === 0) return ['  What each completion adds to the loss: not recorded'];
+  const size = ({ policyLoss = 0, klLoss = 0 }: CompletionView) => Math.abs(policyLoss) + Math.abs(klLoss);
+  const sorted = [...own].sort((a, b) => size(b) - size(a));
+  return [
+    '  What each completion adds to the loss, the largest first',
+    ...alignColumns([
+      ['', 'A', 'policy', 'KL', 'clipped'],
+      ...sorted.map((one) => [
+        one.name,
+        signed(one.advantage),
+        signed(one.policyLoss, 6),
+        signed(one.klLoss, 6),
+        one.clipped === undefined ? '–' : percent(one.clipped),
+      ]),
+    ]).map((row) => `  ${row}`),
+  ];
+}
+
+function gradientLines({ updates: [update] }: StepView): string[] {
+  if (update?.gradNorm === undefined) return [];
+  const { gradNorm, gradNorms, clippedBy } = update;
+  const clip =
+    clippedBy === undefined ? '' : clippedBy < 1 ? `, clipped: × ${number(clippedBy, 3)}` : ', not clipped';
+  const groups = Object.entries(gradNorms ?? {}).map(([name, norm]) => `${name} ${formatValue(norm)}`);
+  return [`norm ${formatValue(gradNorm)}${clip}`, ...(groups.length > 0 ? [groups.join(' · ')] : [])];
+}
+
+function updateLines({ updates }: StepView): string[] {
+  return updates.flatMap(({ changedShare, changedWeightShare, updateNorm, learningRate }, i) => {
+    const parts = [
+      changedShare === undefined ? undefined : `${percent(changedShare)} of the weights moved`,
+      changedWeightShare === undefined
+        ? undefined
+        : `${percent(changedWeightShare)} of those that the forward pass reads`,
+      updateNorm === undefined ? undefined : `by ${formatValue(updateNorm)} in all`,
+      learningRate === undefined ? undefined : `lr ${formatValue(learningRate)}`,
+    ].filter((part) => part !== undefined);
+    return parts.length > 0 ? [`${updates.length > 1 ? `update ${i + 1}: ` : ''}${parts.join(' · ')}`] : [];
+  });
+}
+
+function verdictLines({ verdicts, prompts }: StepView): string[] {
+  const { judged, checks, findings } = verdicts.at(-1)!;
+  const signal = prompts.filter(({ signal }) => signal).length;
+  const serious = findings.filter(({ severity }) => severity !== 'inform');
+  const says = serious.length === 0 ? 'nothing wrong' : serious.map(({ code }) => code).join(', ');
+  const groups = prompts.some((prompt) => prompt.signal !== undefined)
+    ? `signal in ${signal} of ${prompts.length} groups · `
+    : '';
+  return [`${groups}${says} in ${judged} checks, ${checks - judged} could not be judged`];
+}
+
+function timeLines({ stages }: StepView): string[] {
+  const total = sum(stages.map(({ seconds }) => seconds));
+  if (total === 0) return [];
+  const sorted = [...stages].sort((a, b) => b.seconds - a.seconds);
+  const parts = sorted
+    .slice(0, 4)
+    .map(({ name, seconds }) => `${name} ${seconds.toPrecision(2)} s, ${percent(seconds / total)}`);
+  return [parts.join(' · ')];
+}

@@ -1,0 +1,67 @@
+/** The phases of a step, in the order in which it goes through them, and what the doctor says of each. */
+import type { Stage } from '../doctor/check.js';
+import type { Diagnosis } from '../doctor/examine.js';
+import type { Finding } from '../doctor/finding.js';
+
+export const PHASES = [
+  'prompt',
+  'sample',
+  'reward',
+  'advantage',
+  'log-prob',
+  'loss',
+  'gradient',
+  'update',
+  'before and after',
+  'verdict',
+] as const;
+
+export type Phase = (typeof PHASES)[number];
+
+/** The phase that the checks of a stage judge. */
+const PHASE_OF: Readonly<Record<Stage, Phase>> = {
+  data: 'prompt',
+  template: 'prompt',
+  tokens: 'prompt',
+  generation: 'sample',
+  'weight sync': 'sample',
+  reward: 'reward',
+  advantage: 'advantage',
+  logprob: 'log-prob',
+  masks: 'loss',
+  loss: 'loss',
+  kl: 'loss',
+  optimizer: 'gradient',
+  checkpoint: 'update',
+  evaluation: 'before and after',
+  configuration: 'verdict',
+  performance: 'verdict',
+};
+
+/** What the doctor says of a phase. */
+export interface PhaseVerdict {
+  phase: Phase;
+  /** Checks that could be judged, of those that the phase has. */
+  judged: number;
+  checks: number;
+  findings: readonly Finding[];
+}
+
+/** The verdict of each phase but the last, whose own is that of the whole step. */
+export function verdictsOf(
+  { judgements, findings }: Pick<Diagnosis, 'judgements' | 'findings'>,
+  checks: readonly { code: string; stage: Stage }[],
+): PhaseVerdict[] {
+  const stages = new Map(checks.map(({ code, stage }) => [code, stage]));
+  const phaseOf = ({ code }: { code: string }) => PHASE_OF[stages.get(code)!];
+  return PHASES.map((phase) => {
+    const isOwn = (one: { code: string }) => phase === 'verdict' || phaseOf(one) === phase;
+    const own = judgements.filter(isOwn);
+    return {
+      phase,
+      judged: own.filter(({ judged }) => judged > 0).length,
+      checks: own.length,
+      findings: findings.filter(isOwn),
+    };
+  });
+}

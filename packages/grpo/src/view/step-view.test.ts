@@ -1,0 +1,104 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { registry } from '../doctor/registry.js';
+import { richRecord } from '../doctor/rich-record.test.helper.js';
+import { sum } from '../maths/moments.js';
+import { readStepRecord, type StepRecord } from '../trace/index.js';
+import { PHASES } from './phases.js';
+import { viewOf } from './step-view.js';
+import { tokenViews } from './token-view.js';
+
+/** Records of real TRL runs, made by parity/trl_faults.py. */
+const runs = new URL('../../../../parity/fixtures/trl-run/', import.meta.url);
+
+function recordsOf(run: string): StepRecord[] {
+  const steps = new URL(`${run}/steps/`, runs);
+  return readdirSync(steps)
+    .sort()
+    .map((step) => readStepRecord(fileURLToPath(new URL(step, steps))));
+}
+
+describe('the view of a record of ours', () => {
+  const record = richRecord({ step: 2 });
+  const view = viewOf(record, registry);
+  const [update] = record.updates!;
+
+  it('splits the loss of the first update among its completions', () => {
+    const parts = view.completions.map(({ policyLoss = 0, klLoss = 0 }) => policyLoss + klLoss);
+    expect(sum(parts)).toBeCloseTo(update!.loss!, 5);
+    const largest = view.loss!.largest.find(({ part }) => part === 'policy')!;
+    const sizes = view.completions.map(({ policyLoss }) => Math.abs(policyLoss!));
+    expect(view.completions.find(({ name }) => name === largest.name)!.index).toBe(
+      sizes.indexOf(Math.max(...sizes)),
+    );
+    expect(largest.share).toBeCloseTo(Math.max(...sizes) / sum(sizes), 9);
+  });
+
+  it('estimates the KL as its terms in the loss do', () => {
+    const mask = record.scored?.mask;
+    const terms = update!.klTerms!.filter((_, t) => mask?.[t] !== 0);
+    expect(view.loss!.kl!.k3).toBeCloseTo(sum(terms) / terms.length, 5);
+    // All three estimate one number: near each other where the policies are near.
+    expect(view.loss!.kl!.k2 / view.loss!.kl!.k3).toBeCloseTo(1, 0);
+  });
+
+  it('tells which groups have a signal, and what their advantages sum to', () => {
+    expect(view.prompts.map(({ signal }) => signal)).toEqual([false, false, true, true, true, true]);
+    for (const { advantages } of view.prompts) expect(advantages).toBeCloseTo(0, 9);
+  });
+
+  it('has each token of a completion', () => {
+    const [first] = view.completions;
+    const tokens = tokenViews(record, first!.name, view);
+    expect(tokens).toHaveLength(first!.tokens!);
+    expect(sum(tokens.filter(({ trained }) => trained !== false).map(({ policy }) => policy!))).toBeCloseTo(
+      first!.logprob!,
+      5,
+    );
+    const weighted = tokens.map(({ policyTerm, weight }) => policyTerm! * weight!);
+    expect(sum(weighted)).toBeCloseTo(first!.policyLoss!, 9);
+  });
+
+  it('leaves out what was not recorded', () => {
+    const { format, version, step, producer } = record;
+    const bare = viewOf({ format, version, step, producer }, registry);
+    expect(bare).toMatchObject({ prompts: [], completions: [], sample: {}, rewards: [], updates: [] });
+    expect(bare.loss).toBeUndefined();
+  });
+});
+
+describe('the view of a record of TRL', () => {
+  it.each(recordsOf('clean').map((record) => [record.step, record] as const))(
+    'has the numbers of step %d',
+    (_, record) => {
+      const view = viewOf(record, registry);
+      expect(view.completions.map(({ name }) => name).slice(0, 5)).toEqual([
+        '0.0',
+        '0.1',
+        '0.2',
+        '0.3',
+        '1.0',
+      ]);
+      for (const { index, mean: centre, deviation } of view.prompts) {
+        const group = view.completions.filter(({ prompt }) => prompt === index);
+        for (const { total, advantage } of group)
+          expect(advantage).toBeCloseTo((total! - centre!) / (deviation! + 1e-4), 4);
+      }
+      expect(view.verdicts.at(-1)!.findings).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['no-generation-prompt', 'prompt'],
+    ['constant-reward', 'reward'],
+    ['moved-advantages', 'advantage'],
+    ['dropout', 'log-prob'],
+    ['scaled-loss', 'loss'],
+  ] as const)('with the fault %s has its first finding in the phase %s', (run, phase) => {
+    const { verdicts } = viewOf(recordsOf(run)[0]!, registry);
+    expect(verdicts.map((one) => one.phase)).toEqual(PHASES);
+    const serious = verdicts.filter(({ findings }) => findings.some(({ severity }) => severity !== 'inform'));
+    expect(serious[0]!.phase).toBe(phase);
+  });
+});
