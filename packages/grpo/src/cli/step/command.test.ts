@@ -48,6 +48,17 @@ it.each([
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
 });
 
+it('names the first difference of two runs of TRL', async () => {
+  const argv = [run('clean'), '--at', '1', '--against', run('dropout')];
+  const { code, out } = await step(...argv);
+  expect(code).toBe(1);
+  expect(out).toMatch(/^The first difference is in phase 2, sample: sampled ids\. completion 0\.1, /);
+  expect(out).toContain('Equal before it: messages, texts of the prompts, ids of the prompts.');
+  expect(await step(...argv.slice(0, 4), run('clean'))).toMatchObject({ code: 0 });
+  const later = await step(...argv.slice(0, 4), run('clean'), '--at', '2', '--json');
+  expect(JSON.parse(later.out).difference).toMatchObject({ phase: 'prompt' });
+});
+
 it('says that a log has no record of a step', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'step-'));
   const log = join(folder, 'log.jsonl');

@@ -3,9 +3,20 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'step',
   summary: 'Show one recorded step of a run, phase by phase, with the doctor’s word on each',
-  usage: 'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--json]',
+  usage:
+    'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--against PATH [--at M]] [--json]',
   flags: {
-    at: { type: 'string', value: 'N', help: 'The step; the last one that was recorded when not given' },
+    at: {
+      type: 'string',
+      value: 'N',
+      multiple: true,
+      help: 'The step; the last one that was recorded when not given. Given twice, the second is that of --against',
+    },
+    against: {
+      type: 'string',
+      value: 'PATH',
+      help: 'Another record: prints the first difference in the order of the step, with exit code 1',
+    },
     show: {
       type: 'string',
       value: 'WHAT',

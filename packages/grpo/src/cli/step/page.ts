@@ -2,7 +2,7 @@
 
 import { registry } from '../../doctor/registry.js';
 import { formatValue, percent } from '../../doctor/sentence.js';
-import { excerpt } from '../../errors/printable.js';
+import { excerpt, printable } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
 import type { CompletionView } from '../../view/completion-view.js';
 import type { PhaseVerdict } from '../../view/phases.js';
@@ -243,7 +243,7 @@ function endOf({ text, finish }: CompletionView, left: number): string {
 }
 
 function shortened(text: string, length: number, fromEnd = false): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = printable(text.replace(/\s+/g, ' ').trim(), Number.POSITIVE_INFINITY);
   if (line === '') return '(blank)';
   if (line.length <= length) return line;
   return fromEnd ? `…${line.slice(1 - length)}` : `${line.slice(0, length - 1)}…`;

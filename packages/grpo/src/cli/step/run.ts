@@ -2,16 +2,21 @@ import { UsageError } from '../../config/index.js';
 import { registry } from '../../doctor/registry.js';
 import type { StepRecord } from '../../trace/index.js';
 import { readRun } from '../../trace/readers/index.js';
+import { compareSteps } from '../../view/compare-steps.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
 import { tokenViews } from '../../view/token-view.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
+import { comparisonText } from './comparison.js';
 import { stepPage } from './page.js';
 
 const SHOWS = ['groups', 'tokens', 'loss', 'all'] as const;
 
-/** `grpo step`: one recorded step, phase by phase. Exit code 1 where the doctor fails it. Needs no tensor engine. */
+/**
+ * `grpo step`: one recorded step, phase by phase; exit code 1 where the doctor fails it. Or its first difference to another:
+ * exit code 1 where there is one. Needs no tensor engine.
+ */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   const [path, ...more] = operands;
   if (path === undefined || more.length > 0)
@@ -21,8 +26,17 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const show = flags.show as string | undefined;
   if (show !== undefined && !SHOWS.some((one) => one === show))
     throw new UsageError(`--show takes ${SHOWS.join(', ')}, not ${show}`);
-  const at = flags.at === undefined ? undefined : wholeNumber('--at', flags.at as string);
+  const [at, otherAt = at] =
+    (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)) ?? [];
   const record = await readable(() => recordAt(path, at));
+  if (flags.against !== undefined) {
+    const other = await readable(() => recordAt(flags.against as string, otherAt));
+    const comparison = compareSteps(record, other);
+    process.stdout.write(
+      flags.json ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison, pageWidth()),
+    );
+    return comparison.difference ? EXIT.error : 0;
+  }
   const view = viewOf(record, registry);
   const { name } = completionOf(view, flags.completion as string | undefined);
   const prompt = promptOf(view, flags.prompt as string | undefined) ?? Number(name?.split('.')[0] ?? 0);

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { richRecord } from '../doctor/rich-record.test.helper.js';
+import type { StepRecord } from '../trace/index.js';
+import { compareSteps } from './compare-steps.js';
+
+const record = () => richRecord({ step: 2 });
+
+/** Each change alone, and where it is found. */
+const CHANGES: [string, (record: StepRecord) => void, string][] = [
+  ['ids of the prompts', (r) => r.prompts!.ids!.set([9], 3), 'prompt 0, token 3'],
+  ['sampled ids', (r) => r.completions!.ids!.set([9], 4), 'completion 0.1, token 1'],
+  ['reasons of the ends', (r) => r.completions!.finish!.splice(5, 1, 'length'), 'completion 1.1'],
+  ['totals', (r) => r.rewards!.totals!.set([0.7], 2), 'completion 0.2'],
+  ['values of the rewards', (r) => r.rewards!.values!.set([0.7], 6), 'reward right, completion 1.2'],
+  ['advantages', (r) => r.advantages!.set([2], 9), 'completion 2.1'],
+  ['log-probs of the reference', (r) => r.scored!.referenceLogprobs!.set([-9], 2), 'completion 0.0, token 2'],
+  ['log-probs of the policy', (r) => r.updates![0]!.policyLogprobs!.set([-9], 0), 'completion 0.0, token 0'],
+  ['weights of the terms', (r) => r.updates![0]!.weights!.set([0.5], 1), 'completion 0.0, token 1'],
+  ['loss', (r) => Object.assign(r.updates![1]!, { loss: 7 }), 'update 2'],
+];
+
+describe('the first difference', () => {
+  it.each(CHANGES)('of changed %s is there', (quantity, change, where) => {
+    const other = record();
+    change(other);
+    const { difference, compared } = compareSteps(record(), other);
+    expect(difference).toMatchObject({ quantity, differing: 1, first: { where } });
+    expect(compared.filter(({ differing }) => differing > 0)).toEqual([difference]);
+  });
+
+  it('is the earliest of several', () => {
+    const other = record();
+    for (const [, change] of [...CHANGES].reverse()) change(other);
+    expect(compareSteps(record(), other).difference!.quantity).toBe('ids of the prompts');
+  });
+
+  it('is none of a step and itself, and none that rounding makes', () => {
+    const other = record();
+    other.updates![0]!.policyLogprobs = other.updates![0]!.policyLogprobs!.map((x) => x + 2e-6);
+    const { difference, compared, missing } = compareSteps(record(), other);
+    expect(difference).toBeUndefined();
+    expect(compared.length).toBeGreaterThan(12);
+    expect(missing.length + compared.length).toBe(22);
+  });
+
+  it('is none of what one record lacks', () => {
+    const { advantages: _, ...other } = record();
+    const { difference, missing } = compareSteps(record(), other);
+    expect(difference).toBeUndefined();
+    expect(missing).toContain('advantages');
+  });
+});

@@ -1,0 +1,237 @@
+/** The first difference of two recorded steps, in the order in which a step makes its numbers. */
+import { inputs, updateRows } from '../doctor/inputs.js';
+import { toleranceOf } from '../doctor/tolerance.js';
+import type { StepRecord } from '../trace/index.js';
+import type { Phase } from './phases.js';
+
+/** A quantity that both records have. */
+export interface Compared {
+  phase: Phase;
+  quantity: string;
+  /** How many values, or how many texts. */
+  values: number;
+  /** How many of them differ by more than rounding explains. */
+  differing: number;
+  /** The first of these; missing where none differs. */
+  first?: { where: string; here: number | string; there: number | string };
+}
+
+export interface StepComparison {
+  /** In the order of the step. */
+  compared: readonly Compared[];
+  /** Quantities that only one of the records has, or none. */
+  missing: readonly string[];
+  /** The first quantity that differs; missing where the steps are one. */
+  difference?: Compared;
+}
+
+/** Numbers or texts of a record, with the place of each row: a prompt, a completion. */
+interface Values {
+  rows: readonly ArrayLike<number | string>[];
+  nameOf(row: number): string;
+  /** Name of a place in a row; a token when missing. */
+  placeOf?(place: number): string;
+}
+
+interface Quantity {
+  phase: Phase;
+  name: string;
+  of(record: StepRecord): Values | undefined;
+  /** Largest difference that rounding explains, absolute and relative; none of ids and texts. */
+  bound?: (record: StepRecord) => number;
+}
+
+type Update = NonNullable<StepRecord['updates']>[number];
+
+const prompt = (row: number) => `prompt ${row}`;
+
+/** Of one value each prompt, completion or update. */
+const singly = (
+  values: ArrayLike<number | string> | undefined,
+  nameOf: Values['nameOf'],
+): Values | undefined => values && { rows: Array.from(values, (value) => [value]), nameOf };
+
+const byCompletion = (record: StepRecord) => {
+  const places = new Map<number, number>();
+  const names = Array.from(record.completions?.prompt ?? [], (p) => {
+    const place = places.get(p) ?? 0;
+    places.set(p, place + 1);
+    return `completion ${p}.${place}`;
+  });
+  return (row: number) => names[row] ?? `completion ${row}`;
+};
+
+const rowsOfCompletions = (
+  record: StepRecord,
+  rows: readonly ArrayLike<number>[] | undefined,
+): Values | undefined => rows && { rows, nameOf: byCompletion(record) };
+
+const nats = (record: StepRecord) => toleranceOf(record).max;
+const ROUNDING = () => 1e-5;
+/** What the model computes from log-probs that rounding moves. */
+const ofLogprobs = (record: StepRecord) => 10 * toleranceOf(record).mean;
+
+const ofUpdates =
+  (key: Parameters<typeof updateRows>[2]) =>
+  (record: StepRecord): Values | undefined =>
+    rowsOfCompletions(record, updateRows(record, record.updates?.[0], key));
+
+const ofEachUpdate =
+  (value: (update: Update) => number | undefined) =>
+  ({ updates }: StepRecord): Values | undefined => {
+    const values = updates?.map(value);
+    return values?.every((one) => one !== undefined)
+      ? singly(values as number[], (row) => (values.length > 1 ? `update ${row + 1}` : ''))
+      : undefined;
+  };
+
+const QUANTITIES: readonly Quantity[] = [
+  {
+    phase: 'prompt',
+    name: 'messages',
+    of: ({ prompts }) =>
+      singly(
+        prompts?.messages?.map((one) => JSON.stringify(one)),
+        prompt,
+      ),
+  },
+  { phase: 'prompt', name: 'texts of the prompts', of: ({ prompts }) => singly(prompts?.texts, prompt) },
+  {
+    phase: 'prompt',
+    name: 'ids of the prompts',
+    of: (r) => {
+      const rows = inputs.promptIds.from(r);
+      return rows && { rows, nameOf: prompt };
+    },
+  },
+  { phase: 'sample', name: 'sampled ids', of: (r) => rowsOfCompletions(r, inputs.ids.from(r)) },
+  {
+    phase: 'sample',
+    name: 'reasons of the ends',
+    of: (r) => singly(r.completions?.finish, byCompletion(r)),
+  },
+  {
+    phase: 'sample',
+    name: 'log-probs of the sampler',
+    of: (r) => rowsOfCompletions(r, inputs.samplerLogprobs.from(r)),
+    bound: nats,
+  },
+  {
+    phase: 'reward',
+    name: 'texts that were graded',
+    of: (r) => singly(r.completions?.texts, byCompletion(r)),
+  },
+  {
+    phase: 'reward',
+    name: 'values of the rewards',
+    of: ({ rewards, ...rest }) => {
+      const { names, values } = rewards ?? {};
+      if (!names || !values) return undefined;
+      const count = values.length / names.length;
+      const rows = names.map((_, k) => values.subarray(k * count, (k + 1) * count));
+      return { rows, nameOf: (row) => `reward ${names[row]}`, placeOf: byCompletion({ rewards, ...rest }) };
+    },
+    bound: ROUNDING,
+  },
+  { phase: 'reward', name: 'totals', of: (r) => singly(r.rewards?.totals, byCompletion(r)), bound: ROUNDING },
+  {
+    phase: 'advantage',
+    name: 'advantages',
+    of: (r) => singly(r.advantages, byCompletion(r)),
+    bound: () => 1e-4,
+  },
+  {
+    phase: 'log-prob',
+    name: 'log-probs of the old policy',
+    of: (r) => rowsOfCompletions(r, inputs.oldLogprobs.from(r)),
+    bound: nats,
+  },
+  {
+    phase: 'log-prob',
+    name: 'log-probs of the reference',
+    of: (r) => rowsOfCompletions(r, inputs.referenceLogprobs.from(r)),
+    bound: nats,
+  },
+  { phase: 'log-prob', name: 'log-probs of the policy', of: ofUpdates('policyLogprobs'), bound: nats },
+  { phase: 'loss', name: 'tokens in the loss', of: (r) => rowsOfCompletions(r, inputs.masks.from(r)) },
+  { phase: 'loss', name: 'terms of the policy', of: ofUpdates('policyTerms'), bound: ofLogprobs },
+  { phase: 'loss', name: 'terms of the KL', of: ofUpdates('klTerms'), bound: ofLogprobs },
+  { phase: 'loss', name: 'weights of the terms', of: ofUpdates('weights'), bound: ROUNDING },
+  { phase: 'loss', name: 'loss', of: ofEachUpdate(({ loss }) => loss), bound: ofLogprobs },
+  {
+    phase: 'gradient',
+    name: 'norm of the gradient',
+    of: ofEachUpdate(({ gradNorm }) => gradNorm),
+    bound: ofLogprobs,
+  },
+  {
+    phase: 'gradient',
+    name: 'norms of the gradient by group',
+    of: ({ updates: [update] = [] }) => {
+      const groups = Object.entries(update?.gradNorms ?? {}).sort();
+      return groups.length > 0
+        ? singly(
+            groups.map(([, norm]) => norm),
+            (row) => groups[row]![0],
+          )
+        : undefined;
+    },
+    bound: ofLogprobs,
+  },
+  {
+    phase: 'update',
+    name: 'learning rate',
+    of: ofEachUpdate(({ learningRate }) => learningRate),
+    bound: () => 1e-9,
+  },
+  {
+    phase: 'update',
+    name: 'norm of the update',
+    of: ofEachUpdate(({ updateNorm }) => updateNorm),
+    bound: ofLogprobs,
+  },
+];
+
+/** Compares what both records have; numbers that rounding moves agree within the bound of the looser precision. */
+export function compareSteps(here: StepRecord, there: StepRecord): StepComparison {
+  const compared: Compared[] = [];
+  const missing: string[] = [];
+  for (const { phase, name, of, bound } of QUANTITIES) {
+    const [a, b] = [of(here), of(there)];
+    if (a && b) {
+      const most = bound ? Math.max(bound(here), bound(there)) : 0;
+      compared.push({ phase, quantity: name, ...differences(a, b, most) });
+    } else missing.push(name);
+  }
+  const difference = compared.find(({ differing }) => differing > 0);
+  return { compared, missing, ...(difference && { difference }) };
+}
+
+function differences(a: Values, b: Values, bound: number): Pick<Compared, 'values' | 'differing' | 'first'> {
+  let [values, differing] = [0, 0];
+  let first: Compared['first'];
+  const note = (where: string, here: number | string, there: number | string) => {
+    differing++;
+    first ??= { where, here, there };
+  };
+  if (a.rows.length !== b.rows.length) note('number of rows', a.rows.length, b.rows.length);
+  for (const [row, own] of a.rows.entries()) {
+    const other = b.rows[row];
+    if (!other) break;
+    const isSingle = own.length === 1 && other.length === 1;
+    values += own.length;
+    for (let t = 0; t < Math.min(own.length, other.length); t++) {
+      if (isSame(own[t]!, other[t]!, bound)) continue;
+      const place = isSingle ? [] : [a.placeOf?.(t) ?? `token ${t}`];
+      note([a.nameOf(row), ...place].filter(Boolean).join(', '), own[t]!, other[t]!);
+    }
+    if (own.length !== other.length) note(`${a.nameOf(row)}, length`, own.length, other.length);
+  }
+  return { values, differing, ...(first && { first }) };
+}
+
+function isSame(here: number | string, there: number | string, bound: number): boolean {
+  if (typeof here !== 'number' || typeof there !== 'number') return here === there;
+  if (Number.isNaN(here) || Number.isNaN(there)) return Number.isNaN(here) && Number.isNaN(there);
+  return here === there || Math.abs(here - there) <= bound * Math.max(1, Math.abs(here), Math.abs(there));
+}
