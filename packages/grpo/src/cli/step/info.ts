@@ -3,8 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'step',
   summary: 'Show one recorded step of a run, phase by phase, with the doctor’s word on each',
-  usage:
-    'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--against PATH [--at M]] [--json]',
+  usage: 'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--against PATH]',
   flags: {
     at: {
       type: 'string',
