@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util';
 import { benchTrainer, problemsOf } from '../packages/grpo/dist/lab/bench/bench-trainer.js';
-import { pack } from '../packages/grpo/dist/models/index.js';
+import { packSegments } from '../packages/grpo/dist/models/index.js';
 import { recordStep } from '../packages/grpo/dist/observe/record-step.js';
 import { noGrad, setThreads, tensor, tidy } from '../packages/torch/dist/index.js';
 
@@ -32,7 +32,7 @@ function aloneLogprobs({ decoder }, ids, from) {
   const filled = [...ids, ...Array(-ids.length & (ROWS - 1)).fill(0)];
   return noGrad(() =>
     tidy(() => {
-      const packed = pack([{ ids: filled }], decoder.config, decoder.device);
+      const packed = packSegments([{ ids: filled }], decoder.config, decoder.device);
       const all_LV = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
       const targets = tensor(ids.slice(from), [ids.length - from, 1], {
         dtype: 'int64',

@@ -11,7 +11,7 @@ import { SafetensorsFile, writeSafetensors } from '../packages/grpo/dist/formats
 import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
 import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
 import { mergeLora } from '../packages/grpo/dist/models/lora/merge-lora.js';
-import { pack } from '../packages/grpo/dist/models/packed.js';
+import { packSegments } from '../packages/grpo/dist/models/pack-segments.js';
 import { Generator, noGrad, tensor, tidy } from '../packages/torch/dist/index.js';
 
 const models = fileURLToPath(new URL('fixtures/models/', import.meta.url));
@@ -22,7 +22,7 @@ const bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.
 
 /** Logits [L, V] of a sequence. */
 function forward(decoder, ids) {
-  const packed = pack([{ ids }], decoder.config, 'cpu');
+  const packed = packSegments([{ ids }], decoder.config, 'cpu');
   return decoder.logits(decoder.hidden(packed, packed.attend));
 }
 const logitsOf = (decoder, ids) => noGrad(() => tidy(() => forward(decoder, ids).toTypedArray().slice()));

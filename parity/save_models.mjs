@@ -12,7 +12,7 @@ import { Decoder } from '../packages/grpo/dist/models/decoder.js';
 import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
 import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
 import { initDecoder } from '../packages/grpo/dist/models/init.js';
-import { pack } from '../packages/grpo/dist/models/packed.js';
+import { packSegments } from '../packages/grpo/dist/models/pack-segments.js';
 import { noGrad, tidy } from '../packages/torch/dist/index.js';
 
 const fixtures = fileURLToPath(new URL('fixtures/models/', import.meta.url));
@@ -45,7 +45,7 @@ function logitsOf({ config, parameters }, lists) {
   return noGrad(() =>
     tidy(() => {
       const wide = new Decoder(config, new Map([...parameters].map(([name, p]) => [name, p.to('float32')])));
-      const packed = pack(
+      const packed = packSegments(
         lists.map((ids) => ({ ids })),
         config,
         'cpu',

@@ -75,7 +75,7 @@ class Update:
         """Rate and decay of each tensor, as declared."""
         trainer, args = self.trainer, self.trainer.args
         groups = {id(p): group for group in trainer.optimizer.param_groups for p in group["params"]}
-        held = {name for name, p in self.parameters.items() if id(p) in groups}
+        held = [name for name, p in self.parameters.items() if id(p) in groups]
         compare = self.audit.compare
         states = {name: "trained" if name in held else "missing" for name in self.parameters}
         pairs = [

@@ -10,8 +10,9 @@ import trl
 from transformers import TrainerCallback
 
 from .errors import RecorderError
+from .hooks import HOOKS, offers, signature_of
 from .listeners import Listeners, trl_class_of
-from .recorder import HOOKS, Recorder, offers, signature_of
+from .recorder import Recorder
 
 # Rollouts between two that are audited, after the first two.
 AUDIT_EVERY = 50
@@ -59,16 +60,16 @@ def attach(
     if not trainer.accelerator.is_main_process:
         return Recording(listeners, None)
     recorder = Recorder(trainer, Path(folder or trainer.args.output_dir) / "steps", every, audit_every, listeners)
-    for name in HOOKS:
+    for name, around in recorder.outside.items():
         if name in missing:
             recorder.lacks(f"{HOOKS[name][1]} (no {signature_of(name)})")
         else:
-            listeners.outside(trainer, name, getattr(recorder, f"on_{name.lstrip('_')}"))
+            listeners.outside(trainer, name, around)
     losses = ("_compute_loss", "compute_liger_loss") if hasattr(base, "_compute_loss") else ("compute_loss",)
-    inner = {"_generate_single_turn": recorder.within_generate_single_turn}
-    listeners.inside(inner | dict.fromkeys(losses, recorder.within_compute_loss))
-    listeners.outside(trainer.accelerator, "clip_grad_norm_", recorder.on_clip_grad_norm)
-    listeners.replace(trainer, "reward_funcs", recorder.grading.listening(trainer.reward_funcs))
+    inner = {"_generate_single_turn": recorder.generation.within_generate_single_turn}
+    listeners.inside(inner | dict.fromkeys(losses, recorder.loss.within_compute_loss))
+    listeners.outside(trainer.accelerator, "clip_grad_norm_", recorder.updates.on_clip_grad_norm)
+    listeners.replace(trainer, "reward_funcs", recorder.rewards.grading.listening(trainer.reward_funcs))
     callback = _Callback(recorder)
     trainer.add_callback(callback)
     return Recording(listeners, callback)
@@ -85,10 +86,10 @@ class _Callback(TrainerCallback):
         self.recorder.begin()
 
     def on_pre_optimizer_step(self, args, state, control, **kwargs):
-        self.recorder.before_update()
+        self.recorder.updates.before_update()
 
     def on_optimizer_step(self, args, state, control, **kwargs):
-        self.recorder.after_update()
+        self.recorder.updates.after_update()
 
     def on_step_end(self, args, state, control, **kwargs):
         self.recorder.end_step()

@@ -145,7 +145,7 @@ class Audit:
             self.lacks("reward", "rewards")
             return
         names = list(self.trainer.reward_func_names)
-        pairs, missing = grade_again(self.trainer, self.recorder.grading, rollout, names, self.prompt_of)
+        pairs, missing = grade_again(self.trainer, self.recorder.rewards.grading, rollout, names, self.prompt_of)
         for name, own in pairs.items():
             self.compare("reward", f"reward {name}, graded again", own)
         for what in missing:

@@ -1,4 +1,4 @@
-"""What is collected of a rollout until it is written."""
+"""A rollout as it is collected, from its generation to its last update."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 
 import torch
 
+# Key under which each row of TRL's batch carries its number through shuffling and splitting.
+ROW = "grpo_trace_row"
+
+
+def empty_list():
+    return field(default_factory=list)
+
 
 @dataclass
 class Scored:
-    """One row as the loss was given it."""
+    """One row of the loss's input."""
 
     prompt: list
     ids: list
@@ -22,7 +29,7 @@ class Scored:
 
 @dataclass
 class Scoring:
-    """What the trainer's scoring returned within the loss, [B, C], and what else it was called with."""
+    """A call of the trainer's scoring within the loss: its results, [B, C], and its further arguments."""
 
     model: torch.nn.Module
     logprobs: torch.Tensor
@@ -32,43 +39,54 @@ class Scoring:
 
 @dataclass
 class Pass:
-    """What the loss of a micro-batch was given, and the scorings within it."""
+    """Input of the loss of a micro-batch, and the scorings within it."""
 
     inputs: dict
-    scorings: list = field(default_factory=list)
+    scorings: list = empty_list()
 
 
 @dataclass
 class Update:
-    rows: list = field(default_factory=list)
-    logprobs: list = field(default_factory=list)
-    entropies: list = field(default_factory=list)
-    losses: list = field(default_factory=list)
+    """An optimizer update: numbers of its rows, their log-probs and entropies by token, a loss per micro-batch."""
+
+    rows: list = empty_list()
+    logprobs: list = empty_list()
+    entropies: list = empty_list()
+    losses: list = empty_list()
     facts: dict = field(default_factory=dict)
 
 
 @dataclass
 class Rollout:
-    """What is collected from a generation, or from several that share an update, to the last update: row by row."""
+    """A generation, or several that share an update, up to the last update. Lists have one entry per row."""
 
     step: int
-    data: list = field(default_factory=list)
-    prompt_ids: list = field(default_factory=list)
-    ids: list = field(default_factory=list)
-    sources: list = field(default_factory=list)
-    plain: list = field(default_factory=list)
-    drawn: list = field(default_factory=list)
-    processors: list = field(default_factory=list)
-    sampled: list = field(default_factory=list)
-    texts: list = field(default_factory=list)
+    data: list = empty_list()
+    prompt_ids: list = empty_list()
+    ids: list = empty_list()
+    # 1 where a tool wrote the token.
+    sources: list = empty_list()
+    # Log-probs of the sampled tokens under the plain distribution, and under the one that they were drawn from.
+    plain: list = empty_list()
+    drawn: list = empty_list()
+    processors: list = empty_list()
+    # Completions as sampled, and as text.
+    sampled: list = empty_list()
+    texts: list = empty_list()
     input_type: str | None = None
-    rewards: list = field(default_factory=list)
-    totals: list = field(default_factory=list)
-    advantages: list = field(default_factory=list)
+    # One array per generation: rewards [rows, functions], and their weighted sums [rows].
+    rewards: list = empty_list()
+    totals: list = empty_list()
+    advantages: list = empty_list()
     scored: dict = field(default_factory=dict)
     update: Update = field(default_factory=Update)
-    updates: list = field(default_factory=list)
+    updates: list = empty_list()
     dropout: list | None = None
     probes: dict = field(default_factory=dict)
     audit: object = None
     seconds: defaultdict = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def update_audit(self):
+        """The audit, up to the end of the first update; None afterwards, or where the rollout has none."""
+        return None if self.updates else self.audit

@@ -1,5 +1,5 @@
 import { type Tensor, tidy } from '@grpo/torch';
-import { type Model, pack } from '../models/index.js';
+import { type Model, packSegments } from '../models/index.js';
 import { demand, requireShape } from './inputs.js';
 
 /**
@@ -66,7 +66,7 @@ export function getResponseLogProbs(options: ResponseLogProbsOptions): ResponseL
   requireShape(where, inputIds.shape, { inputIds, labels });
   const { decoder } = model;
   return tidy(() => {
-    const packed = pack(rowsOf(where, inputIds), decoder.config, decoder.device);
+    const packed = packSegments(rowsOf(where, inputIds), decoder.config, decoder.device);
     const all_NV = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
     const labels_N1 = labels.toDevice(decoder.device).reshape([-1, 1]);
     return {

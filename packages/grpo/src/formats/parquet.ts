@@ -1,6 +1,7 @@
 /** Parquet in: tables that hubs keep datasets in, read one row group at a time. */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, openSync } from 'node:fs';
+import { types } from 'node:util';
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { byteCount } from '../errors/byte-count.js';
@@ -109,8 +110,7 @@ function asJson(value: unknown, problem: (what: string) => FormatError): unknown
     throw problem('bytes that are no UTF-8 text; write the file without that column');
   }
   if (Array.isArray(value)) return value.map((item) => asJson(item, problem));
-  if (ArrayBuffer.isView(value))
-    return [...(value as unknown as Iterable<unknown>)].map((item) => asJson(item, problem));
+  if (types.isTypedArray(value)) return Array.from<unknown>(value).map((item) => asJson(item, problem));
   if (value === undefined) return null;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asJson(item, problem)]));

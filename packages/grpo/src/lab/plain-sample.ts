@@ -1,7 +1,7 @@
 /** Sampling as a first draft does it: all tokens again for each new one. Faults live in its details. */
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { uniform } from '../maths/random.js';
-import { type Model, pack } from '../models/index.js';
+import { type Model, packSegments } from '../models/index.js';
 import { draw } from '../rollout/distribution.js';
 import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
 
@@ -57,7 +57,7 @@ export function plainSample(
 }
 
 function nextLogits({ decoder }: Model, rows: readonly PlainRow[]): Tensor {
-  const packed = pack(
+  const packed = packSegments(
     rows.map(({ prompt, ids }) => ({ ids: [...prompt, ...ids] })),
     decoder.config,
     decoder.device,

@@ -1,6 +1,6 @@
 /** Scoring as a first draft does it: a pass over prompt and completion, every row projected. Faults live in its details. */
 import { cat, type Tensor, tensor, tidy } from '@grpo/torch';
-import { type Decoder, pack } from '../models/index.js';
+import { type Decoder, packSegments } from '../models/index.js';
 import type { ScoredGroup, TokenScores } from '../objective/index.js';
 
 /** What a fault does otherwise. */
@@ -26,7 +26,7 @@ export function plainScores(
     group.completions.map((completion) => {
       const before = prefix(group, groups);
       const ids = [...before, ...group.prompt, ...completion];
-      const packed = pack([{ ids }], decoder.config, decoder.device);
+      const packed = packSegments([{ ids }], decoder.config, decoder.device);
       const logits_LV = decoder.logits(hidden(decoder.hidden(packed, packed.attend)));
       const rows = completion.map((_, t) => before.length + row(t, group.prompt.length, completion.length));
       return scoreRows(logits_LV, rows, completion, details.temperature ?? temperature);

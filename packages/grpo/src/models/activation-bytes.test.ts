@@ -34,7 +34,7 @@ function measured(...[name, dtype, how, recompute]: Case): number {
     import { parseConfig } from ${at('./config.js')};
     import { initDecoder } from ${at('./init.js')};
     import { initLora } from ${at('./lora/init-lora.js')};
-    import { pack } from ${at('./packed.js')};
+    import { packSegments } from ${at('./pack-segments.js')};
     import { openPass } from ${at('./recompute.js')};
     const config = parseConfig(${JSON.stringify({ vocab_size: 300, max_position_embeddings: 512, ...shapes[name] })}, '');
     const base = initDecoder(config, { seed: 1, dtype: '${dtype}' });
@@ -46,7 +46,7 @@ function measured(...[name, dtype, how, recompute]: Case): number {
       const ids = Array.from({ length: 256 }, (_, i) => i);
       const segments = Array.from({ length: tokens / 256 }, () => ({ ids }));
       const open = openPass(decoder, ${recompute});
-      const packed = pack(segments, config, 'cpu');
+      const packed = packSegments(segments, config, 'cpu');
       open.backward(open.decoder.hidden(packed, packed.attend).sum());
       open[Symbol.dispose]();
     });

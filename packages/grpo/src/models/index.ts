@@ -10,7 +10,7 @@ export { adaptedLayers } from './lora/adaptable.js';
 export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/adapter-folder.js';
 export { mergeLora } from './lora/merge-lora.js';
 export type { LoadedModel, Model } from './model.js';
-export { type Packed, pack } from './packed.js';
+export { type PackedSegments, packSegments } from './pack-segments.js';
 export { parameterSpecs } from './parameters.js';
 export { openPass } from './recompute.js';
 export { sampleOf } from './sample-of.js';

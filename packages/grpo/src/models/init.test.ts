@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type DecoderConfig, parseConfig } from './config.js';
 import type { Decoder } from './decoder.js';
 import { initDecoder } from './init.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 import { parameterSpecs } from './parameters.js';
 
 /** A fixture's shape, wide enough for statistics. */
@@ -61,7 +61,7 @@ describe.each(['gpt2', 'llama3', 'qwen2', 'qwen3'])('initDecoder, shape of %s', 
     const ids = Array.from({ length: 100 }, (_, i) => (i * 97 + 31) % config.vocabSize);
     const loss = noGrad(() =>
       tidy(() => {
-        const packed = pack([{ ids }], config, 'cpu');
+        const packed = packSegments([{ ids }], config, 'cpu');
         const logprobs = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
         const targets = packed.ids_N.narrow(0, 1, ids.length - 1).unsqueeze(1);
         return -logprobs

@@ -5,7 +5,7 @@ import { parseConfig } from './config.js';
 import { DecodingDecoder } from './decoding-decoder.js';
 import { initDecoder } from './init.js';
 import { initLora } from './lora/init-lora.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 
 const LAYERS = 5;
 const HIDDEN = 16;
@@ -47,7 +47,7 @@ describe.each(['weights', 'adapters'])('a pass with %s', (name) => {
     const model = decoder();
     for (const parameter of model.trainable.values()) parameter.requiresGrad = true;
     tidy(() => {
-      const packed = pack([{ ids }], config, DEVICE);
+      const packed = packSegments([{ ids }], config, DEVICE);
       model.hidden(packed, (layer, q, k, v) => {
         seen.push(memory());
         return packed.attend(layer, q, k, v);
@@ -71,7 +71,7 @@ it('a decode step holds two rows of each layer before', () => {
   using decoding = new DecodingDecoder(decoder);
   noGrad(() =>
     tidy(() => {
-      const packed = pack([{ ids }], config, DEVICE);
+      const packed = packSegments([{ ids }], config, DEVICE);
       decoding.decode(packed, (_layer, [q]) => {
         bytes.push(memory().bytes);
         return q;

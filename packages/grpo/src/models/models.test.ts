@@ -9,7 +9,7 @@ import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel } from './folder/load.js';
 import { saveModel } from './folder/save.js';
 import type { Model } from './model.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 import { parameterSpecs } from './parameters.js';
 import type { Segment } from './segment.js';
 
@@ -36,7 +36,7 @@ function stored(name: string, tensor: string): Float32Array {
 function logitsOf({ decoder }: Model, sequences: number[][]): Float32Array[] {
   return noGrad(() =>
     tidy(() => {
-      const packed = pack(
+      const packed = packSegments(
         sequences.map((ids) => ({ ids })),
         decoder.config,
         decoder.device,
@@ -77,7 +77,7 @@ describe.each(architectures)('%s against transformers', (name) => {
     ];
     const logits = noGrad(() =>
       tidy(() => {
-        const packed = pack(segments, model.decoder.config, DEVICE);
+        const packed = packSegments(segments, model.decoder.config, DEVICE);
         const all = model.decoder.logits(model.decoder.hidden(packed, packed.attend));
         return segments.map(
           (s, i) => all.narrow(0, packed.starts[i]!, s.ids.length).toTypedArray() as Float32Array,
@@ -98,7 +98,7 @@ describe.each(architectures)('%s against transformers', (name) => {
     const { decoder } = model;
     for (const p of decoder.parameters.values()) p.requiresGrad = true;
     const loss = tidy(() => {
-      const packed = pack(
+      const packed = packSegments(
         expected.prompts.map((ids) => ({ ids })),
         decoder.config,
         DEVICE,
@@ -185,7 +185,7 @@ describe('a packed batch', () => {
   it('has the positions and starts of its segments', () => {
     const { config } = loadModel(fixture('qwen2')).decoder;
     tidy(() => {
-      const packed = pack(
+      const packed = packSegments(
         [{ ids: [5, 6] }, { ids: [7], parent: 0 }, { ids: [8, 9], parent: 0 }],
         config,
         DEVICE,

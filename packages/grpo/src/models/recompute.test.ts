@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import type { Decoder } from './decoder.js';
 import { loadModel } from './folder/load.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 import { openPass, type Pass } from './recompute.js';
 import type { Segment } from './segment.js';
 
@@ -40,10 +40,10 @@ function decoderOf(name: string, dtype: DType, targets?: readonly string[] | 'al
 /** Log-probs and entropies of every token of the segments but the first. */
 function lossOf(decoder: Decoder, wrap: <T>(body: () => T) => T): Tensor {
   const hidden = wrap(() => {
-    const packed = pack(SEGMENTS, decoder.config, DEVICE);
+    const packed = packSegments(SEGMENTS, decoder.config, DEVICE);
     return decoder.hidden(packed, packed.attend);
   });
-  const targets = pack(SEGMENTS, decoder.config, DEVICE).ids_N;
+  const targets = packSegments(SEGMENTS, decoder.config, DEVICE).ids_N;
   const [logprobs, entropies] = tokenScores(hidden, decoder.head, targets, null, null, {
     temperature: 0.9,
     chunk: 16,
@@ -124,7 +124,7 @@ describe('a recomputed pass', () => {
     const twice = (recompute: boolean) => {
       using pass = openPass(decoder, recompute);
       tidy(() => {
-        const packed = pack(SEGMENTS, decoder.config, DEVICE);
+        const packed = packSegments(SEGMENTS, decoder.config, DEVICE);
         const [first, , third] = [1, 2, 3].map(() => pass.decoder.hidden(packed, packed.attend).sum());
         pass.backward(first!.mul(first!).add(third!));
       });
@@ -148,7 +148,7 @@ describe('a recomputed pass', () => {
     const failing = () =>
       tidy(() => {
         using pass = openPass(decoder, true);
-        const packed = pack(SEGMENTS, decoder.config, DEVICE);
+        const packed = packSegments(SEGMENTS, decoder.config, DEVICE);
         pass.decoder.hidden(packed, (layer, q, k, v) => {
           if (layer === 1) throw new Error('no memory');
           return packed.attend(layer, q, k, v);
@@ -165,7 +165,7 @@ describe('a recomputed pass', () => {
     const before = memory().bytes;
     tidy(() => {
       using pass = openPass(decoder, true);
-      const packed = pack(SEGMENTS, config, DEVICE);
+      const packed = packSegments(SEGMENTS, config, DEVICE);
       const hidden = pass.decoder.hidden(packed, packed.attend);
       // The layers' inputs, what the last gave, and its norm; ids, places and rotations are smaller.
       expect(memory().bytes - before).toBeLessThan((config.layers + 4) * input);

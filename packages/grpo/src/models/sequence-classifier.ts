@@ -13,7 +13,7 @@ import { type Decoder, OwningDecoder } from './decoder.js';
 import { readModelFolder, requireFolder } from './folder/folder.js';
 import { loadParameters } from './folder/load-parameters.js';
 import { isAdapter } from './lora/adapter-folder.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 import { parameterSpecs } from './parameters.js';
 
 /** A model that scores a whole text, as loaded from its folder. It is never trained. */
@@ -98,7 +98,7 @@ function scoresOf(
   return noGrad(() =>
     tidy(() => {
       const segments = sequences.map((ids) => ({ ids: withoutPadding(ids, padId) }));
-      const packed = pack(segments, decoder.config, decoder.device);
+      const packed = packSegments(segments, decoder.config, decoder.device);
       const last = segments.map(({ ids }, i) => packed.starts[i]! + ids.length - 1);
       const last_B = tensor(last, undefined, { dtype: 'int64', device: decoder.device });
       const hidden_BD = decoder.hidden(packed, packed.attend).indexSelect(0, last_B);

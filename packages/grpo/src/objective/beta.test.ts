@@ -29,7 +29,7 @@ describe('β', () => {
     expect(course(0.04, [0, 1, 50], settings({ control: 'fixed', most: 0.01 }))).toEqual([0.04, 0.04, 0.04]);
   });
 
-  it('that adapts is multiplied outside of the band, and bounded, as in seed 001', () => {
+  it('that adapts is multiplied outside of the band, and bounded, as in rookworld-trl', () => {
     const kls = [0.106, 0.106, 0.106, 0.104, 0.096, 0.094];
     const expected = [0.044, 0.0484, 0.05, 0.05, 0.05, 0.045];
     expect(course(0.04, kls, settings({ most: 0.05 }))).toEqual(close(expected));
@@ -37,7 +37,7 @@ describe('β', () => {
     expect(course(0.02, [0, 0], settings({ least: 0.019 }))).toEqual([0.019, 0.019]);
   });
 
-  it('that adapts has the band and the factors of seed 002 when told so', () => {
+  it('that adapts has the band and the factors of grpo-dual when told so', () => {
     const options = settings({ band: 0.2, up: 1.15, down: 0.85 });
     expect(course(0.05, [0.119, 0.121, 0.081, 0.079], options)).toEqual(
       close([0.05, 0.0575, 0.0575, 0.048875]),
@@ -82,7 +82,7 @@ describe('the warm-up of β', () => {
     expect(course('linear')).toEqual(close([0, 0.025, 0.05, 0.075, 0.1, 0.1]));
   });
 
-  it('is without a KL, as in seed 001', () => {
+  it('is without a KL, as in rookworld-trl', () => {
     expect(course('zero')).toEqual([0, 0, 0, 0, 0.1, 0.1]);
   });
 

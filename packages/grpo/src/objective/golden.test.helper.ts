@@ -65,15 +65,15 @@ export const fixtures = JSON.parse(
   readFileSync(new URL('../../../../parity/fixtures/objective.json', import.meta.url), 'utf8'),
 ) as { cases: LossCase[]; advantageCases: AdvantageCase[] };
 
-/** The tokens of padded rows that are there, row after row. */
-export function packed<V>(rows: readonly V[][], { completionMask }: LossCase): V[] {
+/** Values of padded rows without the padding, row after row. */
+export function unpadded<V>(rows: readonly V[][], { completionMask }: LossCase): V[] {
   return rows.flatMap((row, b) => row.filter((_, t) => completionMask[b]![t] === 1));
 }
 
 /** Input of our loss for a case, in float64. */
 export function lossInput(c: LossCase): LossInput {
   const wide = (rows: (number | null)[][]) =>
-    tensor(Float64Array.from(packed(rows, c), (value) => value ?? Number.NaN));
+    tensor(Float64Array.from(unpadded(rows, c), (value) => value ?? Number.NaN));
   const logprobs_T = wide(c.logps);
   const entropies_T = wide(c.entropies);
   logprobs_T.requiresGrad = true;
@@ -90,7 +90,7 @@ export function lossInput(c: LossCase): LossInput {
     fullKl_T: null,
     advantages: c.advantages,
     lengths: c.completionMask.map((row) => row.reduce((a, b) => a + b, 0)),
-    mask: Uint8Array.from(packed(c.mask, c)),
+    mask: Uint8Array.from(unpadded(c.mask, c)),
     update: { completions: c.advantages.length * windows, tokens: c.num_items_in_batch * share },
     betas: c.advantages.map(() => c.beta),
     entropyCoefficient: c.entropy_coef,

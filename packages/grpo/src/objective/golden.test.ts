@@ -1,7 +1,7 @@
 import { type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { advantagesOf } from './advantage.js';
-import { type AdvantageCase, fixtures, type LossCase, lossInput, packed } from './golden.test.helper.js';
+import { type AdvantageCase, fixtures, type LossCase, lossInput, unpadded } from './golden.test.helper.js';
 import { composedLoss } from './loss.js';
 import type { AdvantageSettings } from './settings.js';
 
@@ -35,11 +35,11 @@ describe("losses against TRL's code, in float64", () => {
       if (loss.requiresGrad) loss.backward();
       const gradient = (input.logprobs_T.grad as Tensor | null)?.toNumbers();
       expect(
-        furthest(gradient ?? [], packed(c.expectedGradient, c).slice(0, gradient?.length ?? 0)),
+        furthest(gradient ?? [], unpadded(c.expectedGradient, c).slice(0, gradient?.length ?? 0)),
       ).toBeLessThan(1e-10);
       if (c.expectedEntropyGradient) {
         const entropies = (input.entropies_T.grad as Tensor).toNumbers();
-        expect(furthest(entropies, packed(c.expectedEntropyGradient, c))).toBeLessThan(1e-10);
+        expect(furthest(entropies, unpadded(c.expectedEntropyGradient, c))).toBeLessThan(1e-10);
       }
       if (input.settings.policy === 'gmpo') return;
       const means = Object.entries(metrics.means).map(([name, { sum, of }]) => [name, sum / Math.max(of, 1)]);

@@ -3,7 +3,7 @@ import { linear, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE, tensor } from '../device.test.helper.js';
 import { uniform } from '../maths/random.js';
-import { type Decoder, loadModel, pack } from '../models/index.js';
+import { type Decoder, loadModel, packSegments } from '../models/index.js';
 import { type ScoredGroup, scoreTokens } from './logprob.js';
 
 const TEMPERATURE = 0.7;
@@ -46,7 +46,7 @@ function distributions(decoder: Decoder): Tensor[] {
     (name) => decoder.parameters.get(`${name}.weight`) ?? [],
   );
   return sequences.map(({ prompt, completion }) => {
-    const packed = pack([{ ids: [...prompt, ...completion] }], decoder.config, decoder.device);
+    const packed = packSegments([{ ids: [...prompt, ...completion] }], decoder.config, decoder.device);
     const hidden = decoder.hidden(packed, packed.attend).narrow(0, prompt.length - 1, completion.length);
     return linear(hidden, head!).div(TEMPERATURE).logSoftmax(-1);
   });

@@ -1,5 +1,5 @@
 import { mark, noGrad, tensor } from '@grpo/torch';
-import { type Attend, type Decoder, pack, type Segment } from '../models/index.js';
+import { type Attend, type Decoder, packSegments, type Segment } from '../models/index.js';
 import { scoreHidden, type TokenScores } from './vocabulary.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
@@ -58,7 +58,7 @@ export function scoreTokens(
       }
     }
   }
-  const packed = pack(segments, decoder.config, device);
+  const packed = packSegments(segments, decoder.config, device);
   const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
   const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
   const attend: Attend = (layer, q, k, v) => {

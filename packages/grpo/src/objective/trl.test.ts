@@ -1,7 +1,7 @@
 import { type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import type { Compat } from '../config/choices.js';
-import { fixtures, type LossCase, lossInput, packed } from './golden.test.helper.js';
+import { fixtures, type LossCase, lossInput, unpadded } from './golden.test.helper.js';
 import { composedLoss } from './loss.js';
 
 const caseOf = (name: string) => fixtures.cases.find((c) => c.name === name)!;
@@ -52,7 +52,7 @@ describe('what TRL did up to 1.10, from numbers that it gave', () => {
 describe('what TRL does', () => {
   it('its entropy bonus is a mean over the micro-batch, ours over the update', () => {
     const c = caseOf('dapo: entropy bonus, one of four micro-batches, small');
-    const tokens = packed(c.mask, c).reduce((a, b) => a + b, 0);
+    const tokens = unpadded(c.mask, c).reduce((a, b) => a + b, 0);
     const theirs = computed(c, 'trl').loss;
     expect(theirs).toBeCloseTo(c.expectedLoss, 10);
     // One of four micro-batches in completions, and another share of the update's tokens.

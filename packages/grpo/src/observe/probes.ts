@@ -1,7 +1,7 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
 import { chunkRows } from '../memory/pass-bytes.js';
-import { type Decoder, pack } from '../models/index.js';
+import { type Decoder, packSegments } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Difference, Probes } from '../trace/index.js';
@@ -92,7 +92,7 @@ function plainly(
   return noGrad(() =>
     tidy(() => {
       const { device, config } = decoder;
-      const packed = pack([{ ids: [...prompt, ...ids] }], config, device);
+      const packed = packSegments([{ ids: [...prompt, ...ids] }], config, device);
       const hidden_LD = decoder.hidden(packed, packed.attend);
       const index = (values: readonly number[]) => tensor(values, undefined, { dtype: 'int64', device });
       // The row before the completion's first token predicts it; a shift never leaves the first row to the left.

@@ -5,7 +5,7 @@ import type { RewardFunction, RewardValue } from './reward.js';
 import { scoreCompletions } from './score.js';
 import { parseLabel, questionHash, type Tiers } from './tier.js';
 
-/** The components and tiers of seed 000. */
+/** Components and tiers as argen-demo has them. */
 const components = { ahimsa: 0.3, dharma: 0.4, helpfulness: 0.3 };
 const tiers: Tiers = {
   A: { missed: 1, over: 0 },

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { getThreads, noGrad, setThreads, type Tensor, tensor, tidy } from '@grpo/torch';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Decoder, loadModel, type Model, mergeLora, OwningDecoder, pack } from '../models/index.js';
+import { Decoder, loadModel, type Model, mergeLora, OwningDecoder, packSegments } from '../models/index.js';
 import { Lora } from '../models/lora/lora.js';
 import { plainSampling } from './completion.js';
 import { architectures, expectedOf, fixture, range } from './rollout.test.helper.js';
@@ -42,7 +42,7 @@ function meanError({ decoder }: Model, completions: Completions): number {
   const errors = completions.flatMap(({ prompt, ids, logprobs }) =>
     noGrad(() =>
       tidy(() => {
-        const packed = pack([{ ids: [...prompt, ...ids] }], decoder.config, decoder.device);
+        const packed = packSegments([{ ids: [...prompt, ...ids] }], decoder.config, decoder.device);
         const hidden = decoder.hidden(packed, packed.attend).narrow(0, prompt.length - 1, ids.length);
         const all = decoder.logits(hidden).to('float64').logSoftmax(-1);
         const exact = all.gather(1, tensor(ids, [ids.length, 1], { dtype: 'int64' })).toNumbers();

@@ -8,7 +8,7 @@ import {
   loadModel,
   type Model,
   OwningDecoder,
-  pack,
+  packSegments,
   parameterSpecs,
 } from '../models/index.js';
 
@@ -71,7 +71,7 @@ export function scripted(script: readonly number[], endIds: Iterable<number> = [
 export function packedLogits({ decoder }: Model, ids: readonly number[]): number[][] {
   return noGrad(() =>
     tidy(() => {
-      const packed = pack([{ ids }], decoder.config, decoder.device);
+      const packed = packSegments([{ ids }], decoder.config, decoder.device);
       const logits = decoder.logits(decoder.hidden(packed, packed.attend)).toNumbers();
       const vocab = decoder.config.vocabSize;
       return range(ids.length).map((i) => logits.slice(i * vocab, (i + 1) * vocab));

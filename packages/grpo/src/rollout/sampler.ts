@@ -7,7 +7,7 @@ import {
   type Decoder,
   DecodingDecoder,
   type Model,
-  pack,
+  packSegments,
   weightsChecksum,
 } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
@@ -235,7 +235,7 @@ class Decoding {
     first: number,
     report: (share: number) => void,
   ): Tensor {
-    const packed = pack(
+    const packed = packSegments(
       prompts.map((ids) => ({ ids })),
       decoder.config,
       decoder.device,

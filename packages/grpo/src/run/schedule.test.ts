@@ -38,12 +38,12 @@ describe('the learning rate', () => {
     expect(learningRateAt(optionsOf({ schedule: 'cosine' }), 4, 4)).toBeCloseTo(0, 12);
   });
 
-  it('falls in steps, as in seed 001', () => {
+  it('falls in steps, as in rookworld-trl', () => {
     expect(course({ schedule: 'step' }, 6)).toEqual([1, 1, 0.5, 0.5, 0.25, 0.25]);
     expect(course({ schedule: 'step', warmupSteps: 1 }, 4)).toEqual([1, 1, 0.5, 0.25]);
   });
 
-  it('of seed 001’s advanced schedule falls along a cosine to 5 %, then in a line', () => {
+  it('of the advanced schedule of rookworld-trl falls along a cosine to 5 %, then in a line', () => {
     // cos(π/7 · k), and at 0.7 of the way the line begins: 0.05 × 3/3, 2/3, 1/3.
     const cosine = [1, 2, 3, 4, 5, 6].map((k) => 0.05 + 0.475 * (1 + Math.cos((Math.PI * k) / 7)));
     const expected = [1, ...cosine, 0.05, 0.1 / 3, 0.05 / 3];
@@ -52,7 +52,7 @@ describe('the learning rate', () => {
   });
 
   it('falls to its floor in place of 0', () => {
-    // Seed 003: 1e-5 along a cosine to 1e-6; half of the way it is halfway between.
+    // 1e-5 along a cosine to 1e-6; half of the way it is halfway between.
     const options = { learningRate: 1e-5, minLearningRate: 1e-6, schedule: 'cosine' as const };
     expect(course(options, 4)[2]).toBeCloseTo(5.5e-6, 15);
     expect(learningRateAt(optionsOf(options), 4, 4)).toBeCloseTo(1e-6, 15);

@@ -1,7 +1,7 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { uniform } from '../maths/random.js';
-import { type Decoder, type Model, OwningDecoder, pack } from '../models/index.js';
+import { type Decoder, type Model, OwningDecoder, packSegments } from '../models/index.js';
 import type { Completion } from '../rollout/index.js';
 import { grpoStep } from './grpo-step.js';
 import type { Stages } from './stages.js';
@@ -45,7 +45,7 @@ function completionsOf(model: Model): Completion[][] {
 
 /** log π of a completion's tokens, from one sequence of prompt and completion and all of its logits. */
 function plainLogprobs(decoder: Decoder, prompt: readonly number[], completion: readonly number[]): Tensor {
-  const packed = pack([{ ids: [...prompt, ...completion] }], decoder.config, decoder.device);
+  const packed = packSegments([{ ids: [...prompt, ...completion] }], decoder.config, decoder.device);
   const logits = decoder.logits(decoder.hidden(packed, packed.attend)).div(TEMPERATURE);
   const rows = logits.narrow(0, prompt.length - 1, completion.length).logSoftmax(-1);
   return rows.gather(1, tensor([...completion], [completion.length, 1], { dtype: 'int64' })).squeeze(1);

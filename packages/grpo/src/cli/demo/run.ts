@@ -5,7 +5,7 @@ import { interruptible } from '../interrupt.js';
 import { createReporter } from '../live.js';
 import { describeStop, watcherOf } from '../training.js';
 import { type ArmContext, EndedEarlyError, grpo, moreSft, shuffledRewards, warmUp } from './arms.js';
-import { type DemoResult, demoData, describeDemo } from './report.js';
+import { type DemoResult, demoData, describeDemo } from './demo-report.js';
 
 /** `grpo demo`: an SFT warm-up and GRPO on generated arithmetic, from random weights to right answers. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {

@@ -2,8 +2,8 @@ import { UsageError } from '../../config/index.js';
 import type { CommandArguments } from '../command.js';
 import { askedBy, explain } from '../explain/explained.js';
 import { pageWidth } from '../text-layout.js';
+import { diffPage } from './diff-page.js';
 import { differences } from './differences.js';
-import { diffPage } from './page.js';
 
 /** `grpo diff`: how two presets or files differ, and what it means. Needs no tensor engine. */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {

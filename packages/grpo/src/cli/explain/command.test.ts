@@ -5,11 +5,11 @@ import { readsKey } from '../../config/command-keys.js';
 import { keys } from '../../config/keys.js';
 import { PRESET_NAMES } from '../../config/presets/index.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { diffPage } from '../diff/diff-page.js';
 import { differences } from '../diff/differences.js';
-import { diffPage } from '../diff/page.js';
 import { grpo } from '../grpo.test.helper.js';
 import { askedBy, explain } from './explained.js';
-import { explainedPage } from './page.js';
+import { explainedPage } from './explained-page.js';
 
 const settingsOf = (name: string) => explain(askedBy(name)).settings;
 const valueIn = (name: string, key: string) => settingsOf(name).find((one) => one.key === key)?.value;

@@ -2,7 +2,7 @@ import { UsageError } from '../../config/index.js';
 import type { CommandArguments } from '../command.js';
 import { pageWidth } from '../text-layout.js';
 import { askedBy, explain } from './explained.js';
-import { explainedPage } from './page.js';
+import { explainedPage } from './explained-page.js';
 
 /** `grpo explain`: what a preset, a file or the defaults make of training. Needs no tensor engine. */
 export async function run({ flags, settings, operands }: CommandArguments): Promise<number> {

@@ -1,6 +1,6 @@
 /** Log-probs are not those of the tokens under the policy. */
 import { cat, Generator, type Tensor, tensor, zeros } from '@grpo/torch';
-import { type Decoder, pack } from '../../models/index.js';
+import { type Decoder, packSegments } from '../../models/index.js';
 import type { ScoredGroup, TokenScores } from '../../objective/index.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
 import type { LabRun } from '../lab-run.js';
@@ -41,7 +41,7 @@ function dropout(share: number, isMeant = isTrained): Stages['logprob'] {
 function packedTogether(decoder: Decoder, groups: readonly ScoredGroup[], temperature: number): TokenScores {
   const scores = groups.map(({ prompt, completions }) => {
     const all = completions.flat();
-    const packed = pack([{ ids: [...prompt, ...all] }], decoder.config, decoder.device);
+    const packed = packSegments([{ ids: [...prompt, ...all] }], decoder.config, decoder.device);
     const logits_LV = decoder.logits(decoder.hidden(packed, packed.attend));
     const rows = all.map((_, t) => prompt.length - 1 + t);
     return scoreRows(logits_LV, rows, all, temperature);

@@ -9,7 +9,7 @@ import type { Decoder } from '../decoder.js';
 import { type LoadOptions, loadModel } from '../folder/load.js';
 import { saveModel } from '../folder/save.js';
 import type { LoadedModel, Model } from '../model.js';
-import { pack } from '../packed.js';
+import { packSegments } from '../pack-segments.js';
 import { mergeLora } from './merge-lora.js';
 
 const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import.meta.url));
@@ -42,7 +42,7 @@ function expectedOf(name: string) {
 }
 
 const forward = (decoder: Decoder, ids: readonly number[]): Tensor => {
-  const packed = pack([{ ids }], decoder.config, 'cpu');
+  const packed = packSegments([{ ids }], decoder.config, 'cpu');
   return decoder.logits(decoder.hidden(packed, packed.attend));
 };
 const logitsOf = (decoder: Decoder, ids: readonly number[]): Float32Array =>
@@ -74,7 +74,9 @@ describe.each(['gpt2', 'llama3'])('an adapter of PEFT on %s', (name) => {
     tidy(() => {
       const losses = sequences.map((ids) => {
         const rows = forward(decoder, ids.slice(0, -1)).logSoftmax(-1);
-        return rows.gather(1, pack([{ ids: ids.slice(1) }], decoder.config, 'cpu').ids_N.unsqueeze(1)).sum();
+        return rows
+          .gather(1, packSegments([{ ids: ids.slice(1) }], decoder.config, 'cpu').ids_N.unsqueeze(1))
+          .sum();
       });
       const tokens = sequences.reduce((sum, ids) => sum + ids.length - 1, 0);
       losses

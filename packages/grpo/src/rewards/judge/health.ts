@@ -1,6 +1,6 @@
 import type { JudgeCounts } from './judge-statistics.js';
 
-/** Thresholds of seed 002, on so many completions or requests at least. */
+/** Limits of the share of fallbacks and of the latency; fewer than 8 completions or requests tell nothing. */
 const MOST_FALLBACKS = 0.1;
 const SLOW_SECONDS = 3;
 const ENOUGH = 8;

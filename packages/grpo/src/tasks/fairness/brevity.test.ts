@@ -18,7 +18,7 @@ it('the penalty for short completions only lowers, never more for the longer, an
   );
 });
 
-it('takes 0.3 × reward − 0.3 where that is less: seed 002 raised −1 to −0.6', () => {
+it('takes 0.3 × reward − 0.3 where that is less, so that −1 does not rise to −0.6', () => {
   expect(withBrevity(1, 4)).toBeCloseTo(0, 12);
   expect(withBrevity(0.3, 2)).toBeCloseTo(-0.21, 12);
   expect(withBrevity(-1, 2)).toBe(-1);

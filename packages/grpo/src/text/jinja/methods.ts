@@ -110,20 +110,26 @@ OTHERS.bool = OTHERS.int!;
  * @throws Error for one that Python has and we do not.
  */
 export function method(value: Value, name: string): Callable | undefined {
-  const own = (table: Record<string, Method<never>>) =>
-    Object.hasOwn(table, name) ? table[name] : undefined;
-  const found = typeof value === 'string' ? own(TEXT) : value instanceof Map ? own(DICT) : undefined;
-  if (found) {
-    const [parameters, call] = found;
-    return new Callable(name, (args, keywords) =>
-      call(value as never, new CallArguments(name, parameters, args, keywords)),
-    );
-  }
+  const found =
+    typeof value === 'string'
+      ? bind(value, TEXT, name)
+      : value instanceof Map
+        ? bind(value, DICT, name)
+        : undefined;
+  if (found) return found;
   const kind = kindOf(value).split(' ')[0]!;
   if (name.startsWith('__') || OTHERS[kind]?.split(' ').includes(name)) {
     throw new Error(`${name} of a ${kind} is not supported`);
   }
   return undefined;
+}
+
+function bind<T>(self: T, table: Record<string, Method<T>>, name: string): Callable | undefined {
+  if (!Object.hasOwn(table, name)) return undefined;
+  const [parameters, call] = table[name]!;
+  return new Callable(name, (args, keywords) =>
+    call(self, new CallArguments(name, parameters, args, keywords)),
+  );
 }
 
 function removed(self: string, part: string, front: boolean): string {

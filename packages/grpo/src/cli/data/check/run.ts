@@ -5,9 +5,9 @@ import { EXIT } from '../../command.js';
 import { readable } from '../../readable.js';
 import { pageWidth } from '../../text-layout.js';
 import { type CheckedWith, checkFile, type FileReport, questionsOf } from './check-file.js';
+import { type DataReport, dataReport, isClean } from './data-report.js';
 import { rulerOf } from './lengths.js';
 import { Overlap } from './overlap.js';
-import { type DataReport, dataReport, isClean } from './report.js';
 import { rowReader } from './row-reader.js';
 
 /**

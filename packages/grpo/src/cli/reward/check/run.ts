@@ -9,7 +9,7 @@ import { claimStdout } from '../../claim-stdout.js';
 import type { CommandArguments } from '../../command.js';
 import { EXIT } from '../../command.js';
 import { readable } from '../../readable.js';
-import { isClean, type RewardReport, rewardPage } from './report.js';
+import { isClean, type RewardReport, rewardPage } from './reward-page.js';
 
 /** Built-in rewards that count tokens, which a model's tokenizer makes. */
 const COUNTING: readonly unknown[] = ['cosine-length', 'repetition', 'overlong'];

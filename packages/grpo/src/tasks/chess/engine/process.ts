@@ -1,5 +1,6 @@
 /** One process of a UCI engine. It answers one question at a time and is of no use after its first failure. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { quoteExcerpt } from '../fen.js';
 import { type Info, parseInfo } from './parse-info.js';
@@ -8,7 +9,7 @@ import { type Info, parseInfo } from './parse-info.js';
 export interface Question {
   fen: string;
   depth: number;
-  /** How many of the best moves are asked for. */
+  /** Number of best moves to return. */
   lines: number;
   /** How long the answer may take. */
   milliseconds: number;
@@ -46,7 +47,7 @@ export class EngineProcess implements Disposable {
     createInterface({ input: stdout }).on('line', (text) => this.#waiting?.line(text.trim()));
     process.once('exit', this.#kill);
     this.#child.unref();
-    for (const stream of [stdin, stdout, stderr]) (stream as unknown as { unref?(): void }).unref?.();
+    for (const stream of [stdin, stdout, stderr]) if (stream instanceof Socket) stream.unref();
   }
 
   /**

@@ -1,6 +1,6 @@
 /** The page of `diff`. */
 import { colors } from '../colors.js';
-import { formatSetting, hangIndent } from '../explain/page.js';
+import { formatSetting, hangIndent } from '../explain/explained-page.js';
 import type { Difference, Differences } from './differences.js';
 
 export function diffPage({ a, b, formula, settings, unsupported }: Differences, width: number): string {

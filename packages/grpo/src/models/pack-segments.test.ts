@@ -1,7 +1,7 @@
 import { type DType, empty, grad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import type { DecoderConfig } from './config.js';
-import { pack } from './packed.js';
+import { packSegments } from './pack-segments.js';
 import type { Segment } from './segment.js';
 
 const shapeOf = (heads: number, kvHeads: number, headDim: number) =>
@@ -45,7 +45,7 @@ describe('attention of packed segments', () => {
       const tokens = segments.reduce((sum, segment) => sum + segment.ids.length, 0);
       tidy(() => {
         const inputs = [heads, kvHeads, kvHeads].map((count) => leaf([tokens, count, headDim], dtype));
-        const { attend } = pack(segments, config, 'cpu');
+        const { attend } = packSegments(segments, config, 'cpu');
         const call = (leaves: Tensor[]) => attend(0, leaves[0]!, leaves[1]!, leaves[2]!);
         const wide = inputs.map((input) => {
           const copy = input.detach().to('float64');

@@ -5,7 +5,7 @@ import type { Segment, Span } from './segment.js';
 import type { Attend, PackedTokens } from './transformer.js';
 
 /** Segments as packed tokens, and the attention that keeps them apart. */
-export interface Packed extends PackedTokens {
+export interface PackedSegments extends PackedTokens {
   /** First token of each segment. */
   starts: number[];
   attend: Attend;
@@ -15,7 +15,11 @@ export interface Packed extends PackedTokens {
  * Packs segments one after another. Children of one parent must be neighbours; a parent has no parent itself.
  * The result belongs to the running `tidy` scope.
  */
-export function pack(segments: readonly Segment[], config: DecoderConfig, device: string): Packed {
+export function packSegments(
+  segments: readonly Segment[],
+  config: DecoderConfig,
+  device: string,
+): PackedSegments {
   const spans: Span[] = [];
   const positions: number[] = [];
   const ids: number[] = [];
@@ -38,9 +42,9 @@ export function pack(segments: readonly Segment[], config: DecoderConfig, device
 
 function attentionOf(spans: readonly Span[], config: DecoderConfig, device: string): Attend {
   const table = tableOf(spans);
-  // On the CPU hardly ever used, and then made on the spot.
+  // The CPU hardly ever needs blocks; it makes them when it does.
   const blocks = device === 'cpu' ? undefined : planBlocks(spans, device);
-  // A recomputed layer may attend after the end of the scope that this was packed in: what it freed is made again.
+  // A recomputed layer may attend after the end of the scope that packed the segments: freed masks are made again.
   const liveBlocks = () =>
     blocks && !blocks.some(({ mask }) => mask?.disposed) ? blocks : planBlocks(spans, device);
   return (_layer, ...qkv) => {

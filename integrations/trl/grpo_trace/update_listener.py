@@ -1,0 +1,85 @@
+"""Listens to the optimizer's updates: rate, gradient norm, and how far the weights move."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from .declared import precision
+from .rollout import Update
+from .sampled import sample_of, trained
+
+
+class UpdateListener:
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.trainer = recorder.trainer
+        self.grad_norm = None
+        self.weights = None
+
+    def on_clip_grad_norm(self, original, *args, **kwargs):
+        rollout = self.recorder.rollout
+        if rollout is not None and rollout.update_audit is not None:
+            with self.recorder.timed("audit"):
+                rollout.update_audit.before_clipping()
+        # The norm before clipping.
+        self.grad_norm = original(*args, **kwargs)
+        return self.grad_norm
+
+    def before_update(self) -> None:
+        rollout = self.recorder.rollout
+        if rollout is None:
+            return
+        with self.recorder.timed("record"):
+            facts = rollout.update.facts
+            facts["learningRate"] = float(self.trainer.optimizer.param_groups[0]["lr"])
+            if self.grad_norm is not None:
+                facts["gradNorm"] = float(self.grad_norm)
+            gradients = [p.grad for p in self.trainer.model.parameters() if p.requires_grad]
+            # A fresh adapter's first matrices have no gradient until its second ones have moved away from 0.
+            fresh_adapter = hasattr(self.trainer.model, "peft_config") and rollout.step == 1
+            if any(gradient is not None for gradient in gradients) and not fresh_adapter:
+                facts["zeroGradients"] = sum(g is None or not g.any() for g in gradients) / len(gradients)
+            self.weights = self._sampled_weights()
+        if rollout.update_audit is not None:
+            with self.recorder.timed("audit"):
+                rollout.update_audit.before_update(facts.get("gradNorm"))
+        rollout.seconds["optimizer"] -= time.perf_counter()
+
+    def after_update(self) -> None:
+        rollout = self.recorder.rollout
+        if rollout is None:
+            return
+        rollout.seconds["optimizer"] += time.perf_counter()
+        with self.recorder.timed("record"):
+            update, rollout.update = rollout.update, Update()
+            was_skipped = getattr(self.trainer.accelerator, "optimizer_step_was_skipped", False)
+            if not was_skipped:
+                update.facts |= self._changed_shares()
+            if rollout.update_audit is not None:
+                with self.recorder.timed("audit"):
+                    rollout.update_audit.updated(was_skipped)
+            configured = getattr(self.trainer, "current_gradient_accumulation_steps", None)
+            update.facts["microBatches"] = {
+                "executed": len(update.losses),
+                "configured": int(configured or self.trainer.args.gradient_accumulation_steps),
+            }
+            update.facts["loss"] = float(torch.stack(update.losses).sum())
+            rollout.updates.append(update)
+
+    def _sampled_weights(self) -> list[tuple[int, torch.Tensor]]:
+        """Size and sample of each trained weight."""
+        return [(p.numel(), sample_of(p)) for p in trained(self.trainer.model).values()]
+
+    def _changed_shares(self) -> dict:
+        """Shares of the weights that the update changed, estimated from the samples."""
+        sizes = [size for size, _ in self.weights]
+        if not sizes:
+            return {}
+        pairs = zip(self.weights, self._sampled_weights(), strict=True)
+        share = sum(size * float((old != new).float().mean()) for (size, old), (_, new) in pairs) / sum(sizes)
+        masters = precision(self.trainer).get("masterWeights")
+        if masters is None:
+            return {"changedWeightShare": share}
+        return {"changedShare": share} if masters else {"changedShare": share, "changedWeightShare": share}
