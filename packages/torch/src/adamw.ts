@@ -83,9 +83,7 @@ export class AdamW {
       tidy(() => {
         const slots = [...this.#slots.values()];
         const gradients = slots.map((s) => s.gradient ?? zerosLike(s.master));
-        const norms = stack(foreachNorm(gradients)).toNumbers();
-        const gradNorms = new Map([...this.#slots.keys()].map((name, i) => [name, norms[i]!]));
-        const gradNorm = Math.hypot(...norms);
+        const { gradNorm, gradNorms } = this.#normsOf(gradients);
         if (!Number.isFinite(gradNorm)) {
           this.zeroGrad();
           return { gradNorm, gradNorms };
@@ -115,6 +113,20 @@ export class AdamW {
         return { gradNorm, gradNorms };
       }),
     );
+  }
+
+  /** Norms of the gradients of the update so far. */
+  norms(): GradientNorms {
+    const ofSlots = () => [...this.#slots.values()].map((s) => s.gradient ?? zerosLike(s.master));
+    return noGrad(() => tidy(() => this.#normsOf(ofSlots())));
+  }
+
+  #normsOf(gradients: readonly Tensor[]): GradientNorms {
+    const norms = stack(foreachNorm(gradients)).toNumbers();
+    return {
+      gradNorm: Math.hypot(...norms),
+      gradNorms: new Map([...this.#slots.keys()].map((name, i) => [name, norms[i]!])),
+    };
   }
 
   /** Drops all gradients since the last step, such as those of an update that failed halfway. */

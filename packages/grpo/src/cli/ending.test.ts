@@ -86,7 +86,7 @@ describe('a run', () => {
   });
 
   it('abandons a step whose rewards are being waited for', async () => {
-    const argv = [...ENDLESS, 'rewards=[{module: slow.ts}]', 'output=waiting'];
+    const argv = [...ENDLESS, 'rewards=[{module: slow.ts}]', 'doctor.onFinding=off', 'output=waiting'];
     const { child, ended, says } = start(dir, ['train', ...argv]);
     await says('scoring');
     child.kill('SIGINT');

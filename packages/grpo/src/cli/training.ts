@@ -5,6 +5,7 @@ import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { describeDevice } from '../run/device.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
+import { holdsRun } from '../run/folder/run-folder.js';
 import { openRun, type Run, type Watcher } from '../run/open-run.js';
 import type { RunEnd } from '../run/run-steps.js';
 import { type CommandArguments, EXIT } from './command.js';
@@ -71,7 +72,7 @@ export async function runTraining(
       const last = latestCheckpoint(run.folder.checkpoints);
       const goOn = `npx grpo ${command} --resume ${output}`;
       if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
-      else reporter.note(`No step was saved. To start over: ${goOn} --restart`);
+      else if (holdsRun(output)) reporter.note(`No step was saved. To start over: ${goOn} --restart`);
       throw error;
     });
     reporter.done(summarize(command, run, end));
@@ -133,7 +134,9 @@ function stepRow(
 }
 
 export const describeStop = ({ code }: Finding, output: string) =>
-  `The doctor stopped it: ${code}. For all that it knows: npx grpo doctor ${output}`;
+  holdsRun(output)
+    ? `The doctor stopped it: ${code}. For all that it knows: npx grpo doctor ${output}`
+    : `The preflight stopped it: ${code}. No run is left behind. For what it is: npx grpo doctor --explain ${code}`;
 
 function summarize(
   command: string,
@@ -142,7 +145,10 @@ function summarize(
 ) {
   const { step } = progress;
   const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
-  const lines = [interrupted || stopped ? early : `Done after ${step} steps.`, `Run folder: ${folder.path}`];
+  const lines = [
+    interrupted || stopped ? early : `Done after ${step} steps.`,
+    ...(holdsRun(folder.path) ? [`Run folder: ${folder.path}`] : []),
+  ];
   if (stopped) lines.push(describeStop(stopped, folder.path));
   else if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
   else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);

@@ -144,7 +144,8 @@ describe('train', () => {
         },
       },
     });
-    expect(scales).toEqual(['none']);
+    // Of the preflight, and of the step.
+    expect(scales).toEqual(['none', 'none']);
     expect(warn.mock.calls.flat().join('\n')).toMatch(/reward broken, completion 0: threw Error: no grader/);
     warn.mockRestore();
   });

@@ -121,8 +121,8 @@ describe('a run', () => {
     expect(notes).toMatch(
       /checked with canaries, except kindness, which asks a server; grpo reward check includes it/,
     );
-    // The step's completions and one of the evaluation.
-    expect(asked.length).toBeLessThanOrEqual(5);
+    // The completions of the preflight and of the step, and one of the evaluation.
+    expect(asked.length).toBeLessThanOrEqual(9);
     const names = record(1).probes.canaries.map(({ reward }: { reward: string }) => reward);
     expect(new Set(names)).toEqual(new Set(['part of the total', 'right']));
   });

@@ -68,13 +68,14 @@ it('trains for 20 steps on what a configured judge says, and keeps it', async ()
   // What the judge did is the network's, and stands with the times.
   const timings = rowsOf(folder, 'run', 'timings.jsonl');
   for (const row of timings) {
+    // The preflight has asked for the first step's completions: these are in the cache.
+    if (row.step > 1) expect(row['judge/kindness/latency_p95']).toBeGreaterThan(0);
     expect(row).toMatchObject({ 'judge/kindness/completions': 8, 'judge/kindness/fallback_share': 0 });
     expect(row[`judge/kindness/provider/${provider}`]).toBe(8);
-    expect(row['judge/kindness/latency_p95']).toBeGreaterThan(0);
   }
   const requests = timings.reduce((sum, row) => sum + row['judge/kindness/requests'], 0);
-  // Those of the evaluation after the last step are not told.
-  expect(asked.length - requests).toBeLessThanOrEqual(2);
+  // Those of the preflight, and of the evaluation after the last step, are not told.
+  expect(asked.length - requests).toBeLessThanOrEqual(10);
   const record = JSON.parse(readFileSync(join(folder, 'run', 'steps', '000020', 'step.json'), 'utf8'));
   expect(record.rewards.providers).toEqual(Array(8).fill(provider));
   expect(record.rewards.replies).toHaveLength(8);

@@ -15,7 +15,7 @@ import { resolveDevice } from './device.js';
 import { planMemory } from './memory-plan.js';
 
 /** The model that a run starts from: the configured one, or the tiny one in the run folder. */
-const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');
+export const initialModel = ({ model, output }: Config) => model ?? join(output, 'model');
 
 /** Models of a hub by their commits, so that the run stays the same one, resumed too, when a branch moves on. */
 export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {

@@ -1,51 +1,91 @@
 import { Audit } from '../audit/audit.js';
-import { probeCanaries } from '../observe/canaries.js';
+import type { Config } from '../config/schema.js';
+import { type CanaryProbe, probeCanaries } from '../observe/canaries.js';
 import { type MetricsRow, metricsOf } from '../observe/metrics.js';
 import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
+import { Control } from '../step/control.js';
 import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import type { Stages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
+import { Supply } from '../tasks/order/supply.js';
 import type { StepRecord } from '../trace/index.js';
-import { GrpoTrainer } from './grpo-trainer.js';
-import type { Run } from './open-run.js';
+import { learningRateAt } from './schedule.js';
 
-/** What the first step of a run shows. */
+/** Groups of the part that is tried: prompts that are mixed up show from two on. */
+const PROMPTS = 2;
+
+/** Tokens of a completion of that part: some hundred draws in all, in seconds. */
+const TOKENS = 32;
+
+/** What the first step of a run shows before the run begins. */
 export interface Preflight {
   record: StepRecord;
   metrics: MetricsRow;
   seconds: number;
-  /** What is to be told of the canaries. */
-  news: readonly string[];
+  /** Those of step 1, which need not be graded again. */
+  canaries: CanaryProbe | undefined;
 }
 
 /**
- * Does the first step of a run with everything that can be measured of one: canaries, the second scoring, the audit. The
- * learning rate is the full one, without its warm-up. The run is spent then, and nothing of it is saved.
+ * Tries the first step of a run, with everything that can be measured of one: canaries, the second scoring, the audit.
  *
+ * @param part - `small`: two groups of short completions, up to the gradient; the trainer is afterwards what it was
+ * before, and its steps are those of a run without it. `whole`: the step itself, which spends the run.
  * @throws what a step throws, but for a gradient that is not finite: its record says why
  */
-export async function preflight(run: Run): Promise<Preflight> {
-  using trainer = await GrpoTrainer.open(run);
-  const { config, supply } = trainer;
+export async function preflight(given: Trainer, part: 'small' | 'whole'): Promise<Preflight> {
+  const trainer = part === 'small' ? smallPart(given) : given;
+  const { config, task } = trainer;
+  const supply = new Supply(task.train, config.seed, {}, task.shares);
   const problems = supply.take(config.rollout.prompts);
   const start = performance.now();
   const canaries = await probeCanaries(trainer, 0);
-  using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
-  const audit = new Audit(trainer);
-  const step = grpoStep(
-    { ...trainer, observers: [recorder, ...audit.observers] },
-    problems,
-    0,
-    config.optimizer.learningRate,
-  );
+  using recorder = new StepRecorder(trainer, { measureWeights: part === 'whole', probeScoring: true });
+  const audit = config.doctor.every > 0 ? new Audit(trainer) : undefined;
+  const observers = [recorder, ...(audit?.observers ?? [])];
+  const rate = learningRateAt(config.optimizer, 0, config.train.steps);
+  const step = grpoStep({ ...trainer, supply, observers }, problems, 0, rate);
   await step.catch((error: unknown) => {
     if (!(error instanceof NotFiniteError)) throw error;
   });
   const { recorded } = recorder;
   const tokens = recorded.batch.sampledTokens;
   return {
-    record: stepRecordOf(trainer, recorded, 1, { canaries, audit: audit.record }),
+    record: stepRecordOf(trainer, recorded, 1, { canaries, audit: audit?.record }),
     metrics: metricsOf(recorded, 1, { tokens, stepTokens: tokens, kindKey: config.kl.kindKey }),
     seconds: (performance.now() - start) / 1000,
-    news: canaries?.news ?? [],
+    canaries,
   };
 }
+
+/** The same trainer for a step that costs little, changes no weight, and leaves nothing to later steps. */
+function smallPart(trainer: Trainer): Trainer {
+  const { rollout, groups, kl, objective } = trainer.config;
+  const maxNewTokens = Math.max(rollout.minNewTokens, Math.min(TOKENS, rollout.maxNewTokens));
+  const config: Config = {
+    ...trainer.config,
+    rollout: { ...rollout, prompts: Math.min(PROMPTS, rollout.prompts), maxNewTokens },
+    groups: { ...groups, refills: 0, replay: 0, overlongBuffer: 0 },
+    kl: { ...kl, referenceEvery: 0 },
+    objective: { ...objective, iterations: 1, minibatches: 1 },
+  };
+  return {
+    ...trainer,
+    config,
+    control: new Control(config),
+    movingReference: undefined,
+    replay: undefined,
+    sampling: { ...trainer.sampling, maxNewTokens },
+    stages: { ...trainer.stages, update: measureGradients },
+    ownStages: [...(trainer.ownStages ?? []), 'update'],
+    watch: trainer.watch?.named('preflight'),
+  };
+}
+
+/** In place of an update: the weights and what the optimizer keeps stay as they are. */
+const measureGradients: Stages['update'] = (optimizer) => {
+  const norms = optimizer.norms();
+  optimizer.zeroGrad();
+  return norms;
+};

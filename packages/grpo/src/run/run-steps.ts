@@ -140,7 +140,7 @@ async function evaluateRun({
 }
 
 /** Does what the signal may abandon. */
-async function unlessAbandoned<T>(
+export async function unlessAbandoned<T>(
   { watcher }: Run,
   what: string,
   work: () => Promise<T>,

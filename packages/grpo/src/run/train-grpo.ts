@@ -7,19 +7,21 @@ import { RefillWatch, SignalWatch } from '../observe/signal.js';
 import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
-import { describeFailures } from '../rewards/index.js';
+import { describeFailures, takeJudgeReports } from '../rewards/index.js';
 import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { Examination, type StepVerdict } from './findings/examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
+import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
-import { type RunEnd, runSteps } from './run-steps.js';
+import { type Preflight, preflight } from './preflight.js';
+import { type RunEnd, runSteps, unlessAbandoned } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 
 /**
- * Trains a run's model with GRPO for `train.steps` steps.
+ * Trains a run's model with GRPO for `train.steps` steps, after a preflight where it is new.
  *
  * @param own - your own stages in place of the standard ones
  * @throws UserError when one of them is the loss, and `objective.module` is another
@@ -28,20 +30,27 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
   const { config, progress, folder, watcher } = run;
   using trainer = await GrpoTrainer.open(run, own);
   const { supply } = trainer;
-  const measureWeights = config.doctor.onFinding !== 'off';
+  const isExamined = config.doctor.onFinding !== 'off';
   const examination = await Examination.after(progress.step, config, folder);
+  const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer) : undefined;
+  const { news = [], stop: stopped } = tried ? examination.tried(tried.record) : {};
+  for (const text of news) watcher.note?.(text);
+  if (stopped) {
+    discard(run);
+    return { interrupted: false, stopped, before: undefined, after: undefined };
+  }
   const signal = new SignalWatch();
   const refills = new RefillWatch(config.groups.refills);
   return await runSteps(run, config.train.steps, async (step, turn) => {
     const problems = supply.take(config.rollout.prompts);
     const rate = learningRateAt(config.optimizer, step, config.train.steps);
     const clock = new Stopwatch();
-    const canaries = examination.wants(step + 1)
-      ? await clock.stage('canaries', () => probeCanaries(trainer, step))
-      : undefined;
+    const probe = () =>
+      step === 0 && tried ? tried.canaries : clock.stage('canaries', () => probeCanaries(trainer, step));
+    const canaries = examination.wants(step + 1) ? await probe() : undefined;
     for (const text of canaries?.news ?? []) watcher.note?.(text);
     using recorder = new StepRecorder(trainer, {
-      measureWeights,
+      measureWeights: isExamined,
       probeScoring: examination.probes(step + 1),
     });
     const audit = examination.audits(step + 1, turn) ? new Audit(trainer, [auditFolder(run)]) : undefined;
@@ -84,6 +93,26 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     };
   });
 }
+
+/**
+ * The preflight of a new run; nothing where it was abandoned.
+ *
+ * @throws what a step throws: no run is left behind
+ */
+async function tryFirst(run: Run, trainer: GrpoTrainer): Promise<Preflight | undefined> {
+  try {
+    return await unlessAbandoned(run, 'The preflight', () => preflight(trainer, 'small'));
+  } catch (error) {
+    discard(run);
+    throw error;
+  } finally {
+    // Of these requests no step tells.
+    for (const text of takeJudgeReports(run.task.rewards).alarms) run.watcher.note?.(text);
+  }
+}
+
+const discard = ({ folder, config }: Run) =>
+  folder.discard(config.model === undefined ? [initialModel(config)] : []);
 
 /** The error with what the doctor says of the step, which leads with the cause. */
 function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserError {

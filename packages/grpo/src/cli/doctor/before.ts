@@ -6,6 +6,7 @@ import { examine } from '../../doctor/examine.js';
 import { registry } from '../../doctor/registry.js';
 import { formatValue } from '../../doctor/sentence.js';
 import { largest, smallest } from '../../maths/moments.js';
+import { GrpoTrainer } from '../../run/grpo-trainer.js';
 import { openRun, type Run } from '../../run/open-run.js';
 import { type Preflight, preflight } from '../../run/preflight.js';
 import { EXIT } from '../command.js';
@@ -26,9 +27,10 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
   try {
     const resolved = resolveConfig({ command: 'train', file, settings: [`output=${join(folder, 'run')}`] });
     await using run = await openRun(resolved, { watcher: watcherOf(reporter, resolved.config.train.steps) });
-    const result = await preflight(run);
+    using trainer = await GrpoTrainer.open(run);
+    const result = await preflight(trainer, 'whole');
     reporter.close();
-    const { record, news } = result;
+    const { record, canaries } = result;
     const diagnosis = examine({ records: [record] }, registry);
     const examined = {
       path: file,
@@ -37,7 +39,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
       records: 1,
       entries: 0,
       broken: { count: 0, first: [] },
-      notes: [...news],
+      notes: canaries?.news ?? [],
       isGrpo: true,
     };
     const lines = [...preflightLines(run, result), ''].join('\n');

@@ -129,9 +129,7 @@ export class Examination {
     if (told.size > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     return {
       news: [
-        ...begun.map(
-          (finding) => `step ${step}: ${finding.code} ${finding.severity}: ${sentenceOf(finding)}`,
-        ),
+        ...begun.map((finding) => `step ${step}: ${inWords(finding)}`),
         ...changed.map(
           ({ finding, before }) =>
             `step ${step}: ${finding.code}, so far ${before}, now ${finding.severity}: ${sentenceOf(finding)}`,
@@ -145,12 +143,23 @@ export class Examination {
     };
   }
 
+  /** Examines what was tried before the first step, of which only what ends the run is told: that step finds the rest. */
+  tried(record: StepRecord): StepVerdict {
+    const findings = examine({ records: [record], declared: record.declared! }, checks).findings;
+    const stop = stopFor(findings, 1, this.config.doctor.onFinding);
+    const news = findings.filter(({ severity }) => stop && severity === stop.severity);
+    const tell = (finding: Finding) => `preflight: ${inWords(finding)} ${checkOf(finding.code).remedy}`;
+    return { news: news.map(tell), stop };
+  }
+
   /** Whether the log is judged after the step of its last row. */
   private isLogDue(): boolean {
     const { length } = this.entries;
     return length >= FIRST_ROWS && length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
   }
 }
+
+const inWords = (finding: Finding) => `${finding.code} ${finding.severity}: ${sentenceOf(finding)}`;
 
 /** Numbers of a step's row; what a resumed run counts otherwise, tensors that are alive, is left out. */
 function entryOf({ step, ...row }: StepRow): MetricsEntry {

@@ -1,5 +1,5 @@
 /** The folder of plain files that a run leaves. */
-import { closeSync, existsSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, rmdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ConfigRecord, readRecord, UserError } from '../../config/index.js';
 import { onFile } from '../../errors/file-error.js';
@@ -32,6 +32,9 @@ export interface StepRow {
   readonly step: number;
   readonly [field: string]: unknown;
 }
+
+/** Whether a run is in a folder. */
+export const holdsRun = (path: string): boolean => existsSync(join(path, CONFIG));
 
 /** A run's folder, open for writing. One at a time has it. */
 export class RunFolder implements Disposable {
@@ -183,6 +186,20 @@ export class RunFolder implements Disposable {
   /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
   flush(): void {
     for (const file of this.#files.values()) file.flush();
+  }
+
+  /**
+   * Closes the folder of a run that did no step. What it began is deleted, so that the next one may begin there; a run
+   * that was resumed stays.
+   *
+   * @param made - paths in the folder that the run made besides
+   */
+  discard(made: readonly string[]): void {
+    this.close();
+    if (this.previous) return;
+    const own = [CONFIG, ...ROWS].map((name) => join(this.path, name));
+    for (const path of [...own, ...made]) rmSync(path, { recursive: true, force: true });
+    if (readdirSync(this.path).length === 0) rmdirSync(this.path);
   }
 
   /** Flushes, closes and lets others have the folder; a second call does nothing. */
