@@ -45,7 +45,7 @@ describe('a trial', () => {
     expect(sourceLine(subject, mutation.start)).toBeGreaterThan(50);
     const sick = await tryIn<MutantResult>({ ...request(folder), kind: 'mutant', mutant });
     expect(sick).toMatchObject({
-      result: { effect: 'wrong', verdict: { stopped: { step: 1, stage: 'advantage' } } },
+      result: { effect: 'wrong', verdict: { stopped: { step: 0, stage: 'advantage' } } },
     });
 
     const broken = { ...mutant, source: `${mutant.source}\nthrow new TypeError('broken');` };

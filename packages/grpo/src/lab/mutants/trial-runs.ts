@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import type { Check } from '../../doctor/check.js';
 import { examine } from '../../doctor/examine.js';
+import type { Finding } from '../../doctor/finding.js';
 import { checkOf, registry } from '../../doctor/registry.js';
+import { holdsRun } from '../../run/folder/run-folder.js';
 import { readRun } from '../../trace/readers/index.js';
 import { type Configuration, configurationsOf } from './configurations.js';
 import { type Baseline, type Effect, effectOf } from './judge.js';
@@ -29,7 +31,7 @@ export interface TrialRequest {
 
 /** What the doctor said of a run. */
 export interface Verdict {
-  /** The finding that stopped the run, and after how many steps. */
+  /** The finding that stopped the run, and after how many steps: 0 for its preflight. */
   stopped?: { step: number; code: Check['code']; stage: Check['stage'] };
   /** Checks that fail or warn on what the run left, the cause first. */
   failed: Check['code'][];
@@ -80,7 +82,7 @@ class Trial {
     for (const seed of [SEED, ...OTHER_SEEDS]) {
       const { verdict, statistics } = await this.#run({ seed, isChecked: true }, async (output, course) => ({
         verdict: await verdictOf(output, course),
-        statistics: statisticsOf(output),
+        statistics: holdsRun(output) ? statisticsOf(output) : {},
       }));
       console.log(`configuration ${this.request.configuration}: clean at seed ${seed}`);
       verdicts.push(verdict);
@@ -115,11 +117,9 @@ class Trial {
   }
 }
 
-/** What stopped the run, and what the doctor says of the folder afterwards. */
+/** What stopped the run, and what the doctor says of the folder afterwards: a run that its preflight stopped leaves none. */
 async function verdictOf(output: string, { stopped }: Course): Promise<Verdict> {
-  const { records, series, declared } = await readRun(output);
-  const material = { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) };
-  const { findings } = examine(material, registry);
+  const findings = holdsRun(output) ? await findingsIn(output) : stopped ? [stopped.finding] : [];
   const codes = (severity: string) =>
     findings.filter((one) => one.severity === severity).map(({ code }) => code);
   return {
@@ -129,4 +129,10 @@ async function verdictOf(output: string, { stopped }: Course): Promise<Verdict> 
     failed: codes('fail'),
     warned: codes('warn'),
   };
+}
+
+async function findingsIn(output: string): Promise<Finding[]> {
+  const { records, series, declared } = await readRun(output);
+  const material = { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) };
+  return examine(material, registry).findings;
 }
