@@ -45,7 +45,7 @@ export interface Reporter extends Disposable {
   close(): void;
 }
 
-/** Where text goes; a terminal says so and knows its width. */
+/** Destination of text; a terminal says so and knows its width. */
 export interface Output {
   write(text: string): unknown;
   isTTY?: boolean | undefined;

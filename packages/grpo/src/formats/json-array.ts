@@ -30,7 +30,7 @@ async function* elements(path: string): AsyncGenerator<{ line: number; bytes: Bu
   let quoted = false;
   let escaped = false;
   let line = 1;
-  /** Of the element at hand: what earlier chunks had of it, and its first line once there is something of it. */
+  /** Current element: its bytes in earlier chunks, and its first line once there is one. */
   let parts: Buffer[] = [];
   let length = 0;
   let first: number | undefined;

@@ -1,4 +1,4 @@
-/** JSON Lines in: one JSON value a line, UTF-8, read as a stream so that a file may be larger than memory. */
+/** JSON Lines in: one JSON value per line, UTF-8, read as a stream so that a file may be larger than memory. */
 import { createReadStream } from 'node:fs';
 import { byteCount } from '../errors/byte-count.js';
 import { fileError, onFile } from '../errors/file-error.js';

@@ -118,7 +118,7 @@ export function mutateJson(dice: Dice, json: unknown): unknown {
 
 type Holder = Record<string, unknown>;
 
-/** As JSON.parse does: an assignment to `__proto__` would make no key. */
+/** Sets a key as JSON.parse does: an assignment to `__proto__` would make no key. */
 function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true });
 }

@@ -10,7 +10,7 @@ export interface Span {
    */
   kind: 'prompt' | 'message' | 'generation' | 'completion';
   role?: Role;
-  /** Which message, from 0. */
+  /** Place of the message, from 0. */
   index?: number;
   start: number;
   end: number;

@@ -14,7 +14,7 @@ const LFS_POINTER = 'version https://git-lfs';
 
 /** An open safetensors file. Opening reads the header only; each tensor is read when asked for. */
 export class SafetensorsFile implements Disposable {
-  /** By name, in the order of the data. */
+  /** Tensors by name, in the order of the data. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly #dataStart: number;

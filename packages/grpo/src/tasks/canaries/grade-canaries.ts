@@ -10,7 +10,7 @@ export interface GradedCanary {
   /** Place of its group. */
   row: number;
   completion: string;
-  /** By reward; null where it has no value. */
+  /** Values by reward; null where it has none. */
   values: (number | null)[];
   total: number | null;
   /** The task's own grade; null where the task has none. */
@@ -21,7 +21,7 @@ export interface GradedCanary {
   /** The reward to look at first, and the rule by which it decided. */
   reward: string;
   rule: string | null;
-  /** Of a blank: the reward that pays it as it pays a right answer, though others outweigh that in the total. */
+  /** For a blank: the reward that pays it as it pays a right answer, though others outweigh that in the total. */
   leak?: { reward: string; rule: string | null; paid: number };
 }
 

@@ -16,7 +16,7 @@ export interface GeneratedRow {
 
 export interface GeneratedRows {
   train: GeneratedRow[];
-  /** Of other games, and no prompt of theirs is in `train`. */
+  /** Rows of other games; none of their prompts is in `train`. */
   held: GeneratedRow[];
 }
 

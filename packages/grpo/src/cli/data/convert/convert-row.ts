@@ -12,7 +12,7 @@ export interface Conversion {
   finalAnswer: boolean;
 }
 
-/** Where the final answer is put, and the text that it was taken from. */
+/** Keys of the final answer, and of the text that it was taken from. */
 const [ANSWER, WHOLE] = ['answer', 'solution'];
 
 /**
