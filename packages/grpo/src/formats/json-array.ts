@@ -22,7 +22,7 @@ export async function* readJsonArray(path: string): AsyncGenerator<JsonLine, voi
   }
 }
 
-/** The text between the brackets and commas of the outermost array; what it is worth, the parser says. */
+/** The texts between the brackets and commas of the outermost array, not parsed yet. */
 async function* elements(path: string): AsyncGenerator<{ line: number; bytes: Buffer }, void, undefined> {
   let inside = false;
   let ended = false;

@@ -123,7 +123,7 @@ function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true });
 }
 
-/** Every value, at any depth, by what holds it; of a large list or object, some. */
+/** Every value, at any depth, by its holder; of a large list or object, some. */
 function placesIn(root: Holder): { holder: Holder; key: string }[] {
   const places: { holder: Holder; key: string }[] = [];
   const open: Holder[] = [root];

@@ -15,7 +15,7 @@ import { readText } from '../../formats/read-file.js';
 import { findKey, sections } from '../keys.js';
 import { type Layer, notAKey } from './layer.js';
 
-/** Ten times what all settings take, each with its help; the parser's time grows with the square of the keys. */
+/** Ten times the size of all settings with their help; the parser's time grows with the square of the keys. */
 const MAX_BYTES = 2 ** 16;
 /** Nesting as the parser counts it, up to three per list or section; no setting needs ten of them. */
 const MAX_DEPTH = 50;

@@ -25,7 +25,7 @@ export function mergedLayer(layers: readonly Layer[]): Layer {
   };
 }
 
-/** Keys of earlier versions, and what serves in their place. */
+/** Keys of earlier versions, and the keys that replace them. */
 const REPLACED: ReadonlyMap<string, string> = new Map([
   [
     'rollout.batchSize',

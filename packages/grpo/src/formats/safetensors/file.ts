@@ -18,7 +18,7 @@ export class SafetensorsFile implements Disposable {
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly #dataStart: number;
-  /** Where the writer left them: what each tensor's bytes must come to. */
+  /** Checksum of each tensor's bytes, where the writer left them. */
   readonly #sums: ReadonlyMap<string, string> | undefined;
   #fd: number | undefined;
 

@@ -76,7 +76,7 @@ export class Provider {
     const { retries, retryWaitSeconds } = this.settings;
     if (!mayRepeat || attempt === retries || retryAfterSeconds > MAX_WAIT_SECONDS) return undefined;
     const full = Math.min(MAX_WAIT_SECONDS, retryWaitSeconds * 2 ** attempt);
-    // Half of it by chance, so that what failed together does not come back together.
+    // Half of it is random, so that requests that failed together do not come back together.
     return Math.max(retryAfterSeconds, full * (0.5 + 0.5 * share));
   }
 

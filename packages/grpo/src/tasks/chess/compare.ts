@@ -1,4 +1,4 @@
-/** The three parts of a P reward with an engine: best move, candidates, and what they are worth. */
+/** The three parts of a P reward with an engine: best move, candidates, and their evaluations. */
 import type { Analyst, Line } from './engine/analysis.js';
 import type { Position } from './position.js';
 
