@@ -18,7 +18,7 @@ from .plain import PlainRow, PlainScore, Rounding, evaluating, rounding_of, scor
 from .rollout import Rollout
 from .sampled import trained
 
-# Of numbers that TRL keeps in float32.
+# Rounding of numbers that TRL keeps in float32.
 EPS = torch.finfo(torch.float32).eps
 NEVER = {
     "checkpoint": "a checkpoint read back: TRL's own are not opened",
@@ -43,7 +43,7 @@ class Audit:
     # ---- what is written ---------------------------------------------------------------------------------------------
 
     def compare(self, hand_over: str, quantity: str, pairs: list[dict]) -> None:
-        """One comparison of many pairs: the pair that lies furthest apart, measured by its bound."""
+        """Adds one comparison for many pairs: the pair that lies furthest apart, measured by its bound."""
         if not pairs:
             return
         for pair in pairs:
@@ -152,7 +152,7 @@ class Audit:
             self.lacks("reward", what)
 
     def _advantages(self, rollout: Rollout) -> None:
-        """As the loss was given them, from the rewards."""
+        """Compares the advantages in the loss with those computed from the rewards."""
         trainer = self.trainer
         scale = {True: "group", False: "none"}.get(scale := getattr(trainer, "scale_rewards", None), scale)
         summed = getattr(trainer, "multi_objective_aggregation", "sum_then_normalize") == "sum_then_normalize"
@@ -246,7 +246,7 @@ class Audit:
         self.compare("gradient", "distance to the plain gradient", distances)
 
     def _plain_row(self, rollout: Rollout, row: int) -> PlainRow:
-        """As sampled; what the loss leaves out is what the settings say, not what its mask says."""
+        """A completion as sampled, with the mask that the settings declare, not that of the loss."""
         trainer, ids = self.trainer, rollout.ids[row]
         tokenizer = tokenizer_of(trainer)
         cut = not ids or ids[-1] not in (tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -302,7 +302,7 @@ class Gradient:
         norms, distances = [], []
         for name, parameter in self.parameters.items():
             own, plain = (torch.zeros_like(parameter) if g is None else g for g in (found[name], self.sums[name]))
-            # Where the gradient of a tensor is 0 by nature, as of a bias of keys, it is rounding of the rest.
+            # A gradient that is 0 by nature, as that of a bias of keys, is rounding of the others.
             bound = rounding.gradient * (self.sizes[name] + total / math.sqrt(len(self.parameters)))
             place = {"bound": bound, "tensor": name}
             norms.append({"found": float(own.float().norm()), "plain": float(plain.float().norm()), **place})
@@ -317,7 +317,7 @@ def _rounding(trainer) -> Rounding:
 
 
 def reference_sum(trainer) -> float | None:
-    """Of the reference's weights, where it is a model of its own in one piece."""
+    """Sum of the reference's weights, where it is a model of its own in one piece."""
     reference = getattr(trainer, "ref_model", None)
     if reference is None or trainer.accelerator.num_processes > 1:
         return None

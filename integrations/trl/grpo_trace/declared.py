@@ -130,7 +130,7 @@ def sampling(trainer) -> dict:
 
 
 def sampler_temperature(trainer) -> float:
-    """Of the sampler; scoring uses `trainer.temperature`."""
+    """Temperature of the sampler; scoring uses `trainer.temperature`."""
     temperature = getattr(getattr(trainer, "generation_config", None), "temperature", None)
     return trainer.temperature if temperature is None else temperature
 
@@ -155,7 +155,7 @@ def settings(args) -> dict:
 
 
 def tokenizer_of(trainer):
-    """Of a processor its tokenizer."""
+    """The tokenizer, of a processor, too."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
 
 

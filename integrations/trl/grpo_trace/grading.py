@@ -19,7 +19,7 @@ GRADED = ("prompts", "completions", "completion_ids")
 
 @dataclass
 class _Heard:
-    """One reward function, and what its calls in a rollout were given."""
+    """One reward function, with the arguments of its calls in a rollout."""
 
     function: object
     calls: list = field(default_factory=list)
@@ -78,7 +78,8 @@ def _listener(one: _Heard):
 
 
 def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple[dict, list]:
-    """By reward, pairs of the value that was used and the one that the completion earns alone; and what is missing.
+    """Grades a few completions again. Returns pairs by reward (value used, value that the completion earns alone), and what
+    is missing.
 
     A completion is graded with its own row of the data, whatever place its reward stands at.
     """

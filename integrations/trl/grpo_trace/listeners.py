@@ -15,11 +15,11 @@ def trl_class_of(trainer) -> type | None:
 
 
 def overridden(trainer, names) -> dict[str, str]:
-    """Of these methods those that are not TRL's own, with the class that has them."""
+    """Those of the methods that are not TRL's own, with the class that has them."""
     base = trl_class_of(trainer)
     own = type(trainer).__mro__[: type(trainer).__mro__.index(base)]
     owners = {name: [c.__qualname__ for c in own if name in vars(c)] for name in names}
-    # What was set on the object itself comes before its class.
+    # An attribute of the object itself comes before its class.
     owners |= {name: ["the object"] for name in names if name in vars(trainer)}
     return {name: owner[0] for name, owner in owners.items() if owner}
 

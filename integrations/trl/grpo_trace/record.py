@@ -15,7 +15,7 @@ from .declared import declared, template_parts, tokenizer_of
 from .errors import RecorderError
 from .rollout import Rollout
 
-# Of the step record: see docs/step-record.md.
+# Version of the step record: see docs/step-record.md.
 RECORD_VERSION = 2
 # Columns of the data that hold a reference answer, by TRL's habit.
 ANSWER_COLUMNS = ("answer", "solution")
@@ -29,7 +29,7 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
     prompt_ids = rollout.prompt_ids or [own.prompt for own in scored]
     prompt_of = _prompt_of(prompt_ids, trainer.num_generations)
     first = [prompt_of.index(p) for p in range(max(prompt_of) + 1)]
-    # Of each prompt a row that was scored after another one than was sampled from, if any.
+    # Prompts that were scored with other ids than they were sampled from.
     others = {p: own.prompt for p, ids, own in zip(prompt_of, prompt_ids, scored) if own.prompt != ids}
     scored_prompts = [others.get(p, scored[row].prompt) for p, row in enumerate(first)]
     data = [rollout.data[row] for row in first]
@@ -148,7 +148,7 @@ def write(folder: Path, record: dict, arrays: dict) -> None:
 
 
 def _plain(value):
-    """As JSON has it: without what is None, numbers that it lacks by name, other things by their kind."""
+    """A value for JSON: None is left out, NaN and infinities become their names, other objects their kind."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):

@@ -51,7 +51,7 @@ function backward(parameters: Map<string, Tensor>, optimizer: AdamW, s: number):
   });
 }
 
-/** One with weight 1 and, at each call, the same gradient. */
+/** An optimizer of one weight, 1, which each call pushes by a gradient. */
 function pushed(dtype: DType, options: AdamWOptions) {
   const weight = leaf([1], [1], dtype);
   const optimizer = new AdamW(new Map([['weight', weight]]), options);

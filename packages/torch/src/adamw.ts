@@ -24,9 +24,9 @@ interface Slot {
 
 /** Norms of the gradients that a step used. */
 export interface GradientNorms {
-  /** √Σ g² over all tensors, before clipping. */
+  /** Norm over all tensors, √Σ g², before clipping. */
   gradNorm: number;
-  /** The same of each tensor, by its name. */
+  /** Norm of each tensor's gradient, by its name. */
   gradNorms: ReadonlyMap<string, number>;
 }
 

@@ -22,7 +22,7 @@ export function isGradEnabled(): boolean {
   return enabled;
 }
 
-/** Like `noGrad`, and cheaper: what is made inside can never take part in a backward pass. */
+/** Like `noGrad`, and cheaper: tensors made inside can never take part in a backward pass. */
 export function inferenceMode<T>(body: () => T): T {
   native.enterInference();
   try {

@@ -98,7 +98,7 @@ describe.skipIf(missing)("stand-ins equal libtorch's own operators (skipped wher
     const inputs = [numbers([3, 2, 8], 1, dtype), numbers([2, 8], 2, dtype)];
     const call = (f: typeof rmsNorm) => (x: torch.Tensor, w: torch.Tensor) => f(x, [2, 8], w, eps);
     compare(call(normalise) as never, call(rmsNorm) as never, inputs, tolerance);
-    // So small that eps decides.
+    // Inputs so small that eps decides.
     const tiny = [inputs[0]!.detach().mul(1e-4)];
     const bare = (f: typeof rmsNorm) => (x: torch.Tensor) => f(x, [8], null, eps).mul(1e-3);
     compare(bare(normalise) as never, bare(rmsNorm) as never, tiny, tolerance * 10);

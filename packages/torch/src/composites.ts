@@ -16,7 +16,7 @@ interface AdamWNumbers {
 }
 
 /**
- * Operators that libtorch 1.13 lacks, composed of ones that it has. One table: what is not here is not replaced.
+ * Operators that libtorch 1.13 lacks, composed of ones that it has. One table: other operators are not replaced.
  * Each takes the arguments as the typed operator does, and refuses those that it does not follow.
  */
 const composites: Record<string, (...args: never[]) => unknown> = {

@@ -19,8 +19,8 @@ export class CudaGraph {
 
   /**
    * @param device - `cuda`, `cuda:0`, …
-   * @param body - runs twice, once to make what cannot be made while recording; reads no values and brings none
-   * @throws where {@link canCapture} says no, and what `body` throws
+   * @param body - runs twice, once to make tensors that cannot be made while recording; reads no values and brings none
+   * @throws where {@link canCapture} says no, and errors of `body`
    */
   constructor(device: string, body: () => Tensor) {
     if (!native.captureGraph) {

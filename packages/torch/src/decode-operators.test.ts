@@ -267,14 +267,14 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
 });
 
 describe('a draw', () => {
-  /** By libtorch's operators in float64: log softmax, the sums of its exponentials, and what the tokens have of it. */
+  /** Log-probs and cumulative probabilities by libtorch's operators in float64. */
   function plainly(logits: Tensor, temperature: number, forbidden: Tensor | null) {
     const scaled = logits.to('float64').div(temperature);
     const kept = forbidden ? scaled.maskedFill(forbidden, Number.NEGATIVE_INFINITY) : scaled;
     return { plain: scaled.logSoftmax(-1), drawn: kept.logSoftmax(-1), sums: kept.softmax(-1).cumsum(-1) };
   }
 
-  /** Of the whole probability: float32 rounds the exponentials, and so moves the bounds between tokens. */
+  /** Share of the whole probability: float32 rounds the exponentials, and so moves the bounds between tokens. */
   const ROUNDING = 1e-6;
 
   it.each([

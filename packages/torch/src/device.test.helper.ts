@@ -1,4 +1,4 @@
-/** Tests of what is computed run on the device that GRPO_DEVICE names: these make their tensors there. */
+/** Makers of tensors for tests of computations, on the device that GRPO_DEVICE names. */
 import * as torch from './index.js';
 
 export const DEVICE = process.env.GRPO_DEVICE || 'cpu';

@@ -130,7 +130,7 @@ function refused(schema: string, args: unknown[], cause: Error): OperatorError {
 
 const unsafeCalls = new Map<string, Run>();
 
-/** Operators outside the typed table, by full name: nothing but the schema checks what is passed. */
+/** Operators outside the typed table, by full name: only the schema checks their arguments. */
 export const unsafe = {
   /** @example unsafe.call('aten::roll', x, [1], [0]) */
   call(name: string, ...args: unknown[]): unknown {

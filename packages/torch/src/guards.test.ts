@@ -103,7 +103,7 @@ describe('an index outside of a tensor is an error, on whichever side', () => {
     for (const index of [0, 2]) call(at(index));
     for (const index of [3, -4, 2 ** 40, -(2 ** 40)])
       expect(() => call(at(index)), `${name} ${index}`).toThrow(/index|range|start/i);
-    // From the end only where a dimension is meant.
+    // Indices from the end are valid only where a dimension is meant.
     if (name !== 'select' && name !== 'narrow') expect(() => call(at(-1))).toThrow(/index|range/i);
   });
 

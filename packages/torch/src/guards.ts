@@ -20,7 +20,7 @@ export const guards: Record<string, Guard> = {
     if (!(self instanceof Tensor) || !Array.isArray(size)) return;
     const added = size.length - self.shape.length;
     for (const [i, n] of size.entries()) {
-      // Of a new dimension there is no size to keep.
+      // A new dimension has no size to keep.
       const least = i < added ? 0 : -1;
       if (!(n >= least)) throw new RangeError(`size ${i} must be at least ${least}, found ${describe(n)}`);
     }

@@ -156,7 +156,7 @@ function threadCount(): number {
 
 const checks: (() => void)[] = [];
 
-/** @internal Has something done as soon as the addon is loaded; what it throws, the use that loaded the addon throws. */
+/** @internal Calls a function as soon as the addon is loaded; its error is thrown by the use that loaded the addon. */
 export function onLoad(check: () => void): void {
   checks.push(check);
 }

@@ -20,7 +20,7 @@ export function adopt(tensor: Disposable): void {
  * Runs `body` and disposes every tensor made in it, save those in its result (a tensor, or arrays, plain objects
  * and maps of them) and those given to `keep`. What is returned belongs to the scope outside.
  *
- * Refuses a promise: tensors made after an `await` would belong to whatever scope runs then.
+ * Refuses a promise: tensors made after an `await` would belong to the scope that runs then.
  */
 export function tidy<T>(body: () => T): T {
   const scope: Disposable[] = [];

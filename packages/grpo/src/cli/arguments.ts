@@ -5,7 +5,7 @@ import { isSetting } from '../config/layers/arguments-layer.js';
 import { nearestName } from '../errors/nearest-name.js';
 import { type CommandArguments, type CommandInfo, flagsOf } from './command.js';
 
-/** Reads what follows a command's name. Throws `UsageError` for unknown flags and stray words. */
+/** Reads the words after a command's name. Throws `UsageError` for unknown flags and stray words. */
 export function parseArguments(command: CommandInfo, argv: readonly string[]): CommandArguments {
   const hint = `grpo ${command.name} --help shows what it takes.`;
   const options = Object.fromEntries(

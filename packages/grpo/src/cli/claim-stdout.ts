@@ -1,6 +1,6 @@
 /**
- * Takes standard output for what a program reads: until this is disposed, what else is printed there, by a reward say,
- * goes to standard error.
+ * Reserves standard output for text that a program reads: until this is disposed, other prints, by a reward say,
+ * go to standard error.
  */
 export function claimStdout(): { write(text: string): boolean } & Disposable {
   const { stdout, stderr } = process;

@@ -29,7 +29,7 @@ export interface CommandArguments {
 /** Runs a command and returns the exit code. Errors are thrown: a `UserError` is printed as one message. */
 export type Run = (args: CommandArguments) => Promise<number>;
 
-/** A command of `grpo`, without what it loads when it runs: help and a wrong command line need no tensor engine. */
+/** A command of `grpo`, without the modules that it runs: help and a wrong command line need no tensor engine. */
 export interface CommandInfo {
   name: string;
   /** One line for the list of commands. */

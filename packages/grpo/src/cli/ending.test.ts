@@ -46,7 +46,7 @@ async function training(output: string) {
   return running;
 }
 
-/** That a run has saved what it has done, and let its folder go. */
+/** Expects that a run has saved its steps and released its folder. */
 function expectSaved(output: string): number {
   const rows = readFileSync(join(dir, output, 'metrics.jsonl'), 'utf8')
     .trimEnd()

@@ -12,7 +12,7 @@ export interface Ended {
   err: string;
 }
 
-/** A command that runs as a process of its own; what hangs is killed after a minute. */
+/** Runs a command as a process of its own, and kills it after a minute. */
 export interface Running {
   child: ChildProcess;
   ended: Promise<Ended>;

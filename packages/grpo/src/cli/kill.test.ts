@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../../../../parity/kill_resume.mjs', import.meta.url));
 
-/** A short form of what the script does by default: two kills of each run, in other moments for another seed. */
+/** A short form of the script's default: two kills of each run, at other moments for another seed. */
 it('a killed run, resumed, leaves what a run that was never stopped leaves', async () => {
   // It ends with 1 where a file differs, is left over, or has a gap in its rows.
   const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, '2', '1']);

@@ -17,7 +17,7 @@ const ROW: StepRow = {
   gradNorm: 0.4567,
 };
 
-/** An output that keeps what is written. */
+/** An output that keeps the text written to it. */
 function sink(tty?: { columns: number }): Output & { text: string } {
   return {
     text: '',

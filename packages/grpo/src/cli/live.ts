@@ -45,7 +45,7 @@ export interface Reporter extends Disposable {
   close(): void;
 }
 
-/** Where text goes; a terminal says so and knows its width. */
+/** Destination of text; a terminal says so and knows its width. */
 export interface Output {
   write(text: string): unknown;
   isTTY?: boolean | undefined;
@@ -176,7 +176,7 @@ function liveLine(stream: Output, stage: StageLine): Shown {
   };
 }
 
-/** The live line: the stage in progress, then what there is room for of the last step. */
+/** The live line: the stage in progress, then as much of the last step as fits. */
 function formatLine(
   stage: string,
   row: StepRow | undefined,
@@ -190,7 +190,7 @@ function formatLine(
   return step === '' ? stage.slice(0, width) : stage + gap + step;
 }
 
-/** One step in at most `width` columns: what matters most comes first, what does not fit is left out. */
+/** One step in at most `width` columns: the most important numbers first, as many as fit. */
 export function formatStep(
   row: StepRow,
   width: number,

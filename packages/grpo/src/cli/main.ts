@@ -30,5 +30,5 @@ process.exitCode = await dispatch(process.argv.slice(2), {
 });
 // An ordinary exit would abort: Node sets the terminal back, and takes it for its own error that there is none.
 if (process.exitCode === CAUSES.SIGHUP) process.kill(process.pid, 'SIGHUP');
-// Of an abandoned step a reward function may still be at work.
+// A reward function of an abandoned step may still be at work.
 if (Object.values<unknown>(CAUSES).includes(process.exitCode)) exit.call(process);

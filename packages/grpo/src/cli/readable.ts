@@ -1,6 +1,6 @@
 import { UsageError, UserError } from '../config/index.js';
 
-/** For commands that look for faults: what cannot be read is exit code 2, so that 1 always means findings. */
+/** For commands that look for faults: an unreadable file is exit code 2, so that 1 always means findings. */
 export async function readable<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();

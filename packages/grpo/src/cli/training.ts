@@ -16,7 +16,7 @@ import { createReporter, type Reporter, type StepRow } from './live.js';
 /** A command that trains. */
 type TrainingCommand = 'train' | 'sft' | 'expert';
 
-/** The configuration of a command that trains: a new run's, or that of the run to resume with what is set anew. */
+/** The configuration of a command that trains: a new run's, or that of the run to resume, with the new settings. */
 export function trainingConfig(
   command: TrainingCommand,
   { flags, settings }: CommandArguments,
@@ -31,7 +31,7 @@ export function trainingConfig(
 }
 
 /**
- * Runs a training command: opens the run, trains, reports, and answers what interrupts it.
+ * Runs a training command: opens the run, trains, reports, and answers interrupts.
  *
  * @returns the exit code
  */
@@ -84,7 +84,7 @@ export async function runTraining(
 }
 
 /**
- * Turns what a run tells into what a reporter shows. A report of progress is also the moment in which a signal is heard
+ * Passes a run's events on to a reporter. A report of progress is also the moment in which a signal is heard
  * that came while Node's event loop did not have its turn.
  */
 export function watcherOf(reporter: Reporter, steps: number): Watcher {

@@ -20,7 +20,7 @@ const circumstancesSchema = z.object({
 export type Circumstances = z.infer<typeof circumstancesSchema>;
 
 const recordSchema = circumstancesSchema.extend({
-  /** The command that made the run; not known of those of earlier versions. */
+  /** The command that made the run; absent in records of earlier versions. */
   command: z.string().optional(),
   seed: z.number(),
   values: z.record(z.string(), z.object({ value: z.unknown().optional(), source: z.string() })),
@@ -28,7 +28,7 @@ const recordSchema = circumstancesSchema.extend({
   ownStages: z.array(z.string()).optional(),
 });
 
-/** The content of a run's `config.json`: what it was made with, and every value with its source. */
+/** The content of a run's `config.json`: its circumstances, and every value with its source. */
 export type ConfigRecord = z.infer<typeof recordSchema>;
 
 /** The record of a resolved configuration. */
@@ -82,7 +82,7 @@ export function readRecord(folder: string): ConfigRecord {
  * The settings of the run in `folder`, to resume it: its own defaults too, which a newer version may have changed,
  * but not what follows from other keys. `output` becomes the folder, wherever it was moved to.
  *
- * @param code - the task that the run is to go on with, where it is in code
+ * @param code - the task that the run goes on with, where it is in code
  */
 export function recordLayer(folder: string, code?: InCode): Layer {
   const file = recordFile(folder);

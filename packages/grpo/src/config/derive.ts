@@ -3,7 +3,7 @@ import { type LossParts, namedLosses } from './loss-names.js';
 import type { Config, ParsedConfig } from './schema.js';
 
 /**
- * Fills in the values that follow from others; `from` tells what each followed from.
+ * Fills in the values that follow from others; `from` names the key that each follows from.
  *
  * @param fallback - names the run folder where the configuration names no task
  */

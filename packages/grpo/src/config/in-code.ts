@@ -1,4 +1,4 @@
-/** Runs whose task and rewards are written in code: what stands in their place in the configuration and its record. */
+/** Runs whose task and rewards are written in code: their stand-ins in the configuration and its record. */
 
 import { UserError } from '../errors/user-error.js';
 import { type ConfigCommand, readsKey } from './command-keys.js';
@@ -9,7 +9,7 @@ export interface InCode {
   rewards: readonly { name: string; weight: number }[];
 }
 
-/** The source of what a program gives. */
+/** The source of values that a program gives. */
 export const IN_CODE = 'in code';
 
 const isOfTask = (path: string) => path === 'rewards' || path.startsWith('task.');
@@ -31,7 +31,7 @@ export function withCode(values: Values, { task, rewards }: InCode): Values {
   return Object.fromEntries([...others, ...Object.entries(named)]);
 }
 
-/** @throws UserError when the run in `folder` was made with another task than the one that it is to go on with */
+/** @throws UserError when the run in `folder` was made with another task than it would go on with */
 export function requireSameTask(folder: string, values: Values, code: InCode | undefined): void {
   const { value: name, source } = values['task.name'] ?? {};
   if (source === IN_CODE && !code) {

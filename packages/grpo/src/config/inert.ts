@@ -7,13 +7,13 @@ interface Inert {
   key: string;
   /** Keys that take the effect away. */
   beside: readonly string[];
-  /** Why it has none and what would give it one, or undefined when it has. */
+  /** Why it has no effect, and the settings that would give it one; undefined when it has. */
   because(config: Config): string | undefined;
 }
 
 type Policy = Config['objective']['policy'];
 
-/** Settings of one choice, such as the cap of cispo, from what their sections say of them. */
+/** Settings of one choice, such as the cap of cispo, as declared in their sections. */
 const ofChoices: readonly Inert[] = keys.flatMap(({ path, schema: { appliesTo } }) =>
   appliesTo === undefined
     ? []

@@ -5,7 +5,7 @@ export interface LossParts {
   policy: PolicyTerm;
   ratio: RatioLevel;
   aggregation: Aggregation;
-  /** Those of `advantage`, where the loss is defined by them. */
+  /** Settings of `advantage` that are part of the loss's definition. */
   baseline?: Baseline;
   scale?: Scale;
 }

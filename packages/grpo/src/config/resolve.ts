@@ -25,7 +25,7 @@ export interface ConfigSources {
   layers?: readonly Layer[];
   /** Path of a YAML file. */
   file?: string | undefined;
-  /** Environment variables, of which `GRPO_DEVICE` is read: those of the process when not given. */
+  /** Environment variables; only `GRPO_DEVICE` is read. Those of the process when not given. */
   env?: Readonly<Record<string, string | undefined>>;
   /** Settings that flags of a command stand for. */
   flags?: Layer | undefined;

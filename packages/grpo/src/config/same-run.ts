@@ -31,8 +31,8 @@ const FIXED = [
  * or where a file of the model or the task has changed. Rewards, objective, optimizer and lengths may change.
  *
  * @param folder - of the run
- * @param before - what it was made with
- * @param now - what it would go on with
+ * @param before - the record that it was made with
+ * @param now - the record that it would go on with
  * @throws UsageError
  */
 export function requireSameRun(folder: string, before: ConfigRecord, now: ConfigRecord): void {

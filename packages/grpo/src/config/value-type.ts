@@ -20,7 +20,7 @@ export interface ValueSchema {
   properties?: Record<string, ValueSchema>;
   default?: unknown;
   description?: string;
-  /** Of a number: what it counts; a plain number has none. */
+  /** Unit of a number; a plain number has none. */
   unit?: string;
   /** The choice beside which the setting has an effect. */
   appliesTo?: AppliesTo;

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { FileError, fileError, onFile } from '../errors/file-error.js';
 import { writeFully } from './file-io.js';
 
-/** Adds to the end of the file being written, or writes over what is at a position; text is encoded as UTF-8. */
+/** Adds to the end of the file being written, or overwrites bytes at a position; text is encoded as UTF-8. */
 export type Write = (data: string | Uint8Array, position?: number) => void;
 
 /**
@@ -53,7 +53,7 @@ export function writeAtomic(
   if (flush) syncFolder(folder);
 }
 
-/** Deletes what could not be written to its end. What now fails too is left to the next sweep: the first error counts. */
+/** Deletes an unfinished file. If that fails too, the next sweep deletes it: the first error counts. */
 export function discard(temporary: string, fd?: number): void {
   try {
     if (fd !== undefined) closeSync(fd);
@@ -67,7 +67,7 @@ export const temporaryPath = (folder: string): string =>
 
 const TEMPORARY = /^\.tmp-\d+-[0-9a-f]{12}$/;
 
-/** Deletes what killed writers left under temporary names in `folder`, in which nobody else may be writing now. */
+/** Deletes files that killed writers left under temporary names in `folder`. Nobody else may be writing there now. */
 export function sweepTemporary(folder: string): void {
   if (!existsSync(folder)) return;
   onFile('write', folder, () => {

@@ -22,7 +22,7 @@ export async function* readJsonArray(path: string): AsyncGenerator<JsonLine, voi
   }
 }
 
-/** The text between the brackets and commas of the outermost array; what it is worth, the parser says. */
+/** The texts between the brackets and commas of the outermost array, not parsed yet. */
 async function* elements(path: string): AsyncGenerator<{ line: number; bytes: Buffer }, void, undefined> {
   let inside = false;
   let ended = false;
@@ -30,7 +30,7 @@ async function* elements(path: string): AsyncGenerator<{ line: number; bytes: Bu
   let quoted = false;
   let escaped = false;
   let line = 1;
-  /** Of the element at hand: what earlier chunks had of it, and its first line once there is something of it. */
+  /** Current element: its bytes in earlier chunks, and its first line once there is one. */
   let parts: Buffer[] = [];
   let length = 0;
   let first: number | undefined;

@@ -5,7 +5,7 @@ import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
 /** More than any JSON file of a model or a tokenizer has, and little enough to be parsed in memory. */
 const MAX_JSON_BYTES = 128 * 2 ** 20;
-/** Twice what the largest tokenizers have. Each may take a hundred bytes of memory, and large objects much time. */
+/** Twice the number in the largest tokenizers. Each may take a hundred bytes of memory, and large objects much time. */
 const MAX_VALUES = 4_000_000;
 /** Nesting that later readers can recurse into; no file of ours is a tenth as deep. */
 const MAX_DEPTH = 100;
@@ -21,8 +21,8 @@ export function readJsonObject(file: string, part: string): Record<string, unkno
 /**
  * Parses a JSON text that is one object, nested at most 100 deep, in which no object names a key twice; `JSON.parse`
  * would silently keep the last one.
- * @param part what the text is, for the message: `'the header'`.
- * @throws FormatError with the place of what is wrong.
+ * @param part name of the text, for the message: `'the header'`.
+ * @throws FormatError with the place of the problem.
  */
 export function parseJsonObject(file: string, part: string, bytes: Uint8Array): Record<string, unknown> {
   requireFewValues(file, part, bytes);
@@ -32,7 +32,7 @@ export function parseJsonObject(file: string, part: string, bytes: Uint8Array): 
     value = JSON.parse(text);
   } catch (cause) {
     const problem = text.trim() === '' ? 'it is empty' : jsonProblem(cause, text);
-    // A file of another kind shows at once what it is; further on, its beginning tells nothing.
+    // A file of another kind fails on its first line, and its beginning shows the kind.
     const begins = /at line \d/.test(problem) ? '' : `; it begins ${excerpt(text)}`;
     throw new FormatError(file, `${part} is not valid JSON: ${problem}${begins}`, { cause });
   }

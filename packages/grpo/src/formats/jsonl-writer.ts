@@ -76,7 +76,7 @@ export class JsonLinesWriter implements Disposable {
   }
 }
 
-/** Makes the file end with a whole row and a newline. @returns what was cut off. */
+/** Makes the file end with a whole row and a newline. @returns the text that was cut off. */
 function repairTail(fd: number): string | undefined {
   const { size } = fstatSync(fd);
   const tail = lastLine(fd, size);

@@ -1,4 +1,4 @@
-/** JSON Lines in: one JSON value a line, UTF-8, read as a stream so that a file may be larger than memory. */
+/** JSON Lines in: one JSON value per line, UTF-8, read as a stream so that a file may be larger than memory. */
 import { createReadStream } from 'node:fs';
 import { byteCount } from '../errors/byte-count.js';
 import { fileError, onFile } from '../errors/file-error.js';
@@ -22,7 +22,7 @@ export interface JsonLine<T = unknown> {
 /**
  * Yields the rows of a JSON Lines file, holding one line at a time. Blank lines are skipped, a byte order mark and CRLF
  * are accepted.
- * @throws FormatError naming file and line, with what was found there; FileError when the system refuses.
+ * @throws FormatError with file, line, and the text there; FileError when the system refuses.
  */
 export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, void, undefined> {
   let line = 0;

@@ -118,12 +118,12 @@ export function mutateJson(dice: Dice, json: unknown): unknown {
 
 type Holder = Record<string, unknown>;
 
-/** As JSON.parse does: an assignment to `__proto__` would make no key. */
+/** Sets a key as JSON.parse does: an assignment to `__proto__` would make no key. */
 function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true });
 }
 
-/** Every value, at any depth, by what holds it; of a large list or object, some. */
+/** Every value, at any depth, by its holder; of a large list or object, some. */
 function placesIn(root: Holder): { holder: Holder; key: string }[] {
   const places: { holder: Holder; key: string }[] = [];
   const open: Holder[] = [root];

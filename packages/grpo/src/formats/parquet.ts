@@ -13,7 +13,7 @@ import { readFully } from './file-io.js';
 import { requireFile } from './read-file.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** The library's own puts U+FFFD in the place of what is no UTF-8. */
+/** The library's own decoder puts U+FFFD in place of bytes that are not UTF-8. */
 const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes) };
 
 /** Writers make a million; a broken file may claim any number, as equal values take no bytes. */
@@ -26,14 +26,14 @@ export type ParquetRow = Record<string, unknown>;
 export interface ParquetFile extends Disposable {
   /** Rows of the whole file. */
   rows: number;
-  /** Its parts, in order; `bytes` is what one claims to take when unpacked. */
+  /** Its row groups, in order; `bytes` is the unpacked size that a group claims. */
   groups: readonly { rows: number; bytes: number }[];
   /** Rows from `start` up to `end`, counted from 0. @throws FormatError naming the column that is broken; FileError */
   read(start: number, end: number): Promise<ParquetRow[]>;
 }
 
 /**
- * Opens a Parquet file and reads what it says of itself.
+ * Opens a Parquet file and reads its metadata.
  * @throws FormatError for a file that is none, is broken, or claims more than its size can hold; FileError
  */
 export async function openParquet(path: string): Promise<ParquetFile> {
@@ -76,7 +76,7 @@ export async function openParquet(path: string): Promise<ParquetFile> {
 
 /**
  * The rows of a Parquet file as JSON would have them: whole numbers as numbers, dates as ISO text. Holds one row group.
- * @throws FormatError naming row and column, also for what JSON has no form for; FileError
+ * @throws FormatError with row and column, also for values that JSON lacks; FileError
  */
 export async function* readParquetRows(path: string): AsyncGenerator<ParquetRow, void, undefined> {
   using file = await openParquet(path);
@@ -120,7 +120,7 @@ function bufferOf(path: string, fd: number) {
   const byteLength = fstatSync(fd).size;
   return {
     byteLength,
-    // Asynchronous, so that what it throws meets the library's own handling.
+    // Asynchronous, so that the library handles its errors.
     async slice(start: number, end = byteLength): Promise<ArrayBuffer> {
       const bytes = new Uint8Array(Math.max(0, Math.min(end, byteLength) - start));
       const count = onFile('read', path, () => readFully(fd, bytes, start));
@@ -150,7 +150,7 @@ function columnsOf({ row_groups: [group] }: FileMetaData): string[] {
 
 const UNREADABLE = 'not a readable Parquet file';
 
-/** Runs the library, which throws whatever its decoders run into. */
+/** Runs the library and turns its errors, of any kind, into errors of the file. */
 async function decoded<T>(path: string, problem: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

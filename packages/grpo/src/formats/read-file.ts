@@ -9,7 +9,7 @@ import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 /**
  * The bytes of a file.
  *
- * @param part - what the file is, for the message: `'the tokenizer'`
+ * @param part - name of the file, for the message: `'the tokenizer'`
  * @param limit - the most bytes that such a file may have
  * @throws FileError when the system refuses; FormatError for a folder, a pipe, a device, or a file over the limit
  */

@@ -29,7 +29,7 @@ export const placeOf = (row: unknown): string | undefined =>
 const HEAD_BYTES = 4096;
 
 /**
- * Tells the form of a file by what it begins with.
+ * Tells the form of a file by its beginning.
  * @throws FormatError for a file that is named .parquet and is none; FileError
  */
 export function formOf(path: string): RowForm {

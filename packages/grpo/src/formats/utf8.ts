@@ -8,7 +8,7 @@ const NEWLINE = 0x0a;
 /**
  * The text of UTF-8 bytes; a byte order mark stays.
  *
- * @param part - what the bytes are, for the message: `'the header'`
+ * @param part - name of the bytes, for the message: `'the header'`
  * @param line - the line of the file that the bytes are; without it they may be several, and the message counts them
  * @throws FormatError with the place and the value of the first byte that is wrong
  */

@@ -9,8 +9,8 @@ import { jsonValue } from './json.js';
 const PIECE = 2 ** 18;
 
 /**
- * Writes a JSON Lines file, row by row as they come. It is there whole or not at all: whatever goes wrong, reading the
- * rows included, leaves what was there before.
+ * Writes a JSON Lines file, row by row as they come. It is there whole or not at all: an error, in reading the rows,
+ * too, leaves the earlier file as it was.
  *
  * @param before - called when all is written, and before the file takes its place
  * @returns how many rows

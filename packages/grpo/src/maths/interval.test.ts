@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clusteredWilson, meanInterval, wilson } from './interval.js';
 
-/** As many completions of each problem. */
+/** The same number of completions for each problem. */
 const each = (problems: number, samples: number) => Array<number>(problems).fill(samples);
 
 describe('wilson', () => {

@@ -28,7 +28,7 @@ export function wilson(correct: number, total: number): Interval {
 }
 
 /**
- * The same for several completions a problem. Completions of one problem resemble each other, so the variance of the
+ * The same for several completions per problem. Completions of one problem resemble each other, so the variance of the
  * share is that of a ratio of sums over problems, and the interval is Wilson's for as many independent observations as
  * would have that variance: no fewer than there are problems, no more than completions.
  *

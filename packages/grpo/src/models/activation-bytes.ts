@@ -40,7 +40,7 @@ function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): n
   );
 }
 
-/** Bytes that the two norms of a layer hold for one token: what they take and give; an RMS norm computes in float32. */
+/** Bytes that the two norms of a layer hold for one token: inputs and outputs; an RMS norm computes in float32. */
 function normBytes(
   { hiddenSize, family }: DecoderConfig,
   { size, adapterInputs }: Omit<PassKind, 'recompute'>,

@@ -6,7 +6,7 @@ const MAX_SIZE = 2 ** 26;
 
 /** Typed reads from a Hugging Face `config.json` or an object inside it; each error names the file and the key. */
 export class ConfigFields {
-  /** @param prefix - what stands before a key in errors, such as `rope_parameters.` */
+  /** @param prefix - text before a key in errors, such as `rope_parameters.` */
   constructor(
     private readonly json: Readonly<Record<string, unknown>>,
     private readonly file: string,
@@ -17,7 +17,7 @@ export class ConfigFields {
     throw new UserError(`${this.file}: ${problem}`, { hint });
   }
 
-  /** The value as it stands; transformers writes null for what is not set. */
+  /** The value as it stands; transformers writes null for a key that is not set. */
   value(key: string): unknown {
     return this.json[key] ?? undefined;
   }

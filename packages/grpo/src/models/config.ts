@@ -12,7 +12,7 @@ export type RopeScaling =
       originalPositions: number;
     };
 
-/** The shape of a decoder: all that tells GPT-2, Llama 3, Qwen 2 and Qwen 3 apart. */
+/** The shape of a decoder: all differences between GPT-2, Llama 3, Qwen 2 and Qwen 3. */
 export interface DecoderConfig {
   family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3';
   vocabSize: number;

@@ -5,8 +5,8 @@ import type { Layer } from './transformer.js';
 import type { Norm } from './weights.js';
 
 /**
- * How the new token of each row meets what came before: `q` `[N, heads × headDim]`, `k` and `v` `[N, kvHeads × headDim]`
- * as projected → `[N, heads × headDim]`. Norms and rotation of queries and keys are left to it.
+ * Attention of the new token of each row to the earlier ones: `q` `[N, heads × headDim]`, `k` and `v`
+ * `[N, kvHeads × headDim]` as projected → `[N, heads × headDim]`. It applies norms and rotation to queries and keys.
  */
 export type AttendStep = (layer: number, qkv: readonly [Tensor, Tensor, Tensor], turning: Turning) => Tensor;
 
@@ -38,7 +38,7 @@ export function decodeStep(
     return normed;
   };
   for (const layer of layers) {
-    // Frees what a layer computes at its end.
+    // A layer's intermediates are freed at its end.
     [residual, delta] = tidy(() => {
       const { queryNorm, keyNorm } = layer;
       const qkv = layer.qkv(norm(layer.attentionNorm));

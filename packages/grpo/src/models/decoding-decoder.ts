@@ -13,7 +13,7 @@ import type { LayerWeights, Linear } from './weights.js';
  */
 export class DecodingDecoder extends Transformer implements Disposable {
   readonly layers: readonly Layer[];
-  /** Of the weights and adapters that are laid out. */
+  /** Checksum of the weights and adapters that are laid out. */
   readonly checksum: number;
   readonly #layout: Tensor[] = [];
   readonly #head: (x: Tensor) => Tensor;
@@ -33,7 +33,7 @@ export class DecodingDecoder extends Transformer implements Disposable {
     );
   }
 
-  /** Hidden states of one new token a row: what `hidden` computes, in fewer passes. Only where `Decoder.fuses`. */
+  /** Hidden states of one new token per row, as `hidden` computes them, in fewer passes. Only where `Decoder.fuses`. */
   decode({ ids_N, positions_N }: PackedTokens, attend: AttendStep): Tensor {
     const { config, weights, layers } = this;
     const places = weights.positions ? embedding(weights.positions, positions_N) : null;

@@ -157,7 +157,7 @@ describe('model folders', () => {
     const [bf16, fp32] = [logitsOf(narrow, prompts), logitsOf(wide, prompts)];
     for (const i of prompts.keys()) {
       expect(maxDifference(fp32[i]!, stored('qwen3-bf16', `logitsFloat32.${i}`))).toBeLessThan(2e-5);
-      // bf16 keeps 8 bits: two right implementations differ by what each loses against fp32.
+      // bf16 keeps 8 bits: two right implementations differ by the rounding of each against fp32.
       const lost = maxDifference(
         stored('qwen3-bf16', `logits.${i}`),
         stored('qwen3-bf16', `logitsFloat32.${i}`),

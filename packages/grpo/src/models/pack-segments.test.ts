@@ -9,7 +9,7 @@ const shapeOf = (heads: number, kvHeads: number, headDim: number) =>
 
 const ids = (length: number) => Array<number>(length).fill(1);
 
-/** Prompts with and without completions, longer and shorter than what shares a mask. */
+/** Prompts with and without completions, longer and shorter than segments that share a mask. */
 const segments: Segment[] = [
   { ids: ids(37) },
   ...[5, 70, 1, 140, 60, 60].map((length) => ({ ids: ids(length), parent: 0 })),

@@ -64,7 +64,7 @@ function attentionOf(spans: readonly Span[], config: DecoderConfig, device: stri
 /** Neighbouring segments that are attended to in one call. */
 interface Run {
   spans: Span[];
-  /** One long segment that nothing continues: plainly causal. */
+  /** Whether it is one long segment without parent and children: plainly causal. */
   isLong: boolean;
 }
 

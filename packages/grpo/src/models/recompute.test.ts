@@ -167,7 +167,7 @@ describe('a recomputed pass', () => {
       using pass = openPass(decoder, true);
       const packed = packSegments(SEGMENTS, config, DEVICE);
       const hidden = pass.decoder.hidden(packed, packed.attend);
-      // The layers' inputs, what the last gave, and its norm; ids, places and rotations are smaller.
+      // The layers' inputs, the last one's output, and its norm; ids, places and rotations are smaller.
       expect(memory().bytes - before).toBeLessThan((config.layers + 4) * input);
       hidden.sum().backward();
     });

@@ -122,7 +122,7 @@ class RecomputingDecoder extends Decoder implements Disposable {
     return { tokens: own, rotation, attend, inputs, last: this.#keep(x) };
   }
 
-  /** The gradient of what the first layer took, where that is wanted; null too where the loss depends on none of it. */
+  /** Gradient of the first layer's input, where an embedding is trained; null also where the loss has none. */
   #throughLayers({ last, inputs, rotation, attend }: Call): Tensor | null {
     let gradient = last.grad;
     last.dispose();

@@ -4,7 +4,7 @@ import { DEVICE, tensor } from '../device.test.helper.js';
 import type { DecoderConfig, RopeScaling } from './config.js';
 import { Rope, rotaryFrequencies, rotate } from './rope.js';
 
-/** Only what the rotation reads. */
+/** The part of a configuration that the rotation reads. */
 const config = (headDim: number, ropeTheta: number, ropeScaling?: RopeScaling) =>
   ({ headDim, ropeTheta, ropeScaling }) as DecoderConfig;
 

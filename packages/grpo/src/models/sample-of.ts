@@ -1,10 +1,10 @@
 import type { Tensor } from '@grpo/torch';
 
-/** Elements of each tensor that tell whether it is another: what changes weights changes most of them. */
+/** Sampled elements per tensor, enough to notice a change of weights, which changes most of them. */
 const ELEMENTS = 256;
 
 /**
- * A view of every n-th element, the first of each run of n: about as many as are wanted. n is odd, so that the elements of a
+ * A view of every n-th element, the first of each run of n: about `wanted` of them. n is odd, so that the elements of a
  * matrix come from all of its columns.
  */
 export function sampleOf(tensor: Tensor, wanted = ELEMENTS): Tensor {

@@ -35,8 +35,8 @@ const HEAD = 'score.weight';
  * Loads a `…ForSequenceClassification` folder of GPT-2, Llama, Qwen 2 or Qwen 3, or `ORG/NAME` from the local Hugging
  * Face cache.
  *
- * @param options.dtype - what the weights are converted to; the head computes in float32, so that close scores differ
- * @throws what loadModel throws; UserError for a model without such a head, or with more labels than one
+ * @param options.dtype - dtype of the weights; the head computes in float32, so that close scores differ
+ * @throws the errors of loadModel; UserError for a model without such a head, or with more labels than one
  */
 export function loadSequenceClassifier(
   model: string,

@@ -55,7 +55,7 @@ export abstract class Transformer {
     const rotation = this.rotationAt(tokens);
     for (const i of this.layers.keys()) {
       const input = x;
-      // Frees what a layer computes at its end; what the backward pass needs, autograd holds.
+      // A layer's intermediates are freed at its end, except those that autograd holds for the backward pass.
       x = tidy(() => this.layer(i, input, rotation, attend));
       input.dispose();
     }

@@ -63,5 +63,5 @@ export function table(columns: readonly (readonly number[])[]): RewardColumns {
   };
 }
 
-/** Of one reward only. */
+/** A table with one reward. */
 export const single = (values: readonly number[]) => table([values]);

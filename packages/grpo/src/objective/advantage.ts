@@ -4,7 +4,7 @@ import { type Statistics, statistics } from './statistics.js';
 import { trlAdvantages } from './trl.js';
 
 export interface Advantages {
-  /** One a completion; 0 for a completion that could not be scored. */
+  /** One per completion; 0 for a completion that could not be scored. */
   advantages: Float64Array;
   /** Mean reward of each group, NaN when none of it could be scored. */
   means: Float64Array;
@@ -43,7 +43,7 @@ export function advantagesOf(
   // Without a baseline nothing is compared.
   const isReplaced = (b: number) => settings.baseline !== 'none' && flat.has(groupOf(b));
   const isCompatible = settings.compat !== undefined;
-  // TRL has no group that counts as flat: what rounding leaves to one stays.
+  // TRL treats no group as flat: advantages that come from rounding stay.
   const isZero = (b: number) =>
     isReplaced(b) && settings.flat !== 'raw' && !(isCompatible && settings.flatBelow === 0);
   const comparison = isCompatible ? trlAdvantages : compare;
@@ -69,7 +69,7 @@ export function advantagesOf(
   };
 }
 
-/** Where one reward failed, the others of the completion are not compared either. */
+/** Removes the values of completions without a total: where one reward failed, the others are not compared either. */
 const scoredOnly = ({ columns, weights, totals }: RewardColumns): RewardColumns => ({
   columns: columns.map((column) => column.map((value, b) => (Number.isNaN(totals[b]!) ? Number.NaN : value))),
   weights,
@@ -114,7 +114,7 @@ function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageS
   return standardized(sums, settings.ddof, settings.epsilon);
 }
 
-/** Of each value within its group; 0 where there is no value, and for groups of equal values with a baseline. */
+/** Advantages of values within their groups; 0 where there is no value, and for equal values with a baseline. */
 function relative(values: Float64Array, groupSize: number, settings: AdvantageSettings): Float64Array {
   const { baseline, scale, ddof, epsilon, floor } = settings;
   const batch = statistics(values, ddof);

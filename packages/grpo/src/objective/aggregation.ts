@@ -2,9 +2,9 @@ import type { Aggregation } from '../config/choices.js';
 import { sum } from '../maths/moments.js';
 import type { LossSettings } from './settings.js';
 
-/** Of what the micro-batch is a part. */
+/** Size of the optimizer update that a micro-batch is a part of. */
 export interface UpdateSize {
-  /** Completions of the whole optimizer update. */
+  /** Its completions. */
   completions: number;
   /** Its trained tokens. */
   tokens: number;

@@ -1,4 +1,4 @@
-/** Made-up micro-batches in plain numbers, and what a loss makes of them. */
+/** Made-up micro-batches in plain numbers, with their losses. */
 import { type DType, grad, type Tensor, tidy } from '@grpo/torch';
 import { derive } from '../config/derive.js';
 import { configSchema } from '../config/schema.js';
@@ -25,7 +25,7 @@ export interface Batch extends Point {
   betas: number[];
   lengths: number[];
   mask: Uint8Array | null;
-  /** Of the whole update; that of the batch alone when not given. */
+  /** Size of the whole update; that of the batch alone when not given. */
   update?: { completions: number; tokens: number };
 }
 

@@ -64,7 +64,7 @@ const batches = Array.from({ length: 300 }, (_, seed): Batch => {
 
 const STEP = 1e-5;
 
-/** Slope of the loss in each of its inputs, with what stops gradients held where it is. */
+/** Slope of the loss in each of its inputs; terms behind a stopped gradient stay as in the batch. */
 function slopes(batch: Batch, settings: LossSettings, entropyCoefficient: number): Point {
   const of = (key: keyof Point) =>
     batch[key].map((value, t) => {
@@ -75,7 +75,7 @@ function slopes(batch: Batch, settings: LossSettings, entropyCoefficient: number
   return { logprobs: of('logprobs'), entropies: of('entropies'), fullKl: of('fullKl') };
 }
 
-/** Largest |a − b| / |b|; what is small beside the others, or to rounding of the slope, is held to those. */
+/** Largest |a − b| / |b|; the divisor is at least 1e-4, and a thousandth of the largest |b|. */
 function relativeError(a: readonly number[], b: readonly number[]): number {
   const least = Math.max(1e-4, ...b.map((x) => 1e-3 * Math.abs(x)));
   return Math.max(...a.map((x, i) => Math.abs(x - b[i]!) / Math.max(Math.abs(b[i]!), least)));

@@ -15,7 +15,7 @@ export interface ScoringOptions {
   /** The full KL to this decoder. */
   fullKlTo?: Decoder | undefined;
   /**
-   * Called at each layer, counted from 0; what it throws ends the scoring. Each layer is marked as well, for
+   * Called at each layer, counted from 0; an error that it throws ends the scoring. Each layer is marked as well, for
    * `backward({ onMark })`.
    */
   onLayer?: ((layer: number) => void) | undefined;

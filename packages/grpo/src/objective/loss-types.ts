@@ -8,13 +8,13 @@ import type { TokenRows } from './token-rows.js';
 export interface LossInput {
   /** log π(token) of the policy, with gradient: `[T]`. */
   logprobs_T: Tensor;
-  /** Of the policy's distribution, in nats, with gradient where the loss has an entropy bonus: `[T]`. */
+  /** Entropies of the policy, in nats, with gradient where the loss has an entropy bonus: `[T]`. */
   entropies_T: Tensor;
-  /** log π when the completions were sampled; null takes the policy's own, detached: a ratio of exactly 1. */
+  /** log π of the old policy: `[T]`; null takes the policy's own, detached: a ratio of exactly 1. */
   oldLogprobs_T: Tensor | null;
-  /** Of the frozen reference; needed when β is not 0. */
+  /** log π of the frozen reference; needed when β is not 0. */
   referenceLogprobs_T: Tensor | null;
-  /** Of the sampler, as it drew. */
+  /** log π of the sampler when it drew the tokens. */
   samplerLogprobs_T: Tensor | null;
   /** KL to the reference over the whole vocabulary, with gradient; needed for the estimator `full`. */
   fullKl_T: Tensor | null;

@@ -70,7 +70,7 @@ export const composedLoss = ((given: LossInput) => {
   };
 }) satisfies Loss;
 
-/** Tokens that are not trained on get values of 0: whatever they hold, an exponential of it must not reach a gradient. */
+/** Tokens that are not trained on get values of 0: no exponential of their values may reach a gradient. */
 function trainedOnly(input: LossInput, rows: TokenRows): LossInput {
   const trained = (values_T: Tensor | null) => values_T && rows.maskTensor(values_T);
   return {

@@ -1,5 +1,5 @@
 /**
- * The loss by the book, in plain numbers: what no gradient flows through is computed at `frozen`, the rest at `at`.
+ * The loss by the book, in plain numbers: terms without a gradient are computed at `frozen`, the others at `at`.
  * Its slope in `at` is what the gradient should be, also of a loss with stopped gradients.
  */
 import { type Batch, type Point, updateOf } from './batch.test.helper.js';
@@ -78,7 +78,7 @@ function keptTokens(
   return new Set(tokens.filter((t) => topShare === 1 || entropies[t]! >= threshold));
 }
 
-/** Of a token: log policy − log old policy. */
+/** log policy − log old policy, for one token. */
 const gapOf = (batch: Batch, t: number, { logprobs }: Point, frozen: Point) =>
   logprobs[t]! - (batch.old ?? frozen.logprobs)[t]!;
 

@@ -54,8 +54,8 @@ const LEAST_LOG = Math.log(1e-8);
 const MOST_LOG = 20;
 
 /**
- * VESPO's weight of each completion, from its importance weight w: φ = w^k × exp(λ (1 − w)), 1 where w is 1; what is
- * not finite is 0: `[B]`, detached.
+ * VESPO's weight of each completion, from its importance weight w: φ = w^k × exp(λ (1 − w)), 1 where w is 1,
+ * and 0 in place of a value that is not finite: `[B]`, detached.
  */
 export function vespoWeights({
   difference_T,

@@ -13,7 +13,7 @@ export interface Statistics {
   equal: boolean;
 }
 
-/** Mean and deviation of the values that are numbers; `ddof` is taken from what the sum of squares is divided by. */
+/** Mean and deviation of the values that are numbers; the sum of squares is divided by the count − `ddof`. */
 export function statistics(values: Float64Array, ddof: 0 | 1 = 1): Statistics {
   const { count, mean, deviation } = moments(values, ddof);
   const [least, most] = [smallest(values), largest(values)];

@@ -12,7 +12,7 @@ export class TokenRows {
   /**
    * @param lengths - tokens of each completion
    * @param mask - 1 where a token is trained on, `[T]`; null for all
-   * @param like - has the dtype and the device that values are to have
+   * @param like - a tensor with the dtype and the device that values get
    */
   constructor(
     readonly lengths: readonly number[],
@@ -30,7 +30,7 @@ export class TokenRows {
     this.counts = mask ? this.#countTrained(mask) : lengths;
   }
 
-  /** 0 for tokens that are not trained on. Not a product: what they hold may be infinite. */
+  /** Sets values to 0 for tokens that are not trained on. Not by a product: the values may be infinite. */
   maskTensor(values_T: Tensor): Tensor {
     return this.#mask_T ? where(this.#mask_T, values_T, 0) : values_T;
   }

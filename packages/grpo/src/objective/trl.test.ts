@@ -28,7 +28,7 @@ describe('what TRL did up to 1.10, from numbers that it gave', () => {
     const theirs = computed(padded, 'trl-1.10');
     expect(theirs.loss).toBeCloseTo(4.6653001569, 9);
     expect(theirs.gradient.at(-1)).toBeCloseTo(-6.0364319, 6);
-    // Ours sums over what was sampled, whatever stands in the padding.
+    // Ours sums over the sampled tokens, whatever stands in the padding.
     const ours = computed(padded, undefined);
     expect(ours.gradient.at(-1)).toBe(0);
     expect(ours.loss).toBeCloseTo(

@@ -17,7 +17,7 @@ export class PartialFailure extends Error {
   readonly [PARTIAL] = true;
 
   constructor(
-    /** One entry a completion; those of failed completions mean nothing. */
+    /** One entry per completion; those of failed completions mean nothing. */
     readonly values: unknown[],
     readonly failures: CompletionFailure[],
   ) {

@@ -1,7 +1,7 @@
 import { lastBoxed } from './math/boxed.js';
 
 /**
- * The final answer of a worked solution: what follows its last `####`, as in GSM8K, or else what its last `\boxed{…}`
+ * The final answer of a worked solution: the text after its last `####`, as in GSM8K, or else what its last `\boxed{…}`
  * holds, as in MATH. Null without either, and where it is empty.
  */
 export function finalAnswer(solution: string): string | null {

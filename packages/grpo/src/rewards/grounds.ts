@@ -44,7 +44,7 @@ export function groundsOf({ names, grounds = [] }: Grounded, b: number) {
   };
 }
 
-/** Who judged each completion and in what words, where any reward tells; of several rewards all of them. */
+/** Providers and replies of the judges per completion, where any reward has some; of several rewards all of them. */
 export function judgedBy(
   grounds: readonly (readonly (Grounds | null)[])[],
 ): Pick<RewardFacts, 'providers' | 'replies'> {

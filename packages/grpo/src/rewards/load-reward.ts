@@ -33,7 +33,7 @@ export interface RewardSurroundings {
 
 /**
  * Loads a reward. A module exports, as default or as `reward`, a {@link RewardFunction}: it takes a batch
- * and returns one value a completion. `each` makes one of a function of a single completion.
+ * and returns one value per completion. `each` makes one of a function of a single completion.
  * With `timeoutSeconds` the module is loaded in a worker thread, and only there.
  *
  * @param config - its module is a path, absolute or from the working directory

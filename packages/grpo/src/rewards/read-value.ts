@@ -12,9 +12,9 @@ export interface ReadValue {
 }
 
 /**
- * Reads what a reward function returned for one completion: a finite number, null, or either in a verdict.
+ * Reads a reward function's result for one completion: a finite number, null, or either in a verdict.
  *
- * @returns in words what is wrong with anything else
+ * @returns the problem in words for anything else
  */
 export function readValue(returned: unknown): ReadValue | string {
   if (returned === null) return { value: Number.NaN, grounds: null };

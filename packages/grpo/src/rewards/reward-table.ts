@@ -28,7 +28,7 @@ export interface Grounds {
   parts?: Readonly<Record<string, number>>;
   /** The rule that decided. */
   rule?: string;
-  /** Who judged, and in what words. */
+  /** The judge's name, and its own words. */
   provider?: string;
   reply?: string;
 }

@@ -23,7 +23,7 @@ export interface Verdict {
 
 /** A verdict of somebody else. */
 export interface JudgeVerdict extends Verdict {
-  /** Who judged, where there are several: one for all completions of a prompt. */
+  /** Name of the judge, where there are several: one for all completions of a prompt. */
   provider?: string;
   /** The judge's own words. */
   reply?: string;

@@ -9,7 +9,7 @@ const PATIENCE = 10;
  *
  * @param score - the values for a batch of the i-th completion alone
  * @param milliseconds - how long the batch took until it failed; bounds the search
- * @param findAll - go on after the first failure; what is left when the time is up then counts as failed
+ * @param findAll - go on after the first failure; completions that are left when the time is up then count as failed
  * @returns the value of each completion reached, why the failed ones failed, and whether the time ran out
  */
 export async function scoreSingly(

@@ -103,7 +103,7 @@ async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<
   return values;
 }
 
-/** Turns values into a column; what is none is a failure of that completion. */
+/** Turns values into a column; an invalid value is a failure of its completion. */
 function checkValues<Row>(
   name: string,
   batch: RewardBatch<Row>,
@@ -130,7 +130,7 @@ function checkValues<Row>(
   return { values: column, grounds, failed, failures };
 }
 
-/** Who failed to judge, where that is known. */
+/** The provider that failed to judge, where it is known. */
 function providerIn(value: unknown): Grounds | null {
   const read = readValue(value);
   const provider = typeof read === 'string' ? undefined : read.grounds?.provider;

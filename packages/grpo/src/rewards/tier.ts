@@ -14,7 +14,7 @@ export type Tiers = Readonly<Record<string, TierPenalty>>;
 /** A tier or scope of a row. */
 export interface Label {
   label: string;
-  /** Of the question's UTF-8, where the row has it. */
+  /** SHA-1 of the question's UTF-8, where the row has it. */
   sha1: string | undefined;
 }
 

@@ -46,7 +46,7 @@ export interface SamplingOptions {
   frequencyPenalty: number;
   /** Strings that end a completion; they stay in it. */
   stop: readonly string[];
-  /** A completion's log-probs do not depend, to the bit, on what is sampled beside it. */
+  /** A completion's log-probs do not depend, to the bit, on the completions that are sampled beside it. */
   invariant: boolean;
   /** Bytes that completions decoded at once may take in cache and logits; not more than one where that takes more. */
   lotBytes: number;

@@ -101,7 +101,7 @@ describe('draw', () => {
     for (const change of [{ topP: 0.9 }, { topP: 0.9, minP: 0.01 }, { topP: 0.7, topK: 3000 }] as Change[]) {
       const expected = truncated(logits, { ...plainSampling, ...change });
       const { tokens, sampledLogprobs } = draws(logits, even(300), change);
-      // The probability is renormalised over what is kept, so it tells one token too many or too few.
+      // The probability is renormalised over the kept tokens, so one token too many or too few changes it.
       for (const [i, id] of tokens.entries()) {
         expect(Math.abs(sampledLogprobs[i]! - expected[id]!), `token ${id}`).toBeLessThan(1e-5);
       }
@@ -156,7 +156,7 @@ describe('draw', () => {
       const options = { ...plainSampling, ...change };
       const wanted = (o: SamplingOptions) => truncated(logits, o).map(Math.exp);
       expect(chiSquare(tokens, wanted(options))).toBeLessThan(BOUND);
-      // The bound tells a temperature from one a tenth higher.
+      // The bound distinguishes a temperature from one a tenth higher.
       expect(
         chiSquare(tokens, wanted({ ...options, temperature: 1.1 * options.temperature })),
       ).toBeGreaterThan(BOUND);

@@ -14,7 +14,7 @@ export interface Draw {
 const CANDIDATES = 1024;
 
 /**
- * Draws one token a row by inverting the cumulative distribution. Log-probabilities are NaN where a row has no
+ * Draws one token per row by inverting the cumulative distribution. Log-probabilities are NaN where a row has no
  * distribution, because its logits are NaN or all are forbidden.
  *
  * @param logits - `[n, V]` float32, of the model
@@ -101,7 +101,7 @@ const read = (tokens: Tensor, plain: Tensor) => ({
 });
 
 /**
- * Top-k, then top-p of what that left, then min-p, as transformers orders them; what falls out has log-probability −∞.
+ * Top-k, then top-p of the rest, then min-p, as transformers orders them; tokens that fall out have log-probability −∞.
  * A bound decides, not a place in an order, so equally likely tokens stay or go together.
  */
 function truncate(logprobs: Tensor, { topK, topP, minP }: SamplingOptions): Tensor {

@@ -53,7 +53,7 @@ function meanError({ decoder }: Model, completions: Completions): number {
   return errors.reduce((sum, error) => sum + error, 0) / errors.length;
 }
 
-/** By operators of our own, and by libtorch's alone. */
+/** Rolls out by operators of our own, and by libtorch's alone. */
 async function bothWays(model: Model, change: Partial<typeof plainSampling> = {}) {
   const own = await rollout(model, change);
   vi.spyOn(Decoder.prototype, 'fuses', 'get').mockReturnValue(false);

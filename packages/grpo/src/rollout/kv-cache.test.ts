@@ -12,7 +12,7 @@ const config = { layers: 2, heads: HEADS, kvHeads: KV_HEADS, headDim: WIDTH } as
 
 type Kind = 'q' | 'k' | 'v';
 
-/** A sequence that is decoded: its prompt, whose tokens it shares, and what is its own. */
+/** A sequence that is decoded: its prompt, whose tokens it shares, and its own tokens. */
 interface Sequence {
   prompt: number;
   id: number;
@@ -110,7 +110,7 @@ describe.each(caches)('%s', (_, makeCache) => {
       }),
     );
     for (let step = 0; step < STEPS && rows.length > 0; step++) {
-      // As the sampler does: what lives on must not belong to the scope of the step.
+      // As in the sampler, tensors that live on must not belong to the scope of the step.
       noGrad(() =>
         tidy(() => {
           const qkv = (layer: number) =>

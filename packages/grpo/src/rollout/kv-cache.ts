@@ -5,9 +5,9 @@ import { StaticStep } from './static-step.js';
 
 /** Keys and values of a layer. */
 interface Layer {
-  /** Of the prompts: `[prompts, kvHeads, longest prompt, headDim]`. */
+  /** Tokens of the prompts: `[prompts, kvHeads, longest prompt, headDim]`. */
   prompt: { k: Tensor; v: Tensor };
-  /** Of what was generated: `[prompts, places, kvHeads, columns, headDim]`. */
+  /** Generated tokens: `[prompts, places, kvHeads, columns, headDim]`. */
   own: { k: Tensor; v: Tensor };
 }
 
@@ -37,7 +37,7 @@ export class KvCache implements DecodingCache {
   #mask: Tensor;
   /** Place of each row among all. */
   #placeOf: number[];
-  /** Where rows and places are not the same: the place of each row, and a row for each place. */
+  /** The place of each row, and a row for each place; absent while rows and places are the same. */
   #order: { places_N: Tensor; rows_S: Tensor } | undefined;
   /** Columns written so far. */
   #column = 0;
@@ -154,14 +154,14 @@ export class KvCache implements DecodingCache {
   }
 
   dispose(): void {
-    // First what was recorded on them.
+    // The recorded step goes first: it uses the tensors.
     this.#step.dispose();
     for (const tensor of tensorsOf(this.#layers)) tensor.dispose();
     this.#mask.dispose();
     this.#disposeOrder();
   }
 
-  /** Moves what is left into tensors of their size. */
+  /** Moves the remaining prompts and places into smaller tensors. */
   #shrink(kept: readonly number[], places: number): void {
     const free = new Map(kept.map((p, i) => [p, i * places]));
     const from = new Array<number>(kept.length * places).fill(0);
@@ -205,7 +205,7 @@ export class KvCache implements DecodingCache {
     const total = this.#prompts.length * this.#places;
     if (this.#placeOf.length === total && this.#placeOf.every((place, row) => place === row))
       return undefined;
-    // A place without a row computes what row 0 computes.
+    // A place without a row repeats row 0.
     const rows = new Array<number>(total).fill(0);
     for (const [row, place] of this.#placeOf.entries()) rows[place] = row;
     return { places_N: this.#index(this.#placeOf), rows_S: this.#index(rows) };

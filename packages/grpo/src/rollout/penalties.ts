@@ -1,7 +1,7 @@
 import { type Tensor, tensor, where, zeros } from '@grpo/torch';
 import type { SamplingOptions } from './completion.js';
 
-/** Whether the options change logits by what was generated before. */
+/** Whether the options change logits by the tokens that were generated before. */
 export function hasPenalties(options: SamplingOptions): boolean {
   return options.repetitionPenalty !== 1 || options.presencePenalty !== 0 || options.frequencyPenalty !== 0;
 }

@@ -1,6 +1,6 @@
 import type { SamplingOptions } from './completion.js';
 
-/** Plain, slow and in double precision: what the sampler has to agree with. */
+/** The sampler's reference: plain, slow and in double precision. */
 export function logSoftmax(logits: readonly number[], temperature = 1): number[] {
   const scaled = logits.map((x) => x / temperature);
   const max = scaled.reduce((a, b) => Math.max(a, b));
@@ -26,7 +26,7 @@ export function adjust(
 }
 
 /**
- * Log-probabilities after temperature → top-k → top-p → min-p, as transformers orders them; −∞ for what falls out.
+ * Log-probabilities after temperature → top-k → top-p → min-p, as transformers orders them; −∞ for the others.
  * No two logits may be equal at a bound.
  */
 export function truncated(

@@ -22,7 +22,7 @@ export function fixture(name: string, endIds: Iterable<number> = []): LoadedMode
   return { ...loadModel(folder(name), { device: DEVICE }), endIds: new Set(endIds) };
 }
 
-/** Prompts of 1, 5, 17 and 40 tokens, and what transformers decodes greedily after them: 64 tokens each. */
+/** Prompts of 1, 5, 17 and 40 tokens, with the 64 tokens that transformers decodes greedily after each. */
 export const expectedOf = (name: string) =>
   JSON.parse(readFileSync(`${folder(name)}/expected.json`, 'utf8')) as {
     prompts: number[][];
@@ -32,7 +32,7 @@ export const expectedOf = (name: string) =>
 export const range = (end: number) => Array.from({ length: end }, (_, i) => i);
 
 /**
- * A GPT-2 that says what it is told: the token after position p is `script[p]`, whatever stands before. Its context is
+ * A GPT-2 that follows a script: the token after position p is `script[p]`, whatever stands before. Its context is
  * as long as the script.
  */
 export function scripted(script: readonly number[], endIds: Iterable<number> = []): LoadedModel {

@@ -10,7 +10,7 @@ import { sample } from './sampler.js';
 const requestsOf = (prompts: number[][]) =>
   prompts.map((ids, i) => ({ ids, count: 2 + (i % 2), keys: [7, i] }));
 
-/** For every sampled token, what `see` makes of the logits that the packed decoder gives there. */
+/** Calls `see` for every sampled token, with the logits of the packed decoder there. */
 function scored<T>(
   model: Model,
   prompt: number[],

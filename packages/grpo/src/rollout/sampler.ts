@@ -41,7 +41,7 @@ interface Wanted {
   limit: number;
 }
 
-/** One in the making; its place in the cache is its place among the active ones. */
+/** A completion in the making; its place in the cache is its place among the active ones. */
 interface Row extends Wanted {
   ids: number[];
   logprobs: number[];
@@ -49,9 +49,9 @@ interface Row extends Wanted {
 }
 
 /**
- * Samples completions, a group a request. A group's prompt is computed once; a finished completion leaves the batch at
- * once. Each completion draws from a stream of its own, a function of seed, keys and its index in the group: given
- * equal logits it does not depend on what else is sampled.
+ * Samples completions, one group per request. A group's prompt is computed once; a finished completion leaves the batch
+ * at once. Each completion draws from a stream of its own, a function of seed, keys and its index in the group: given
+ * equal logits it does not depend on the other completions.
  *
  * @throws UserError for an empty prompt, one that leaves no room in the model's context, and logits that are not finite;
  * Abandoned
@@ -167,7 +167,7 @@ class Decoding {
   #forbidden: Tensor | undefined;
   /** The decoder laid out for decoding, from its first use on. */
   #decoder: DecodingDecoder | undefined;
-  /** Of the model's weights, where none are laid out. */
+  /** Checksum of the model's weights, where none are laid out for decoding. */
   #checksum: number | undefined;
   readonly #stop: StopStrings;
 
@@ -316,7 +316,7 @@ class Decoding {
       row.logprobs.push(logprobs[i]!);
       row.sampledLogprobs.push(sampledLogprobs[i]!);
     }
-    // From the back, so that a row that moves into a freed place was looked at already.
+    // From the last row on: a row that moves into a freed place has been checked already.
     const ended: number[] = [];
     for (let i = this.#rows.length - 1; i >= 0; i--) {
       const reason = this.#ending(this.#rows[i]!);

@@ -5,7 +5,7 @@ import { type Completion, plainSampling } from './completion.js';
 import { architectures, expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
 
-/** A CUDA graph, or what stands for it. */
+/** A CUDA graph, or its stand-in. */
 interface Graph {
   replay(): Tensor;
   dispose(): void;

@@ -12,7 +12,7 @@ export class StaticStep {
   readonly column_1: Tensor;
   #recorded: { graph: CudaGraph; decoder: DecodingDecoder } | undefined;
 
-  /** @param places - of tokens */
+  /** @param places - number of tokens per step */
   constructor(
     places: number,
     private readonly device: string,
@@ -24,7 +24,7 @@ export class StaticStep {
 
   /**
    * @param compute - the step; the same for the same decoder until `forget`
-   * @returns what it computes; where it is recorded, the same tensor each time
+   * @returns the result of `compute`; where it is recorded, the same tensor each time
    */
   run(decoder: DecodingDecoder, compute: () => Tensor): Tensor {
     if (!canCapture(this.device)) return compute();

@@ -13,7 +13,7 @@ const request = (prompt: number, count = 6, step = STEP): GroupRequest => {
 };
 const all = range(4).map((i) => request(i));
 
-/** Ids of each completion, a list a group. */
+/** Ids of each completion, one list per group. */
 async function idsOf(requests: GroupRequest[], change: { lotBytes?: number; seed?: number } = {}) {
   const { seed = 1, lotBytes = options.lotBytes } = change;
   const groups = await sample(model, requests, { ...options, lotBytes }, seed);

@@ -4,7 +4,7 @@ import { readBuildRecord } from '@grpo/torch/setup';
 
 type Call = (id: number, ...args: unknown[]) => unknown;
 
-/** As much of the addon as a recording meets. */
+/** The part of the addon that a recording uses. */
 interface Addon {
   call: Call;
   dispose(handle: unknown): void;
@@ -24,7 +24,7 @@ export function tapeOf({ keep, tidy }: typeof import('@grpo/torch')) {
 
   return class Tape {
     readonly #calls: { args: Parameters<Call>; result: unknown }[] = [];
-    /** A graph has the memory of what is freed while recording for itself. */
+    /** Tensors that are freed while recording: a graph keeps their memory for itself. */
     readonly #freed: unknown[] = [];
     readonly #result: Tensor;
 

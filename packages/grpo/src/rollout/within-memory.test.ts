@@ -51,7 +51,7 @@ describe('lots that do not fit into memory', () => {
     const model = {};
     await lotsOf(18, 9, model);
     expect((await lotsOf(18, 100, model)).lots[0]).toEqual([0, 1, 2]);
-    // A smaller setting stays what it is.
+    // A smaller setting stays as it is.
     expect((await lotsOf(6, 100, model)).lots[0]).toEqual([0, 1]);
     expect((await lotsOf(18, 100)).lots[0]).toEqual([0, 1, 2, 3, 4, 5]);
     expect(memoryNews(model)).toEqual([
@@ -82,7 +82,7 @@ describe('sampling that runs out of memory', () => {
     const before = memory();
     const { logits } = Transformer.prototype;
     let calls = 0;
-    // Of every decoder: the passes after the first are those of one that is laid out for decoding.
+    // Spies on every decoder: passes after the first are those of one that is laid out for decoding.
     const spy = vi.spyOn(Transformer.prototype, 'logits').mockImplementation(function (
       this: Transformer,
       hidden,

@@ -8,7 +8,7 @@ export interface MemoryBound {
   /** The key that makes it smaller, such as `train.microBatchTokens`. */
   setting: string;
   configured: number;
-  /** The model that computes: what fits into its device's memory is remembered with it. */
+  /** The model that computes: sizes that fit into its device's memory are remembered with it. */
   model: object;
 }
 

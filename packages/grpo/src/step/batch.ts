@@ -7,7 +7,7 @@ import type { Groups } from './micro-batch.js';
 
 /**
  * Everything that a step knows of its completions: P problems with B = P × G completions, problem after problem. Each
- * stage of the step adds what it finds.
+ * stage of the step adds its results.
  */
 export class Batch {
   readonly problems: readonly Problem[];

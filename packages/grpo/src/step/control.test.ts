@@ -85,7 +85,7 @@ describe('β of a step', () => {
     const before = seen.length;
     const second = await recordStep(trainer, problems, 1, 1e-3);
 
-    // By the record: the terms of each token, and whose they are.
+    // From the record: the KL terms of each token, and the kind of its completion.
     const { completions, klTerms } = first.updates[0]!;
     const sums = { f: { sum: 0, of: 0 }, h: { sum: 0, of: 0 } };
     let t = 0;
@@ -148,7 +148,7 @@ describe('a KL in the reward', () => {
     [['kl.estimator=k3'], (d: number[]) => sum(d.map(k3))],
     [['kl.estimator=k3', 'kl.level=sequence_mean'], (d: number[]) => k3(sum(d) / d.length)],
   ] as const)('is compared within the group: %s', async (settings, of) => {
-    // Rewards that are all equal: what differs is the KL alone.
+    // All rewards are equal: only the KL differs.
     const trainer = withReference(['kl.place=reward', 'kl.beta=0.3', 'advantage.scale=none', ...settings], {
       score: rewarding(() => 0.25),
     });
@@ -165,7 +165,7 @@ describe('a KL in the reward', () => {
     const row = metricsOf(result!, 1, { tokens: 0, stepTokens: 0 });
     expect(row.reward).toBe(0.25);
     expect(row.kl_penalty).toBeCloseTo(sum(penalties) / 16, 5);
-    // The record has what was compared.
+    // The record has the rewards that were compared.
     const { rewards, advantages } = stepRecordOf(trainer, result!, 1);
     expect([...rewards!.totals!]).toEqual(penalties.map((penalty) => expect.closeTo(0.25 - penalty, 5)));
     expect(rewards).toMatchObject({ names: ['fixed', 'kl_penalty'], weights: [1, -1] });

@@ -101,19 +101,19 @@ export class Control implements StepObserver {
     this.afterStep(step, kinds_P, this.#step?.values ?? {});
   }
 
-  /** Takes in what an update measured. */
+  /** Takes in the metrics of an update. */
   afterUpdate(metrics: Readonly<Record<string, number>>): void {
     const { state, config } = this;
-    // Of the tokens that have the bonus; missing where no token was trained on.
+    // The entropy of the tokens that have the bonus; missing where no token was trained on.
     const entropy = metrics['entropy/top'] ?? metrics.entropy;
     if (entropy !== undefined) state.entropy = nextEntropy(state.entropy, entropy, config.entropy);
     state.updates++;
   }
 
   /**
-   * Takes in what a step measured.
+   * Takes in the metrics of a step.
    *
-   * @throws UserError when β is to follow a KL that a loss of one's own does not tell
+   * @throws UserError when β follows a KL that a user's own loss does not report
    */
   afterStep(step: number, kinds: readonly string[], metrics: Readonly<Record<string, number>>): void {
     const { kl } = this.config;
@@ -131,7 +131,7 @@ export class Control implements StepObserver {
     }
   }
 
-  /** Whether a weight follows what is measured. */
+  /** Whether a weight follows a metric. */
   get #follows(): boolean {
     return this.config.kl.control !== 'fixed' || this.config.entropy.adaptive;
   }

@@ -95,7 +95,7 @@ describe('refilling', () => {
     const { exchange } = drawn;
     expect(rewardsOf(drawn)).toEqual([2, 3, 0, 1, 4, 5, 6, 7]);
     expect(rewardsOf(exchange!.own)).toEqual([1, 1, 0, 1, 1, 1, 1, 1]);
-    // Those without grounds have none in the table of them all.
+    // Groups without grounds have none in the joined table.
     expect(drawn.rewardTable.grounds).toEqual([
       [2, 3, null, null, 4, 5, 6, 7].map((reward) => reward && { rule: `worth ${reward}` }),
     ]);

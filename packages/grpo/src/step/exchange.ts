@@ -1,6 +1,6 @@
 /**
- * Groups whose rewards do not differ teach nothing. They give way to groups of further problems (dynamic sampling: DAPO,
- * Yu et al., 2025, sec. 3.2), and what then is flat still to groups that were stored in earlier steps.
+ * Groups whose rewards do not differ teach nothing. They are replaced by groups of further problems (dynamic sampling:
+ * DAPO, Yu et al., 2025, sec. 3.2), and those that are still flat by groups that were stored in earlier steps.
  */
 import { UserError } from '../errors/user-error.js';
 import { isFlatGroup } from '../objective/index.js';

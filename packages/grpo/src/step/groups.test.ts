@@ -9,7 +9,7 @@ import { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 import { fixtureModel, flatWhere, PROBLEMS, rewarding, trainerOf } from './step.test.helper.js';
 
-/** An objective that is the standard one, and what it was given at each call. */
+/** The standard objective, with its input at each call. */
 function watched(): { seen: LossInput[]; objective: Stages['objective'] } {
   const seen: LossInput[] = [];
   const objective: Stages['objective'] = (input) => {
@@ -38,7 +38,7 @@ describe('a step that refills', () => {
 
   const refill = async (step: number, supply: Supply) => {
     let round = 0;
-    // Of the step's own groups two are flat, of those of the first round one, of those of the second none.
+    // Two of the step's own groups are flat, one of the first round's, none of the second's.
     const rounds = [(p: number) => p === 1 || p === 3, (p: number) => p === 0, () => false];
     const score: Stages['score'] = (...args) => flatWhere(rounds[round++]!)(...args);
     const { seen, objective } = watched();

@@ -22,7 +22,7 @@ interface Seen {
   lengths: readonly number[];
 }
 
-/** An objective that is the standard one, and what it was given at each call. */
+/** The standard objective, with its input at each call. */
 function watched(): { seen: Seen[]; objective: Stages['objective'] } {
   const seen: Seen[] = [];
   const objective: Stages['objective'] = (input) => {

@@ -33,7 +33,7 @@ export class NotFiniteError extends UserError {
 
 /**
  * One GRPO step: sample completions of every problem, compare their rewards within each group, and update the policy
- * by the log-probs of what was sampled.
+ * by the log-probs of the sampled tokens.
  *
  * @param step - counted from 0; with the seed it fixes every random draw
  * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. Abandoned, before

@@ -18,9 +18,9 @@ export interface Groups {
 /** Completions that are computed together. */
 export interface MicroBatch {
   groups: ScoredGroup[];
-  /** Where these completions stand among the B. */
+  /** Places of these completions among the B. */
   members: number[];
-  /** How many they are. */
+  /** Number of completions. */
   count: number;
   /** Tokens, each prompt counted once. */
   size: number;
@@ -31,7 +31,7 @@ export interface MicroBatch {
  * or of fewer where memory is short.
  *
  * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together;
- *   `stage` is what `watch` calls the work
+ *   `stage` is the name of the work for `watch`
  * @param work - must leave nothing behind when it throws, unless `restart` clears that away
  * @param restart - begins again, after memory ran out
  * @throws Abandoned

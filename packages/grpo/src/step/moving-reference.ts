@@ -8,7 +8,7 @@ import type { StepObserver } from './observer.js';
  * 2024). Half-precision weights have float32 masters, or a small α would be rounded away.
  */
 export class MovingReference implements StepObserver, Disposable {
-  /** float32, by name: what a resumed run needs. */
+  /** Float32 weights by name, which a resumed run needs. */
   readonly masters: ReadonlyMap<string, Tensor>;
 
   /**

@@ -27,13 +27,13 @@ export interface UpdateResult {
 export interface StepObserver {
   /** Runs the work of a stage: `render`, `sample`, `score`, `old`, `reference`, `logprob`, `backward`, `update`. */
   stage?<T>(name: string, work: () => T): T;
-  /** The completions are sampled, scored, and compared within their groups. The step waits for what takes long. */
+  /** The completions are sampled, scored, and compared within their groups. The step waits for the promise. */
   compared?(batch: Batch, step: number): void | Promise<void>;
   /** An update begins, or begins again after memory ran out. */
   updateBegins?(update: Update): void;
   microBatchBegins?(micro: MicroBatch): void;
   microBatchDone?(pass: MicroBatchPass): void;
-  /** The optimizer has all gradients of the update. What this throws ends the step; it leaves no gradients. */
+  /** The optimizer has all gradients of the update. An error ends the step, and leaves no gradients. */
   beforeUpdate?(update: Update): void;
   /** The weights have changed. */
   updated?(result: UpdateResult): void;
@@ -45,7 +45,7 @@ export interface StepObserver {
 /** All events of a step. */
 export type StepEvents = Required<StepObserver>;
 
-/** Several observers as one, told in their order. */
+/** Joins observers into one that calls them in their order. */
 export function joinObservers(several: readonly (StepObserver | undefined)[]): StepEvents {
   const observers = several.filter((one) => one !== undefined);
   const tell = (event: (observer: StepObserver) => void) => {

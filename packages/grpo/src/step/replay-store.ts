@@ -63,7 +63,7 @@ export class ReplayStore implements StepObserver {
     }
   }
 
-  /** Where the store is full, the group that teaches least goes, of several the oldest. */
+  /** Stores a group. A full store drops the group that teaches least, of several the oldest. */
   #keep(group: StoredGroup): void {
     this.#groups.push(group);
     if (this.#groups.length <= this.size) return;

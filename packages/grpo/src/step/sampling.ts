@@ -5,7 +5,7 @@ import { plainSampling, type SamplingOptions } from '../rollout/index.js';
  * How completions are sampled.
  *
  * @param stop - the task's stop strings
- * @param lotBytes - what the run's memory leaves for those decoded at once
+ * @param lotBytes - memory for completions that are decoded at once
  */
 export function samplingOf(
   { rollout: { prompts: _, group: __, ...options } }: Config,

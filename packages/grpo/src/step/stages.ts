@@ -62,7 +62,7 @@ export interface Stages {
   ): { gradNorm: number } & Partial<GradientNorms>;
 }
 
-/** The standard stages: what a step does unless you say otherwise. */
+/** The standard stages, which a step runs unless you replace them. */
 export const stages: Stages = {
   render: (model, problems) =>
     problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),

@@ -24,7 +24,7 @@ const LENGTHS = [
 ];
 const ADVANTAGES = LENGTHS.flat().map((_, b) => Math.sin(2 * b + 1));
 
-/** Every kind of case: what is clipped, what is not, and advantages of both signs. */
+/** Every kind of case: clipped and unclipped ratios, and advantages of both signs. */
 const shift = (b: number, t: number) => 0.5 * (uniform(3, b, t) - 0.5);
 
 const promptsOf = ({ tokenizer }: Model) => PROBLEMS.map(({ prompt }) => tokenizer.encode(prompt as string));

@@ -10,7 +10,7 @@ import type { StepObserver } from './observer.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
-/** Checksums of the weights that a step leaves, and of what the optimizer keeps. */
+/** Checksums of the weights and of the optimizer's state after a step. */
 export interface WeightChecksums {
   policy: number;
   optimizer: number;
@@ -29,7 +29,7 @@ export interface Trainer {
   model: Model;
   /** The frozen policy that the KL is measured to; only with a β. */
   reference: Decoder | undefined;
-  /** Where the policy is mixed into it. */
+  /** Mixes the policy into the reference, where the settings say so. */
   movingReference?: MovingReference | undefined;
   /** Checksums of the weights after the step before; undefined where they are not known. */
   checksums?: WeightChecksums | undefined;

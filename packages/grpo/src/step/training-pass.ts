@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.js';
 import { activationBytes } from '../models/activation-bytes.js';
 import { type Decoder, openPass } from '../models/index.js';
 
-/** Is told how much of a micro-batch's forward and backward pass is done, 0 to 1. */
+/** Takes the share of a micro-batch's forward and backward pass that is done, 0 to 1. */
 export type PassProgress = (share: number) => void;
 
 /** The forward and the backward pass of a micro-batch. */

@@ -78,7 +78,7 @@ const OPTIONS = [
  * });
  * console.log(task.train.length, task.eval.length); // 1 1
  *
- * @throws UserError when the definition makes no task, naming the row where one is to blame
+ * @throws UserError when the definition makes no task, with the row that is to blame
  */
 export function defineTask<Row>(definition: TaskDefinition<Row>): Task<Row> {
   const { name, rows, evalRows, stop = [], isCorrect } = definition;

@@ -24,7 +24,7 @@ export function holdOut<Item>(
   return { train: items.filter((item) => !taken.has(key(item))), held };
 }
 
-/** The items to train on that ask what a held-out one asks. */
+/** The items to train on that ask the same as a held-out one. */
 export function sharedWith<Item>(
   held: readonly Item[],
   train: readonly Item[],

@@ -30,7 +30,7 @@ export function promptsFingerprint({ train, eval: held }: Task): string {
  * Paths are absolute or from the working directory.
  *
  * @param openModel - loads a reward model, where there is a tensor engine
- * @throws UserError, FormatError or FileError with what is wrong in the configuration or its files
+ * @throws UserError, FormatError or FileError for a problem in the configuration or its files
  */
 export async function loadTask(
   config: Pick<Config, 'task' | 'rewards' | 'seed'>,
@@ -79,7 +79,7 @@ async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<
   return name === 'countdown' ? countdownTask(files) : jsonlTask(files);
 }
 
-/** The tasks of a mixture, with the settings of all but what each has of its own. */
+/** The tasks of a mixture: the common settings, with those of each over them. */
 async function makeMix({ mix = [], ...common }: Config['task'], seed: number): Promise<Task & Disposable> {
   const owned: Partial<Disposable>[] = [];
   const dispose = () => {

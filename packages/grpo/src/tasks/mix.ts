@@ -5,7 +5,7 @@ import { isPartialFailure, isPerCompletion, markPerCompletion, PartialFailure } 
 import type { Reward, RewardBatch, RewardFunction, RewardValue } from '../rewards/reward.js';
 import type { Problem, Task } from './task.js';
 
-/** A row of a mixture: that of its task, and the name of the task. */
+/** A row of a mixture: the row of its task, and the name of the task. */
 export type MixedRow = Record<string, unknown> & { task: string };
 
 /**

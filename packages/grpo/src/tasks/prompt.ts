@@ -21,7 +21,7 @@ User: ${SLOT}`;
 
 const SOLUTION = '\n\nSolution: <think>';
 
-/** The built-in prompts, and what opens the completion below them in plain text. */
+/** The built-in prompts, with the text that opens the completion below them. */
 const INSTRUCTIONS = {
   number: [thinkAnswer('Solve the problem.', 'the result, one number and nothing else'), SOLUTION],
   mathematics: [thinkAnswer('Solve the problem.', 'the result in LaTeX and nothing else'), SOLUTION],
@@ -62,7 +62,7 @@ export function asPrompt(text: string, system: string | undefined): Prompt {
   return [...first, { role: 'user', content: text }];
 }
 
-/** A question with what is to be written below it. As plain text it ends where the completion begins; a chat template says so itself. */
+/** A question with its instructions. As plain text it ends where the completion begins; a chat template opens it. */
 export const appendInstructions = (
   question: string,
   instructions: string,
@@ -72,7 +72,7 @@ export const appendInstructions = (
 /**
  * Prompts as {@link asPrompt} makes them. As plain text, the built-in instructions open `<think>`.
  *
- * @param instructions - the built-in ones, by what is asked for; none leaves the question alone
+ * @param instructions - name of the built-in ones; `none` leaves the question alone
  * @param file - the user's prompt: UTF-8 text with `{question}` in it. Every byte of it counts: white space at its
  * end and a missing newline stay
  */

@@ -1,7 +1,7 @@
 import type { Reward } from '../rewards/reward.js';
 import type { Prompt } from '../text/message.js';
 
-/** One problem: what the model is asked, the row it came from, and a demonstration for SFT where there is one. */
+/** One problem: the prompt, the row that it came from, and a demonstration for SFT where there is one. */
 export interface Problem<Row = unknown> {
   prompt: Prompt;
   row: Row;

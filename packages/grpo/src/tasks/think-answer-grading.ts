@@ -20,7 +20,7 @@ export interface AnswerGrade {
  * Rewards and accuracy of a task whose completions are `<think>…</think> <answer>…</answer>`.
  *
  * @param thinkOpened - whether prompts end in `<think>`
- * @param grade - tells whether what stands in `<answer>` is right
+ * @param grade - grades the text in `<answer>`
  */
 export function thinkAnswerGrading<Row>(options: {
   thinkOpened: boolean;

@@ -1,4 +1,4 @@
-/** Texts as lists of words: what rewards compare where letters, case and punctuation do not count. */
+/** Texts as lists of words, for rewards that compare without case and punctuation. */
 
 /** The words of a text, in lower case; `don't` is one word. */
 export const wordsOf = (text: string): string[] =>

@@ -12,7 +12,7 @@ const FLAGS = ['fuse_unk', 'byte_fallback', 'ignore_merges'];
 const TEXTS = ['unk_token', 'continuing_subword_prefix', 'end_of_word_suffix'];
 
 /**
- * Checks a BPE model: what is wrong in it, the engine would take without a word, or fail on in its own terms.
+ * Checks a BPE model: the engine would take a wrong one without a word, or fail on it in its own terms.
  * @throws FormatError with the token or the merge.
  */
 export function checkModel(file: string, model: Record<string, unknown>): BpeModel {

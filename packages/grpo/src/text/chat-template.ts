@@ -8,7 +8,7 @@ import { decodeUtf8 } from '../formats/utf8.js';
 import { JinjaTemplate } from './jinja/jinja-template.js';
 import type { Message } from './message.js';
 
-/** A hundred times what the longest templates take. */
+/** A hundred times the longest templates. */
 const MAX_BYTES = 2 ** 22;
 
 /**
@@ -63,7 +63,7 @@ export class ChatTemplate {
   /**
    * The text of a conversation.
    * @param options.addGenerationPrompt end with the header of an assistant's turn.
-   * @param options.namedTokens what the template knows as `bos_token`, `eos_token`, …
+   * @param options.namedTokens tokens that the template knows as `bos_token`, `eos_token`, …
    * @throws UserError when the template refuses the conversation (`raise_exception`) or fails.
    */
   render(
@@ -82,7 +82,7 @@ export class ChatTemplate {
     }
     const own = {
       messages,
-      // As in transformers: always defined, none when there are none.
+      // Always defined, as in transformers; null when there are none.
       tools: options.tools?.length ? options.tools : null,
       documents: null,
       add_generation_prompt: options.addGenerationPrompt,

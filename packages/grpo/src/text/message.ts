@@ -1,4 +1,4 @@
-/** Who speaks in a conversation. */
+/** Speaker of a message. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
 /** One turn of a conversation, as chat templates expect it. */
@@ -9,7 +9,7 @@ export interface Message {
   reasoning_content?: string | null;
   /** Calls of tools, in the form that the template reads. */
   tool_calls?: readonly unknown[] | null;
-  /** Of a tool's answer: the call that it answers, and the tool. */
+  /** In a tool's answer: the call that it answers, and the tool. */
   tool_call_id?: string;
   name?: string;
 }

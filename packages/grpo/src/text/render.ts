@@ -25,7 +25,7 @@ export interface RenderedPrompt {
 /** A prompt and its answer, to be imitated. */
 export interface RenderedExample {
   ids: number[];
-  /** The prompt's spans, then `completion`, which is what is trained on: the end token belongs to it. */
+  /** The prompt's spans, then `completion`, which is trained on: the end token belongs to it. */
   spans: Span[];
 }
 
@@ -81,7 +81,7 @@ export function mostTokens(tokenizer: Tokenizer, template: ChatTemplate | undefi
 
 /**
  * Renders a prompt with the answer that is to be imitated: the ids of {@link renderPrompt}, the completion's, and
- * one end token, just what sampling would have left.
+ * one end token, as sampling would have left them.
  * @param options.endId the token that ends the assistant's turn.
  */
 export function renderExample(

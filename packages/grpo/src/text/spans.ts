@@ -5,12 +5,12 @@ import type { Tokenizer } from './tokenizer.js';
 export interface Span {
   /**
    * `prompt`: all that the model is given · `message`: the content of one message, without its header ·
-   * `generation`: the header that opens the assistant's turn · `completion`: what the model answers, end token
+   * `generation`: the header that opens the assistant's turn · `completion`: the model's answer, end token
    * included.
    */
   kind: 'prompt' | 'message' | 'generation' | 'completion';
   role?: Role;
-  /** Which message, from 0. */
+  /** Place of the message, from 0. */
   index?: number;
   start: number;
   end: number;

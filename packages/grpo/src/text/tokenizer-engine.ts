@@ -38,7 +38,7 @@ const COMPARED = new Set(['NFC', 'ByteLevel', 'Split', 'Digits', 'Sequence']);
  */
 export function buildEngine({ file, definition }: TokenizerFiles): Engine {
   for (const part of [definition.normalizer, definition.pre_tokenizer]) refuseUncompared(file, part);
-  // Of the configuration it would only take what the Rust library never sees.
+  // The library would only read settings that the Rust library never sees.
   const engine: Engine = new HuggingFaceTokenizer(definition, {});
   mendPatterns(engine.pre_tokenizer);
   mendStripping(engine);

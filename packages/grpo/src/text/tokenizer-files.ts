@@ -135,7 +135,7 @@ function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
   });
 }
 
-/** Only what is compared with the Rust library is taken; a kind that merely loads may tokenize otherwise. */
+/** Only kinds that tests compare with the Rust library are accepted; one that merely loads may tokenize otherwise. */
 function refuseOtherKinds(file: string, { model, decoder, added_tokens }: Definition): void {
   // Old files leave the type out; merges tell.
   if (model.type == null && Array.isArray(model.merges)) model.type = 'BPE';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { typedNames } from './typed-calls.test.helper.js';
 
 interface Account {
-  /** By name of the call. */
+  /** Counts by the name of the call. */
   account: Record<string, { refused: number; valid: number }>;
   /** Most resident memory after an episode, in bytes. */
   rss: number;

@@ -6,7 +6,7 @@ import { findCudaHeaders } from './cuda-headers.js';
 export interface Layout {
   /** The folder that holds `include` and `lib`. */
   root: string;
-  /** As libtorch names itself, with the wheel's suffix if it has one: `2.13.0+cpu`. */
+  /** Version as libtorch names it, with the wheel's suffix if it has one: `2.13.0+cpu`. */
   version: string;
   /** Include roots, in the compiler's order. */
   includes: string[];

@@ -11,7 +11,7 @@ export const packageDir = fileURLToPath(new URL('../../', import.meta.url));
 export const nativeDir = join(packageDir, 'native');
 
 /**
- * Folder of built addons, one folder a key, and of the records of what was found: `build` in a clone. An installed
+ * Folder of built addons, one folder per key, and of the records of set-up: `build` in a clone. An installed
  * package has it in the user's cache, because `node_modules` may be read-only and is npm's to empty.
  */
 export function buildDir(folder = packageDir): string {

@@ -9,7 +9,7 @@ const question =
 
 /** The PyTorch that `python3` imports. Importing it takes seconds, so the answer is kept in the build record. */
 export async function findPythonTorch(): Promise<Layout | Missing> {
-  // From the root folder: Python would take a folder named torch in the current one for the module.
+  // Runs in the root folder: Python would take a folder named torch in the current one for the module.
   const { code, output } = await run('python3', ['-c', question], { cwd: '/' });
   if (code === null) return { why: 'there is no python3' };
   if (code !== 0) return { why: `python3 cannot import torch (${lastLine(output)})` };

@@ -34,7 +34,7 @@ function label(value: number): string {
 
 /**
  * A number series as a line chart, with the smallest and largest shown value on the axis and the first and last
- * index below. A long series is averaged, a short one drawn wider; what is no finite number leaves a gap.
+ * index below. A long series is averaged, a short one drawn wider; a number that is not finite leaves a gap.
  */
 export function lineChart(series: readonly number[], options: ChartOptions = {}): string {
   const { width = 72, height = 10, unicode = isUtf8(process.env), unit = 'step' } = options;

@@ -11,7 +11,7 @@ export interface DemoResult {
   seconds: number;
 }
 
-/** The end of the demo in words: accuracies, the reward curve, three completions, where things are, what to try. */
+/** The end of the demo in words: accuracies, the reward curve, three completions, the folders, commands to try. */
 export function describeDemo({ sft, grpo, controls, rewards, seconds }: DemoResult): string {
   const row = (label: string, arm: Arm) => `  ${label.padEnd(36)}${accuracy(arm)}`;
   const lines = [

@@ -10,7 +10,7 @@ export interface DemoOptions {
 
 const optimizer = { beta2: 0.99, warmupSteps: 10 };
 const task = { name: 'arithmetic' };
-// One sampled completion a problem beside the greedy one.
+// One sampled completion per problem beside the greedy one.
 const evaluation = { before: false, samples: 1 };
 
 /** SFT on a careless teacher: format and digits are learnt, and most carries forgotten. */

@@ -55,7 +55,7 @@ function valueText(side: Difference['a']): string {
   return `${formatSetting(side.value)}${unit}  [${side.source}]`;
 }
 
-/** Which side has more, and what the setting does. */
+/** The side with more, and the effect of the setting. */
 function meaning({ a, b, help }: Difference, nameA: string, nameB: string): string {
   if (typeof a?.value !== 'number' || typeof b?.value !== 'number') return `${help}.`;
   // A seed is a number of which there is no more and less.

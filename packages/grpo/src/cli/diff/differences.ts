@@ -63,5 +63,5 @@ function formulaLinesOf({ formula: { loss, where } }: ExplainedConfig): Map<stri
   return new Map([['L', loss.join(' ')], ...meanings]);
 }
 
-/** Of both, in the order of the first, then of the second. */
+/** Elements of both, in the order of the first, then of the second. */
 const union = (a: Iterable<string>, b: Iterable<string>) => [...new Set([...a, ...b])];

@@ -5,7 +5,7 @@ import { pageWidth } from '../text-layout.js';
 import { diffPage } from './diff-page.js';
 import { differences } from './differences.js';
 
-/** `grpo diff`: how two presets or files differ, and what it means. Needs no tensor engine. */
+/** `grpo diff`: the differences of two presets or files, explained. Needs no tensor engine. */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   const [a, b, ...more] = operands;
   if (a === undefined || b === undefined || more.length > 0) {

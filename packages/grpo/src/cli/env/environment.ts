@@ -27,7 +27,7 @@ export interface EnvironmentReport {
   build?: { libtorch: string; source: string; root: string; addon: string; compiler: string; node: string };
   /** Nothing when it is not set up, or does not load. */
   engine?: EngineReport;
-  /** Why there is no engine, and what to do. */
+  /** Why there is no engine, and the remedy. */
   problem?: string;
 }
 

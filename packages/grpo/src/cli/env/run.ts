@@ -4,7 +4,7 @@ import { packageVersion } from '../../config/version.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { type EnvironmentReport, renderEnvironment } from './environment.js';
 
-/** `grpo env`: prints the environment, or what a run would take; fails when the tensor engine was set up and does not load. */
+/** `grpo env`: prints the environment, or a run's memory; fails when the tensor engine was set up and does not load. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
   const file = flags.config as string | undefined;
   if (file !== undefined || settings.length > 0) {
@@ -44,7 +44,7 @@ async function collectEnvironment(): Promise<EnvironmentReport> {
     const { reportEngine } = await import('./engine-report.js');
     return { ...about, build, engine: reportEngine() };
   } catch (error) {
-    // The rest of the report is what helps to find out why the engine does not load.
+    // The rest of the report helps to find out why the engine does not load.
     return { ...about, build, problem: error instanceof Error ? error.message : String(error) };
   }
 }

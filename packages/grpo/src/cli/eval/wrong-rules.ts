@@ -4,7 +4,7 @@ import type { EvalCompletion } from '../../evaluation/eval-completion.js';
 const SHOWN = 4;
 
 /**
- * Why wrong answers were wrong: the rules that decided over them, the most frequent first, a line a reward.
+ * Why wrong answers were wrong: the rules that decided over them, the most frequent first, one line per reward.
  *
  * @returns no lines where the task cannot tell right from wrong, or where no reward names its rules
  */

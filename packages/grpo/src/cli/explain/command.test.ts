@@ -97,7 +97,7 @@ describe('explain', () => {
 });
 
 describe('diff', () => {
-  /** Where the early runs contradict one another, and TRL: key, and the value of each. */
+  /** Keys on which the early runs contradict one another and TRL, with the value of each. */
   it.each<[key: string, values: Record<string, unknown>]>([
     [
       'optimizer.learningRate',

@@ -49,7 +49,7 @@ export function hangIndent(head: string, text: string, left: number, width: numb
 
 const bullet = (text: string, width: number) => hangIndent('  -', text, 4, width);
 
-/** The formula, and what its symbols stand for. */
+/** The formula, and the meaning of its symbols. */
 export function formulaLines({ loss, where }: Formula, width: number): string[] {
   const [first, ...rest] = loss;
   const sums = [`  L = ${first}`, ...rest.map((line) => `    ${line}`)];

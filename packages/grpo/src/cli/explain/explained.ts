@@ -33,7 +33,7 @@ export interface ExplainedConfig {
   name: string;
   summary: string | undefined;
   formula: Formula;
-  /** How its numbers are to be read. */
+  /** Notes on reading its numbers. */
   reading: string[];
   cautions: Caution[];
   settings: Setting[];

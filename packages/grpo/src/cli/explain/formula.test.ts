@@ -12,7 +12,7 @@ const meaning = (symbol: string, ...settings: string[]) =>
 const CLIP = '−min(rᵢₜ Aᵢ, clip(rᵢₜ, 0.8, 1.2) Aᵢ)';
 const MEAN = '1/N Σᵢ 1/|oᵢ| Σₜ';
 
-/** As the papers print them, with their signs turned: what is minimized. */
+/** Objectives as the papers print them, with their signs turned to losses. */
 const losses: Record<LossName, string> = {
   grpo: `${MEAN} ${CLIP}`,
   dapo: `1/T Σᵢ Σₜ ${CLIP}`,
@@ -61,7 +61,7 @@ describe('the formula', () => {
       const { loss, where } = formula(`objective.loss=${name}`, 'kl.beta=0.1', 'entropy.coefficient=1');
       const symbols = new Set(where.map(({ symbol }) => symbol));
       const used = loss.join(' ').match(/[ACHKNTcdmrβτφ](ᵢₜ|ᵢₛ|ᵢ|ₘ)?|\|oᵢ\|/gu) ?? [];
-      // Words, and what the line of another symbol explains.
+      // Words, and symbols that a line of their own explains.
       const explained = used.filter(
         (symbol) => !/^[cdmr]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol),
       );

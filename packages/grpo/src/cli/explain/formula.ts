@@ -5,7 +5,7 @@ import { advantageText, rewardText } from './advantage-text.js';
 import { betaText, klText } from './kl-text.js';
 import { decimal } from './number.js';
 
-/** A symbol of the formula and what it stands for. */
+/** A symbol of the formula and its meaning. */
 export interface Meaning {
   symbol: string;
   text: string;

@@ -4,7 +4,7 @@ import { pageWidth } from '../text-layout.js';
 import { askedBy, explain } from './explained.js';
 import { explainedPage } from './explained-page.js';
 
-/** `grpo explain`: what a preset, a file or the defaults make of training. Needs no tensor engine. */
+/** `grpo explain`: explains a preset, a file or the defaults. Needs no tensor engine. */
 export async function run({ flags, settings, operands }: CommandArguments): Promise<number> {
   const [word, ...more] = operands;
   const file = flags.config as string | undefined;

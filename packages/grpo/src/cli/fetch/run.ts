@@ -60,7 +60,7 @@ function requested({ flags, operands: [written, ...patterns] }: CommandArguments
   };
 }
 
-/** Where everything is, and what to write to use it. */
+/** Paths of the fetched files, and the settings that use them. */
 function fetchedText({ kind, name, revision }: FetchRequest, folder: string, files: string[]): string {
   if (kind === 'model') {
     return `Folder: ${folder}\nUse it as: model=${name}${revision === MAIN ? '' : `@${revision}`}`;

@@ -1,6 +1,6 @@
 import type { Layer } from './layer.js';
 
-/** Keys that an environment variable sets: what belongs to the machine, not to the run. */
+/** Keys that an environment variable sets: they belong to the machine, not to the run. */
 const VARIABLES = { GRPO_DEVICE: 'device' } as const;
 
 /** Reads the settings that environment variables give; an empty variable gives none. */

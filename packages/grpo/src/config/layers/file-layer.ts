@@ -15,9 +15,9 @@ import { readText } from '../../formats/read-file.js';
 import { findKey, sections } from '../keys.js';
 import { type Layer, notAKey } from './layer.js';
 
-/** Ten times what all settings take, each with its help; the parser's time grows with the square of the keys. */
+/** Ten times the size of all settings with their help; the parser's time grows with the square of the keys. */
 const MAX_BYTES = 2 ** 16;
-/** As the parser counts, which takes up to three for a list or a section; no setting needs ten of these. */
+/** Nesting as the parser counts it, up to three per list or section; no setting needs ten of them. */
 const MAX_DEPTH = 50;
 /** No key has a longer name. */
 const MAX_KEY = 80;

@@ -1,12 +1,12 @@
 import { nearestName } from '../../errors/nearest-name.js';
 import { findKey, keys, sections } from '../keys.js';
 
-/** One value that somebody gave. */
+/** A value with its source. */
 export interface Entry {
   value: unknown;
-  /** Where it was given: `run.yaml:12`, `command line`, … */
+  /** The place that gave it: `run.yaml:12`, `command line`, … */
   source: string;
-  /** Where a part of the value stands, for lists: `rewards[0].weight` may have its own line. */
+  /** Places of parts of a list: `rewards[0].weight` may have its own line. */
   locate?(rest: readonly PropertyKey[]): string;
 }
 
@@ -25,7 +25,7 @@ export function mergedLayer(layers: readonly Layer[]): Layer {
   };
 }
 
-/** Keys of earlier versions, and what serves in their place. */
+/** Keys of earlier versions, and the keys that replace them. */
 const REPLACED: ReadonlyMap<string, string> = new Map([
   [
     'rollout.batchSize',

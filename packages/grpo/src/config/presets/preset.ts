@@ -8,7 +8,7 @@ export interface CitedValue {
 /** A part of a published recipe that our settings cannot express. */
 export interface UnsupportedSetting {
   what: string;
-  /** Why not, and what runs in its place. */
+  /** Why not, and the setting that runs in its place. */
   why: string;
 }
 

@@ -14,11 +14,11 @@ const LFS_POINTER = 'version https://git-lfs';
 
 /** An open safetensors file. Opening reads the header only; each tensor is read when asked for. */
 export class SafetensorsFile implements Disposable {
-  /** By name, in the order of the data. */
+  /** Tensors by name, in the order of the data. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly #dataStart: number;
-  /** Where the writer left them: what each tensor's bytes must come to. */
+  /** Checksum of each tensor's bytes, where the writer left them. */
   readonly #sums: ReadonlyMap<string, string> | undefined;
   #fd: number | undefined;
 

@@ -19,7 +19,7 @@ const TRAINING_ROWS = 512;
 /**
  * The larger of two times for each stage: that of the arithmetic at the best rate of each product's shape, and that of
  * the bytes that must come from memory or go there: weights, gradients, the optimizer's state, cached keys and values.
- * Activations are left out, and so is what is computed twice.
+ * Activations and recomputation are left out.
  *
  * @param lengths - tokens of each completion, a prompt's side by side
  */

@@ -2,7 +2,7 @@ import { sum } from '../../maths/moments.js';
 import type { DecoderConfig } from '../../models/index.js';
 import type { Workload } from './workload.js';
 
-/** Floating-point operations of each stage of a step: what must be computed when nothing is computed twice. */
+/** Floating-point operations of each stage of a step, when nothing is computed twice. */
 export interface StageFlops {
   prefill: number;
   decode: number;

@@ -15,7 +15,7 @@ import { median } from '../../maths/quantile.js';
 
 /** Peak rates of this machine, measured in this process. */
 export interface Machine {
-  /** Of a + s × b → a on arrays that no cache holds: each number of both is read, each of one written. */
+  /** Memory traffic of a + s × b → a on arrays that no cache holds: both are read, one is written. */
   bytesPerSecond: number;
   /** Best rate of a product of rows `[rows, inputs]` with a weight `[outputs, inputs]` that a cache holds. */
   flopsPerSecond(rows: number, inputs: number, outputs: number): number;
@@ -78,7 +78,7 @@ function productRate(
   );
 }
 
-/** Of runs during a short while, the shortest: others may use the machine too. */
+/** Seconds of the shortest of many runs: others may use the machine too. */
 function leastSeconds(run: () => void): number {
   run();
   let least = Number.POSITIVE_INFINITY;

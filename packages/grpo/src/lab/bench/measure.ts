@@ -14,7 +14,7 @@ import { type StageFlops, stageFlops } from './flops.js';
 import { type Machine, measureMachine, stolenSeconds } from './machine.js';
 import { benchModels, type Workload } from './workload.js';
 
-/** Seconds of a stage, the median over the steps, and what it did in them. */
+/** Seconds of a stage, the median over the steps, and its work in them. */
 export interface StageRow {
   stage: keyof StageFlops | 'optimizer';
   seconds: number;

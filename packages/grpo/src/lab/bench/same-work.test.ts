@@ -31,7 +31,7 @@ async function trainerFor(changes: Partial<Workload>): Promise<{ trainer: Traine
   return { trainer, work };
 }
 
-/** A step that leaves the weights alone: what was sampled and scored, the loss, and its gradients. */
+/** A step that leaves the weights alone: its samples and scores, the loss, and its gradients. */
 async function stepOf({ trainer, work }: Awaited<ReturnType<typeof trainerFor>>, own: Partial<Stages> = {}) {
   let gradients = new Map<string, Float32Array>();
   const update = intoGradients(trainer.model, (found) => {

@@ -5,7 +5,7 @@ import { describeJson } from '../../formats/json.js';
  * Every id that may end a turn: those of the first source that names any.
  *
  * @param sources - `eos_token_id` as each file has it, the most specific first: one id, a list, or nothing
- * @param own - what the tokenizer calls its end; it comes first, since it is the one that training appends
+ * @param own - the tokenizer's end token; it comes first, since it is the one that training appends
  * @throws UserError: no source names an id, or one is not the id of a row of the embedding.
  */
 export function endIds(

@@ -18,7 +18,7 @@ export interface ModelFolder {
 }
 
 /**
- * Reads what a model folder holds beside the weights.
+ * Reads the files of a model folder beside the weights.
  *
  * @throws UserError: an unknown `model_type`, an impossible configuration, a tokenizer with more ids than the embedding
  * has rows. FileError: a missing file. FormatError: a broken one.

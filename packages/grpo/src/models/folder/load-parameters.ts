@@ -21,8 +21,8 @@ const mismatch = { hint: 'config.json describes another model than the weights' 
 /**
  * The tensors of the checkpoint in `dir` by name, projections as [out, in]; they live until disposed.
  *
- * @param specs - what `config.json` asks for
- * @param options.dtype - what the weights are converted to; as stored when left out
+ * @param specs - parameters that `config.json` asks for
+ * @param options.dtype - dtype of the weights; as stored when left out
  * @throws FormatError: no safetensors, or broken ones. UserError: a tensor is missing, is one too many, or has another
  * shape or kind of number than `specs` ask for.
  */
@@ -52,7 +52,7 @@ export function loadParameters(
 
 const numberOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
-/** Where a parameter lies in the checkpoint, and as what. */
+/** A parameter, with the name and dtype of its tensor in the checkpoint. */
 interface Source {
   name: string;
   source: string;
@@ -84,7 +84,7 @@ function match(dir: string, checkpoint: Checkpoint, specs: ReadonlyMap<string, P
     }
     return { name, source, spec, from };
   });
-  // transformers only warns here; what is left out would change every logit.
+  // transformers only warns here; a missing weight would change every logit.
   const left = [...unused].filter((name) => !surplus.some((pattern) => pattern.test(name)));
   if (left.length > 0) {
     throw new UserError(

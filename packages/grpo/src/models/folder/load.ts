@@ -78,7 +78,7 @@ export function loadModel(model: string, options: LoadOptions = {}): LoadedModel
       .filter((name) => existsSync(join(dir, name)))
       .map((name) => [name, readWhole(join(dir, name), 'the file', MAX_COMPANION_BYTES)]),
   );
-  // Last, since it takes the longest: what else is wrong with the folder has been said by now.
+  // The weights come last: they take the longest, and every other error of the folder has been reported by now.
   options.beforeWeights?.(folder);
   const { device = 'cpu', lora: source } = options;
   const lora = source && openLora(source, config, device, model);

@@ -207,7 +207,7 @@ describe('dropout', () => {
     expect(dropped(1)).not.toEqual(own);
     expect(dropped(1, 0)).toEqual(own);
     expect(logitsOf(decoder, IDS)).toEqual(own);
-    // Of one layer, whose output is linear in what is dropped.
+    // One layer, whose output is linear in the dropped inputs.
     const name = 'model.layers.0.mlp.up_proj';
     const rounds = 2000;
     const [mean, plain] = noGrad(() =>

@@ -32,7 +32,7 @@ export interface Adapter {
 
 /**
  * Low-rank adapters (Hu et al., 2021) of a decoder's projections. They are float32 whatever the decoder's weights are,
- * and so is the sum with what they adapt, as in PEFT.
+ * and so is their sum with the projection's output, as in PEFT.
  */
 export class Lora {
   readonly #adapters: ReadonlyMap<string, Adapter>;
@@ -54,7 +54,7 @@ export class Lora {
 
   /**
    * Until the result is disposed, a share of each adapter's inputs is 0, and the others are larger by as much: for the
-   * forward passes of an update, and for nothing that is compared with what was sampled.
+   * forward passes of an update, never for log-probs that are compared with the sampler's.
    */
   dropping(share: number, seed: number): Disposable {
     this.#dropout = share === 0 ? undefined : { share, seed, drawn: 0 };
@@ -65,7 +65,7 @@ export class Lora {
     };
   }
 
-  /** How many masks of dropout were drawn: what `redrawing` goes back to. */
+  /** Number of dropout masks drawn so far, for `redrawing`. */
   get drawn(): number {
     return this.#dropout?.drawn ?? 0;
   }

@@ -1,14 +1,14 @@
 import type { LossSettings } from '../settings.js';
 import type { TokenRows } from '../token-rows.js';
 
-/** A sum and what divides it: sums and divisors of micro-batches add up. */
+/** A sum and its divisor: both add up over micro-batches. */
 export interface Share {
   sum: number;
   of: number;
 }
 
 /**
- * Shares of the tokens (with one ratio a completion: of the completions) whose ratio the clip cut off from below, where
+ * Shares of the tokens (of the completions where each has one ratio) whose ratio the clip cut off from below, where
  * the advantage is negative, or from above, where it is positive: they have no gradient.
  */
 export function clipShares(
@@ -51,7 +51,7 @@ export function clipShares(
       'clip_ratio/high_mean': { sum: sums.high, of: sums.of },
       'clip_ratio/region_mean': { sum: sums.low + sums.high, of: sums.of },
     },
-    /** Of the completions, the one clipped least from below and most from above. */
+    /** Shares of the completions that are clipped least from below and most from above. */
     least: { 'clip_ratio/low_min': lowMin },
     most: { 'clip_ratio/high_max': highMax },
   };

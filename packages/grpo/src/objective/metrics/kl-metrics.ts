@@ -4,7 +4,7 @@ import type { LossInput } from '../loss-types.js';
 import type { TokenRows } from '../token-rows.js';
 import type { Share } from './clip-shares.js';
 
-/** Mean KL, and that of each kind of completions: of tokens, or of completions where it is one value a completion. */
+/** Mean KL, and that of each kind of completions: over tokens, or over completions where each has one KL. */
 export function klMeans(
   kl_T: Tensor,
   { settings, kinds }: LossInput,

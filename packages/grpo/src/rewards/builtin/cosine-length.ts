@@ -6,10 +6,10 @@ import { idsIn } from './completion-ids.js';
 export interface CosineLengthSettings {
   /** Tokens from which length counts no more. */
   maxTokens: number;
-  /** Of a right answer without tokens: 1 when left out; and of one of `maxTokens`: 0.5. */
+  /** Rewards of a right answer without tokens (1 when left out), and of one with `maxTokens` (0.5). */
   correctShort?: number | undefined;
   correctLong?: number | undefined;
-  /** Of a wrong answer without tokens: −1 when left out; and of one of `maxTokens`: −0.5. */
+  /** Rewards of a wrong answer without tokens (−1 when left out), and of one with `maxTokens` (−0.5). */
   wrongShort?: number | undefined;
   wrongLong?: number | undefined;
 }

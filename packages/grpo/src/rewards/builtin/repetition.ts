@@ -3,7 +3,7 @@ import type { RewardFunction, Verdict } from '../reward.js';
 import { idsIn } from './completion-ids.js';
 
 export interface RepetitionSettings {
-  /** Tokens of what counts as repeated. 3 when left out. */
+  /** Tokens of a run that counts as repeated. 3 when left out. */
   ngram?: number | undefined;
   /** The penalty of a completion that only repeats itself, 0 or less. −1 when left out. */
   maxPenalty?: number | undefined;

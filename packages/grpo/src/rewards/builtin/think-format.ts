@@ -5,7 +5,7 @@ const CLOSE = '</think>';
 
 /**
  * 1 for a completion that is `<think>…</think>` and anything after it, with no second `<think>`; else 0. The thinking
- * may be empty, and what follows too. Where a plain-text prompt ends in `<think>`, the completion begins inside.
+ * may be empty, and the text behind it too. Where a plain-text prompt ends in `<think>`, the completion begins inside.
  */
 export function thinkFormat(): RewardFunction<unknown> {
   return ({ completions, prompts }) =>

@@ -1,11 +1,11 @@
-/** One request to a server that speaks the chat completions of OpenAI, and what may go wrong with it. */
+/** One request to a server that speaks the chat completions of OpenAI, and its errors. */
 
 import { byteCount } from '../../errors/byte-count.js';
 import { excerpt } from '../../errors/printable.js';
 import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
 
-/** No verdict is this long; what is longer is no judge, and is not read to its end. */
+/** No verdict is this long; a longer reply is not read to its end. */
 const MAX_BODY_BYTES = 2 ** 20;
 
 /** A server and the model that it is asked for. */
@@ -64,7 +64,7 @@ export function endpointOf(settings: {
  * Asks at temperature 0 and returns the text of the reply.
  *
  * @param signal - gives up at once, and rejects with its reason
- * @throws Refused for whatever else keeps the reply away
+ * @throws Refused for any other reason
  */
 export async function complete(
   endpoint: Endpoint,

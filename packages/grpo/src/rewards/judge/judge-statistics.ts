@@ -1,7 +1,7 @@
 import { sum } from '../../maths/moments.js';
 import { percentile } from '../../maths/quantile.js';
 
-/** Enough for any step; older ones give way. */
+/** Latencies that are kept: enough for any step; the oldest are dropped. */
 const KEPT = 10_000;
 
 /** Counts and latencies of a judge since its last report. */
@@ -23,7 +23,7 @@ export interface JudgeCounts {
   providers: Record<string, number>;
 }
 
-/** Counts what a judge does. */
+/** Counts completions and requests of a judge. */
 export class JudgeStatistics {
   failed = 0;
   cacheHits = 0;

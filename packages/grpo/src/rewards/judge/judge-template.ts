@@ -21,8 +21,8 @@ export type JudgeTemplate = (shown: TemplateFields) => string;
 /**
  * Reads a template, in which each place is filled once: braces in a completion are text.
  *
- * @param what - where it is from, for messages
- * @throws UserError when it has no place for what is judged, or one for what is not
+ * @param what - its source, for messages
+ * @throws UserError when it lacks the place of `ask`, `{completion}` or `{completions}`, or has that of the other
  */
 export function judgeTemplate(what: string, text: string, ask: 'score' | 'ranking'): JudgeTemplate {
   const own = ask === 'score' ? 'completion' : 'completions';

@@ -19,7 +19,7 @@ async function open(options: Partial<JudgeOptions> & { baseURL: string }): Promi
   return own;
 }
 
-/** One group a list. */
+/** A batch with one group per list. */
 function batchOf(groups: readonly (readonly string[])[]): RewardBatch<unknown> {
   return {
     prompts: groups.flatMap((group, p) => group.map(() => `prompt ${p}`)),

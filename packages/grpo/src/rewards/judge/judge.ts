@@ -23,7 +23,7 @@ export type JudgeOptions = z.input<typeof judgeSection> & {
   weight?: number;
   /** Draws the order of a ranking and the lengths of waits: 0 when left out. */
   seed?: number;
-  /** Keeps its verdicts apart from those of other tasks in the same cache. */
+  /** Name of the task, which keeps its verdicts apart from others in the same cache. */
   task?: string;
 };
 
@@ -40,7 +40,7 @@ export class Judge implements Disposable {
   readonly #panel: Panel;
   #alarms: Alarms = {};
 
-  /** @param where - what the prompt is, for messages */
+  /** @param where - name of the prompt, for messages */
   private constructor(
     options: JudgeOptions,
     settings: JudgeSettings,
@@ -66,7 +66,7 @@ export class Judge implements Disposable {
     );
   }
 
-  /** See {@link judge}. @param where - what the prompt is, for messages */
+  /** See {@link judge}. @param where - name of the prompt, for messages */
   static async open(options: JudgeOptions, where: string): Promise<Judge> {
     const { weight: _, seed: __, task: ___, ...given } = options;
     refuseUnknown('judge()', given, Object.keys(judgeSection.shape));

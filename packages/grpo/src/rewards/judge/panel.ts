@@ -5,7 +5,7 @@ import type { JudgeStatistics } from './judge-statistics.js';
 import type { Provider } from './provider.js';
 import { cacheKey, type VerdictCache } from './verdict-cache.js';
 
-/** One thing to ask. */
+/** A question to a judge. */
 export interface Question<T> {
   message: string;
   /** Further parts of its key in the cache, beside the message: task, prompt, response. */
@@ -32,7 +32,7 @@ export class Panel {
   constructor(
     private readonly providers: readonly Provider[],
     private readonly options: {
-      /** The judge's version: model, prompt and whatever else decides a verdict. */
+      /** The judge's version: model, prompt and all other settings that decide a verdict. */
       version: string;
       seed: number;
       cache: VerdictCache | undefined;

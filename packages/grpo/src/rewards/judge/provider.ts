@@ -9,7 +9,7 @@ import { wait } from './wait.js';
 /** No repetition waits longer; a server that asks for more counts as one that fails. */
 const MAX_WAIT_SECONDS = 60;
 
-/** One server with one model: asked again where that may help, and never faster than it is to be. */
+/** One server with one model: asked again where that may help, and never above its limits. */
 export class Provider {
   /** `model@host`, as the record has it. */
   readonly name: string;
@@ -56,7 +56,7 @@ export class Provider {
       if (error instanceof RequestError) this.#refused(error);
       throw error;
     } finally {
-      // Those that failed too, or a judge that never answers would look quick. Not those that were taken back.
+      // Failed requests count too, or a judge that never answers would look quick. Cancelled ones do not.
       if (!signal.aborted) this.statistics.took((performance.now() - started) / 1000);
     }
   }
@@ -76,7 +76,7 @@ export class Provider {
     const { retries, retryWaitSeconds } = this.settings;
     if (!mayRepeat || attempt === retries || retryAfterSeconds > MAX_WAIT_SECONDS) return undefined;
     const full = Math.min(MAX_WAIT_SECONDS, retryWaitSeconds * 2 ** attempt);
-    // Half of it by chance, so that what failed together does not come back together.
+    // Half of it is random, so that requests that failed together do not come back together.
     return Math.max(retryAfterSeconds, full * (0.5 + 0.5 * share));
   }
 

@@ -28,7 +28,7 @@ export interface AskOptions {
 
 /**
  * A score for each completion. Equal completions are asked about once, and get the same.
- * @throws Reason when the row lacks what the prompt shows of it
+ * @throws Reason when the row lacks a key that the prompt shows
  */
 export async function scoreGroup(
   panel: Panel,

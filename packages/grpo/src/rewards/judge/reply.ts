@@ -2,7 +2,7 @@ import { excerpt } from '../../errors/printable.js';
 import { describeJson, isObject, jsonProblem, structureProblem } from '../../formats/json.js';
 import { Reason } from '../describe-error.js';
 
-/** A score in [0, 1], with what it was made of. */
+/** A score in [0, 1], with its parts. */
 export interface Score {
   value: number;
   parts?: Record<string, number>;
@@ -12,7 +12,7 @@ const FENCED = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?[ \t]*```$/;
 
 /**
  * The object that a reply is: JSON and nothing else, or that in one fenced block, with white space around.
- * @throws Reason quoting what is there in its place
+ * @throws Reason with a quote of the reply
  */
 export function readObject(content: string): Record<string, unknown> {
   const text = FENCED.exec(content.trim())?.[1] ?? content.trim();

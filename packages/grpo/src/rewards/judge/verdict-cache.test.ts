@@ -8,7 +8,7 @@ import { cacheKey, VerdictCache } from './verdict-cache.js';
 
 const files = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
 
-/** Fills a cache with what it says it has, until it is killed. */
+/** Writes to a cache, and prints the number of every 50th entry, until it is killed. */
 const WRITER = `
   const { VerdictCache } = await import(process.argv[1]);
   const cache = await VerdictCache.open(process.argv[2]);

@@ -12,7 +12,7 @@ import { isObject } from '../../formats/json.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
 
-/** A short name of what a verdict depends on. */
+/** Hash of everything that a verdict depends on. */
 export function cacheKey(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
@@ -95,7 +95,7 @@ export class VerdictCache implements Disposable {
   }
 }
 
-/** Lines that have their newline: a row is written with it, so what stands after the last one was torn by a crash. */
+/** Lines that have their newline: a row is written with it, so a crash tore the bytes after the last one. */
 async function* wholeLines(path: string): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

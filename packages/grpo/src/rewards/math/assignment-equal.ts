@@ -94,7 +94,7 @@ function sameElement(a: string, g: string): AssignmentGrade {
 /** Distinct letters but for those of sqrt and frac. */
 const letters = (text: string) => new Set(text.replace(/sqrt|frac/g, '').match(/\p{L}/gu)).size;
 
-/** Whether an answer is one of the gold ones; the rule is that of the match, or of the last. */
+/** Whether an answer equals one of the gold ones; the rule is that of the match, else of the last comparison. */
 export function matchesAny(answer: string, golds: readonly string[], fast: boolean): AssignmentGrade {
   let grade: AssignmentGrade = no('no gold');
   for (const gold of golds) {

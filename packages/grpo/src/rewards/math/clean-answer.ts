@@ -1,6 +1,6 @@
 /** Spellings that mean the same, brought to one: everything that can be done to a text before it is parsed. */
 
-/** Characters and commands, by what they are written as from then on. */
+/** Characters and commands, each with its common spelling. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/[−–—]/g, '-'],
   [/[’′]/g, "'"],

@@ -62,7 +62,7 @@ export function mathEqual(answer: string, gold: string): MathGrade {
   return sameQuantity(quantityOf(a), quantityOf(g));
 }
 
-/** The grade of what is missing or too long to be read. */
+/** The grade of an answer that is missing or too long to be read. */
 export function refusedUnread(answer: string, gold: string): MathGrade | undefined {
   if (gold.length > MAX_LENGTH) return no('gold too long');
   if (answer.length > MAX_LENGTH) return no('answer too long');

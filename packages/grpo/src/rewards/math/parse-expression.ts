@@ -17,7 +17,7 @@ const DEGREE: Expression = {
 const FRACTION = /^frac (?:\{ (\d{1,99}) \} \{ (\d{1,99}) \}|(\d)(\d)(?![\d.]))/;
 const SLASHED = /^(\d{1,99}) \/ (\d{1,99})(?!\S)/;
 
-/** Brackets of one value, by what closes them, and what they mean. */
+/** Brackets of one value, by their opening token: the closing one, and their meaning. */
 const GROUPS: Readonly<Record<string, readonly [close: string, meaning?: FunctionName]>> = {
   '(': [')'],
   '[': [']'],

@@ -4,7 +4,7 @@ import { clean } from './clean-answer.js';
 const UNITS =
   /\s*(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)(?:es|s)?(?![a-z])(?:\s*\^\{?\d+\}?)?/g;
 
-/** Commands, by what they are in plain text; others lose their backslash. */
+/** Commands, by their plain text; others lose their backslash. */
 const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/\\(?:cdot|times)(?![a-z])/g, '*'],
   [/\\div(?![a-z])/g, '/'],

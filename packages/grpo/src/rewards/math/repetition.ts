@@ -5,7 +5,7 @@
 export function repetition(text: string): number {
   const length = text.length;
   if (length < 2) return 0;
-  /** Of each state: its longest text, the state of its longest proper suffix elsewhere, and what follows it. */
+  /** Per state: length of its longest text, state of its longest proper suffix elsewhere, next state by character. */
   const longest = [0];
   const link = [-1];
   const next: Map<string, number>[] = [new Map()];

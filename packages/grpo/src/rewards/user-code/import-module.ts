@@ -8,7 +8,7 @@ import { answerOf, UserCodeGuard } from './user-code.js';
 /**
  * Imports a user's TypeScript or JavaScript module as it is, without a build.
  *
- * @param what - what it is to the user: `reward module`
+ * @param what - its kind, for messages: `reward module`
  * @param path - absolute
  * @param given - modules that it can import from anywhere, also outside any npm project
  * @throws UserError when there is no such file, or it cannot be loaded

@@ -56,7 +56,7 @@ function addColumns(a: number, b: number, forgets: (column: number) => boolean):
   return { text: columns.join(';'), value: value + carry * 10 ** length };
 }
 
-/** Of two numbers with a ≥ b. */
+/** Subtracts column by column; a ≥ b. */
 function subtractColumns(a: number, b: number, forgets: (column: number) => boolean): Columns {
   const length = String(a).length;
   const [x, y] = [digits(a, length), digits(b, length)];

@@ -12,7 +12,7 @@ import { type Forgets, workColumns } from './columns.js';
 /** An operator of the problem family. */
 export type Operator = '+' | '-';
 
-/** Which problems are made: `operands` whole numbers from `min` to `max`, joined by any of `operators`. */
+/** A family of problems: `operands` whole numbers from `min` to `max`, joined by any of `operators`. */
 export interface ArithmeticOptions {
   /** Draws the training problems and the slips; the held-out problems are the same for every seed. */
   seed: number;

@@ -4,13 +4,13 @@ import { CANARY, type CanaryKind } from '../../trace/canary-kinds.js';
 import type { Task } from '../task.js';
 import type { CanaryGroup } from './make.js';
 
-/** A canary with what it earned. */
+/** A canary with its rewards. */
 export interface GradedCanary {
   kind: CanaryKind;
   /** Place of its group. */
   row: number;
   completion: string;
-  /** By reward; null where it has no value. */
+  /** Values by reward; null where it has none. */
   values: (number | null)[];
   total: number | null;
   /** The task's own grade; null where the task has none. */
@@ -21,7 +21,7 @@ export interface GradedCanary {
   /** The reward to look at first, and the rule by which it decided. */
   reward: string;
   rule: string | null;
-  /** Of a blank: the reward that pays it as it pays a right answer, though others outweigh that in the total. */
+  /** For a blank: the reward that pays it as it pays a right answer, though others outweigh that in the total. */
   leak?: { reward: string; rule: string | null; paid: number };
 }
 
@@ -66,7 +66,7 @@ export function gradeCanaries<Row>(
   });
 }
 
-/** Whether a canary earned what it must not, or the task judges it wrongly. */
+/** Whether a canary's total breaks its bounds, or the task grades it wrongly. */
 export function isWrong({ kind, total, correct, least, most, leak }: GradedCanary): boolean {
   if (kind === CANARY.gold) return correct === false || (least !== undefined && (total ?? -Infinity) < least);
   return (
@@ -74,7 +74,7 @@ export function isWrong({ kind, total, correct, least, most, leak }: GradedCanar
   );
 }
 
-/** Whether the task takes for right what cannot be. A repeated answer may be. */
+/** Whether the task grades the canary wrongly. A repeated answer may count as right. */
 export const isMisjudged = (kind: CanaryKind, correct: boolean | null): boolean =>
   kind === CANARY.gold ? correct === false : correct === true && kind !== CANARY.repeated;
 

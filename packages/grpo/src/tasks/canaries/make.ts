@@ -23,7 +23,7 @@ export const CANARY_ROWS = 8;
 
 /** Rows among which another gold answer is looked for. */
 const POOL = 32;
-/** As long as no answer is. */
+/** Characters of a repeated answer: more than any answer has. */
 const REPEATED = 4096;
 const RANDOM_KEY = 0xca9a;
 
@@ -88,7 +88,7 @@ function allAnswers<Row>(answer: string, others: readonly Known<Row>[]): string 
   return [...rest.slice(0, middle), answer, ...rest.slice(middle)].join(', ');
 }
 
-/** One that does not answer this row; where every other does, the first: the rewards do not see the row. */
+/** A gold answer that does not answer this row; the first where all do: then the rewards do not see the row. */
 function otherGold<Row>(
   task: Task<Row>,
   { problem, gold }: Known<Row>,

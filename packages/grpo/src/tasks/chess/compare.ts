@@ -1,12 +1,12 @@
-/** The three parts of a P reward with an engine: best move, candidates, and what they are worth. */
+/** The three parts of a P reward with an engine: best move, candidates, and their evaluations. */
 import type { Analyst, Line } from './engine/analysis.js';
 import type { Position } from './position.js';
 
-/** By the rank of the best move among the engine's. */
+/** Rewards by the rank of the best move among the engine's. */
 const RANKS = [1, 0.8, 0.6, 0.4, 0.2] as const;
 const ILLEGAL = -0.3;
 
-/** From −1, an illegal move, to 1, the engine's first. */
+/** Scores the best move, from −1 for an illegal move to 1 for the engine's first. */
 export function scoreBest(
   move: string | undefined,
   top: readonly Line[],

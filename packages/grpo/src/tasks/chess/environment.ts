@@ -13,7 +13,7 @@ const WRONG = -0.7;
 const NO_POSITION = -0.2;
 
 /**
- * Scores what a model makes of an A prompt.
+ * Scores a completion of an A prompt.
  *
  * - `schema`, up to 0.03: four fields between `+`, and each of its kind;
  * - `fen`: 0.5 for the right position, −0.3 when only the full-move number is wrong, −0.7 for anything else;

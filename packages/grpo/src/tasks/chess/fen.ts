@@ -1,4 +1,4 @@
-/** Forsyth-Edwards notation, checked as text: what a position must look like before any rules are asked. */
+/** Forsyth-Edwards notation, checked as text before the rules of chess. */
 
 /** The six fields of a FEN. */
 export interface FenFields {
@@ -19,7 +19,7 @@ const DEFAULTS = ['', 'w', '-', '-', '0', '1'] as const;
  * Reads a FEN.
  *
  * @param least - fields that must be there; those that are missing after it get the usual values
- * @returns the fields, or what is wrong with the text
+ * @returns the fields, or the problem with the text
  */
 export function parseFen(fen: string, least = 6): FenFields | string {
   const given = fen.split(' ');
@@ -63,6 +63,6 @@ export const kings = ({ placement }: FenFields): [number, number] => [
   placement.split('k').length - 1,
 ];
 
-/** A short excerpt of what was found, for a message. */
+/** A short excerpt of the text, for a message. */
 export const quoteExcerpt = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);

@@ -16,7 +16,7 @@ export interface GeneratedRow {
 
 export interface GeneratedRows {
   train: GeneratedRow[];
-  /** Of other games, and no prompt of theirs is in `train`. */
+  /** Rows of other games; none of their prompts is in `train`. */
   held: GeneratedRow[];
 }
 
@@ -49,7 +49,7 @@ export async function generateRows(
   return { train: [...train.values()], held: [...held.values()] };
 }
 
-/** The engine's moves, and what the reward will compare with: each position after them, seen by who moved. */
+/** The engine's moves, with the values that the reward compares: of the position after each, for the mover. */
 async function policyAnswer(fen: string, analyst: Analyst): Promise<string> {
   const position = Position.read(fen) as Position;
   const best = await analyst.best(fen);

@@ -35,7 +35,7 @@ const MOST_HISTORY = 10;
 const NUMBER = /^[-+]?(?:\d+(?:\.\d+)?|\.\d+)$/;
 const SECTIONS = /^ *M: +(\S.*?) +E: +(\S.*?) +B: +(\S+) *$/;
 
-/** A text that is no row, with what is wrong with it. */
+/** A text that is no row; the message says why. */
 export class GrammarError extends Error {}
 
 /** Gives a row without `P: ` or `A: ` the prefix that it lacks: in the public files that is A. */

@@ -32,10 +32,10 @@ export function findPolicy(completion: string): PolicyAnswer {
 }
 
 /**
- * Scores what a model makes of a P prompt.
+ * Scores a completion of a P prompt.
  *
  * @param analyst - without one, format and legality are scored
- * @throws whatever the analyst does: a position that could not be analysed has no reward
+ * @throws the analyst's errors: a position that could not be analysed has no reward
  */
 export async function scorePolicy(prompt: string, completion: string, analyst?: Analyst): Promise<Verdict> {
   const position = policyPosition(prompt);

@@ -10,7 +10,7 @@ export const environmentCompletion = ({ fen, reward, terminated, truncated }: Ou
 
 export const policyPrompt = (fen: string): string => `P: ${fen}`;
 
-/** @param lines - best move first; what each is worth, in hundredths of a pawn for the side to move */
+/** @param lines - best move first, with their values in hundredths of a pawn for the side to move */
 export const policyCompletion = (lines: readonly { move: string; centipawns: number }[]): string =>
   `   M: ${lines.map(({ move }) => move).join(' ')}   E: ${lines
     .map(({ centipawns }) => (centipawns / 100).toFixed(2))

@@ -9,7 +9,7 @@ const [SMALLEST, LARGEST] = [1, 99];
 const MAX_TARGET = 999;
 const OPERATORS = ['+', '-', '*', '/'] as const;
 
-/** Row `index` of a seed: the same one whatever was drawn before. The solution is one of perhaps many. */
+/** Row `index` of a seed, independent of other rows. The solution is one of perhaps many. */
 export function countdownRow(seed: number, index: number): Required<CountdownRow> {
   for (let attempt = 0; ; attempt++) {
     let key = 0;

@@ -1,6 +1,6 @@
 import { wordsOf } from '../words.js';
 
-/** Which option an answer names, or why it names none. */
+/** The option that an answer names, or why it names none. */
 export type Choice = { index: number; problem: null } | { index: null; problem: string };
 
 /** `0` → `A`. */

@@ -1,4 +1,4 @@
-/** The ways to grade problems of a file: what is asked for, what earns a reward, where a completion ends. */
+/** The ways to grade problems of a file: instructions, rewards, and the end of a completion. */
 import type { Config } from '../../config/schema.js';
 import type { Row } from '../../formats/read-rows.js';
 import { type GraderVerdict, questionOnlyReward, r1ZeroReward } from '../../rewards/math/graders.js';

@@ -31,7 +31,7 @@ const SOLUTION = 'solution';
 /** A row that cannot be used, and why. */
 export interface RowProblem {
   kind: 'no question' | 'no answer' | 'not text' | 'cannot be graded';
-  /** The same with the key, what was found, and what to do. */
+  /** The problem as a sentence, with the key, the value that was found, and the remedy. */
   problem: string;
 }
 
@@ -73,8 +73,8 @@ export function itemOf(row: Row, { questionKey, answerKey, grading }: RowKeys): 
 }
 
 /**
- * The right answer of a row that {@link itemOf} took: what follows `####` or is boxed under the key, or what stands
- * there; in a row without the key, that of its worked `solution`.
+ * The right answer of a row that {@link itemOf} took: the text after `####` or in a box under the key, or all text
+ * there; in a row without the key, the answer of its worked `solution`.
  */
 export function goldOf(row: Row, answerKey: string): string {
   return goldIn(String(row[answerPlace(row, answerKey)]));

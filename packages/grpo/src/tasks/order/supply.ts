@@ -3,7 +3,7 @@ import type { DataOrder } from './data-order.js';
 import { type MixedOrder, orderOf } from './mixed-order.js';
 
 /**
- * The problems of a run, in the order of its seed. A step may take more than its own where groups give way to others;
+ * The problems of a run, in the order of its seed. A step may take more than its own where groups are replaced;
  * how many were taken in all is in the run's progress, so that a resumed run goes on behind them.
  */
 export class Supply {

@@ -19,7 +19,7 @@ export class JinjaTemplate {
     this.#body = parseTemplate(source);
   }
 
-  /** @throws Error with the line when the template refuses, fails or uses what is not supported. */
+  /** @throws Error with the line when the template refuses, fails or uses a feature that is not supported. */
   render(variables: Readonly<Record<string, unknown>>): string {
     const globals = new Scope();
     for (const each of GLOBALS) globals.set(each.name, each);

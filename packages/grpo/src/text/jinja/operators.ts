@@ -2,7 +2,7 @@ import { contains, equal, order } from './comparison.js';
 import { text } from './print.js';
 import { Float, int, kindOf, numberOf, Tuple, type Value } from './values.js';
 
-/** A binary operator other than `and` and `or`. @throws Error where Python would, and for what is not supported. */
+/** A binary operator other than `and` and `or`. @throws Error where Python would, and for other operands. */
 export function binary(operator: string, left: Value, right: Value): Value {
   switch (operator) {
     case '==':
@@ -82,7 +82,7 @@ function calculate(operator: string, a: number, b: number): number | undefined {
   }
 }
 
-/** As Python does it for floats; for whole numbers it is exact. */
+/** Python's result for floats; for whole numbers it is exact. */
 function floorDivide(a: number, b: number): number {
   const rest = a % b;
   const quotient = (a - rest) / b - (rest !== 0 && rest < 0 !== b < 0 ? 1 : 0);

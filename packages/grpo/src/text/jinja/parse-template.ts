@@ -10,7 +10,7 @@ const BREAKS = new Set(['and', 'or', 'if', 'else']);
 
 /**
  * The statements of a template. Comments among them are ours: each holds the line of the tag behind it.
- * @throws Error for what is no Jinja, and for what the library would silently read otherwise.
+ * @throws Error for text that is no Jinja, and for text that the library would silently read otherwise.
  */
 export function parseTemplate(source: string): Node[] {
   const tokens: Token[] = [];

@@ -1,7 +1,7 @@
 import type { Symbols } from './symbols.js';
 import type { Value } from './values.js';
 
-/** Variables of a block. Blocks see those around them; what is set stays within. */
+/** Variables of a block. A block sees those of the blocks around it; a variable that it sets stays within it. */
 export class Scope {
   readonly #variables = new Map<string, Value>();
   readonly #names = new Set<string>();

@@ -7,7 +7,7 @@ const NOT_SPACE = new RegExp(`[^${SPACE}]+`, 'gu');
 const ONE_SPACE = new RegExp(`[${SPACE}]`, 'u');
 const LINE_ENDS = '\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]';
 
-/** `strip`, `lstrip` and `rstrip`. @param chars what to take away; white space when undefined. */
+/** `strip`, `lstrip` and `rstrip`. @param chars characters to remove; white space when undefined. */
 export function strip(value: string, chars: string | undefined, left = true, right = true): string {
   const wanted = chars === undefined ? undefined : new Set(chars);
   const unwanted = (char: string) => (wanted ? wanted.has(char) : ONE_SPACE.test(char));
@@ -73,7 +73,7 @@ export function replace(value: string, old: string, by: string, limit: number): 
 /** `str.capitalize`: the first letter in title case, all others small. */
 export function capitalize(value: string): string {
   const [first = ''] = value;
-  // Lowered as a whole: what a Greek sigma becomes depends on the letter before it.
+  // Lowered as a whole: the small form of a Greek sigma depends on the letter before it.
   return titleCase(first) + value.toLowerCase().slice(first.toLowerCase().length);
 }
 

@@ -38,7 +38,7 @@ export class View {
   ) {}
 }
 
-/** Python's generator, which most filters give: what was taken is gone, its length is unknown, it is never false. */
+/** Python's generator, which most filters return: it is iterated once, has no length, and is never false. */
 export class Lazy {
   constructor(readonly rest: Value[]) {}
 }
@@ -71,7 +71,7 @@ export class Callable {
 
 /**
  * A value of the program as a value of the template. A whole number becomes an int: JavaScript has no other 1.0.
- * @throws Error for what Python's dicts, lists, texts and numbers have no counterpart of.
+ * @throws Error for values without a counterpart among Python's dicts, lists, texts and numbers.
  */
 export function toValue(input: unknown): Value {
   if (input === null || ['string', 'boolean', 'undefined'].includes(typeof input)) return input as Value;
@@ -146,7 +146,7 @@ export function numberOf(value: Value): number | undefined {
   return value instanceof Float ? value.value : undefined;
 }
 
-/** The elements of what Python can iterate over. What a generator had is gone then. */
+/** Elements of a value that Python can iterate over. A generator is empty afterwards. */
 export function iterate(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Tuple || value instanceof View) return value.items;

@@ -126,7 +126,7 @@ function rangeRefused(url: string, file: string, response: Response): Failure | 
   return { why: `${new URL(url).host} has another file than before` };
 }
 
-/** That a server did not answer, and why. */
+/** Says that a server did not answer, and why. */
 export function unreachable(url: string, error: unknown): string {
   const proxied = process.env.HTTPS_PROXY ?? process.env.https_proxy;
   // Node before 22.21 and 24 cannot; later ones have to be told.

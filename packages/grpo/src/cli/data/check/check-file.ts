@@ -32,10 +32,10 @@ export async function* questionsOf(
 }
 
 /**
- * Goes through a file once and holds a hash and a length a row.
+ * Reads a file once and holds a hash and a length per row.
  *
  * @param train - takes the questions in, where a held-out file comes after
- * @param held - the training file that came before, and what the rows may share with it
+ * @param held - the training file that was checked before, and the overlap with its questions
  */
 export async function checkFile(
   path: string,

@@ -14,7 +14,7 @@ export interface Finding {
 
 const SHOWN = 3;
 
-/** Counts rows by what is wrong with them. */
+/** Counts rows by their problem. */
 export class Findings {
   readonly #byKind = new Map<FindingKind, Finding>();
 

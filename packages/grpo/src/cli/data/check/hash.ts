@@ -27,7 +27,7 @@ export function hashOf(text: string): number {
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** The hashes of all runs of `size` words in a text, in lower case and without what stands between them. */
+/** The hashes of all runs of `size` words in a text, in lower case, without spaces and punctuation. */
 export function hashesOfRuns(text: string, size: number): number[] {
   const words = (text.toLowerCase().match(WORD) ?? []).map(hashOf);
   const hashes: number[] = [];

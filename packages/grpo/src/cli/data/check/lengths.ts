@@ -42,7 +42,7 @@ export interface LengthSummary {
   line: number;
 }
 
-/** Lengths as they come, a number a row. */
+/** Lengths as they come, one per row. */
 export class Lengths {
   readonly #all: number[] = [];
   #longest = { length: -1, line: 0 };

@@ -9,7 +9,7 @@ import type { PromptTemplate } from '../../../tasks/prompt.js';
 
 /** How a task reads its rows. */
 export interface RowReader {
-  /** The question of a row, or what is wrong with it. */
+  /** The question of a row, or the problem with it. */
   read(row: Row): { question: string } | RowProblem;
   template: PromptTemplate;
 }

@@ -12,12 +12,12 @@ export interface Conversion {
   finalAnswer: boolean;
 }
 
-/** Where the final answer is put, and the text that it was taken from. */
+/** Keys of the final answer, and of the text that it was taken from. */
 const [ANSWER, WHOLE] = ['answer', 'solution'];
 
 /**
  * A row with keys renamed, in the order that they had. Nothing is dropped.
- * @returns what is wrong, as text, where it cannot be done
+ * @returns the problem, as text, where it cannot be done
  */
 export function convertRow(row: Row, { renamed, finalAnswer: wanted }: Conversion): Row | string {
   const missing = renamed.find(([, from]) => !Object.hasOwn(row, from));

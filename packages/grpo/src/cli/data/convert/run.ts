@@ -7,7 +7,7 @@ import { writeRows } from '../../../formats/write-rows.js';
 import type { CommandArguments } from '../../command.js';
 import { type Conversion, convertRow } from './convert-row.js';
 
-/** Where `--in-place` keeps what was there. */
+/** Name under which `--in-place` keeps the old file. */
 export const backupOf = (path: string): string => `${path}.backup`;
 
 /** `grpo data convert`: rows in any form that is read become JSON Lines, with keys renamed. */

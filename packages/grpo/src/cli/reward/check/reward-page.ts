@@ -69,7 +69,7 @@ function judgeLines({ numbers, alarms }: RewardReport['judges']): string[] {
   return lines.length > 0 ? [lines.join('\n')] : [];
 }
 
-/** In words: what is let through, by which rule, or why a right answer is none. */
+/** The verdict in words: canaries that pass, by which rule, or why a right answer counts as wrong. */
 function verdict({ canaries, tells, failures }: RewardReport): string {
   if (isConstant(canaries))
     return `All of them earn exactly ${canaries.find(({ total }) => total !== null)!.total}, right answers and blanks alike: this reward teaches nothing.`;

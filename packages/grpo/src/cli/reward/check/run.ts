@@ -67,7 +67,7 @@ async function check(config: Config, rows: number): Promise<RewardReport> {
   };
 }
 
-/** One batch: each group's canaries, filled up with its gold answer. */
+/** All groups as one batch: the canaries of each, filled up with its gold answer. */
 function batchOf(
   groups: readonly CanaryGroup[],
   size: number,

@@ -4,7 +4,7 @@ import { linesOf } from './parse-info.js';
 import { EngineFailure, EngineProcess, type Question } from './process.js';
 import { RecentlyUsed } from './recently-used.js';
 
-/** As RookWorld asks. */
+/** RookWorld's settings. */
 const DEPTH = 10;
 const LINES = 5;
 /** A position takes some 50 ms; one that takes this long is given up. */

@@ -6,7 +6,7 @@ const MATE = 10_000;
 
 /** A line about one of the best moves, or about a position without any. */
 export interface Info {
-  /** From 1. */
+  /** Rank among the best moves, from 1. */
   rank: number;
   /** Absent where the game is over. */
   move: string | undefined;

@@ -20,7 +20,7 @@ export class EngineFailure extends Error {}
 
 const OPTIONS = { Threads: 1, Hash: 32 } as const;
 
-/** Who waits for a line of the engine. */
+/** A call that waits for a line of the engine. */
 interface Waiting {
   line(text: string): void;
   fail(reason: string): void;
@@ -106,7 +106,7 @@ export class EngineProcess implements Disposable {
   ): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#error(this.#failure));
     return new Promise((resolve, reject) => {
-      // Also what keeps Node alive meanwhile.
+      // The timer also keeps Node alive meanwhile.
       const timer = setTimeout(() => this.#fail(this.#silence(end, milliseconds)), milliseconds);
       const settle = () => {
         clearTimeout(timer);
