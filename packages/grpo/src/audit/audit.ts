@@ -1,3 +1,4 @@
+import { weightCount } from '../memory/holdings.js';
 import { Stopwatch } from '../observe/stopwatch.js';
 import { Watch } from '../progress/watch.js';
 import type { Batch } from '../step/batch.js';
@@ -64,7 +65,8 @@ export class Audit {
   async #compare(batch: Batch, step: number): Promise<void> {
     const { trainer } = this;
     const { watch = new Watch(), config } = trainer;
-    this.#chosen = chosenOf(batch, config.seed, step);
+    const weights = weightCount(trainer.model.decoder.config);
+    this.#chosen = chosenOf(batch, config.seed, step, weights);
     const measures = [...MEASURES, ...this.more];
     for (const [done, measure] of measures.entries()) {
       watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Batch } from '../step/batch.js';
-import { chosenOf } from './chosen.js';
+import { auditedTokens, chosenOf } from './chosen.js';
 
 /** A batch of groups of four, of which the lengths and the advantages count. */
 function batchOf(advantages: readonly number[], lengths = advantages.map(() => 5)): Batch {
@@ -21,26 +21,39 @@ const steps = Array.from({ length: 50 }, (_, step) => step);
 it('takes a better and a worse completion of each of two prompts that teach', () => {
   const batch = batchOf([...flat, 1, 1, 1, -3, ...flat, -1, -1, 0, 2, ...flat]);
   for (const step of steps) {
-    const chosen = chosenOf(batch, 7, step);
+    const chosen = chosenOf(batch, 7, step, 1);
     expect(chosen.map((b) => Math.floor(b / 4))).toEqual([1, 1, 3, 3]);
     const signs = chosen.map((b) => Math.sign(batch.advantages.advantages[b]!));
     expect(new Set(signs.slice(0, 2))).toEqual(new Set([1, -1]));
     expect(signs[2]).not.toBe(signs[3]);
-    expect(chosenOf(batch, 7, step)).toEqual(chosen);
+    expect(chosenOf(batch, 7, step, 1)).toEqual(chosen);
   }
-  expect(new Set(steps.map((step) => chosenOf(batch, 7, step).join())).size).toBeGreaterThan(5);
+  expect(new Set(steps.map((step) => chosenOf(batch, 7, step, 1).join())).size).toBeGreaterThan(5);
 });
 
 it('takes any prompts where none teaches, and fewer where there are fewer', () => {
-  const seen = steps.map((step) => chosenOf(batchOf([...flat, ...flat, ...flat]), 7, step));
+  const seen = steps.map((step) => chosenOf(batchOf([...flat, ...flat, ...flat]), 7, step, 1));
   expect(new Set(seen.flat()).size).toBe(12);
-  expect(chosenOf(batchOf(flat), 7, 0)).toHaveLength(2);
+  expect(chosenOf(batchOf(flat), 7, 0, 1)).toHaveLength(2);
 });
 
 it('takes the shorter of long completions', () => {
   const lengths = [3000, 2000, 4000, 5000, 9000, 9000, 8000, 7000, 6000, 6000, 6000, 6000];
   for (const step of steps)
-    expect(chosenOf(batchOf([1, -1, 1, -1, 1, 1, -1, -1, ...flat], lengths), 7, step)).toEqual(
+    expect(chosenOf(batchOf([1, -1, 1, -1, 1, 1, -1, -1, ...flat], lengths), 7, step, 1)).toEqual(
       expect.arrayContaining([0, 1]),
     );
+});
+
+it('takes fewer for a large model, at least one, and in turn two of one prompt and of two', () => {
+  const batch = batchOf([1, -1, 1, -1, 1, 1, -1, -1], Array<number>(8).fill(98));
+  const chosen = (step: number, weights: number) => chosenOf(batch, 7, step, weights);
+  expect(chosen(0, 2.4e8)).toHaveLength(4);
+  expect(chosen(0, 2.6e8)).toHaveLength(3);
+  const promptsAt = (step: number) => new Set(chosen(step, 4e8).map((b) => batch.problemOf(b))).size;
+  expect([0, 1, 2, 3].map(promptsAt)).toEqual([1, 2, 1, 2]);
+  expect(chosen(0, 4e8)).toHaveLength(2);
+  expect(chosen(0, 7e9)).toHaveLength(1);
+  for (const weights of [2.4e8, 2.6e8, 4e8, 7e9])
+    expect(100 * chosen(0, weights).length).toBeLessThanOrEqual(auditedTokens(weights, 100).tokens);
 });

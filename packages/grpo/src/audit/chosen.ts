@@ -8,28 +8,64 @@ const COMPLETIONS = 2;
 /** Tokens up to which a sequence costs little beside a step: attention is computed whole. */
 const SHORT = 1024;
 
+/** Tokens up to which a sequence is computed again: all values of its attention are there at once. */
+export const LONGEST = 2048;
+
+/** Weights × tokens that are computed again: 0.5 billion weights with 200 tokens take about as long as a small step. */
+const WORK = 1e11;
+
+/**
+ * Most tokens of the completions that are computed again, with their prompts: of one, and of all.
+ *
+ * @param weights - numbers of the model
+ * @param most - tokens of the longest completion with its prompt
+ */
+export function auditedTokens(weights: number, most: number): { longest: number; tokens: number } {
+  const longest = Math.min(most, LONGEST);
+  const within = Math.min(PROMPTS * COMPLETIONS * longest, Math.floor(WORK / weights));
+  return { longest, tokens: Math.max(longest, within) };
+}
+
+/** Tokens of a completion with its prompt. */
+const lengthOf = (batch: Batch, b: number): number =>
+  batch.prompts[batch.problemOf(b)]!.ids.length + batch.completions_B[b]!.ids.length;
+
+/** Those of the chosen completions that the model computes again. */
+export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>
+  chosen.filter((b) => lengthOf(batch, b) <= LONGEST);
+
 /**
  * The completions that are computed again, drawn by seed and step: of prompts that teach something, where there are such,
- * and of their completions a better and a worse one.
+ * and of their completions a better and a worse one. With a large model they are fewer, at least one: in turn two of one
+ * prompt and two of two come first.
+ *
+ * @param weights - numbers of the model
  */
-export function chosenOf(batch: Batch, seed: number, step: number): number[] {
-  const { problems, prompts, completions_B, groupSize } = batch;
+export function chosenOf(batch: Batch, seed: number, step: number, weights: number): number[] {
+  const { problems, groupSize } = batch;
   const { advantages } = batch.advantages;
   const teaches = (b: number) => advantages[b] !== 0;
-  const beyond = (b: number) =>
-    Math.max(0, prompts[batch.problemOf(b)]!.ids.length + completions_B[b]!.ids.length - SHORT);
+  const beyond = (b: number) => Math.max(0, lengthOf(batch, b) - SHORT);
   const groups = permutation(problems.length, seed, step).map((p) =>
     permutation(groupSize, seed, step, p)
       .map((g) => p * groupSize + g)
       .sort((a, b) => beyond(a) - beyond(b) || Number(teaches(b)) - Number(teaches(a))),
   );
   groups.sort((a, b) => beyond(a[0]!) - beyond(b[0]!) || Number(teaches(b[0]!)) - Number(teaches(a[0]!)));
-  return groups
-    .slice(0, PROMPTS)
-    .flatMap(([first, ...others]) => {
-      const isOther = (b: number) => Math.sign(advantages[b]!) !== Math.sign(advantages[first!]!);
-      others.sort((a, b) => beyond(a) - beyond(b) || Number(isOther(b)) - Number(isOther(a)));
-      return [first!, ...others.slice(0, COMPLETIONS - 1)];
+  const pairs = groups.slice(0, PROMPTS).map(([first, ...others]) => {
+    const isOther = (b: number) => Math.sign(advantages[b]!) !== Math.sign(advantages[first!]!);
+    others.sort((a, b) => beyond(a) - beyond(b) || Number(isOther(b)) - Number(isOther(a)));
+    return [first!, ...others.slice(0, COMPLETIONS - 1)];
+  });
+  const chosen =
+    step % 2 === 0
+      ? pairs.flat()
+      : Array.from({ length: COMPLETIONS }, (_, i) => pairs.flatMap((pair) => pair.slice(i, i + 1))).flat();
+  let work = 0;
+  return chosen
+    .filter((b, i) => {
+      work += weights * lengthOf(batch, b);
+      return i === 0 || work <= WORK;
     })
     .sort((a, b) => a - b);
 }

@@ -1,5 +1,6 @@
 /** What a run will take at its peak, and why: plain sums over what is held and what each phase adds. */
 import type { DecoderConfig } from '../models/config.js';
+import { type AuditSize, auditBytes, stateBytes } from './audit-bytes.js';
 import { cacheBytes, type Engine, logitsBytes, passTokenBytes } from './decoding.js';
 import {
   checkpointBytes,
@@ -44,11 +45,13 @@ export interface Work {
   rollout?: Sampling | undefined;
   evaluation?: Sampling | undefined;
   training?: Training | undefined;
+  /** Completions of a training step that are computed again, where steps are audited. */
+  audit?: AuditSize | undefined;
 }
 
 /** A phase of the run, and what it takes: all parts are there at the same time. */
 export interface Phase {
-  name: 'rollout' | 'training' | 'evaluation';
+  name: 'rollout' | 'audit' | 'training' | 'evaluation';
   parts: readonly { name: string; bytes: number }[];
   bytes: number;
 }
@@ -64,6 +67,8 @@ export interface Estimate {
   microBatchTokens: number;
   /** Bytes that the activations of a pass may take. */
   activationRoom: number;
+  /** The second computation of an audit, which is left out where it needs more than the budget leaves. */
+  audit?: { needs: number; left: number } | undefined;
 }
 
 /** A process with libtorch loaded, and what the tokenizer takes for each token of its vocabulary. */
@@ -92,8 +97,16 @@ export function estimate(work: Work, budget: number): Estimate {
   };
   const sampled = (name: Phase['name'], sampling?: Sampling) =>
     sampling ? [phase(name, decodingParts(work, sampling, lot))] : [];
+  const audit =
+    training && work.audit && auditNeeds(work, training, work.audit, held, free, microBatchTokens);
+  const audited = audit && audit.needs <= audit.left ? audit.needs : 0;
+  const auditParts = [
+    { name: 'gradients', bytes: held.gradients },
+    { name: 'second computation', bytes: audited },
+  ];
   const phases = [
     ...sampled('rollout', work.rollout),
+    ...(audited > 0 ? [phase('audit', auditParts)] : []),
     ...(training ? [phase('training', trainingParts(work, training, held, microBatchTokens))] : []),
     ...sampled('evaluation', work.evaluation),
   ];
@@ -104,7 +117,23 @@ export function estimate(work: Work, budget: number): Estimate {
     lotBytes: lot,
     microBatchTokens,
     activationRoom: training ? activationRoom(model, engine, training.backward, free - held.gradients) : 0,
+    audit,
   };
+}
+
+/** What an audit needs beside the gradients: the plain pass, or the trainer's own of the same completions. */
+function auditNeeds(
+  { model, engine }: Work,
+  training: Training,
+  size: AuditSize,
+  { gradients }: Holdings,
+  free: number,
+  microBatchTokens: number,
+): { needs: number; left: number } {
+  const tokens = Math.min(size.tokens, largestPass({ ...training, microBatchTokens }).tokens);
+  const own = passBytes(model, engine, { tokens, scored: tokens }, training.backward);
+  const plain = auditBytes(model, engine, size, training.backward);
+  return { needs: stateBytes(model, size) + Math.max(plain, own), left: Math.max(0, free - gradients) };
 }
 
 function decodingParts(

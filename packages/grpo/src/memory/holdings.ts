@@ -34,6 +34,10 @@ const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 export const weightCount = (config: DecoderConfig): number =>
   [...parameterSpecs(config).values()].reduce((sum, { shape }) => sum + product(shape), 0);
 
+/** Numbers in the weights of one layer. */
+export const layerCount = (config: DecoderConfig): number =>
+  weightCount({ ...config, layers: 1 }) - weightCount({ ...config, layers: 0 });
+
 /** Numbers that are multiplied as matrices: projections and the head. */
 const projectionCount = (config: DecoderConfig): number =>
   [...parameterSpecs(config).values()]

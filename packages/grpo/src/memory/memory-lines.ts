@@ -18,8 +18,17 @@ export function reasonsOf(estimate: Estimate): string {
 }
 
 /** What a run will need, in a line. */
-export const memoryLine = (estimate: Estimate, budget: { bytes: number; source: string }): string =>
-  `Memory: about ${byteCount(estimate.peak)} of ${byteCount(budget.bytes)} (${budget.source}), ${reasonsOf(estimate)}.`;
+export function memoryLine(estimate: Estimate, budget: { bytes: number; source: string }): string {
+  const lack = auditLack(estimate);
+  const audit = lack === undefined ? '' : ` The audit is left without ${lack}.`;
+  return `Memory: about ${byteCount(estimate.peak)} of ${byteCount(budget.bytes)} (${budget.source}), ${reasonsOf(estimate)}.${audit}`;
+}
+
+/** What the audit lacks of memory; undefined where it lacks none, or there is none. */
+export const auditLack = ({ audit }: Estimate): string | undefined =>
+  audit && audit.needs > audit.left
+    ? `${byteCount(audit.needs)} of memory for a second computation (memory leaves ${byteCount(audit.left)})`
+    : undefined;
 
 /** The estimate as rows of a table: what is held, phase by phase. */
 export function memoryRows({ phases, checkpoint, lotBytes, microBatchTokens }: Estimate): [string, string][] {

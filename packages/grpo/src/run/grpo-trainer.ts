@@ -28,6 +28,7 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly optimizer: AdamW;
   readonly config: Config;
   readonly activationRoom: number;
+  readonly auditLack: string | undefined;
   readonly sampling: SamplingOptions;
   readonly watch: Watch;
   readonly control: Control;
@@ -55,6 +56,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.optimizer = run.optimizer;
     this.config = config;
     this.activationRoom = run.activationRoom;
+    this.auditLack = run.auditLack;
     this.sampling = run.sampling;
     this.watch = run.watch;
     this.stages = { ...standardStages, ...own };

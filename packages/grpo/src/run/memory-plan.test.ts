@@ -5,7 +5,9 @@ import { memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readRecord } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import type { Estimate } from '../memory/estimate.js';
 import { checkpointBytes, holdingsOf } from '../memory/holdings.js';
+import { auditLack, memoryLine } from '../memory/memory-lines.js';
 import { readModelFolder } from '../models/index.js';
 import { checkpointBytes as bytesOfCheckpoint } from './folder/checkpoint.js';
 import { planMemory } from './memory-plan.js';
@@ -97,6 +99,27 @@ describe('a model of half a billion weights', () => {
       message: expect.stringMatching(/^this run needs about 8\.\d GB, and memory allows 8\.0 GB/),
       hint: 'It would fit with one of: lora.rank=16, dtype=bfloat16 lora.rank=16.',
     });
+  });
+
+  it('is told that memory has no room for a second computation, where there are audits', async () => {
+    const long = [
+      'memory=11.3GB',
+      'dtype=bfloat16',
+      'rollout.maxNewTokens=4096',
+      'train.microBatchTokens=64',
+    ];
+    const lineOf = (plan: Estimate) => memoryLine(plan, { bytes: 11.3e9, source: 'command line' });
+    const plan = await planned(...long);
+    expect(auditLack(plan)).toMatch(
+      /^[\d.]+ GB of memory for a second computation \(memory leaves [\d.]+ [MG]B\)$/,
+    );
+    expect(lineOf(plan)).toContain(`. The audit is left without ${auditLack(plan)}.`);
+    for (const other of ['doctor.every=0', 'rollout.maxNewTokens=64']) {
+      const fitting = await planned(...long, other);
+      expect(auditLack(fitting)).toBeUndefined();
+      expect(lineOf(fitting)).not.toContain('left without');
+      expect(fitting.phases.some(({ name }) => name === 'audit')).toBe(other !== 'doctor.every=0');
+    }
   });
 
   it('fits by computing activations again, unless that is forbidden', async () => {

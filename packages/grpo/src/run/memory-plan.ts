@@ -1,8 +1,10 @@
 /** What a run will take, from its settings, its model's shape and the lengths of its prompts; before any weight is read. */
 
+import { auditedTokens } from '../audit/chosen.js';
 import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
+import { isAudited } from '../config/sections/progress.js';
 import { byteCount } from '../errors/byte-count.js';
 import { UserError } from '../errors/user-error.js';
 import type { Engine } from '../memory/decoding.js';
@@ -140,6 +142,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
     adjusted: isAdjusted(rollout),
   });
   const { limit, samples: perProblem } = config.eval;
+  const sequence = longest.train + newTokensAfter(longest.train, config, model);
   return {
     model,
     engine: { size, fuses: resolveDevice(config.device) === 'cpu' },
@@ -155,6 +158,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
       command === 'generate'
         ? sampling(longest.problems, 1, longest.eval)
         : sampling(Math.min(limit, longest.problems), Math.max(1, perProblem), longest.eval),
+    audit: command === 'train' && isAudited(config) ? auditedTokens(weightCount(model), sequence) : undefined,
     training: trains
       ? {
           ...trainingOf(command, config, model, longest),

@@ -13,7 +13,7 @@ import type { Config } from '../config/schema.js';
 import { FormatError } from '../errors/format-error.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
 import type { Estimate } from '../memory/estimate.js';
-import { memoryLine } from '../memory/memory-lines.js';
+import { auditLack, memoryLine } from '../memory/memory-lines.js';
 import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import type { MetricsRow } from '../observe/metrics.js';
@@ -79,6 +79,8 @@ export interface Run extends AsyncDisposable {
   config: Config;
   /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
   activationRoom: number;
+  /** What the audit lacks of memory. */
+  auditLack: string | undefined;
   /** What the run will take of memory, and why, in a line. */
   needs: string;
   model: Model;
@@ -181,6 +183,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       // What is computed at once is held to the budget.
       config: { ...config, train: { ...config.train, microBatchTokens } },
       activationRoom,
+      auditLack: auditLack(plan!),
       needs: memoryLine(plan!, budget),
       model,
       task,

@@ -46,6 +46,8 @@ export interface Trainer {
   config: Config;
   /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
   activationRoom?: number;
+  /** What the audit lacks of memory to compute completions again. */
+  auditLack?: string | undefined;
   sampling: SamplingOptions;
   /** Weights of the objective that change while training. */
   control: Control;

@@ -3,7 +3,7 @@ import type { Completion } from '../../rollout/index.js';
 import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
 import { TEMPERATURES } from '../plain/plain-drawing.js';
-import { scoreSequence } from '../plain/plain-logprobs.js';
+import { scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { compareRows } from './compare-rows.js';
@@ -54,11 +54,10 @@ function explaining(
     const own = batch.problemOf(one.place);
     let best = { p: own, total: sum(one.scores.logprobs) + RARE };
     const others = [...batch.prompts.keys()].filter((p) => p !== own).slice(0, OTHERS);
-    for (const p of others) {
-      const sequence = { prompt: batch.prompts[p]!.ids, completion: one.completion };
-      const total = sum(scoreSequence(model, sequence, temperature).logprobs);
-      if (total > best.total) best = { p, total };
-    }
+    const { completion } = one;
+    const sequences = others.map((p) => ({ prompt: batch.prompts[p]!.ids, completion }));
+    for (const [i, { logprobs }] of scoreSequences(model, sequences, temperature).entries())
+      if (sum(logprobs) > best.total) best = { p: others[i]!, total: sum(logprobs) };
     const named = { found: `prompt ${own + 1}`, plain: `prompt ${best.p + 1}` };
     return { ...named, bound: 0, prompt: own, completion: one.place };
   });

@@ -34,8 +34,8 @@ export function compareGradients(
   if (!(unsure < SURE)) return { handOver, missing: 'a loss of which the slope is above its rounding' };
   const sloped = completions.map((one, i) => ({ ...one, slopes: slopes[i]! }));
   const measured = new Map<string, Norms>();
-  eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain) =>
-    measured.set(name, normsOf(gradients.get(name), plain)),
+  eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain, start) =>
+    measured.set(name, joined(measured.get(name), normsOf(rowsOf(gradients.get(name), plain, start), plain))),
   );
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
@@ -83,6 +83,19 @@ interface Norms {
   plain: number;
   distance: number;
 }
+
+const joined = (one: Norms | undefined, other: Norms): Norms =>
+  one
+    ? {
+        found: Math.hypot(one.found, other.found),
+        plain: Math.hypot(one.plain, other.plain),
+        distance: Math.hypot(one.distance, other.distance),
+      }
+    : other;
+
+/** What the trainer has of a tensor whose plain gradient comes some rows at a time. */
+const rowsOf = (found: Tensor | undefined, plain: Tensor, start: number): Tensor | undefined =>
+  found && start + plain.size(0) <= found.size(0) ? found.narrow(0, start, plain.size(0)) : undefined;
 
 /** Elements that are compared at once: no copy of a whole tensor is made. */
 const PIECE = 2 ** 20;

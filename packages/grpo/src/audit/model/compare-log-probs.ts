@@ -1,6 +1,6 @@
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
-import { scoreSequence } from '../plain/plain-logprobs.js';
+import { scoreSequences } from '../plain/plain-logprobs.js';
 import { worstOf } from '../worst.js';
 import { compareRows } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
@@ -25,16 +25,16 @@ export function compareLogProbs(context: AuditContext, plain: PlainStep, pass: T
     quantity: string,
     completions: readonly PlainCompletion[],
     foundOf: (place: number) => Float32Array | undefined,
-    plainOf = ({ scores }: PlainCompletion) => scores.logprobs,
+    scores = completions.map((one) => one.scores),
   ) => {
-    const rows = completions.map((one) => ({
-      completion: one.place,
-      found: foundOf(one.place),
-      plain: plainOf(one),
+    const rows = completions.map(({ place }, i) => ({
+      completion: place,
+      found: foundOf(place),
+      plain: scores[i]!.logprobs,
     }));
     return compareRows(handOver, quantity, rows, tolerance);
   };
-  const scored = reference && reference_B && referenceScores(context);
+  const scored = reference && reference_B && referenceScores(context, plain.completions);
   return {
     comparisons: [
       ...compare('log-prob of the policy', plain.completions, (b) => pass.logprobs.get(b)),
@@ -73,8 +73,7 @@ function compareRatios(
 }
 
 /** Log-probs of the frozen reference, from its own weights. */
-function referenceScores({ trainer }: AuditContext) {
+function referenceScores({ trainer }: AuditContext, completions: readonly PlainCompletion[]) {
   const { model, reference, config } = trainer;
-  const raw = rawModel(model, reference!, config);
-  return (one: PlainCompletion) => scoreSequence(raw, one, config.rollout.temperature).logprobs;
+  return scoreSequences(rawModel(model, reference!, config), completions, config.rollout.temperature);
 }

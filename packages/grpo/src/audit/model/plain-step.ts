@@ -2,7 +2,7 @@ import type { Tensor } from '@grpo/torch';
 import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
-import { headOf, layerStates } from '../plain/plain-decoder.js';
+import { layerStates } from '../plain/plain-decoder.js';
 import { inputOf, type PlainScores, type PlainSequence, plainScores } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { rawModel } from './raw-model.js';
@@ -41,14 +41,11 @@ export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
     completion: batch.completions_B[place]!.ids,
   }));
   const states = layerStates(model, sequences.map(inputOf));
-  const head = headOf(model);
   const completions = sequences.map((one, i): PlainCompletion => {
     const last = states[i]!.at(-1)!;
-    const scores = plainScores(model, one, last, head, config.rollout.temperature, rules);
+    const scores = plainScores(model, one, last, config.rollout.temperature, rules);
     const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
     return { ...one, isOwn, states: states[i]!, scores };
   });
-  // In float32 it is the model's own memory.
-  head.dispose();
   return { declared, model, completions };
 }

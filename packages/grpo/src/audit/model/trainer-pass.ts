@@ -38,11 +38,21 @@ export function runTrainer<T>(
   }
 }
 
-/** Two micro-batches, where there are two completions: the first has all but the last. */
-function microBatches({ batch, chosen }: AuditContext): MicroBatch[] {
+/**
+ * Two micro-batches, but for two completions of one prompt, which they share in one: the first has all but the last. They
+ * are more where micro-batches have to be smaller.
+ */
+function microBatches({ trainer, batch, chosen }: AuditContext): MicroBatch[] {
+  const { microBatchTokens } = trainer.config.train;
   const groups = batch.trained;
-  const parts = chosen.length > 1 ? [chosen.slice(0, -1), chosen.slice(-1)] : [chosen];
-  return parts.map((members) => microBatchAt(groups, members, 0, Number.POSITIVE_INFINITY));
+  const isPair = chosen.length === 2 && batch.problemOf(chosen[0]!) === batch.problemOf(chosen[1]!);
+  const parts = chosen.length > 1 && !isPair ? [chosen.slice(0, -1), chosen.slice(-1)] : [chosen];
+  return parts.flatMap((members) => {
+    const micros: MicroBatch[] = [];
+    for (let from = 0; from < members.length; from += micros.at(-1)!.count)
+      micros.push(microBatchAt(groups, members, from, microBatchTokens));
+    return micros;
+  });
 }
 
 function note(

@@ -1,6 +1,7 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { eachLogits, finalNorm, headOf, layerStates } from './plain-decoder.js';
+import { finalNorm, headOf, lastStates } from './plain-decoder.js';
+import { eachLogits } from './plain-head.js';
 import type { PlainModel } from './plain-model.js';
 import { expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
 
@@ -8,7 +9,7 @@ function logitsOf(model: PlainModel, ids: readonly number[]): number[] {
   return noGrad(() =>
     tidy(() => {
       const all: number[] = [];
-      const normed = finalNorm(model).of(layerStates(model, [ids])[0]!.at(-1)!);
+      const normed = finalNorm(model).of(lastStates(model, [ids])[0]!);
       eachLogits(normed, headOf(model), (logits) => all.push(...logits.toNumbers()));
       return all;
     }),

@@ -21,21 +21,41 @@ export function outerNames({ config }: PlainModel) {
   };
 }
 
-/**
- * What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients. A layer is
- * made float32 once for all of them.
- */
+/** What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients. */
 export function layerStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[][] {
-  return noGrad(() => {
-    const states = sequences.map((ids) => [tidy(() => embedded(model, ids))]);
+  const states: Tensor[][] = sequences.map(() => []);
+  eachLayer(model, sequences, (outputs) => {
+    for (const [i, output] of outputs.entries()) states[i]!.push(output);
+  });
+  return states;
+}
+
+/** What the last layer gives of each sequence, `[L, D]`; without gradients. */
+export function lastStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[] {
+  let last: Tensor[] = [];
+  eachLayer(model, sequences, (outputs) => {
+    for (const output of last) output.dispose();
+    last = outputs;
+  });
+  return last;
+}
+
+/** Hands over what the first layer takes and what each gives; a layer is made float32 once for all sequences. */
+function eachLayer(
+  model: PlainModel,
+  sequences: readonly (readonly number[])[],
+  take: (outputs: Tensor[]) => void,
+): void {
+  noGrad(() => {
+    let outputs = sequences.map((ids) => tidy(() => embedded(model, ids)));
+    take(outputs);
     for (let layer = 0; layer < plainShape(model.config).layers; layer++) {
-      const outputs = tidy(() => {
+      outputs = tidy(() => {
         const tensors = layerTensors(model, layer);
-        return states.map((own) => tidy(() => layerOutput(tensors, own.at(-1)!)));
+        return outputs.map((input) => tidy(() => layerOutput(tensors, input)));
       });
-      for (const [i, output] of outputs.entries()) states[i]!.push(output);
+      take(outputs);
     }
-    return states;
   });
 }
 
@@ -45,28 +65,8 @@ export function finalNorm(model: PlainModel): { tensors: PlainTensors; of(x: Ten
   return { tensors, of: (x) => tensors.norm('', x) };
 }
 
-/** The vocabulary projection in float32: `[V, D]`. */
-export const headOf = (model: PlainModel): Tensor =>
-  weightOf(model, outerNames(model).head).detach().to('float32');
-
-/** Logits that are computed at once: 64 MiB of them. */
-const CHUNK = 2 ** 24;
-
-/**
- * Gives the logits, `[rows, V]`, of normed hidden states, `[M, D]`, some rows at a time: all at once are the most that a
- * pass of a large vocabulary takes.
- */
-export function eachLogits(
-  normed_MD: Tensor,
-  head: Tensor,
-  take: (logits: Tensor, start: number) => void,
-): void {
-  const rows = Math.max(1, Math.floor(CHUNK / head.size(0)));
-  for (let start = 0; start < normed_MD.size(0); start += rows) {
-    const own = normed_MD.narrow(0, start, Math.min(rows, normed_MD.size(0) - start));
-    tidy(() => take(own.matmul(head.t()), start));
-  }
-}
+/** The vocabulary projection, `[V, D]`, as the model has it. */
+export const headOf = (model: PlainModel): Tensor => weightOf(model, outerNames(model).head);
 
 /** @throws Error: the model lacks it */
 function weightOf({ weights }: PlainModel, name: string): Tensor {

@@ -59,11 +59,13 @@ export function drawnOf(
   const truncates = (topK > 0 && topK < vocabulary) || topP < 1 || minP > 0;
   // The order matters to truncation alone, and costs most of the time.
   const falling = truncates ? logprobs.sort(-1, true)[0] : logprobs;
-  const within = (slack: number) => (truncates ? kept(falling, rules, slack) : undefined);
-  const [loose, exact, tight] = [within(margin), within(0), within(-margin)].map((bound) => {
+  const within = (slack: number): Bounded => {
+    const bound = truncates ? kept(falling, rules, slack) : undefined;
     const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
     return { log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
-  }) as [Bounded, Bounded, Bounded];
+  };
+  const exact = within(0);
+  const [loose, tight] = truncates ? [within(margin), within(-margin)] : [exact, exact];
   const under = ({ log, has }: Bounded, mass = log) =>
     where(has, token.sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
   const columns = [under(exact), under(tight, loose.log), under(loose, tight.log)];

@@ -1,11 +1,32 @@
 import { tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { layerStates } from './plain-decoder.js';
-import { eachGradient } from './plain-gradient.js';
-import { inputOf, scoreSequence } from './plain-logprobs.js';
+import { eachGradient, type TakeGradient } from './plain-gradient.js';
+import {
+  inputOf,
+  type PlainScores,
+  type PlainSequence,
+  plainScores,
+  scoreSequences,
+} from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import { expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
 import type { Slopes } from './policy-slopes.js';
+
+function forwardOf(model: PlainModel, sequence: PlainSequence, slopes: Slopes, temperature: number) {
+  const [states] = layerStates(model, [inputOf(sequence)]);
+  return {
+    ...sequence,
+    states: states!,
+    slopes,
+    scores: plainScores(model, sequence, states!.at(-1)!, temperature),
+  };
+}
+
+const collectInto =
+  (found: Map<string, number[]>): TakeGradient =>
+  (name, gradient) =>
+    found.set(name, [...(found.get(name) ?? []), ...gradient.toNumbers()]);
 
 /** Gradients of Σ slope × log-prob of all tokens but the first of each sequence. */
 function gradientsOf(
@@ -20,13 +41,9 @@ function gradientsOf(
       .filter((ids) => ids.length > 1)
       .map((ids) => {
         const sequence = { prompt: ids.slice(0, 1), completion: ids.slice(1) };
-        return {
-          ...sequence,
-          states: layerStates(model, [inputOf(sequence)])[0]!,
-          slopes: slopesOf(ids.length - 1),
-        };
+        return forwardOf(model, sequence, slopesOf(ids.length - 1), temperature);
       });
-    eachGradient(model, sloped, temperature, (name, gradient) => found.set(name, gradient.toNumbers()));
+    eachGradient(model, sloped, temperature, collectInto(found));
     return found;
   });
 }
@@ -84,18 +101,16 @@ describe('the plain gradient', () => {
     const name = 'model.norm.weight';
     const weight = model.weights.get(name)!;
     const value = () => {
-      const { logprobs, entropies } = scoreSequence(model, sequence, temperature);
+      const [{ logprobs, entropies }] = scoreSequences(model, [sequence], temperature) as [PlainScores];
       return [...logprobs].reduce(
         (sum, logprob, t) => sum + slopes.logprobs[t]! * logprob + slopes.entropies[t]! * entropies[t]!,
         0,
       );
     };
     tidy(() => {
-      const states = layerStates(model, [inputOf(sequence)])[0]!;
       const found = new Map<string, number[]>();
-      eachGradient(model, [{ ...sequence, states, slopes }], temperature, (key, gradient) =>
-        found.set(key, gradient.toNumbers()),
-      );
+      const sloped = forwardOf(model, sequence, slopes, temperature);
+      eachGradient(model, [sloped], temperature, collectInto(found));
       for (const i of [0, 7, 31]) {
         const h = 1e-2;
         const at = (change: number) => {

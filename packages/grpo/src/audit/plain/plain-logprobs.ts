@@ -1,6 +1,7 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { eachLogits, finalNorm, headOf, layerStates } from './plain-decoder.js';
+import { finalNorm, headOf, lastStates } from './plain-decoder.js';
 import { type Drawn, drawnOf, type SamplingRules } from './plain-drawing.js';
+import { eachLogits } from './plain-head.js';
 import type { PlainModel } from './plain-model.js';
 
 /** A completion with the prompt that it answers. */
@@ -14,6 +15,8 @@ export interface PlainScores {
   logprobs: Float32Array;
   /** In nats. */
   entropies: Float32Array;
+  /** log Σ exp(logits / temperature). */
+  masses: Float32Array;
   /** Under the distribution that is declared to be drawn from; where it was asked for. */
   drawn: Drawn[];
 }
@@ -36,7 +39,6 @@ export const column = (ids: readonly number[], device: string): Tensor =>
  * Scores a completion.
  *
  * @param last - what the last layer gives for `inputOf` the sequence
- * @param head - the vocabulary projection in float32
  * @param temperature - divides the logits; 0 (greedy) scores at 1
  * @param rules - of the sampler
  */
@@ -44,7 +46,6 @@ export function plainScores(
   model: PlainModel,
   sequence: PlainSequence,
   last: Tensor,
-  head: Tensor,
   temperature: number,
   rules?: SamplingRules,
 ): PlainScores {
@@ -52,17 +53,21 @@ export function plainScores(
   const scores: PlainScores = {
     logprobs: new Float32Array(completion.length),
     entropies: new Float32Array(completion.length),
+    masses: new Float32Array(completion.length),
     drawn: [],
   };
   noGrad(() =>
     tidy(() =>
-      eachLogits(finalNorm(model).of(predicting(last, sequence)), head, (logits, start) => {
+      eachLogits(finalNorm(model).of(predicting(last, sequence)), headOf(model), (logits, start) => {
         const own = completion.slice(start, start + logits.size(0));
-        const logprobs = logits.div(temperature === 0 ? 1 : temperature).logSoftmax(-1);
-        const picked = logprobs.gather(1, column(own, logits.device));
-        const entropies = logprobs.exp().mul(logprobs).sumDim([-1]).neg();
-        scores.logprobs.set(picked.toTypedArray() as Float32Array, start);
-        scores.entropies.set(entropies.toTypedArray() as Float32Array, start);
+        const scaled = logits.div(temperature === 0 ? 1 : temperature);
+        const mass = scaled.logsumexp([-1], true);
+        const logprobs = scaled.sub(mass);
+        const set = (values: Float32Array, of: Tensor) =>
+          values.set(of.toTypedArray() as Float32Array, start);
+        set(scores.logprobs, logprobs.gather(1, column(own, logits.device)));
+        set(scores.entropies, logprobs.exp().mul(logprobs).sumDim([-1]).neg());
+        set(scores.masses, mass);
         if (rules) scores.drawn.push(...drawnOf(logits, completion, start, rules));
       }),
     ),
@@ -70,14 +75,13 @@ export function plainScores(
   return scores;
 }
 
-/** The same from the model and the ids alone. */
-export const scoreSequence = (
+/** The same from the model and the ids alone, of several completions. */
+export const scoreSequences = (
   model: PlainModel,
-  sequence: PlainSequence,
+  sequences: readonly PlainSequence[],
   temperature: number,
-  rules?: SamplingRules,
-): PlainScores =>
+): PlainScores[] =>
   tidy(() => {
-    const [states] = layerStates(model, [inputOf(sequence)]);
-    return plainScores(model, sequence, states!.at(-1)!, headOf(model), temperature, rules);
+    const last = lastStates(model, sequences.map(inputOf));
+    return sequences.map((one, i) => plainScores(model, one, last[i]!, temperature));
   });

@@ -63,6 +63,10 @@ export const doctorSection = z.strictObject({
     ),
 });
 
+/** Whether steps of a run are audited. */
+export const isAudited = ({ doctor }: { doctor: z.output<typeof doctorSection> }): boolean =>
+  doctor.every > 0 && doctor.onFinding !== 'off';
+
 /** When the run can be resumed from. */
 export const checkpointSection = z.strictObject({
   every: count

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.js';
+import { isAudited } from '../../config/sections/progress.js';
 import { examine } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { checkOf, registry, sentenceOf } from '../../doctor/registry.js';
@@ -77,7 +78,7 @@ export class Examination {
 
   /** Whether a step, counted from 1, is audited: fixed ones, and those between which the run's state goes through a file. */
   audits(step: number, { isFirst, isSaved }: StepTurn): boolean {
-    return this.isAuditDue(step) || (this.isAudited && (isFirst || isSaved));
+    return this.isAuditDue(step) || (isAudited(this.config) && (isFirst || isSaved));
   }
 
   /** The record without what depends on when the run was stopped or saved: a resumed run leaves the same records. */
@@ -90,12 +91,7 @@ export class Examination {
 
   /** Whether a step is one of the fixed ones that are audited. */
   private isAuditDue(step: number): boolean {
-    return this.isAudited && (step <= STRICT_STEPS || step % this.config.doctor.every === 0);
-  }
-
-  private get isAudited(): boolean {
-    const { every, onFinding } = this.config.doctor;
-    return every > 0 && onFinding !== 'off';
+    return isAudited(this.config) && (step <= STRICT_STEPS || step % this.config.doctor.every === 0);
   }
 
   /**

@@ -1,0 +1,81 @@
+import { cat, empty, Generator, grad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { expect, it } from 'vitest';
+import { HeadSlopes, type SlopedSequence } from './head-slopes.js';
+import { finalNorm } from './plain-decoder.js';
+import { partRows } from './plain-head.js';
+import { plainScores } from './plain-logprobs.js';
+import { configOf } from './plain-model.test.helper.js';
+
+const [VOCABULARY, WIDTH, TEMPERATURE] = [160_000, 64, 0.8];
+
+const random = (seed: number, shape: number[]) =>
+  empty(shape).normal_(0, 0.3, { generator: new Generator(seed) });
+
+const furthest = (ours: Tensor, theirs: Tensor) => ours.sub(theirs).abs().amax([0, 1]).item();
+
+it('has the slopes that autograd has of a vocabulary of several parts', () => {
+  tidy(() => {
+    const weights = new Map([
+      ['lm_head.weight', random(1, [VOCABULARY, WIDTH])],
+      ['model.norm.weight', random(2, [WIDTH])],
+    ]);
+    const model = { config: { ...configOf('llama3'), tie_word_embeddings: false }, weights };
+    const sequences = [12, 16].map((length, seed): SlopedSequence => {
+      // Tokens of the first part and of the last.
+      const completion = Array.from({ length }, (_, t) => (t % 2 ? t : VOCABULARY - 1 - t));
+      const sequence = { prompt: [1, 2], completion };
+      const last = random(3 + seed, [length + 1, WIDTH]);
+      const slope = (t: number) => Math.sin(7 * t + seed);
+      return {
+        ...sequence,
+        states: [last],
+        scores: plainScores(model, sequence, last, TEMPERATURE),
+        slopes: {
+          logprobs: Float64Array.from(completion, (_, t) => slope(t)),
+          entropies: Float64Array.from(completion, (_, t) => slope(t + 0.5)),
+        },
+      };
+    });
+    const tokens = sequences.flatMap(({ completion }) => completion);
+
+    const head = weights.get('lm_head.weight')!.detach();
+    head.requiresGrad = true;
+    const normed = sequences.map(({ states, completion }) => {
+      const x = finalNorm(model)
+        .of(states[0]!.narrow(0, 1, completion.length))
+        .detach();
+      x.requiresGrad = true;
+      return x;
+    });
+    const logprobs = cat(normed).matmul(head.t()).div(TEMPERATURE).logSoftmax(-1);
+    const column = (of: (sequence: SlopedSequence) => Float64Array) =>
+      tensor(Float32Array.from(sequences.flatMap((one) => [...of(one)])), [tokens.length, 1]);
+    const loss = logprobs
+      .gather(1, tensor(tokens, [tokens.length, 1], { dtype: 'int64' }))
+      .mul(column(({ slopes }) => slopes.logprobs))
+      .sub(
+        logprobs
+          .exp()
+          .mul(logprobs)
+          .sumDim([-1], true)
+          .mul(column(({ slopes }) => slopes.entropies)),
+      )
+      .sum();
+    const [byHead, ...byNormed] = grad([loss], [head, ...normed]) as Tensor[];
+
+    const slopes = new HeadSlopes(model, sequences, TEMPERATURE);
+    const compare = (gradient: Tensor, start: number) =>
+      expect(furthest(gradient, byHead!.narrow(0, start, gradient.size(0)))).toBeLessThan(1e-5);
+    const own = slopes.backward((gradient, start) => compare(gradient(), start));
+    const starts: number[] = [];
+    slopes.eachGradient((gradient, start) => {
+      starts.push(start);
+      compare(gradient, start);
+    });
+    expect(starts).toEqual([0, partRows(weights.get('lm_head.weight')!, tokens.length)]);
+    for (const [i, { completion }] of sequences.entries()) {
+      expect(furthest(own[i]!.narrow(0, 1, completion.length), byNormed[i]!)).toBeLessThan(1e-5);
+      expect(furthest(own[i]!.narrow(0, 0, 1), own[i]!.narrow(0, 0, 1).zerosLike())).toBe(0);
+    }
+  });
+});

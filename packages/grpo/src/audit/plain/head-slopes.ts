@@ -1,0 +1,115 @@
+import { cat, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import { finalNorm, headOf } from './plain-decoder.js';
+import { eachPart, partRows } from './plain-head.js';
+import { column, type PlainScores, type PlainSequence, predicting } from './plain-logprobs.js';
+import type { PlainModel } from './plain-model.js';
+import type { Slopes } from './policy-slopes.js';
+
+/** A completion with its forward pass and the slopes of the loss. */
+export interface SlopedSequence extends PlainSequence {
+  /** What each layer took, and what the last gave. */
+  states: readonly Tensor[];
+  scores: Pick<PlainScores, 'masses' | 'entropies'>;
+  slopes: Slopes;
+}
+
+/**
+ * Slopes of the loss in the logits, `[T, V]`, for a part of the vocabulary at a time: they are computed again where they
+ * are asked for, and whole in no place.
+ */
+export class HeadSlopes {
+  readonly #weight: Tensor;
+  readonly #normed_TD: Tensor;
+  readonly #ids: readonly number[];
+  /** `[T, 1]`. */
+  readonly #columns: Readonly<Record<'byLogprob' | 'byEntropy' | 'mass' | 'entropy', Tensor>>;
+
+  constructor(
+    model: PlainModel,
+    private readonly sequences: readonly SlopedSequence[],
+    private readonly temperature: number,
+  ) {
+    this.#weight = headOf(model);
+    this.#normed_TD = noGrad(() =>
+      tidy(() => cat(sequences.map((one) => finalNorm(model).of(predicting(one.states.at(-1)!, one))))),
+    );
+    this.#ids = sequences.flatMap(({ completion }) => completion);
+    const columnOf = (of: (sequence: SlopedSequence) => ArrayLike<number>) => {
+      const values = sequences.flatMap((one) => Array.from(of(one)));
+      return tensor(Float32Array.from(values), [values.length, 1], { device: this.#weight.device });
+    };
+    this.#columns = {
+      byLogprob: columnOf(({ slopes }) => slopes.logprobs),
+      byEntropy: columnOf(({ slopes }) => slopes.entropies),
+      mass: columnOf(({ scores }) => scores.masses),
+      entropy: columnOf(({ scores }) => scores.entropies),
+    };
+  }
+
+  /**
+   * Slopes in what the last layer's norm gives of each sequence, `[L, D]`.
+   *
+   * @param take - is told how to compute the gradient of the rows of the projection from `start` on
+   */
+  backward(take: (gradient: () => Tensor, start: number) => void): Tensor[] {
+    return noGrad(() =>
+      tidy(() => {
+        const own_TD = this.#normed_TD.zerosLike();
+        this.#eachPart((slope, part, start) => {
+          own_TD.add_(slope.matmul(part));
+          take(() => slope.t().matmul(this.#normed_TD), start);
+        });
+        let first = 0;
+        return this.sequences.map((one) => {
+          const last = one.states.at(-1)!;
+          const all = zeros([...last.shape], { device: last.device });
+          predicting(all, one).copy_(own_TD.narrow(0, first, one.completion.length));
+          first += one.completion.length;
+          return all;
+        });
+      }),
+    );
+  }
+
+  /** Hands over the gradient of the projection, `[rows, D]`, some rows at a time. */
+  eachGradient(take: (gradient: Tensor, start: number) => void): void {
+    noGrad(() => this.#eachPart((slope, _, start) => take(slope.t().matmul(this.#normed_TD), start)));
+  }
+
+  /** Hands over the slopes in the logits of some rows of the projection, and these rows. */
+  #eachPart(take: (slope_TV: Tensor, part: Tensor, start: number) => void): void {
+    const { byLogprob, byEntropy, mass, entropy } = this.#columns;
+    const scale = this.temperature === 0 ? 1 : this.temperature;
+    eachPart(this.#weight, partRows(this.#weight, this.#ids.length), (part, start) => {
+      const slope = tidy(() => {
+        const logprobs = this.#normed_TD.matmul(part.t()).div(scale).sub(mass);
+        const p = logprobs.exp();
+        // d log p(token) = onehot − p, d entropy = −p (log p + entropy).
+        const inner = p
+          .mul(byLogprob)
+          .add(p.mul(logprobs.add(entropy)).mul(byEntropy))
+          .neg();
+        return this.#addTokens(inner, start).div(scale);
+      });
+      take(slope, part, start);
+    });
+  }
+
+  /** Adds the slope of each log-prob to its own token, where that is among those from `start` on. */
+  #addTokens(slope: Tensor, start: number): Tensor {
+    const { device } = slope;
+    const isInside = (id: number) => id >= start && id < start + slope.size(1);
+    const places = column(
+      this.#ids.map((id) => (isInside(id) ? id - start : 0)),
+      device,
+    );
+    const inside = tensor(
+      Float32Array.from(this.#ids, (id) => Number(isInside(id))),
+      [this.#ids.length, 1],
+      {
+        device,
+      },
+    );
+    return slope.scatterAdd_(1, places, this.#columns.byLogprob.mul(inside));
+  }
+}
