@@ -65,8 +65,8 @@ export function resolveConfig({
     ...(flags ? [flags] : []),
     argumentsLayer(settings, command),
   ];
-  const own = new Map(all.flatMap((layer) => [...layer.entries]));
-  const entries = new Map([...presetLayer(own.get('preset')?.value).entries, ...own]);
+  const overrides = new Map(all.flatMap((layer) => [...layer.entries]));
+  const entries = new Map([...presetLayer(overrides.get('preset')?.value).entries, ...overrides]);
   const input = nest(entries);
   const parsed = configSchema.safeParse(input);
   const problems = [

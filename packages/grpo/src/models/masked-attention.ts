@@ -72,13 +72,13 @@ export function attendBlocks(
 }
 
 function attendBlock(block: Block, q: Tensor, k: Tensor, v: Tensor): Tensor {
-  const own = (x: Tensor) => x.narrow(0, block.start, block.length);
+  const inBlock = (x: Tensor) => x.narrow(0, block.start, block.length);
   const seen = (x: Tensor) =>
-    block.parent ? cat([x.narrow(0, block.parent.start, block.parent.length), own(x)], 0) : own(x);
+    block.parent ? cat([x.narrow(0, block.parent.start, block.parent.length), inBlock(x)], 0) : inBlock(x);
   // [length, heads, headDim] → [1, heads, length, headDim]
   const batched = (x: Tensor) => x.transpose(0, 1).unsqueeze(0);
   const out = scaledDotProductAttention(
-    batched(own(q)),
+    batched(inBlock(q)),
     batched(seen(k)),
     batched(seen(v)),
     block.mask ?? null,

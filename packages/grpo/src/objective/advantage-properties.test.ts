@@ -5,7 +5,7 @@ import { advantagesOf } from './advantage.js';
 import {
   anyBatch,
   anySettings,
-  of,
+  oneOf,
   PLAIN,
   reward,
   rewardOrNone,
@@ -36,7 +36,7 @@ describe('advantages', () => {
 
   it('sum to 0 in each group, with its mean as the baseline', () => {
     fc.assert(
-      fc.property(anyBatch(), of('group', 'batch', 'none'), ({ size, columns }, scale) => {
+      fc.property(anyBatch(), oneOf('group', 'batch', 'none'), ({ size, columns }, scale) => {
         const { advantages } = advantagesOf(single(columns[0]!), size, { ...PLAIN, scale });
         for (const group of groupsOf(advantages, size)) expect(sum(group)).toBeCloseTo(0, 8);
       }),
@@ -94,7 +94,7 @@ describe('advantages', () => {
 describe('what is done to advantages', () => {
   it('clip: none is beyond the bound, and those within it stay', () => {
     fc.assert(
-      fc.property(anyBatch(), anySettings, of(0.1, 0.7, 3), ({ size, columns }, settings, clip) => {
+      fc.property(anyBatch(), anySettings, oneOf(0.1, 0.7, 3), ({ size, columns }, settings, clip) => {
         const free = advantagesOf(table(columns), size, { ...settings, clip: undefined }).advantages;
         const { advantages } = advantagesOf(table(columns), size, { ...settings, clip });
         expect([...advantages]).toEqual([...free].map((x) => Math.max(-clip, Math.min(clip, x))));
@@ -120,7 +120,7 @@ describe('what is done to advantages', () => {
 
   it('floor: the least that divides', () => {
     fc.assert(
-      fc.property(anyBatch(), of(0, 1), of(0.05, 0.5, 2), ({ size, columns }, ddof, floor) => {
+      fc.property(anyBatch(), oneOf(0, 1), oneOf(0.05, 0.5, 2), ({ size, columns }, ddof, floor) => {
         const settings = { ...PLAIN, ddof, floor } as const;
         const { advantages, deviations } = advantagesOf(single(columns[0]!), size, settings);
         const plain = advantagesOf(single(columns[0]!), size, { ...settings, floor: 0 });
@@ -135,7 +135,7 @@ describe('what is done to advantages', () => {
 
   it('flatBelow: a group that differs by less gets 0, and is not counted as equal', () => {
     fc.assert(
-      fc.property(anyBatch(), of(0.1, 0.5, 1.5), ({ size, columns }, flatBelow) => {
+      fc.property(anyBatch(), oneOf(0.1, 0.5, 1.5), ({ size, columns }, flatBelow) => {
         const rewards = single(columns[0]!);
         const { advantages, deviations, zeroVariance } = advantagesOf(rewards, size, { ...PLAIN, flatBelow });
         const plain = advantagesOf(rewards, size, PLAIN);
@@ -150,7 +150,7 @@ describe('what is done to advantages', () => {
 
   it('drop: exactly the flat groups, unless all are', () => {
     fc.assert(
-      fc.property(anyBatch(), of(0, 0.5), ({ size, columns }, flatBelow) => {
+      fc.property(anyBatch(), oneOf(0, 0.5), ({ size, columns }, flatBelow) => {
         const rewards = single(columns[0]!);
         const { dropped, deviations } = advantagesOf(rewards, size, { ...PLAIN, flatBelow, flat: 'drop' });
         const flat = [...deviations.keys()].filter((g) => deviations[g] === 0 || deviations[g]! < flatBelow);

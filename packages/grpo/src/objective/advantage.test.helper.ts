@@ -15,18 +15,18 @@ export const PLAIN: AdvantageSettings = {
   combine: 'sum_then_normalize',
 };
 
-export const of = <const T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom<T>(...values);
+export const oneOf = <const T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom<T>(...values);
 export const anySettings = fc
   .record({
-    baseline: of('group', 'leave_one_out', 'none'),
-    scale: of('group', 'batch', 'none'),
-    ddof: of(0, 1),
-    floor: of(0, 0.05),
-    flatBelow: of(0, 0.3),
-    flat: of('zero', 'drop', 'raw'),
+    baseline: oneOf('group', 'leave_one_out', 'none'),
+    scale: oneOf('group', 'batch', 'none'),
+    ddof: oneOf(0, 1),
+    floor: oneOf(0, 0.05),
+    flatBelow: oneOf(0, 0.3),
+    flat: oneOf('zero', 'drop', 'raw'),
     whiten: fc.boolean(),
-    clip: of(undefined, 0.7),
-    combine: of('sum_then_normalize', 'normalize_then_sum'),
+    clip: oneOf(undefined, 0.7),
+    combine: oneOf('sum_then_normalize', 'normalize_then_sum'),
   })
   .map((settings): AdvantageSettings => ({ ...PLAIN, ...settings }));
 

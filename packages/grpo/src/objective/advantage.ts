@@ -120,11 +120,11 @@ function relative(values: Float64Array, groupSize: number, settings: AdvantageSe
   const batch = statistics(values, ddof);
   return join(
     groupsOf(values, groupSize).map((group) => {
-      const own = statistics(group, ddof);
-      const deviation = Math.max((scale === 'batch' ? batch : own).deviation, floor) + epsilon;
+      const groupStatistics = statistics(group, ddof);
+      const deviation = Math.max((scale === 'batch' ? batch : groupStatistics).deviation, floor) + epsilon;
       return group.map((value) => {
-        if (Number.isNaN(value) || (own.equal && baseline !== 'none')) return 0;
-        const centred = value - baselineOf(baseline, value, own);
+        if (Number.isNaN(value) || (groupStatistics.equal && baseline !== 'none')) return 0;
+        const centred = value - baselineOf(baseline, value, groupStatistics);
         return scale === 'none' ? centred : centred / deviation;
       });
     }),

@@ -1,6 +1,7 @@
 import { type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { advantagesOf } from './advantage.js';
+import { PLAIN } from './advantage.test.helper.js';
 import { type AdvantageCase, fixtures, type LossCase, lossInput, unpadded } from './golden.test.helper.js';
 import { composedLoss } from './loss.js';
 import type { AdvantageSettings } from './settings.js';
@@ -59,14 +60,8 @@ describe("losses against TRL's code, in float64", () => {
 
 describe("advantages against TRL's code", () => {
   const settingsOf = (c: AdvantageCase, compat?: 'trl'): AdvantageSettings => ({
-    baseline: 'group',
+    ...PLAIN,
     scale: c.scale_rewards,
-    ddof: 1,
-    epsilon: 1e-4,
-    floor: 0,
-    flatBelow: 0,
-    flat: 'zero',
-    whiten: false,
     combine: c.multi_objective_aggregation,
     compat,
   });

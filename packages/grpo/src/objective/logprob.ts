@@ -49,11 +49,11 @@ export function scoreTokens(
       if (!joined) segments.push({ ids: ids.slice(0, -1), parent });
       for (const [j, id] of ids.entries()) {
         targets.push(id);
-        const own = segments.length - 1;
+        const child = segments.length - 1;
         predictors.push(
           j === 0
             ? { segment: parent, place: last }
-            : { segment: own, place: j - 1 + (joined ? prompt.length : 0) },
+            : { segment: child, place: j - 1 + (joined ? prompt.length : 0) },
         );
       }
     }

@@ -24,18 +24,18 @@ export function partColumns({ names, grounds = [] }: Grounded): PartColumn[] {
 
 /** The grounds of completion b by reward, as fields of a row; those that no reward gave are left out. */
 export function groundsOf({ names, grounds = [] }: Grounded, b: number) {
-  const by = <T>(of: (own: Grounds) => T | undefined) => {
+  const byName = <T>(read: (ground: Grounds) => T | undefined) => {
     const found = names.flatMap((name, k) => {
-      const own = grounds[k]?.[b];
-      const value = own ? of(own) : undefined;
+      const ground = grounds[k]?.[b];
+      const value = ground ? read(ground) : undefined;
       return value === undefined ? [] : [[name, value] as const];
     });
     return found.length > 0 ? Object.fromEntries(found) : undefined;
   };
-  const parts = by((own) => own.parts);
-  const rules = by((own) => own.rule);
-  const providers = by((own) => own.provider);
-  const replies = by((own) => own.reply);
+  const parts = byName((ground) => ground.parts);
+  const rules = byName((ground) => ground.rule);
+  const providers = byName((ground) => ground.provider);
+  const replies = byName((ground) => ground.reply);
   return {
     ...(parts && { reward_parts: parts }),
     ...(rules && { reward_rules: rules }),

@@ -104,8 +104,8 @@ export class KvCache implements DecodingCache {
     const { device } = this.#like;
     const later = arange(0, this.#columns, 1, { dtype: 'int64', device }).gt(column_1);
     const shape = [this.#prompts.length, 1, 1, 1, this.#columns];
-    const own = zeros(shape, { device }).maskedFill(later, Number.NEGATIVE_INFINITY);
-    const mask = cat([this.#mask, own], -1);
+    const generatedMask = zeros(shape, { device }).maskedFill(later, Number.NEGATIVE_INFINITY);
+    const mask = cat([this.#mask, generatedMask], -1);
     return decoder.hidden(tokens, (layer, q, k, v) => this.#attend(layer, q, k, v, mask));
   }
 
@@ -174,7 +174,7 @@ export class KvCache implements DecodingCache {
     });
     const moved = tidy(() => {
       const [prompts_P, places_S] = [this.#index(kept), this.#index(from)];
-      const own = (x: Tensor) =>
+      const gather = (x: Tensor) =>
         x
           .flatten(0, 1)
           .indexSelect(0, places_S)
@@ -185,7 +185,7 @@ export class KvCache implements DecodingCache {
             k: layer.prompt.k.indexSelect(0, prompts_P),
             v: layer.prompt.v.indexSelect(0, prompts_P),
           },
-          own: { k: own(layer.own.k), v: own(layer.own.v) },
+          own: { k: gather(layer.own.k), v: gather(layer.own.v) },
         })),
         mask: this.#mask.indexSelect(0, prompts_P),
       };

@@ -104,10 +104,10 @@ function lossInput(
   const { kl } = config;
   const { old_B, reference_B, betas_P, kinds_P } = batch;
   const { device } = model.decoder;
-  const of = <V>(values_B: ArrayLike<V>): V[] => members.map((b) => values_B[b]!);
-  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(of(values_B)), undefined, { device });
-  const lengths = of(batch.trained.completions_B).map(({ ids }) => ids.length);
-  const completions = of(batch.completions_B);
+  const pick = <V>(values_B: ArrayLike<V>): V[] => members.map((b) => values_B[b]!);
+  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(pick(values_B)), undefined, { device });
+  const lengths = pick(batch.trained.completions_B).map(({ ids }) => ids.length);
+  const completions = pick(batch.completions_B);
   // A stage of one's own may train on other tokens than were sampled.
   const isSampled = completions.every(({ ids }, i) => ids.length === lengths[i]);
   return {
@@ -117,9 +117,9 @@ function lossInput(
     referenceLogprobs_T: reference_B ? tokensOf(reference_B) : null,
     samplerLogprobs_T: isSampled ? tokensOf(batch.completions_B.map(({ logprobs }) => logprobs)) : null,
     fullKl_T: fullKl_T ?? null,
-    advantages: of(batch.advantages.advantages),
+    advantages: pick(batch.advantages.advantages),
     lengths,
-    mask: Uint8Array.from(of(batch.masks_B).flatMap((own) => [...own])),
+    mask: Uint8Array.from(pick(batch.masks_B).flatMap((mask) => [...mask])),
     update,
     betas: members.map((b) => (kl.place === 'loss' ? betas_P[batch.problemOf(b)]! : 0)),
     kinds: kl.kindKey === undefined ? undefined : members.map((b) => kinds_P[batch.problemOf(b)]!),

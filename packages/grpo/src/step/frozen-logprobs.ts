@@ -17,8 +17,8 @@ export async function scoreFrozen(trainer: Trainer, batch: Batch, events: StepEv
     sampler: () => batch.completions_B.map(({ logprobs }) => logprobs),
     recompute: async () => {
       const stored = storedLogprobs(batch);
-      const own = all.filter((p) => !batch.exchange?.replayed.has(p));
-      const scored = await score(model.decoder, 'old', own);
+      const fresh = all.filter((p) => !batch.exchange?.replayed.has(p));
+      const scored = await score(model.decoder, 'old', fresh);
       return batch.completions_B.map((_, b) => stored.get(b) ?? scored[b]!);
     },
   };

@@ -116,11 +116,11 @@ export function microBatchAt(
     if (micro.count > 0 && apart(members[i]!) !== apart(micro.members[0]!)) break;
     const room = isKept ? whole : budget - micro.size;
     const taken = fitting(rest.map(lengthOf), room - prompt.length);
-    const own = rest.slice(0, taken);
-    micro.groups.push({ prompt, completions: own.map((b) => completions_B[b]!.ids) });
-    micro.members.push(...own);
+    const fittingMembers = rest.slice(0, taken);
+    micro.groups.push({ prompt, completions: fittingMembers.map((b) => completions_B[b]!.ids) });
+    micro.members.push(...fittingMembers);
     micro.count += taken;
-    micro.size += own.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    micro.size += fittingMembers.reduce((sum, b) => sum + lengthOf(b), prompt.length);
     i += taken;
     if (taken < rest.length) break;
   }

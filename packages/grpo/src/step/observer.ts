@@ -53,16 +53,19 @@ export function joinObservers(several: readonly (StepObserver | undefined)[]): S
   };
   return {
     stage: (name, work) =>
-      observers.reduceRight((inner, own) => (own.stage ? () => own.stage!(name, inner) : inner), work)(),
+      observers.reduceRight(
+        (inner, observer) => (observer.stage ? () => observer.stage!(name, inner) : inner),
+        work,
+      )(),
     compared: async (batch, step) => {
-      for (const own of observers) await own.compared?.(batch, step);
+      for (const observer of observers) await observer.compared?.(batch, step);
     },
-    updateBegins: (update) => tell((own) => own.updateBegins?.(update)),
-    microBatchBegins: (micro) => tell((own) => own.microBatchBegins?.(micro)),
-    microBatchDone: (pass) => tell((own) => own.microBatchDone?.(pass)),
-    beforeUpdate: (update) => tell((own) => own.beforeUpdate?.(update)),
-    updated: (result) => tell((own) => own.updated?.(result)),
-    failed: (result) => tell((own) => own.failed?.(result)),
-    done: (batch, step) => tell((own) => own.done?.(batch, step)),
+    updateBegins: (update) => tell((observer) => observer.updateBegins?.(update)),
+    microBatchBegins: (micro) => tell((observer) => observer.microBatchBegins?.(micro)),
+    microBatchDone: (pass) => tell((observer) => observer.microBatchDone?.(pass)),
+    beforeUpdate: (update) => tell((observer) => observer.beforeUpdate?.(update)),
+    updated: (result) => tell((observer) => observer.updated?.(result)),
+    failed: (result) => tell((observer) => observer.failed?.(result)),
+    done: (batch, step) => tell((observer) => observer.done?.(batch, step)),
   };
 }

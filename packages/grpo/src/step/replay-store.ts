@@ -51,8 +51,9 @@ export class ReplayStore implements StepObserver {
     const left = [...(exchange?.flat ?? []), ...(exchange?.replayed.keys() ?? [])];
     for (const [p, group] of groupsOf(batch).entries()) {
       const [from, to] = [p * batch.groupSize, (p + 1) * batch.groupSize];
-      const own = advantages.advantages.subarray(from, to);
-      const score = own.reduce((sum, advantage) => sum + Math.abs(advantage), 0) * advantages.deviations[p]!;
+      const groupAdvantages = advantages.advantages.subarray(from, to);
+      const score =
+        groupAdvantages.reduce((sum, advantage) => sum + Math.abs(advantage), 0) * advantages.deviations[p]!;
       if (score === 0 || left.includes(p)) continue;
       // The sampler's own are in the group already.
       const isComputed = old_B && old_B[from] !== batch.completions_B[from]!.logprobs;

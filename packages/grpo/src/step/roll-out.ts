@@ -17,8 +17,8 @@ export async function rollOut(
   const { refills, replay } = config.groups;
   const draw = (wanted: readonly Problem[], place: number) =>
     drawGroups(trainer, wanted, step, place, events);
-  const own = await draw(problems, 0);
-  const batch = refills > 0 || replay > 0 ? await exchangeFlat(trainer, own, step, draw) : own;
+  const firstBatch = await draw(problems, 0);
+  const batch = refills > 0 || replay > 0 ? await exchangeFlat(trainer, firstBatch, step, draw) : firstBatch;
   batch.trained = stages.assemble(model, batch.trained);
   batch.masks_B = batch.trained.completions_B.map(({ ids }, b) => {
     const isLeftOut = config.objective.maskTruncated && batch.completions_B[b]!.finishReason === 'length';

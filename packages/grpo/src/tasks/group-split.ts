@@ -75,8 +75,8 @@ const isProblem = (item: unknown): item is { problem: string } =>
 function wholeGroups<Item>(items: readonly Item[], size: number, group: (item: Item) => string): Item[] {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
-    const own = groups.get(group(item));
-    if (own) own.push(item);
+    const members = groups.get(group(item));
+    if (members) members.push(item);
     else groups.set(group(item), [item]);
   }
   const all = [...groups.values()];

@@ -38,9 +38,9 @@ export async function loadTask(
 ): Promise<LoadedTask> {
   const task = await makeTask(config);
   if (config.task.stop !== undefined) task.stop = config.task.stop;
-  const own: LoadedReward[] = [];
+  const loadedRewards: LoadedReward[] = [];
   const dispose = () => {
-    for (const reward of own) reward[Symbol.dispose]();
+    for (const reward of loadedRewards) reward[Symbol.dispose]();
     task[Symbol.dispose]?.();
   };
   try {
@@ -49,9 +49,9 @@ export async function loadTask(
       const { tiers, tierKey = 'tier' } = reward;
       if (tiers) checkTiers(task, tiers, { tierKey, questionKey });
       const surroundings = { answerKey, seed: config.seed, task: task.name, ...(openModel && { openModel }) };
-      own.push(await loadReward(reward, surroundings));
+      loadedRewards.push(await loadReward(reward, surroundings));
     }
-    const rewards = [...task.rewards, ...own];
+    const rewards = [...task.rewards, ...loadedRewards];
     checkNames(rewards.map((reward) => reward.name));
     return { ...task, rewards, [Symbol.dispose]: dispose };
   } catch (error) {

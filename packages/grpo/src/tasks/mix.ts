@@ -71,20 +71,20 @@ function inTurn<Item>(lists: readonly Item[][]): Item[] {
 /** A reward of one task among rows of all. */
 function ofTask(task: string, named: Pick<Reward, 'name' | 'weight'>, reward: Reward): Reward<MixedRow> {
   const score: RewardFunction<MixedRow> = async (batch) => {
-    const own = batch.rows.flatMap((row, b) => (row.task === task ? [b] : []));
+    const places = batch.rows.flatMap((row, b) => (row.task === task ? [b] : []));
     const spread = (values: readonly RewardValue[]): RewardValue[] => {
       const all = batch.rows.map((): RewardValue => null);
-      for (const [i, b] of own.entries()) all[b] = values[i]!;
+      for (const [i, b] of places.entries()) all[b] = values[i]!;
       return all;
     };
-    if (own.length === 0) return spread([]);
+    if (places.length === 0) return spread([]);
     try {
-      const values = await reward.score(partOf(batch, own));
+      const values = await reward.score(partOf(batch, places));
       // Their number is judged by who called.
-      return values.length === own.length ? spread(values) : values;
+      return values.length === places.length ? spread(values) : values;
     } catch (error) {
       if (!isPartialFailure(error)) throw error;
-      const failures = error.failures.map(({ index, reason }) => ({ index: own[index]!, reason }));
+      const failures = error.failures.map(({ index, reason }) => ({ index: places[index]!, reason }));
       throw new PartialFailure(spread(error.values as RewardValue[]), failures);
     }
   };
@@ -93,12 +93,12 @@ function ofTask(task: string, named: Pick<Reward, 'name' | 'weight'>, reward: Re
 }
 
 function partOf(batch: RewardBatch<MixedRow>, places: readonly number[]): RewardBatch<MixedRow> {
-  const of = <V>(values: readonly V[]): V[] => places.map((b) => values[b]!);
+  const pick = <V>(values: readonly V[]): V[] => places.map((b) => values[b]!);
   const { prompts, completions, completionIds, rows } = batch;
   return {
-    prompts: of(prompts),
-    completions: of(completions),
-    ...(completionIds && { completionIds: of(completionIds) }),
-    rows: of(rows),
+    prompts: pick(prompts),
+    completions: pick(completions),
+    ...(completionIds && { completionIds: pick(completionIds) }),
+    rows: pick(rows),
   };
 }

@@ -48,11 +48,15 @@ export class ChatTemplate {
    * @returns undefined when the folder has none, as base models do.
    */
   static load(dir: string): ChatTemplate | undefined {
-    const own = join(dir, 'chat_template.jinja');
-    if (existsSync(own))
+    const templateFile = join(dir, 'chat_template.jinja');
+    if (existsSync(templateFile))
       return new ChatTemplate(
-        decodeUtf8(own, 'the chat template', readWhole(own, 'the chat template', MAX_BYTES)),
-        own,
+        decodeUtf8(
+          templateFile,
+          'the chat template',
+          readWhole(templateFile, 'the chat template', MAX_BYTES),
+        ),
+        templateFile,
       );
     const file = join(dir, 'tokenizer_config.json');
     const found = readJsonObject(file, 'the tokenizer configuration').chat_template ?? undefined;

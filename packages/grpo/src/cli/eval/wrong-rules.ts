@@ -13,12 +13,12 @@ export function wrongRules(completions: readonly EvalCompletion[]): string[] {
   for (const { correct, reward_rules = {} } of completions) {
     if (correct !== false) continue;
     for (const [reward, rule] of Object.entries(reward_rules)) {
-      const own = counts.get(reward) ?? new Map<string, number>();
-      counts.set(reward, own.set(rule, (own.get(rule) ?? 0) + 1));
+      const byRule = counts.get(reward) ?? new Map<string, number>();
+      counts.set(reward, byRule.set(rule, (byRule.get(rule) ?? 0) + 1));
     }
   }
-  return [...counts].map(([reward, own]) => {
-    const ordered = [...own].sort((a, b) => b[1] - a[1]);
+  return [...counts].map(([reward, byRule]) => {
+    const ordered = [...byRule].sort((a, b) => b[1] - a[1]);
     const shown = ordered.slice(0, SHOWN).map(([rule, count]) => `${rule} (${count})`);
     const rest = ordered.length - shown.length;
     return `  ${reward}: ${[...shown, ...(rest > 0 ? [`${rest} more rules`] : [])].join(', ')}`;

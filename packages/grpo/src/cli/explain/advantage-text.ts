@@ -24,8 +24,8 @@ export function advantageText({ advantage, objective }: Config): string {
 }
 
 function deviation({ scale, combine, ddof, epsilon, floor }: Config['advantage']): string {
-  const of = scale === 'batch' && combine !== 'normalize_then_sum' ? 'of the batch' : 'of its group';
-  const std = `std R ${of}${ddof === 0 ? ' (by n)' : ''}`;
+  const scope = scale === 'batch' && combine !== 'normalize_then_sum' ? 'of the batch' : 'of its group';
+  const std = `std R ${scope}${ddof === 0 ? ' (by n)' : ''}`;
   const bounded = floor > 0 ? `max(${std}, ${decimal(floor)})` : std;
   return epsilon > 0 || floor === 0 ? `(${bounded}${epsilon > 0 ? ` + ${decimal(epsilon)}` : ''})` : bounded;
 }

@@ -142,7 +142,7 @@ function stageRows(
   const flops = stageFlops(benchModels[work.model], work, lengths);
   const tokens = sum(lengths);
   const promptTokens = work.prompts * work.promptLength;
-  const of = (name: string) => median(steps.map(({ seconds }) => seconds[name] ?? 0));
+  const secondsOf = (name: string) => median(steps.map(({ seconds }) => seconds[name] ?? 0));
   const row = (stage: keyof StageFlops, seconds: number, computed: number): StageRow => ({
     stage,
     seconds,
@@ -152,10 +152,10 @@ function stageRows(
   });
   return [
     row('prefill', prefill, promptTokens),
-    row('decode', of('sample') - prefill, tokens),
-    row('logprob', of('logprob'), promptTokens + tokens),
-    ...(work.beta > 0 ? [row('reference', of('reference'), promptTokens + tokens)] : []),
-    row('backward', of('backward'), promptTokens + tokens),
-    { stage: 'optimizer', seconds: of('update'), floor: floors.optimizer },
+    row('decode', secondsOf('sample') - prefill, tokens),
+    row('logprob', secondsOf('logprob'), promptTokens + tokens),
+    ...(work.beta > 0 ? [row('reference', secondsOf('reference'), promptTokens + tokens)] : []),
+    row('backward', secondsOf('backward'), promptTokens + tokens),
+    { stage: 'optimizer', seconds: secondsOf('update'), floor: floors.optimizer },
   ];
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
-import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
+import { type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { rewriteTensors } from '../rewrite-tensors.test.helper.js';
 import { loadModel } from './load.js';
 
 const fixture = (name: string) =>
@@ -25,19 +26,9 @@ const set = (file: string, changes: object) => (dir: string) => {
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
 };
 
-/** Writes the weights again, each tensor as `change` gives it back, or without those it turns into nothing. */
-const rewrite = (change: (entry: TensorEntry) => TensorEntry | undefined) => (dir: string) => {
-  const path = join(dir, 'model.safetensors');
-  using file = SafetensorsFile.open(path);
-  const entries = [...file.tensors].map(([name, { dtype, shape }]) => {
-    const bytes = file.read(name);
-    return change({ name, dtype, shape, data: () => bytes });
-  });
-  writeSafetensors(
-    path,
-    entries.filter((entry) => entry !== undefined),
-  );
-};
+/** Writes the weights again, see {@link rewriteTensors}. */
+const rewrite = (change: (entry: TensorEntry) => TensorEntry | undefined) => (dir: string) =>
+  rewriteTensors(join(dir, 'model.safetensors'), change);
 
 const NORM = 'model.norm.weight';
 const onNorm = (change: (entry: TensorEntry) => TensorEntry | undefined) =>

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
-import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
+import type { TensorEntry } from '../../formats/safetensors.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadModel } from '../folder/load.js';
+import { rewriteTensors } from '../rewrite-tensors.test.helper.js';
 import { baseOf, saveAdapter } from './adapter-folder.js';
 import { Lora } from './lora.js';
 
@@ -21,19 +22,10 @@ function copyWith(changes: object): string {
   return dir;
 }
 
-/** The same with each matrix as `change` gives it back, or without those that it turns into nothing. */
-function copyWithout(change: (entry: TensorEntry) => TensorEntry | undefined): string {
+/** A copy with its matrices written again, see {@link rewriteTensors}. */
+function copyRewritten(change: (entry: TensorEntry) => TensorEntry | undefined): string {
   const dir = copyWith({});
-  const path = join(dir, 'adapter_model.safetensors');
-  using file = SafetensorsFile.open(path);
-  const entries = [...file.tensors].map(([name, { dtype, shape }]) => {
-    const bytes = file.read(name);
-    return change({ name, dtype, shape, data: () => bytes });
-  });
-  writeSafetensors(
-    path,
-    entries.filter((entry) => entry !== undefined),
-  );
+  rewriteTensors(join(dir, 'adapter_model.safetensors'), change);
   return dir;
 }
 
@@ -67,7 +59,7 @@ const refused: [string, () => string, RegExp][] = [
   ],
   [
     'a matrix that is missing',
-    () => copyWithout((entry) => (entry.name === FIRST ? undefined : entry)),
+    () => copyRewritten((entry) => (entry.name === FIRST ? undefined : entry)),
     /no tensor 'base_model\.model\.model\.layers\.0\.self_attn\.q_proj\.lora_B\.weight'/,
   ],
   [

@@ -89,15 +89,16 @@ export function loadAdapter(
       ['lora_A', [rank, input]],
       ['lora_B', [out, rank]],
     ] as const) {
-      const own = `${name}.${matrix}.weight`;
-      const info = tensors.tensors.get(PREFIX + own);
+      const parameter = `${name}.${matrix}.weight`;
+      const info = tensors.tensors.get(PREFIX + parameter);
       const from = info && floatTypes[info.dtype];
-      if (!from) throw wrong(info ? `'${own}' holds ${info.dtype}` : `no tensor '${PREFIX}${own}'`);
+      if (!from)
+        throw wrong(info ? `'${parameter}' holds ${info.dtype}` : `no tensor '${PREFIX}${parameter}'`);
       if (info.shape.join() !== shape.join())
-        throw wrong(`'${own}' has shape [${info.shape.join(', ')}], not [${shape.join(', ')}]`);
-      const read = () => fromBytes(tensors.read(PREFIX + own), info.shape, from).to('float32');
+        throw wrong(`'${parameter}' has shape [${info.shape.join(', ')}], not [${shape.join(', ')}]`);
+      const read = () => fromBytes(tensors.read(PREFIX + parameter), info.shape, from).to('float32');
       parameters.set(
-        own,
+        parameter,
         tidy(() => keep(read().toDevice(device))),
       );
     }

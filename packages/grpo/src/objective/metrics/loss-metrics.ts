@@ -51,8 +51,8 @@ export function lossMetrics(
 
 /** Sum over some tokens, and how many they are. */
 function shareOf(values_T: readonly number[], counts: (t: number) => boolean): Share {
-  const own = values_T.filter((_, t) => counts(t));
-  return { sum: sum(own), of: own.length };
+  const counted = values_T.filter((_, t) => counts(t));
+  return { sum: sum(counted), of: counted.length };
 }
 
 /** The place of each completion's first token. */

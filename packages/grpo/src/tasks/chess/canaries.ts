@@ -10,10 +10,10 @@ export function everyMove({ kind, prompt, completion = '' }: ChessRow): { option
   const [fen, played = ''] = prompt.slice(3).split('+') as [string, string?];
   const position = Position.read(fen.trimEnd());
   if (typeof position === 'string') return {};
-  const own = kind === 'P' ? findPolicy(completion).moves : [played];
-  const others = position.moves.filter((move) => !own.includes(move));
+  const stated = kind === 'P' ? findPolicy(completion).moves : [played];
+  const others = position.moves.filter((move) => !stated.includes(move));
   if (others.length === 0) return {};
-  const moves = [others[0]!, ...own, ...others.slice(1)];
+  const moves = [others[0]!, ...stated, ...others.slice(1)];
   const values = moves.map(() => '0.00').join(' ');
   const all = moves.join(' ');
   if (kind === 'P') return { options: `   M: ${all}   E: ${values}   B: ${all}` };

@@ -8,13 +8,13 @@ export function quotedShare(evidence: string, source: string): number {
   const words = wordsOf(evidence);
   if (words.length < 3 || words.length > MOST_WORDS) return 0;
   const told = new Set(trigrams(wordsOf(source)));
-  const own = trigrams(words);
-  return own.filter((run) => told.has(run)).length / own.length;
+  const runs = trigrams(words);
+  return runs.filter((run) => told.has(run)).length / runs.length;
 }
 
 /** Whether evidence speaks of the answer: they share a word that carries meaning, where the answer has one. */
 export function speaksOf(evidence: string, answer: string): boolean {
   const asked = contentWords(wordsOf(answer)).filter((word) => word !== 'yes');
-  const own = new Set(wordsOf(evidence));
-  return asked.length === 0 || asked.some((word) => own.has(word));
+  const evidenceWords = new Set(wordsOf(evidence));
+  return asked.length === 0 || asked.some((word) => evidenceWords.has(word));
 }

@@ -44,9 +44,9 @@ function distinctive(
   const without = (list: readonly string[], out: readonly string[]) =>
     list.filter((word) => !out.includes(word));
   const choices = [without(contentWords(words), other), without(words, other), words];
-  const own = choices.find((list) => list.length > 0) ?? [];
+  const distinct = choices.find((list) => list.length > 0) ?? [];
   return known.reduce((rest, out) => {
     const fewer = without(rest, out);
     return fewer.length > 0 ? fewer : rest;
-  }, own);
+  }, distinct);
 }
