@@ -75,12 +75,18 @@ export class MetricCourse {
     return this.#shift({ from: 0, to: this.#eighth });
   }
 
-  /** From the highest level that lasted for an eighth of the run, or was its start, to the last eighth. */
+  /**
+   * From the highest level that lasted for an eighth of the run, or was its start, to the last eighth; how far beyond the
+   * noise, all since the turn tells.
+   */
   get fall(): Shift {
-    const eighth = this.#eighth;
+    const [n, eighth] = [this.#scaled.length, this.#eighth];
     const lasting = this.#stretches.filter(({ from, to }) => to - from >= eighth || from === 0);
     const best = lasting.reduce((a, b) => (b.level > a.level ? b : a));
-    return this.#shift(best);
+    const fall = this.#shift(best);
+    const turn = this.points.findIndex(({ step }) => step >= fall.step);
+    const since = { from: Math.min(Math.floor(turn / this.#every), n - eighth), to: n };
+    return { ...fall, beyond: Math.max(fall.beyond, this.#between(best, since).beyond) };
   }
 
   /** From the first eighth to the highest level that lasted for an eighth of the run. */
@@ -108,6 +114,11 @@ export class MetricCourse {
   get #stretches(): Segment[] {
     this.#segments ??= segmentsOf(this.#scaled, this.noise);
     return this.#segments;
+  }
+
+  /** How many points are one that is looked at. */
+  get #every(): number {
+    return Math.ceil(this.points.length / MOST);
   }
 
   get #eighth(): number {
@@ -148,8 +159,7 @@ export class MetricCourse {
   }
 
   #stepOf(index: number): number {
-    const every = Math.ceil(this.points.length / MOST);
-    return this.points[Math.min(index * every, this.points.length - 1)]!.step;
+    return this.points[Math.min(index * this.#every, this.points.length - 1)]!.step;
   }
 
   #toScale(value: number): number {
@@ -171,11 +181,12 @@ function thinned(points: readonly Point[]): readonly Point[] {
 }
 
 /**
- * σ from the differences of neighbours, which a slow drift leaves small: their median, or, where most are 0, their mean.
- * In a normal distribution the median of |a − b| is 0.954 σ, the mean 1.128 σ.
+ * σ from the differences of neighbours, which a slow drift leaves small: their median, or, where most are 0 as in groups
+ * that are all right or all wrong, their mean. In a normal distribution the median of |a − b| is 0.954 σ, the mean 1.128 σ.
  */
 function noiseOf(values: readonly number[]): number {
   const differences = values.slice(1).map((value, i) => Math.abs(value - values[i]!));
   if (differences.length === 0) return 0;
-  return Math.max(median(differences) / 0.954, mean(differences) / 1.128 / 4);
+  const [middle, average] = [median(differences) / 0.954, mean(differences) / 1.128];
+  return middle === 0 ? average : Math.max(middle, average / 4);
 }

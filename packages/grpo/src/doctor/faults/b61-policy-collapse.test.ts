@@ -6,6 +6,16 @@ const step = (count: number, at: number, before: number, after: number, swing = 
 
 testLogCheck('B61.reward', [
   {
+    name: 'a fall where each entry is one group, all right or all wrong',
+    metrics: { reward: times(120, (i) => (i < 90 ? (i % 4 === 0 ? 0 : 1) : i % 10 === 0 ? 1 : 0)) },
+    verdict: 'warn',
+  },
+  {
+    name: 'groups that are all right or all wrong, as ever',
+    metrics: { reward: times(120, (i) => (i % 4 === 0 ? 0 : 1)) },
+    verdict: 'pass',
+  },
+  {
     name: 'a fall to nothing, with the length before it',
     metrics: {
       reward: step(40, 24, 0.8, 0),
@@ -31,6 +41,16 @@ testLogCheck('B61.reward', [
 ]);
 
 testLogCheck('B61.entropy', [
+  {
+    name: 'four times as much, and two nats',
+    metrics: { entropy: step(40, 24, 0.4, 2) },
+    verdict: 'warn',
+  },
+  {
+    name: 'four times as much while the reward rises',
+    metrics: { entropy: step(40, 24, 0.4, 2), reward: step(40, 20, 0.2, 0.8) },
+    verdict: 'pass',
+  },
   { name: 'noise', metrics: { entropy: step(40, 24, 0.2, 5) }, verdict: 'warn', measured: { step: 25 } },
   { name: 'more, but text', metrics: { entropy: step(40, 24, 0.2, 0.8) }, verdict: 'pass' },
   { name: 'high from the start', metrics: { entropy: step(40, 24, 3.5, 3.6) }, verdict: 'pass' },

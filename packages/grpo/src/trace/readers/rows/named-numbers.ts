@@ -76,7 +76,7 @@ export function namedLine(text: string): NamedLine {
     },
   );
   for (const segment of left.split(/[|,;\t]| - /)) {
-    const found = SEGMENT.exec(segment);
+    const found = SEGMENT.exec(segment.replace(/^\s*:/, ''));
     if (found) add(numbers, found[1]!, found[2]!, found[3]);
   }
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
