@@ -1,5 +1,5 @@
 /** The way of one metric through a run: where it began, where it ended, how noisy it is, and when its level changed. */
-import { mean } from '../../maths/moments.js';
+import { mean, moments } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { type Segment, segmentsOf } from './segments.js';
 
@@ -77,7 +77,7 @@ export class MetricCourse {
 
   /**
    * From the highest level that lasted for an eighth of the run, or was its start, to the last eighth; how far beyond the
-   * noise, all since the turn tells.
+   * noise, all since the turn tells, by its own scatter, too: a few low entries are no fall.
    */
   get fall(): Shift {
     const [n, eighth] = [this.#scaled.length, this.#eighth];
@@ -86,7 +86,8 @@ export class MetricCourse {
     const fall = this.#shift(best);
     const turn = this.points.findIndex(({ step }) => step >= fall.step);
     const since = { from: Math.min(Math.floor(turn / this.#every), n - eighth), to: n };
-    return { ...fall, beyond: Math.max(fall.beyond, this.#between(best, since).beyond) };
+    const beyond = Math.max(fall.beyond, this.#between(best, since).beyond);
+    return { ...fall, beyond: Math.min(beyond, this.#apart(best, since)) };
   }
 
   /** From the first eighth to the highest level that lasted for an eighth of the run. */
@@ -140,6 +141,16 @@ export class MetricCourse {
       step: this.#stepOf(this.#turn(after.from, old, fresh)),
       beyond: old === fresh ? 0 : Math.abs(fresh - old) / error,
     };
+  }
+
+  /** How many standard errors two stretches lie apart by the scatter in each, which holds outliers and trends, too. */
+  #apart(before: Pick<Segment, 'from' | 'to'>, after: Pick<Segment, 'from' | 'to'>): number {
+    const [old, fresh] = [before, after].map(({ from, to }) => moments(this.#scaled.slice(from, to), 0));
+    const error = Math.hypot(
+      old!.deviation / Math.sqrt(old!.count),
+      fresh!.deviation / Math.sqrt(fresh!.count),
+    );
+    return old!.mean === fresh!.mean ? 0 : Math.abs(fresh!.mean - old!.mean) / error;
   }
 
   /** The beginning of the stretches before `end` that lie on the new level's side of the middle. */

@@ -16,6 +16,16 @@ testLogCheck('B61.reward', [
     verdict: 'pass',
   },
   {
+    name: 'a few groups without a point near the end of a short run',
+    metrics: {
+      reward: [
+        0.79, 0.79, 0.76, 0.54, 0.76, 0.79, 0.74, 0.57, -0.49, 0.72, 0.78, 0.68, 0.56, 0.66, 0.72, -0.21,
+        0.36, 0.7, -0.41, 0.62,
+      ],
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'a fall to nothing, with the length before it',
     metrics: {
       reward: step(40, 24, 0.8, 0),

@@ -85,6 +85,21 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
   });
 
+  it('behind a progress bar are of the step that they tell, and an epoch is none', async () => {
+    const bar = (n: number, step: number) =>
+      `Epoch 1:   0%|     | ${n}/900 [00:27<28:35, 27.5s/it, loss=0.1, reward=${step / 10}, step=${step}]`;
+    const lines = [bar(1, 1), bar(2, 1), bar(2, 2), bar(3, 2), bar(3, 3)].join('\r');
+    const reading = await readText('d.log', `${lines}\n[Epoch 1] Avg Loss: 0.1, Avg Reward: 0.2\n`);
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
+  });
+
+  it('are not what says where in the code a line was logged', async () => {
+    const at = '2026-01-18 16:32:03.237 | DEBUG    | __main__:accuracy_reward:112 - ';
+    const reading = await readText('d.log', [1, 2].map((n) => `${at}step ${n} loss: 0.1\n`).join(''));
+    expect(reading.series!.entries[0]!.values).toEqual({ loss: 0.1 });
+  });
+
   it('go on where a bar begins anew', async () => {
     const bar = (n: number) =>
       `Train epoch [1/1]: ${n}0%|█  | ${n}/2 [00:01<00:01, 1s/it, pg=-0.01, ret=0.5, glen=90, kl=0.1]`;
