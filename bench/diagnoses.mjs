@@ -101,9 +101,9 @@ const healthy = [
     never: [/learning rate is 0/i],
   },
   { path: 'logic-rl-verl/wandb/run-20250302_115218-wntzruuo/run-wntzruuo.wandb', outcome: 'not a log' },
-  { path: 'logic-rl-verl', outcome: 'not a log' },
+  { path: 'logic-rl-verl', ...LITTLE },
   { path: 'logic-rl-verl/log.log', outcome: 'not a log' },
-  { path: 'fair-rlvr-wandb/wandb/run-20260511_073441-knrf4q0d', outcome: 'not a log' },
+  { path: 'fair-rlvr-wandb/wandb/run-20260511_073441-knrf4q0d', ...LITTLE },
   { path: 'blackjack-ppo/training_log.json', outcome: 'not GRPO' },
   { path: 'credit-eval-summary/training_log.json', outcome: 'not a log' },
 ];

@@ -13,6 +13,7 @@ const WITHOUT_SOURCE = [
   'B24.provider',
   'B24.signal',
   'B27.gold',
+  'B43.monitors',
   'B44.log',
   'B44.micro-steps',
   'B50.control',

@@ -11,5 +11,6 @@ describe('the KL of step 1', () => {
 
   it('is not known of a script of one’s own, which may measure after it', () => {
     expect(klOfStepOne(view('unknown'))).toBeUndefined();
+    expect(klOfStepOne(view('transformers'))).toBeUndefined();
   });
 });

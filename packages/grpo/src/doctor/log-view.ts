@@ -87,8 +87,11 @@ export function klOfStepOne({
   declared,
 }: LogView): MetricsEntry | undefined {
   if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
-  // A script of one's own may measure after the update.
-  if (producer.name === 'unknown') return undefined;
+  if (!measuresBefore(producer)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
   return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
 }
+
+/** Whether a trainer is known to measure the KL before the update: a script of one's own may do it afterwards. */
+export const measuresBefore = ({ name }: MetricSeries['producer']): boolean =>
+  name !== 'unknown' && name !== 'transformers';

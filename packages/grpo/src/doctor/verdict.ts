@@ -22,8 +22,12 @@ export function verdictOf({ findings, judgements, course, records }: Diagnosis):
 /** Why a log is too little, and what it could have shown. */
 export function littleOf({ course }: Diagnosis): string {
   const reward = course?.of('reward');
-  const few = say`Too little to judge: ${course?.steps ?? 0} steps with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
+  if (course?.steps === 0)
+    return 'Too little to judge: no reward is in this log, so whether the run learns cannot be told.';
+  const few = say`Too little to judge: ${counted(course?.steps ?? 0)} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
   if (!reward) return few;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }
+
+const counted = (steps: number) => (steps === 1 ? '1 step' : `${steps} steps`);

@@ -14,5 +14,5 @@ export { ownSeries } from './own-series.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';
 export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
-export type { MetricSeries, MetricsEntry, Samples, Setting } from './series.js';
+export type { MetricSeries, MetricsEntry } from './series.js';
 export { writeStepRecord } from './write.js';

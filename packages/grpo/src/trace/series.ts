@@ -9,18 +9,6 @@ export interface MetricsEntry {
   line?: number;
 }
 
-/** How many completions an entry is the mean of. */
-export interface Samples {
-  /** Groups, one per prompt. */
-  groups?: number;
-  completions?: number;
-  /** `shares`: nobody tells the numbers; these are the least of which the entry's shares can be shares. */
-  from: 'settings' | 'shares';
-}
-
-/** A setting as the log or the file beside it has it. */
-export type Setting = string | number | boolean | null;
-
 /** What a log holds, and how its numbers are to be read. */
 export interface MetricSeries {
   /** In the order of the steps, one a step; of very many some are left out. */
@@ -30,13 +18,8 @@ export interface MetricSeries {
   stepsPerEntry?: number;
   /** The last step that the run was to have. */
   lastStep?: number;
-  samplesPerEntry?: Samples;
   /** Decimals that a metric is printed with, where it is rounded: its 0 may be any number below half of the last one. */
   decimals?: Readonly<Record<string, number>>;
-  /** Metrics of the row that sums up the run, `train_runtime` among them; in no entry. */
-  summary?: Readonly<Record<string, number>>;
-  /** Settings in the names that the trainer gives them: `num_generations`, `actor_rollout_ref.rollout.n`. */
-  settings?: Readonly<Record<string, Setting>>;
   /** The command that began the run. */
   command?: string;
   /** The last exception, `ValueError: …`, and the line of the log that has it. */

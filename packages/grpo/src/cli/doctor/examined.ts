@@ -113,7 +113,7 @@ export function coverage(
       : [`${steps.length} ${records === 0 ? 'need step records' : `lack inputs: ${missing(steps)}`}`]),
     ...(logs.length === 0
       ? []
-      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack metrics: ${missing(logs)}`}`]),
+      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack metrics or entries: ${missing(logs)}`}`]),
   ];
   const judged = count(made, 'check was made', 'checks were made');
   return open.size === 0

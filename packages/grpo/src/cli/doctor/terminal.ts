@@ -86,7 +86,8 @@ function sectionLines(sections: readonly Section[], width: number, room: number)
   let left = 0;
   for (const { title, findings } of sections) {
     for (const [i, item] of findings.entries()) {
-      const more = [...(i === 0 ? [`${title}:`] : []), ...briefLines(item, width)];
+      const head = i === 0 ? [...(lines.length > 0 ? [''] : []), `${title}:`] : [];
+      const more = [...head, ...briefLines(item, width)];
       // The last line is kept for the count of what is left.
       if (left === 0 && lines.length + more.length < room) lines.push(...more);
       else left++;

@@ -1,5 +1,5 @@
 /** The way of one metric through a run: where it began, where it ended, how noisy it is, and when its level changed. */
-import { mean } from '../../maths/moments.js';
+import { mean, moments } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { type Segment, segmentsOf } from './segments.js';
 
@@ -75,12 +75,19 @@ export class MetricCourse {
     return this.#shift({ from: 0, to: this.#eighth });
   }
 
-  /** From the highest level that lasted for an eighth of the run, or was its start, to the last eighth. */
+  /**
+   * From the highest level that lasted for an eighth of the run, or was its start, to the last eighth; how far beyond the
+   * noise, all since the turn tells, by its own scatter, too: a few low entries are no fall.
+   */
   get fall(): Shift {
-    const eighth = this.#eighth;
+    const [n, eighth] = [this.#scaled.length, this.#eighth];
     const lasting = this.#stretches.filter(({ from, to }) => to - from >= eighth || from === 0);
     const best = lasting.reduce((a, b) => (b.level > a.level ? b : a));
-    return this.#shift(best);
+    const fall = this.#shift(best);
+    const turn = this.points.findIndex(({ step }) => step >= fall.step);
+    const since = { from: Math.min(Math.floor(turn / this.#every), n - eighth), to: n };
+    const beyond = Math.max(fall.beyond, this.#between(best, since).beyond);
+    return { ...fall, beyond: Math.min(beyond, this.#apart(best, since)) };
   }
 
   /** From the first eighth to the highest level that lasted for an eighth of the run. */
@@ -110,6 +117,11 @@ export class MetricCourse {
     return this.#segments;
   }
 
+  /** How many points are one that is looked at. */
+  get #every(): number {
+    return Math.ceil(this.points.length / MOST);
+  }
+
   get #eighth(): number {
     return Math.max(1, this.#scaled.length >> 3);
   }
@@ -131,6 +143,16 @@ export class MetricCourse {
     };
   }
 
+  /** How many standard errors two stretches lie apart by the scatter in each, which holds outliers and trends, too. */
+  #apart(before: Pick<Segment, 'from' | 'to'>, after: Pick<Segment, 'from' | 'to'>): number {
+    const [old, fresh] = [before, after].map(({ from, to }) => moments(this.#scaled.slice(from, to), 0));
+    const error = Math.hypot(
+      old!.deviation / Math.sqrt(old!.count),
+      fresh!.deviation / Math.sqrt(fresh!.count),
+    );
+    return old!.mean === fresh!.mean ? 0 : Math.abs(fresh!.mean - old!.mean) / error;
+  }
+
   /** The beginning of the stretches before `end` that lie on the new level's side of the middle. */
   #turn(end: number, old: number, fresh: number): number {
     const middle = (old + fresh) / 2;
@@ -148,8 +170,7 @@ export class MetricCourse {
   }
 
   #stepOf(index: number): number {
-    const every = Math.ceil(this.points.length / MOST);
-    return this.points[Math.min(index * every, this.points.length - 1)]!.step;
+    return this.points[Math.min(index * this.#every, this.points.length - 1)]!.step;
   }
 
   #toScale(value: number): number {
@@ -171,11 +192,12 @@ function thinned(points: readonly Point[]): readonly Point[] {
 }
 
 /**
- * σ from the differences of neighbours, which a slow drift leaves small: their median, or, where most are 0, their mean.
- * In a normal distribution the median of |a − b| is 0.954 σ, the mean 1.128 σ.
+ * σ from the differences of neighbours, which a slow drift leaves small: their median, or, where most are 0 as in groups
+ * that are all right or all wrong, their mean. In a normal distribution the median of |a − b| is 0.954 σ, the mean 1.128 σ.
  */
 function noiseOf(values: readonly number[]): number {
   const differences = values.slice(1).map((value, i) => Math.abs(value - values[i]!));
   if (differences.length === 0) return 0;
-  return Math.max(median(differences) / 0.954, mean(differences) / 1.128 / 4);
+  const [middle, average] = [median(differences) / 0.954, mean(differences) / 1.128];
+  return middle === 0 ? average : Math.max(middle, average / 4);
 }

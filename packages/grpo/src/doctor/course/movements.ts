@@ -1,7 +1,7 @@
 /** What moved over a run, in the order in which it moved, and in words. */
 import { percent, say } from '../sentence.js';
 import type { Shift } from './metric-course.js';
-import { BEYOND_NOISE, type Quantity, type RunCourse } from './run-course.js';
+import { BEYOND_NOISE, METRICS, type Quantity, type RunCourse } from './run-course.js';
 
 /** A lasting change of a quantity that is large enough to matter. */
 export interface Movement extends Shift {
@@ -22,8 +22,12 @@ const WORDS: Readonly<Record<Quantity, string>> = {
 export const wordsOf = (quantity: Quantity): string => WORDS[quantity];
 
 /** A level of a quantity: shares as percentages. */
-export const levelText = (quantity: Quantity, level: number): string =>
-  quantity === 'cut' || quantity === 'flat' ? percent(level) : say`${level}`;
+export function levelText(quantity: Quantity, level: number): string {
+  if (quantity === 'cut' || quantity === 'flat') return percent(level);
+  const { floor = 0 } = METRICS[quantity] as { floor?: number };
+  // Whatever is smaller counts as the floor.
+  return floor > 0 && level < floor * 1.001 ? `below ${say`${floor}`}` : say`${level}`;
+}
 
 /** Least change that matters: of a share a fifth of all; of the rest a doubling or a half. */
 function matters(course: RunCourse, quantity: Quantity, { from, to }: Shift): boolean {

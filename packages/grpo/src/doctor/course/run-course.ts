@@ -49,12 +49,31 @@ export class RunCourse {
     return this.#known.get(name);
   }
 
-  /** Of a log without the share of flat groups: entries whose rewards have no deviation. Its groups were all flat. */
+  /**
+   * Of a log without the share of flat groups: entries whose groups were all flat, as their rewards have no deviation. Where
+   * that is missing, too, their mean is the least or the most that the reward comes to.
+   */
   get #flatEntries(): MetricCourse | undefined {
     const deviation = this.metric('reward_std');
-    return (
-      deviation &&
-      new MetricCourse(deviation.points.map(({ step, value }) => ({ step, value: value === 0 ? 1 : 0 })))
+    const known = deviation ?? this.of('reward');
+    if (!known) return undefined;
+    const flat = deviation ? [0] : this.#bounds;
+    if (flat.length === 0) return undefined;
+    return new MetricCourse(
+      known.points.map(({ step, value }) => ({ step, value: flat.includes(value) ? 1 : 0 })),
+    );
+  }
+
+  /**
+   * The least and the most of the reward where it is that again and again, a whole number, and others are not: they are
+   * means, and at the bounds all completions earn the same.
+   */
+  get #bounds(): number[] {
+    const values = this.of('reward')!.points.map(({ value }) => value);
+    if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
+    if (values.every(Number.isInteger)) return [];
+    return [Math.min(...values), Math.max(...values)].filter(
+      (bound) => Number.isInteger(bound) && values.filter((value) => value === bound).length >= 3,
     );
   }
 
@@ -76,13 +95,16 @@ export class RunCourse {
 
   /**
    * A difference of the reward that matters: its deviation among completions of a prompt, which is what training acts on.
-   * Without it three times the noise of an entry.
+   * Without it three times the noise of an entry, or a third of all that the reward was: single groups are noisy.
    */
   get rewardUnit(): number {
     const deviations = this.metric('reward_std')?.points.map(({ value }) => value) ?? [];
     const known = deviations.filter((deviation) => deviation > 0);
     if (known.length > 0) return median(known);
-    return 3 * (this.of('reward')?.noise ?? 0);
+    const reward = this.of('reward');
+    if (!reward) return 0;
+    const values = reward.points.map(({ value }) => value);
+    return Math.min(3 * reward.noise, (Math.max(...values) - Math.min(...values)) / 3);
   }
 
   /** The fall of the reward from its best level, where it lost more than half of what it had, and a unit or more. */
@@ -101,6 +123,12 @@ export class RunCourse {
     return gainOf(this.of('reward'));
   }
 
+  /** The gain, where the reward ends nearer to its best than to its start. */
+  get lastingGain(): Shift | undefined {
+    const { gain } = this;
+    return gain && this.of('reward')!.end >= (gain.from + gain.to) / 2 ? gain : undefined;
+  }
+
   /** Whether it learnt: a reward for the answer rose beyond its noise; where none is named so, the total. */
   get learnt(): boolean {
     const names = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
@@ -109,12 +137,16 @@ export class RunCourse {
     return judged.some((course) => gainOf(course) !== undefined);
   }
 
-  /** Where the reward lies at its end in the range of all that it was, from 0 to 1: of rewards from 0 to 1, itself. */
+  /**
+   * Where the reward lies at its end in the range of all that it was, from 0 to 1: of rewards from 0 to 1, itself. The top
+   * of penalties is not known.
+   */
   get height(): number {
     const reward = this.of('reward');
     if (!reward) return 0;
     const values = reward.points.map(({ value }) => value);
     const [least, most] = [Math.min(0, ...values), Math.max(...values)];
+    if (most <= 0) return 0;
     const top = least >= 0 && most <= 1 ? 1 : most;
     return top > least ? (reward.end - least) / (top - least) : 0;
   }

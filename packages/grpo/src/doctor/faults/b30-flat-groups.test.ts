@@ -37,6 +37,23 @@ testLogCheck('B30.expected', [
 
 testLogCheck('B30.log', [
   {
+    name: 'steps whose reward is exactly 0, in a log of the reward alone',
+    metrics: { reward: times(60, (i) => (i % 5 === 0 ? 0.5 : 0)) },
+    verdict: 'warn',
+    measured: { least: true, share: 0.8 },
+  },
+  {
+    name: 'rewards that repeat, but are no bound',
+    metrics: { reward: times(60, (i) => (i % 5 === 0 ? 0.5 : 0.25)) },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'penalties, whose top nobody knows',
+    metrics: { frac_reward_zero_std: times(40, 0.8), reward: times(40, (i) => (i % 5 === 0 ? -0.4 : 0)) },
+    verdict: 'warn',
+    measured: { state: 'still' },
+  },
+  {
     name: 'most groups all wrong, throughout',
     metrics: {
       frac_reward_zero_std: times(30, (i) => 0.6 + 0.1 * (i % 2)),
@@ -66,7 +83,7 @@ testLogCheck('B30.log', [
   },
   {
     name: 'most groups all right',
-    metrics: { frac_reward_zero_std: times(30, 0.8), reward: times(30, (i) => 0.85 + 0.05 * (i % 3)) },
+    metrics: { frac_reward_zero_std: times(30, 0.8), reward: times(30, (i) => 0.8 + 0.05 * (i % 3)) },
     verdict: 'inform',
     measured: { state: 'high' },
   },

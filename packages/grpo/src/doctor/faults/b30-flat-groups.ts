@@ -12,6 +12,8 @@ import { percent, say } from '../sentence.js';
 const ENOUGH = 5;
 /** Fewest steps for a share of the run. */
 const FEW_STEPS = 20;
+/** Height of the reward from which little is left to learn. */
+const NEARLY = 0.9;
 
 export const b30: Fault = {
   code: 'B30',
@@ -83,7 +85,13 @@ export const b30: Fault = {
         const [flat, reward] = [course.of('flat'), course.of('reward')];
         if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
         const isRight = course.isHigh && course.areRight(flat.end);
-        const state = isRight ? 'high' : course.gain ? 'rising' : 'still';
+        const state = isRight
+          ? course.height >= NEARLY
+            ? 'learnt'
+            : 'high'
+          : course.lastingGain
+            ? 'rising'
+            : 'still';
         const { mean: share, start, end } = flat;
         // Without the share of groups only entries that are flat throughout are seen.
         const least = !log.has('frac_reward_zero_std');
@@ -96,8 +104,8 @@ export const b30: Fault = {
       },
       says: (m) =>
         say`${m.least ? 'At least ' : ''}${percent(m.share)} of the groups have equal rewards and no signal (${percent(m.start)} at the start, ${percent(m.end)} at the end). ${
-          m.state === 'high'
-            ? say`The reward is high (${m.reward} at the end): most of these groups are all right, the task is nearly learnt.`
+          m.state === 'high' || m.state === 'learnt'
+            ? say`The reward is high (${m.reward} at the end): most of these groups are all right${m.state === 'learnt' ? ', the task is nearly learnt.' : '.'}`
             : m.state === 'rising'
               ? 'The reward rises all the same.'
               : say`The reward does not rise from it (${m.reward} at the end): that share of the work is lost.`

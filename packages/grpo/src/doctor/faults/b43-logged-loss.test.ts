@@ -130,3 +130,42 @@ testStepCheck('B43.terms', [
     verdict: 'fail',
   },
 ]);
+
+const moving = times(20, (i) => 0.2 + 0.1 * (i % 3));
+
+testLogCheck('B43.monitors', [
+  {
+    name: 'an entropy of 0 while rewards differ',
+    metrics: { entropy: times(20, 0), reward: moving, reward_std: times(20, 0.3) },
+    verdict: 'inform',
+    measured: { names: 'entropy' },
+    evidence: { text: 'entropy' },
+  },
+  {
+    name: 'an entropy of 0 where all completions of a prompt are one',
+    metrics: { entropy: times(20, 0), reward: moving, reward_std: times(20, 0) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL of 0 while the length moves',
+    metrics: {
+      kl: times(40, 0),
+      'completions/mean_length': times(40, (i) => (i < 20 ? 100 : 400) + (i % 2)),
+    },
+    verdict: 'inform',
+    measured: { names: 'kl' },
+  },
+  {
+    name: 'a KL of 0 where nothing moves',
+    metrics: { kl: times(40, 0), reward: times(40, 0.5) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL that is never a number',
+    metrics: { kl: times(4, Number.NaN), reward: times(4, 0.5) },
+    verdict: 'inform',
+    measured: { names: 'kl' },
+  },
+  { name: 'lengths of 0', metrics: { 'completions/mean_length': times(20, 0) }, verdict: 'inform' },
+  { name: 'few entries', metrics: { 'completions/mean_length': times(9, 0) }, verdict: 'not applicable' },
+]);

@@ -1,10 +1,11 @@
-import { sum } from '../../maths/moments.js';
+import { sum, withoutNaN } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
+import { movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { type LogView, valuesAt } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
-import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
 import { entropyMeanOf } from '../recompute/micro-batches.js';
 import { say } from '../sentence.js';
@@ -13,6 +14,17 @@ import { isFull } from '../tolerance.js';
 /** Relative to the largest part: sums in another order, and parts that were rounded to half precision. */
 const ROUNDING = { full: 1e-4, half: 0.01 };
 const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
+
+/** Fewest entries for a metric that never moves. */
+const FEW = 16;
+
+/** Metrics that cannot be 0 throughout, and what contradicts it. */
+const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
+  entropy: ({ course }) => (course.of('flat')?.mean ?? 0) < 1 && (course.of('reward')?.noise ?? 0) > 0,
+  'completions/mean_length': () => true,
+  kl: ({ course }) =>
+    (['entropy', 'length', 'cut', 'reward'] as const).some((quantity) => movementOf(course, quantity)),
+};
 
 export const b43: Fault = {
   code: 'B43',
@@ -172,6 +184,48 @@ export const b43: Fault = {
       },
       says: (m) =>
         say`In ${m.off} of ${m.entries} entries the loss is far from β × KL, its value at ratio 1: the logged loss is not the declared one.`,
+    }),
+    logCheck({
+      code: 'B43.monitors',
+      title: 'Metrics of the log are measured',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 8,
+      rank: 12,
+      threshold: `over ${FEW} entries or more, not exactly 0 throughout, and a number somewhere: the entropy while completions of a prompt earn different rewards, the length, and the KL while entropy, length, truncation or reward move`,
+      sources: [],
+      why: 'An entropy of 0 leaves one text per prompt, no completion has 0 tokens, and a policy that changed has a KL: nobody feeds these numbers.',
+      remedy:
+        'Feed the metric, or leave it out of the log: a 0 that is never measured hides what it should show.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles:
+        'The line of the trainer that logs it; a KL needs a reference, and in most trainers a β above 0.',
+      proofs: [],
+      needs: [],
+      test(log): Outcome<{ entries: number; names: string; value: number }> {
+        const names = Object.keys(MONITORS) as (keyof typeof MONITORS)[];
+        const { entries } = log.series;
+        const empty = names.filter((name) => !log.has(name) && entries.some(({ values }) => name in values));
+        const dead = names.filter((name) => {
+          const known = withoutNaN(log.column(name));
+          return known.length >= FEW && known.every((value) => value === 0) && MONITORS[name](log);
+        });
+        const [unfed, value] = dead.length > 0 ? [dead, 0] : [empty, Number.NaN];
+        if (unfed.length > 0)
+          return inform(
+            { entries: entries.length, names: unfed.join(' and '), value },
+            unfed.map((text) => ({ step: log.steps[0]!, text, values: { value } })),
+          );
+        return entries.length < FEW || !names.some((name) => log.has(name))
+          ? notApplicable(`${FEW} entries with entropy, length or KL`)
+          : pass({ entries: entries.length });
+      },
+      says: (m) => {
+        const are = say`${m.names} ${m.names.includes(' and ') ? 'are' : 'is'}`;
+        return m.value === 0
+          ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing.`
+          : say`${are} no number in any of ${m.entries} entries: it shows nothing, and if the loss has it as a term, the loss is lost, too.`;
+      },
     }),
   ],
 };

@@ -18,6 +18,29 @@ testLogCheck('B45.masks', [
 
 testLogCheck('B45.log', [
   {
+    name: 'a KL that is NaN in the end',
+    metrics: { loss: times(4, 0.1), kl: [0.1, 0.1, Number.NaN, Number.NaN] },
+    verdict: 'fail',
+    evidence: { step: 3, text: 'kl' },
+    measured: { what: 'KL', broken: 2, step: 3 },
+  },
+  {
+    name: 'a KL that is never a number, at β = 0 or who knows',
+    metrics: { loss: times(4, 0.1), kl: times(4, Number.NaN) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL that is never a number, and in the loss',
+    metrics: { loss: times(4, 0.1), kl: times(4, Number.NaN) },
+    declared: { kl: { beta: 0.04 } },
+    verdict: 'fail',
+  },
+  {
+    name: 'a KL that some entries lack',
+    metrics: { loss: times(4, 0.1), kl: [0.1, Number.NaN, 0.1, 0.1] },
+    verdict: 'pass',
+  },
+  {
     name: 'NaN',
     metrics: { loss: [0.1, Number.NaN], grad_norm: [1, 1] },
     verdict: 'fail',
@@ -32,6 +55,18 @@ testLogCheck('B45.log', [
 ]);
 
 testLogCheck('B45.zero-log', [
+  {
+    name: 'without one, where rewards differ and all is truncated',
+    metrics: {
+      loss: times(4, 0),
+      grad_norm: times(4, 0),
+      reward: [0.3, 0.4, 0.3, 0.4],
+      reward_std: times(4, 0.2),
+      'completions/clipped_ratio': times(4, 1),
+    },
+    verdict: 'warn',
+    measured: { differ: true, isCut: true },
+  },
   { name: 'with a gradient', metrics: { loss: times(4, 0), grad_norm: times(4, 0.3) }, verdict: 'pass' },
   { name: 'without one', metrics: { loss: times(4, 0), grad_norm: times(4, 0) }, verdict: 'warn' },
   { name: 'who knows', metrics: { loss: times(4, 0) }, verdict: 'not applicable' },

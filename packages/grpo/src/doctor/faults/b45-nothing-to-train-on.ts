@@ -6,6 +6,8 @@ import { overUpdates } from '../measures/over-updates.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
+const WORDS: Readonly<Record<string, string>> = { loss: 'loss', grad_norm: 'gradient norm', kl: 'KL' };
+
 export const b45: Fault = {
   code: 'B45',
   name: 'nothing to train on',
@@ -109,34 +111,52 @@ export const b45: Fault = {
     }),
     logCheck({
       code: 'B45.log',
-      title: 'Loss and gradient are finite',
+      title: 'Loss, gradient and KL are finite',
       stage: 'loss',
       kind: 'identity',
       level: 6,
       rank: 12,
       threshold:
-        'finite in every entry that has them; a float16 gradient that overflows is skipped and does not count',
+        'finite in every entry that has them; a KL that was finite once is so again; a float16 gradient that overflows is skipped and does not count',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       remedy: 'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B52', 'B54'],
+      induces: ['B20', 'B28', 'B30', 'B52', 'B54'],
       proofs: ['native'],
       needs: [],
-      test(log) {
-        const names = log.declared.dtype === 'float16' ? ['loss'] : ['loss', 'grad_norm'];
-        if (log.series.entries.every(({ values }) => names.every((name) => values[name] === undefined)))
-          return notApplicable('loss, or grad_norm');
-        const broken = log.series.entries.flatMap(({ step, values }): Evidence[] =>
-          names.flatMap((name) =>
-            values[name] !== undefined && !Number.isFinite(values[name])
-              ? [{ step, text: name, values: { value: values[name]! } }]
-              : [],
-          ),
+      test(log): Outcome<{ entries: number; what?: string; broken?: number; step?: number }> {
+        const names = ['loss', ...(log.declared.dtype === 'float16' ? [] : ['grad_norm']), 'kl'];
+        const { entries } = log.series;
+        if (entries.every(({ values }) => names.every((name) => values[name] === undefined)))
+          return notApplicable('loss, grad_norm, or kl');
+        const broken = names.flatMap((name): Evidence[] => {
+          const known = entries.filter(({ values }) => values[name] !== undefined);
+          // Loggers write a KL as NaN that is missing now and then, or is not measured at all.
+          const last = known.findLastIndex(({ values }) => Number.isFinite(values[name]));
+          if (name === 'kl' && last < 0 && !log.declared.kl?.beta) return [];
+          return known
+            .slice(name === 'kl' ? last + 1 : 0)
+            .flatMap(({ step, values }) =>
+              Number.isFinite(values[name]) ? [] : [{ step, text: name, values: { value: values[name]! } }],
+            );
+        });
+        const [first] = broken;
+        if (!first) return pass({ entries: entries.length });
+        const what = names
+          .filter((name) => broken.some(({ text }) => text === name))
+          .map((name) => WORDS[name]);
+        return fail(
+          {
+            what: what.join(' and '),
+            entries: entries.length,
+            broken: new Set(broken.map(({ step }) => step)).size,
+            step: Math.min(...broken.map(({ step }) => step!)),
+          },
+          broken,
         );
-        const measured = { entries: log.series.entries.length, broken: broken.length };
-        return broken.length > 0 ? fail(measured, broken) : pass(measured);
       },
-      says: (m) => say`${m.broken} logged values of the loss or the gradient norm are NaN or infinite.`,
+      says: (m) =>
+        say`The ${m.what!} ${m.what!.includes(' and ') ? 'are' : 'is'} NaN or infinite in ${m.broken!} of ${m.entries} entries, from step ${m.step!} on.`,
     }),
     logCheck({
       code: 'B45.zero-log',
@@ -154,14 +174,24 @@ export const b45: Fault = {
       settles: 'The record of a step: advantages and masks.',
       proofs: [],
       needs: ['loss', 'grad_norm'],
-      test(log) {
+      test(log): Outcome<{ entries: number; differ: boolean; isCut: boolean }> {
         const [loss, norms] = [withoutNaN(log.column('loss')), withoutNaN(log.column('grad_norm'))];
-        const measured = { entries: loss.length };
+        const deviation = log.course.metric('reward_std')?.mean ?? 0;
+        const flat = log.course.of('flat')?.mean ?? 1;
+        const isCut = (log.course.of('cut')?.mean ?? 0) === 1;
+        const measured = { entries: loss.length, differ: deviation > 0 && flat < 1, isCut };
         if (loss.length < 3 || log.isRounded('grad_norm'))
           return notApplicable('3 entries that are not rounded');
         return [...loss, ...norms].every((value) => value === 0) ? warn(measured) : pass(measured);
       },
-      says: () => 'Loss and gradient are 0 throughout: nothing is trained.',
+      says: (m) =>
+        say`Loss and gradient are exactly 0 in all ${m.entries} entries: nothing is trained${m.differ ? ', although rewards differ within groups' : ''}.${
+          !m.differ
+            ? ''
+            : m.isCut
+              ? ' All completions are truncated: a trainer that masks truncated completions has no token left.'
+              : ' The mask is empty, the update is skipped, or the gradients are not those of the weights that are trained.'
+        }`,
     }),
   ],
 };

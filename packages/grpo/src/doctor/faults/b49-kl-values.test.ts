@@ -91,6 +91,14 @@ testLogCheck('B49.log', [
 ]);
 
 testLogCheck('B49.explosion', [
+  {
+    name: 'spikes in a run that learns',
+    metrics: {
+      kl: times(80, (i) => (i % 4 === 3 ? 50 : 0.3)),
+      reward: times(80, (i) => 0.3 + i / 200 + 0.05 * (i % 2)),
+    },
+    verdict: 'inform',
+  },
   { name: 'one entry', metrics: { kl: [0.1, 0.1, 80_000] }, verdict: 'warn', evidence: { step: 3 } },
   { name: 'a KL that rises', metrics: { kl: [0, 0.05, 0.3] }, verdict: 'pass' },
   {

@@ -141,9 +141,9 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups, or, where half of the entries are below 1 nat, rose beyond its noise. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
-      why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8.',
+      why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8; single tokens can make an entry of k3 as large as they like.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B54', 'B45', 'B16', 'B20', 'B30', 'B61'],
@@ -164,8 +164,9 @@ export const b49: Fault = {
         ];
         const rates = withoutNaN(log.column('learning_rate'));
         const reward = log.course.of('reward');
+        const paid = log.course.isPaid || (measuredMedian < NATS && log.course.lastingGain !== undefined);
         const measured = {
-          paid: log.course.isPaid,
+          paid,
           entries: points.length,
           median: measuredMedian,
           most,
@@ -178,7 +179,7 @@ export const b49: Fault = {
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;
-        return isLasting && !log.course.isPaid ? warn(measured, evidence) : inform(measured, evidence);
+        return isLasting && !paid ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
         m.far < Math.max(2, m.entries / 10)

@@ -1,6 +1,6 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, klOfStepOne } from '../log-view.js';
+import { at, klOfStepOne, measuresBefore } from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -94,7 +94,7 @@ export const b51: Fault = {
       proofs: ['native', 'log only'],
       needs: ['kl'],
       test(log) {
-        if (log.series.producer.name === 'unknown')
+        if (!measuresBefore(log.series.producer))
           return notApplicable('a trainer that is known to measure the KL before the update');
         const first = klOfStepOne(log);
         if (!first) return notApplicable('the KL of step 1 in an entry of its own');

@@ -25,6 +25,12 @@ testLogCheck('B54.rate', [
 
 testLogCheck('B54.gradient', [
   {
+    name: 'spikes in a short run',
+    metrics: { grad_norm: times(24, (i) => (i % 6 === 5 ? 1000 : 5 + (i % 3))) },
+    verdict: 'inform',
+    measured: { spikes: 4 },
+  },
+  {
     name: 'runs away',
     metrics: { grad_norm: times(200, (i) => (i < 120 ? 1 : 1 + (i - 120) / 2)) },
     verdict: 'warn',

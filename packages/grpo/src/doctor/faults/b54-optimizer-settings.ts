@@ -110,7 +110,7 @@ export const b54: Fault = {
       level: 8,
       rank: 6,
       threshold:
-        'over 32 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median only inform',
+        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median only inform',
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
       why: 'A rising gradient norm points at a mismatch of sampler and trainer. Entries of a healthy run differ by up to a factor of 10.',
       remedy:
@@ -128,13 +128,14 @@ export const b54: Fault = {
         step: number;
       }> {
         const gradient = log.course.of('gradient');
-        if (!gradient || gradient.points.length < 32) return notApplicable('32 entries');
+        if (!gradient || gradient.points.length < 16) return notApplicable('16 entries');
         const norms = gradient.points.map(({ value }) => value);
         const usual = median(norms);
         // The first steps of a run may be large.
         const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
         const { from, to, step, beyond } = gradient.shift;
-        const isLasting = to > 5 * from && beyond >= BEYOND_NOISE;
+        // The last eighth of a short run may be one spike.
+        const isLasting = to > 5 * from && beyond >= BEYOND_NOISE && median(norms.slice(-5)) > 5 * from;
         const measured = { entries: norms.length, spikes: spikes.length, isLasting };
         if (isLasting)
           return warn({ ...measured, usual: from, worst: to, step }, [

@@ -6,6 +6,26 @@ const step = (count: number, at: number, before: number, after: number, swing = 
 
 testLogCheck('B61.reward', [
   {
+    name: 'a fall where each entry is one group, all right or all wrong',
+    metrics: { reward: times(120, (i) => (i < 90 ? (i % 4 === 0 ? 0 : 1) : i % 10 === 0 ? 1 : 0)) },
+    verdict: 'warn',
+  },
+  {
+    name: 'groups that are all right or all wrong, as ever',
+    metrics: { reward: times(120, (i) => (i % 4 === 0 ? 0 : 1)) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a few groups without a point near the end of a short run',
+    metrics: {
+      reward: [
+        0.79, 0.79, 0.76, 0.54, 0.76, 0.79, 0.74, 0.57, -0.49, 0.72, 0.78, 0.68, 0.56, 0.66, 0.72, -0.21,
+        0.36, 0.7, -0.41, 0.62,
+      ],
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'a fall to nothing, with the length before it',
     metrics: {
       reward: step(40, 24, 0.8, 0),
@@ -31,6 +51,16 @@ testLogCheck('B61.reward', [
 ]);
 
 testLogCheck('B61.entropy', [
+  {
+    name: 'four times as much, and two nats',
+    metrics: { entropy: step(40, 24, 0.4, 2) },
+    verdict: 'warn',
+  },
+  {
+    name: 'four times as much while the reward rises',
+    metrics: { entropy: step(40, 24, 0.4, 2), reward: step(40, 20, 0.2, 0.8) },
+    verdict: 'pass',
+  },
   { name: 'noise', metrics: { entropy: step(40, 24, 0.2, 5) }, verdict: 'warn', measured: { step: 25 } },
   { name: 'more, but text', metrics: { entropy: step(40, 24, 0.2, 0.8) }, verdict: 'pass' },
   { name: 'high from the start', metrics: { entropy: step(40, 24, 3.5, 3.6) }, verdict: 'pass' },

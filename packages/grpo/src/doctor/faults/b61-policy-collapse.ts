@@ -10,6 +10,8 @@ import { percent, say } from '../sentence.js';
 const FEWEST = 16;
 /** Nats: e³ = 20 tokens that are equally likely, at every place of a text. */
 const NOISE = 3;
+/** From a few choices at every place to this many times the nats is another policy, where a place has e choices at the end. */
+const GROWN = 4;
 /** Answers of a fifth or five times the length are other answers. */
 const TIMES = 5;
 
@@ -76,7 +78,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, and ${BEYOND_NOISE} standard errors more, while the reward did not rise`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, or more than one, ${GROWN} times as many, and ${BEYOND_NOISE} standard errors more, while the reward did not rise`,
       sources: ['verl-project/verl#5953', 'modelscope/ms-swift#3136'],
       why: 'At 3 nats 20 tokens are equally likely at every place; answers of trained models have 0.1 to 1.5.',
       remedy:
@@ -91,14 +93,18 @@ export const b61: Fault = {
         if (!entropy || entropy.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
         const moved = movementOf(log.course, 'entropy');
         const measured = { from: entropy.start, to: entropy.end };
-        if (!moved || moved.to < NOISE || moved.from > moved.to || log.course.gain) return pass(measured);
+        const isNoise =
+          moved &&
+          moved.to > moved.from &&
+          (moved.to >= NOISE || (moved.to >= 1 && moved.to >= GROWN * moved.from));
+        if (!isNoise || log.course.gain) return pass(measured);
         const { step } = moved;
         return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
           { step, text: 'entropy', values: { value: moved.to } },
         ]);
       },
       says: (m) =>
-        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy writes noise.`,
+        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy dissolves into noise.`,
     }),
     logCheck({
       code: 'B61.length',

@@ -3,6 +3,15 @@ import { testLogCheck, times } from '../planted.test.helper.js';
 const noise = times(120, (i) => -1.9 + 0.1 * Math.sin(1.7 * i * i));
 
 testLogCheck('B62.still', [
+  {
+    name: 'a KL of 0 in a policy whose entropy moved',
+    metrics: {
+      reward: noise,
+      kl: times(120, 0),
+      entropy: times(120, (i) => (i < 60 ? 0.3 : 1.5) + 0.01 * (i % 2)),
+    },
+    verdict: 'inform',
+  },
   { name: 'neither reward nor KL', metrics: { reward: noise, kl: times(120, 0.0004) }, verdict: 'warn' },
   { name: 'no KL to see', metrics: { reward: noise }, verdict: 'inform' },
   {

@@ -1,4 +1,5 @@
 import { logCheck } from '../check.js';
+import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -19,7 +20,7 @@ export const b62: Fault = {
       kind: 'heuristic',
       level: 6,
       rank: 13,
-      threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; where the log has no KL, the check only informs`,
+      threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; where the log has no KL, or length, entropy or truncation moved, the check only informs`,
       sources: ['huggingface/trl#2703'],
       why: 'At 0.002 nats per token the probability of a whole answer of 200 tokens has changed by a third.',
       remedy:
@@ -42,7 +43,12 @@ export const b62: Fault = {
         const isStill = !course.gain && !course.collapse && !course.isHigh;
         if (!isStill || (kl && kl.end >= AT_REST)) return pass(measured);
         const evidence = [{ text: 'reward', values: { value: reward.end } }];
-        return kl ? warn(measured, evidence) : inform(measured, evidence);
+        const moves = (['length', 'entropy', 'cut'] as const).some((quantity) =>
+          movementOf(course, quantity),
+        );
+        if (kl && !moves) return warn(measured, evidence);
+        const { kl: _, ...others } = measured;
+        return inform(others, evidence);
       },
       says: (m) =>
         say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl} nats per token: the policy is where it began, too.`}`,

@@ -26,6 +26,24 @@ describe('lines of names and numbers', () => {
     expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl');
   });
 
+  it('have a NaN behind a step and a colon', async () => {
+    const text =
+      'Iter 1: Train loss nan, Total rewards mean 0.500, KL nan\nIter 2: Train loss nan, Total rewards mean 0.250, KL nan\n';
+    const reading = await readText('a.log', text);
+    expect(column(reading, 'loss')).toEqual([Number.NaN, Number.NaN]);
+    expect(column(reading, 'kl')).toEqual([Number.NaN, Number.NaN]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.25]);
+  });
+
+  it('prefer a raw reward to one that is normalised', async () => {
+    const rows = [1, 2].map((step) => ({
+      step,
+      'rollout/rewards': 1e-9 * step,
+      'rollout/raw_reward': step / 4,
+    }));
+    expect(column(await readText('a.jsonl', lines(rows)), 'reward')).toEqual([0.25, 0.5]);
+  });
+
   it('count episodes, and fractions without a name', async () => {
     const episodes = await readText(
       'a.log',
@@ -65,6 +83,21 @@ describe('lines of names and numbers', () => {
     const reading = await readText('d.log', [1, 2, 3].map((n) => bar(n, n / 10)).join('\r'));
     expect(steps(reading)).toEqual([1, 2, 3]);
     expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
+  });
+
+  it('behind a progress bar are of the step that they tell, and an epoch is none', async () => {
+    const bar = (n: number, step: number) =>
+      `Epoch 1:   0%|     | ${n}/900 [00:27<28:35, 27.5s/it, loss=0.1, reward=${step / 10}, step=${step}]`;
+    const lines = [bar(1, 1), bar(2, 1), bar(2, 2), bar(3, 2), bar(3, 3)].join('\r');
+    const reading = await readText('d.log', `${lines}\n[Epoch 1] Avg Loss: 0.1, Avg Reward: 0.2\n`);
+    expect(steps(reading)).toEqual([1, 2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
+  });
+
+  it('are not what says where in the code a line was logged', async () => {
+    const at = '2026-01-18 16:32:03.237 | DEBUG    | __main__:accuracy_reward:112 - ';
+    const reading = await readText('d.log', [1, 2].map((n) => `${at}step ${n} loss: 0.1\n`).join(''));
+    expect(reading.series!.entries[0]!.values).toEqual({ loss: 0.1 });
   });
 
   it('go on where a bar begins anew', async () => {
@@ -140,6 +173,19 @@ describe('tables', () => {
   });
 });
 
+describe('a table with commas', () => {
+  it('may have other signs in its cells, and a comma at the end of its lines', async () => {
+    const reading = await readText(
+      't.csv',
+      'update,reward_mean,value_loss,kl_reason,grad_norm\n1,0.25,,beta=0.0; no KL,0.5\n2,0.5,,beta=0.0; no KL,0.25,\n',
+    );
+    expect(reading).toMatchObject({ isGrpo: true, broken: { count: 0 } });
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.5]);
+    expect(column(reading, 'grad_norm')).toEqual([0.5, 0.25]);
+  });
+});
+
 describe('the table of W&B’s page', () => {
   it('has a column per run, and its extremes', async () => {
     const header =
@@ -159,6 +205,17 @@ describe('a file of several runs', () => {
   const run = (count: number, reward: number) =>
     Array.from({ length: count }, (_, i) => ({ step: i + 1, loss: 0.1, reward: reward + i }));
 
+  it('is of other training where one run shows it, and no other shows groups', async () => {
+    const rowsOf = (more: object) =>
+      [1, 2, 3].map((iteration) => ({ iteration, 'reward/mean': iteration / 4, ...more }));
+    const parts = async (second: object) => {
+      const { runs } = await readText('a.jsonl', lines([...rowsOf({ value_loss: 0.5 }), ...rowsOf(second)]));
+      return Promise.all(runs!.map(async ({ read }) => (await read()).isGrpo));
+    };
+    expect(await parts({})).toEqual([false, false]);
+    expect(await parts({ kl: 0.1, reward_std: 0.2 })).toEqual([false, true]);
+  });
+
   it('is split where the steps begin anew', async () => {
     const reading = await readText('m.jsonl', lines([...run(3, 0), ...run(4, 10)]));
     expect(reading.series).toBeUndefined();
@@ -177,11 +234,18 @@ describe('a file of several runs', () => {
     expect((await readText('b.log', summed)).runs).toHaveLength(2);
   });
 
+  it('has no metric by a name whose value is null', async () => {
+    const rows = [1, 2, 3].map((step) => ({ step, reward: step / 4, kl: 0.1, value_loss: null }));
+    expect((await readText('m.jsonl', lines(rows))).isGrpo).toBe(true);
+  });
+
   it('is one where each epoch counts its own steps', async () => {
     const rows = [1, 2].flatMap((epoch) =>
       [1, 2, 3].map((step) => ({ epoch, step, loss: 0.1, reward: 0.5 })),
     );
     const reading = await readText('m.jsonl', lines(rows));
     expect(steps(reading)).toEqual([1, 2, 3, 4, 5, 6]);
+    const fromZero = rows.map((row) => ({ ...row, epoch: row.epoch - 1, step: row.step - 1 }));
+    expect(steps(await readText('n.jsonl', lines(fromZero)))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 });

@@ -31,11 +31,16 @@ interface Block {
   whole: boolean;
 }
 
+/** Names of what an epoch comes to. */
+const MEAN = /^(avg|average|mean|epoch)[ _]/i;
+
 export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
   readonly #bar = { before: 0, done: 0 };
+  /** Whether metrics stand at something that is shorter than an epoch. */
+  #hasSteps = false;
   hints: Hints = {};
 
   kind(): string {
@@ -48,8 +53,13 @@ export class NamedLines implements LogFormat {
       return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
-    const head = bar ? this.#barHead(Number(bar[1])) : told;
+    // A bar's own numbers may tell the step that they are of.
+    const head = bar && told?.unit !== 'step' ? this.#barHead(Number(bar[1])) : told;
     const telling = numbers.filter(({ name }) => isMetricName(name));
+    const isMean = telling.length > 0 && telling.every(({ name }) => MEAN.test(name));
+    // What sums up an epoch is no step.
+    if (head?.unit === 'epoch' && this.#hasSteps && isMean) return;
+    this.#hasSteps ||= head !== undefined && head.unit !== 'epoch' && telling.length > 0;
     if (head && (telling.length > 0 || (!bar && head.step > (this.#block?.head?.step ?? -1)))) {
       if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
         this.#open(head, line);

@@ -15,12 +15,14 @@ const MOST_CHARACTERS = 50_000;
 
 type Split = (line: string) => string[];
 
-const QUOTED = /(?:^|[,;\t])(?:"((?:[^"]|"")*)"|([^,;\t]*))/g;
-/** CSV, whose quotes are taken off. */
-const commas: Split = (line) =>
-  [...line.trim().matchAll(QUOTED)].map(([, quoted, bare]) =>
-    (quoted ?? bare ?? '').replaceAll('""', '"').trim(),
-  );
+/** CSV with one delimiter, whose quotes are taken off. */
+function delimited(delimiter: string): Split {
+  const cell = new RegExp(`(?:^|${delimiter})(?:"((?:[^"]|"")*)"|([^${delimiter}]*))`, 'g');
+  return (line) =>
+    [...line.trim().matchAll(cell)].map(([, quoted, bare]) =>
+      (quoted ?? bare ?? '').replaceAll('""', '"').trim(),
+    );
+}
 const bars: Split = (line) =>
   line
     .trim()
@@ -44,7 +46,9 @@ interface Header {
 
 const SPLITS: readonly Omit<Header, 'columns'>[] = [
   { split: bars, kind: 'table of metrics' },
-  { split: commas, kind: 'table of metrics, CSV' },
+  { split: delimited(','), kind: 'table of metrics, CSV' },
+  { split: delimited(';'), kind: 'table of metrics, CSV' },
+  { split: delimited('\t'), kind: 'table of metrics, CSV' },
   { split: wideSpaces, kind: 'table of metrics in columns' },
   { split: spaces, kind: 'table of metrics in columns' },
 ];
@@ -85,7 +89,9 @@ export class Tables implements LogFormat {
   }
 
   #row({ columns, split }: Header, line: number, text: string): void {
-    const cells = split(text);
+    const all = split(text);
+    // A delimiter at the end of a line begins no cell.
+    const cells = all.length > columns.length && all.at(-1) === '' ? all.slice(0, -1) : all;
     // pandas puts its own number before a row.
     const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
     if (own.length === columns.length && this.#take(columns, own, line)) return;

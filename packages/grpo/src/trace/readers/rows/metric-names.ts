@@ -115,7 +115,7 @@ const byWords = new Map<string, CommonName>(
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw|exact|estimated)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;

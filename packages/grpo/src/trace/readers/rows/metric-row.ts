@@ -49,7 +49,7 @@ export interface MetricRow {
   step?: number;
   /** The last step of the run, where the row tells it. */
   lastStep?: number;
-  /** Every name, that of the step too. */
+  /** Every name with a value, that of the step too. */
   names: readonly string[];
 }
 
@@ -117,7 +117,8 @@ function flatten(
       flatten(value as Record<string, unknown>, inner, levels - 1, into, names);
     } else if (!nested && name !== '__proto__') {
       into[name] = value;
-      names.push(name);
+      // A metric that is not measured says nothing about the trainer.
+      if (value !== null) names.push(name);
     }
   }
   return names;

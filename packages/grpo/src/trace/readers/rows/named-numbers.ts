@@ -58,9 +58,12 @@ const LIST = new RegExp(
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
 
+/** Where in the code a line was logged: `module:function:112 - `. */
+const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
+
 /** What a line tells. */
 export function namedLine(text: string): NamedLine {
-  const { head, epoch, rest } = headOf(text.replace(RAY, ''));
+  const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(PLACE, ''));
   const numbers: NamedNumber[] = [];
   const without = rest.replace(LIST, (_, name: string, inside: string) => {
     const list = inside.split(',').flatMap((one) => numberOf(one) ?? []);
@@ -76,7 +79,7 @@ export function namedLine(text: string): NamedLine {
     },
   );
   for (const segment of left.split(/[|,;\t]| - /)) {
-    const found = SEGMENT.exec(segment);
+    const found = SEGMENT.exec(segment.replace(/^\s*:/, ''));
     if (found) add(numbers, found[1]!, found[2]!, found[3]);
   }
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };

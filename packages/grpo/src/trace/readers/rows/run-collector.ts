@@ -30,8 +30,6 @@ export interface CollectedLog {
   repeated: number;
   /** Decimals that metrics are printed with. */
   decimals?: Readonly<Record<string, number>>;
-  /** Metrics of the row that sums up the run. */
-  summary?: Readonly<Record<string, number>>;
 }
 
 /** Progress of a run, as a bar shows it. */
@@ -69,7 +67,7 @@ export class RunCollector {
   #before: RawEntry | undefined;
   #total: number | undefined;
   #lastStep: number | undefined;
-  #summary: Record<string, number> | undefined;
+  #isSummedUp = false;
 
   get rows(): number {
     return this.#rows;
@@ -79,7 +77,7 @@ export class RunCollector {
   isOver({ values, step }: MetricRow): boolean {
     const before = this.#open;
     if (!before || isEvaluation(values) || isSummary(values)) return false;
-    if (this.#summary) return true;
+    if (this.#isSummedUp) return true;
     if (step !== undefined)
       return this.#told > 0 && step < before.step && step <= this.#first! && !this.#nextEpoch(values);
     const [epoch, reached] = [values.epoch, before.values.epoch];
@@ -110,7 +108,7 @@ export class RunCollector {
     const names = Object.keys(values);
     if (names.some(isMetricName)) this.#add({ ...row, values, names }, line, progress);
     this.#isLastSummed = this.#rows > rows;
-    this.#summary = { ...this.#summary, ...Object.fromEntries(pairs.filter(ofRun)) };
+    this.#isSummedUp = true;
   }
 
   /** Whether a row is the one before once more, as each rank prints it: a number that had just changed is the same. */
@@ -137,7 +135,7 @@ export class RunCollector {
     }
     if (step !== undefined) this.#told++;
     if (step !== undefined && this.#open && step <= this.#open.step - this.#offset && this.#nextEpoch(values))
-      this.#offset = this.#open.step;
+      this.#offset = this.#open.step + Number(step === 0);
     const at = step === undefined ? (this.#open?.step ?? 0) + 1 : step + this.#offset;
     this.#first ??= at;
     this.#firstRate ??= values.learning_rate;
@@ -174,7 +172,6 @@ export class RunCollector {
       repeated: this.#repeated,
       ...(stride !== undefined && { stride }),
       ...(this.#lastStep !== undefined && { lastStep: this.#lastStep }),
-      ...(this.#summary && { summary: this.#summary }),
     };
   }
 

@@ -16,8 +16,9 @@ export interface Collected {
 
 /** A reading of a log; of a file with several runs each is a reading of its own. */
 export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Collected): Reading {
+  const names = new Set(runs.flatMap((run) => [...run.names]));
   const readings = runs.map((run, i): Reading => {
-    const { series: whole, declared, isGrpo, notes: told } = seriesOf(run, hints);
+    const { series: whole, declared, isGrpo, notes: told } = seriesOf(run, { ...hints, names });
     const series = runs.length > 1 ? withOwnException(whole, runs[i + 1]) : whole;
     const { exception } = series;
     const own = exception ? [...told, `Last exception, line ${exception.line}: ${exception.text}`] : told;

@@ -12,7 +12,8 @@ const OTHERS: readonly OtherTraining[] = [
     says: 'This is preference training on pairs (DPO or a relative): its rewards are of chosen and rejected answers.',
   },
   {
-    names: /(^|[/_])(value|vf|value_function|critic)_?(loss|clipfrac|explained_var\w*)$|explained_variance/i,
+    names:
+      /(^|[/_])(value|vf|value_function|critic)_?(loss|clipfrac|explained_var\w*)(_avg)?$|(^|\/)loss\/value|explained_variance/i,
     says: 'This is PPO with a value function: GRPO has none, and compares the completions of a prompt instead.',
   },
 ];

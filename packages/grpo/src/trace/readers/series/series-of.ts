@@ -6,7 +6,9 @@ import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
 import { otherTraining, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
-import { samplesOf } from './samples-of.js';
+
+/** As much of a long command as is told. */
+const MOST_OF_COMMAND = 300;
 
 /** Collected metrics in common names, with what their numbers mean. */
 export interface SeriesReading {
@@ -25,6 +27,8 @@ export interface Hints {
   declared?: Declared;
   /** Known from the format, whatever metrics are in it. */
   isGrpo?: boolean;
+  /** Names of all runs of the file, which one program wrote. */
+  names?: ReadonlySet<string>;
 }
 
 /** What several sources tell, where the later ones are surer. */
@@ -56,28 +60,25 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
       Object.entries(collected.decimals ?? {}).map(([name, count]) => [renaming.nameOf(name), count]),
     ),
   };
-  const { summary, lastStep } = collected;
-  const read: MetricSeries = {
+  const { lastStep } = collected;
+  const series: MetricSeries = {
     entries,
     producer: { name: producer.name, ...(hints.version !== undefined && { version: hints.version }) },
     ...(stepsPerEntry !== undefined && { stepsPerEntry }),
     ...(lastStep !== undefined && { lastStep }),
     ...(Object.keys(decimals).length > 0 && { decimals }),
-    ...(summary && { summary: renaming.rename(summary) }),
     ...producer.meaning?.(entries),
     ...hints.meaning,
   };
   const declared = declaredByBoth(producer.declares?.(entries), hints.declared);
-  const samplesPerEntry = samplesOf(read, declared);
-  const series = { ...read, ...(samplesPerEntry && { samplesPerEntry }) };
-  const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries);
+  const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries, hints.names);
   return {
     series,
     declared,
     isGrpo,
     notes: isGrpo
       ? [...takenNote(renaming), ...notesOf(collected, series)]
-      : [withoutSignals(collected.names)],
+      : [withoutSignals(hints.names ?? collected.names)],
   };
 }
 
@@ -99,16 +100,26 @@ function takenNote({ taken }: Renaming): string[] {
 
 const GRPO = /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio/;
 
-function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries']): boolean {
+/** What only GRPO or its relatives have, where other training has a reward, too. */
+const GROUPS = /^(completions\/|frac_reward_zero_std$|kl$|rewards\/)/;
+
+function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries'], ofFile = names): boolean {
+  const has = (pattern: RegExp) =>
+    entries.some(({ values }) => Object.keys(values).some((name) => pattern.test(name)));
   if (otherTraining(names) !== undefined) return false;
-  return entries.some(({ values }) => Object.keys(values).some((name) => GRPO.test(name)));
+  if (otherTraining(ofFile) !== undefined && !has(GROUPS)) return false;
+  return has(GRPO);
 }
 
 function notesOf(
   collected: CollectedLog,
-  { stepsPerEntry, rewardDeviation, entries }: MetricSeries,
+  { stepsPerEntry, rewardDeviation, entries, lastStep, command }: MetricSeries,
 ): string[] {
   const notes: string[] = [];
+  if (command !== undefined) notes.push(`Command: ${command.slice(0, MOST_OF_COMMAND)}`);
+  const reached = entries.at(-1)?.step ?? 0;
+  if (lastStep !== undefined && reached + (stepsPerEntry ?? 1) <= lastStep)
+    notes.push(`It ends at step ${reached} of ${lastStep}.`);
   const { counted, every, restarts, repeated, rows } = collected;
   if (counted && stepsPerEntry === undefined)
     notes.push('The log has no step numbers: its entries are counted instead.');

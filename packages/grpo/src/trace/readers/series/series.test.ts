@@ -4,7 +4,7 @@ import { column, lines, readText, steps } from '../files.test.helper.js';
 const row = (step: number, more: object) => ({ step, loss: 0.0012, reward: 0.5, reward_std: 0.1, ...more });
 
 describe('a metric series', () => {
-  it('has the sum of the run apart, and what its row has of the last steps as an entry', async () => {
+  it('leaves out the sum of the run, and has what its row tells of the last steps as an entry', async () => {
     const reading = await readText(
       'train.log',
       "{'loss': 0.1, 'reward': 0.5, 'epoch': 0.5}\n{'train_runtime': 33.0, 'train_loss': 0.05, 'reward': 0.75, 'epoch': 1.0}\n",
@@ -12,23 +12,6 @@ describe('a metric series', () => {
     expect(steps(reading)).toEqual([1, 2]);
     expect(column(reading, 'reward')).toEqual([0.5, 0.75]);
     expect(column(reading, 'train_loss')).toEqual([undefined, undefined]);
-    expect(reading.series!.summary).toMatchObject({ train_runtime: 33, train_loss: 0.05 });
-  });
-
-  it('tells the least numbers of groups and completions that its shares allow', async () => {
-    const told = (flat: readonly number[], cut: readonly number[]) =>
-      readText(
-        'm.jsonl',
-        lines(
-          flat.map((share, i) =>
-            row(i + 1, { frac_reward_zero_std: share, 'completions/clipped_ratio': cut[i] }),
-          ),
-        ),
-      );
-    const shares = await told([0.5, 0.75, 1], [0.0625, 0.1875, 0.1]);
-    expect(shares.series!.samplesPerEntry).toEqual({ groups: 4, completions: 80, from: 'shares' });
-    // One share, or none that is proper, tells nothing.
-    expect((await told([0, 1, 0.5], [0, 0, 1])).series!.samplesPerEntry).toBeUndefined();
   });
 
   it('knows that the Trainer rounds the loss', async () => {

@@ -2,9 +2,12 @@
 import { RATIO_LEVELS, SCALES, type Scale } from '../../../config/choices.js';
 import { isObject } from '../../../formats/json.js';
 import type { Declared } from '../../declared.js';
-import type { MetricSeries, Setting } from '../../series.js';
+import type { MetricSeries } from '../../series.js';
 import { numberOf } from '../rows/metric-row.js';
 import type { Hints } from './series-of.js';
+
+/** A setting as the log or the file beside it has it. */
+export type Setting = string | number | boolean | null;
 
 /** TRL's name of a setting, and the names of others. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
@@ -55,13 +58,12 @@ export function flatSettings(
 /** What settings tell of the series, and what they declare. */
 export function settingsMeaning(settings: Readonly<Record<string, Setting>>): Hints {
   if (Object.keys(settings).length === 0) return {};
-  return meaningOf({ ...trlNames(settings), ...settings }, settings);
+  return meaningOf({ ...trlNames(settings), ...settings });
 }
 
 /** The same where all of TRL's settings are known, lists among them. */
 export function meaningOf(
   args: Readonly<Record<string, unknown>>,
-  settings: Readonly<Record<string, Setting>>,
 ): Hints & { meaning: Partial<MetricSeries>; declared: Declared } {
   const value = reader(args);
   const steps = value.number('logging_steps');
@@ -69,7 +71,6 @@ export function meaningOf(
   return {
     declared: declaredOf(value, args),
     meaning: {
-      settings,
       ...(steps !== undefined &&
         steps >= 1 &&
         (value.text('logging_strategy') ?? 'steps') === 'steps' && { stepsPerEntry: steps }),

@@ -4,7 +4,7 @@ import { isObject } from '../../../formats/json.js';
 import { readWhole } from '../../../formats/read-file.js';
 import type { Declared } from '../../declared.js';
 import type { MetricSeries } from '../../series.js';
-import { flatSettings, meaningOf } from '../series/settings.js';
+import { meaningOf } from '../series/settings.js';
 import { NotAPickle, unpickle } from './pickle.js';
 
 const MOST_BYTES = 2 ** 20;
@@ -25,7 +25,7 @@ export function readTrainingArgs(path: string): TrainingArgs {
   const args = settingsIn(path, bytes);
   const weights = args.reward_weights;
   return {
-    ...meaningOf(args, flatSettings(args)),
+    ...meaningOf(args),
     plainSum:
       args.multi_objective_aggregation !== 'normalize_then_sum' &&
       (weights === null || (Array.isArray(weights) && weights.every((weight) => weight === 1))),

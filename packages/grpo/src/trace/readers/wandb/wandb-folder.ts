@@ -4,7 +4,6 @@ import { parseDocument } from 'yaml';
 import { FormatError } from '../../../errors/format-error.js';
 import { isObject, readJsonObject } from '../../../formats/json.js';
 import { readText } from '../../../formats/read-file.js';
-import type { Setting } from '../../series.js';
 import { type Place, placeOf } from '../place.js';
 import { producerOf } from '../producers/index.js';
 import { BrokenParts, type Reading } from '../reading.js';
@@ -13,7 +12,7 @@ import { metricRow } from '../rows/metric-row.js';
 import { LogFacts } from '../series/log-facts.js';
 import { readingOf } from '../series/log-reading.js';
 import { type Hints, mergedHints } from '../series/series-of.js';
-import { flatSettings, settingsMeaning } from '../series/settings.js';
+import { flatSettings, type Setting, settingsMeaning } from '../series/settings.js';
 import { readTextLog } from '../text-log.js';
 import { isWandbLog, wandbRecords } from './wandb-log.js';
 

@@ -1,11 +1,10 @@
 /** W&B's own log, `run-ID.wandb`: records in blocks as LevelDB writes them, each a protobuf message. */
 import { crc32 } from 'node:zlib';
 import { bytesAt, type Field, fieldsOf, integerAt, NotProtobuf, textAt } from '../../../formats/protobuf.js';
-import type { Setting } from '../../series.js';
 import { FileBytes } from '../file-bytes.js';
 import { literal } from '../literal.js';
 import type { BrokenParts } from '../reading.js';
-import { flatSettings } from '../series/settings.js';
+import { flatSettings, type Setting } from '../series/settings.js';
 
 /** What W&B's log has of a run. */
 export type WandbRecord =
