@@ -13,8 +13,11 @@ export interface AuditSize {
 
 const FLOAT32 = 4;
 
-/** Parts of the vocabulary projection, and of what is made of them: 64 MiB each, and of logits twelve times a quarter. */
-const VOCABULARY = 5 * 2 ** 26;
+/** Numbers of the vocabulary projection, and of logits, that are there at once; and of logits that are judged at once. */
+const [PART, JUDGED] = [2 ** 24, 2 ** 21];
+
+/** Copies of logits that their truncation takes, some of them in float64. */
+const COPIES = 18;
 
 /** What each layer takes and gives of each completion: it is kept from the first pass to the last. */
 export const stateBytes = ({ layers, hiddenSize }: DecoderConfig, { tokens }: AuditSize): number =>
@@ -38,6 +41,8 @@ export function auditBytes(
   const values =
     longest * (20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize) +
     8 * heads * longest ** 2;
-  const vocabulary = Math.min(VOCABULARY, FLOAT32 * vocabSize * (hiddenSize + 4 * longest));
-  return Math.max(FLOAT32 * (copy + gradients + values), vocabulary);
+  const logits = vocabSize * longest;
+  const vocabulary =
+    Math.min(PART, vocabSize * hiddenSize) + Math.min(PART, logits) + COPIES * Math.min(JUDGED, logits);
+  return FLOAT32 * Math.max(copy + gradients + values, vocabulary);
 }

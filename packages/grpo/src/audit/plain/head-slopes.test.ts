@@ -6,7 +6,7 @@ import { partRows } from './plain-head.js';
 import { plainScores } from './plain-logprobs.js';
 import { configOf } from './plain-model.test.helper.js';
 
-const [VOCABULARY, WIDTH, TEMPERATURE] = [160_000, 64, 0.8];
+const [VOCABULARY, WIDTH, TEMPERATURE] = [120_000, 64, 0.8];
 
 const random = (seed: number, shape: number[]) =>
   empty(shape).normal_(0, 0.3, { generator: new Generator(seed) });

@@ -3,7 +3,7 @@
  * that leaves, and min-p, in the order of transformers. It is computed over each row in falling order, where every
  * truncation keeps a beginning.
  */
-import { type Tensor, tensor, where } from '@grpo/torch';
+import { type Tensor, tensor, tidy, where } from '@grpo/torch';
 import type { DeclaredSection } from '../../trace/index.js';
 
 /** What a sampler is declared to do. */
@@ -59,20 +59,23 @@ export function drawnOf(
   const truncates = (topK > 0 && topK < vocabulary) || topP < 1 || minP > 0;
   // The order matters to truncation alone, and costs most of the time.
   const falling = truncates ? logprobs.sort(-1, true)[0] : logprobs;
-  const within = (slack: number): Bounded => {
-    const bound = truncates ? kept(falling, rules, slack) : undefined;
-    const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
-    return { log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
-  };
+  const within = (slack: number): Bounded =>
+    tidy(() => {
+      const bound = truncates ? kept(falling, rules, slack) : undefined;
+      const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
+      return { log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
+    });
   const exact = within(0);
   const [loose, tight] = truncates ? [within(margin), within(-margin)] : [exact, exact];
   const under = ({ log, has }: Bounded, mass = log) =>
     where(has, token.sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
   const columns = [under(exact), under(tight, loose.log), under(loose, tight.log)];
-  const tempered = TEMPERATURES.map((times) => {
-    const mass = logMass(falling.div(times), exact.inside);
-    return where(exact.has, token.div(times).sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
-  });
+  const tempered = TEMPERATURES.map((times) =>
+    tidy(() => {
+      const mass = logMass(falling.div(times), exact.inside);
+      return where(exact.has, token.div(times).sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
+    }),
+  );
   return own.map((_, row) => {
     const [logprob, least, most] = columns.map((column) => column[row]!);
     return {

@@ -5,7 +5,7 @@ import { empty, noGrad, type Tensor, tidy } from '@grpo/torch';
 const PART = 2 ** 24;
 
 /** Logits that are handed on at once: what is made of them takes many times their memory. */
-const HANDED = 2 ** 22;
+const HANDED = 2 ** 21;
 
 /**
  * Hands over a matrix, `[V, D]`, in float32, from its first row to its last.

@@ -60,14 +60,16 @@ export function plainScores(
     tidy(() =>
       eachLogits(finalNorm(model).of(predicting(last, sequence)), headOf(model), (logits, start) => {
         const own = completion.slice(start, start + logits.size(0));
-        const scaled = logits.div(temperature === 0 ? 1 : temperature);
-        const mass = scaled.logsumexp([-1], true);
-        const logprobs = scaled.sub(mass);
         const set = (values: Float32Array, of: Tensor) =>
           values.set(of.toTypedArray() as Float32Array, start);
-        set(scores.logprobs, logprobs.gather(1, column(own, logits.device)));
-        set(scores.entropies, logprobs.exp().mul(logprobs).sumDim([-1]).neg());
-        set(scores.masses, mass);
+        tidy(() => {
+          const scaled = logits.div(temperature === 0 ? 1 : temperature);
+          const mass = scaled.logsumexp([-1], true);
+          const logprobs = scaled.sub(mass);
+          set(scores.logprobs, logprobs.gather(1, column(own, logits.device)));
+          set(scores.entropies, logprobs.exp().mul(logprobs).sumDim([-1]).neg());
+          set(scores.masses, mass);
+        });
         if (rules) scores.drawn.push(...drawnOf(logits, completion, start, rules));
       }),
     ),
