@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { resolveConfig, UserError } from '../packages/grpo/dist/config/index.js';
-import { PRESET_NAMES } from '../packages/grpo/dist/config/presets/index.js';
+import { presets } from '../packages/grpo/dist/config/presets/index.js';
 import { cleanRuns } from '../packages/grpo/dist/lab/clean-runs.js';
 import { disposePolicies, labPolicy } from '../packages/grpo/dist/lab/lab-policy.js';
 import { lettersTask } from '../packages/grpo/dist/lab/letters-task.js';
@@ -36,10 +36,17 @@ const SMALL = [
   ...['device=cpu', 'eval.before=false', 'eval.samples=0', 'eval.limit=1', 'checkpoint.minutes=0'],
   ...['doctor.every=1', 'doctor.onFinding=stop', 'record.every=1'],
 ];
-/** Sizes of a preset give way to the small ones, its form stays. Some draw from another distribution than is trained. */
-const PRESETS = PRESET_NAMES.map((name) => ({
+/** Largest sizes of a preset that are left to it; its form stays. */
+const LARGEST = { 'optimizer.warmupSteps': 2, 'objective.minibatches': 4, 'groups.overlongBuffer': 4 };
+const PRESETS = Object.entries(presets).map(([name, { values }]) => ({
   name,
-  settings: [`preset=${name}`],
+  settings: [
+    `preset=${name}`,
+    ...Object.entries(LARGEST).flatMap(([key, most]) =>
+      values[key]?.value > most ? [`${key}=${most}`] : [],
+    ),
+  ],
+  // Some draw from another distribution than is trained.
   explained: { 'B19.truncation': true, 'B19.surprise': true },
 }));
 
