@@ -126,10 +126,7 @@ export class Examination {
     return {
       news: [
         ...begun.map((finding) => `step ${step}: ${inWords(finding)}`),
-        ...changed.map(
-          ({ finding, before }) =>
-            `step ${step}: ${finding.code}, so far ${before}, now ${finding.severity}: ${sentenceOf(finding)}`,
-        ),
+        ...changed.map(({ finding, before }) => `step ${step}: so far ${before}, now ${inWords(finding)}`),
         ...ended.map(
           ({ code, first, last, steps }) =>
             `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
@@ -155,7 +152,14 @@ export class Examination {
   }
 }
 
-const inWords = (finding: Finding) => `${finding.code} ${finding.severity}: ${sentenceOf(finding)}`;
+/** A finding in a line, with the one that brings it about. */
+function inWords(finding: Finding): string {
+  const { code, severity, inducedBy } = finding;
+  const follows = inducedBy
+    ? `, which ${inducedBy.sure ? 'follows' : 'may follow'} from ${inducedBy.code}`
+    : '';
+  return `${code} ${severity}${follows}: ${sentenceOf(finding)}`;
+}
 
 /** Numbers of a step's row; what a resumed run counts otherwise, tensors that are alive, is left out. */
 function entryOf({ step, ...row }: StepRow): MetricsEntry {
