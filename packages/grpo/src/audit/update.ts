@@ -53,7 +53,11 @@ export class UpdateAudit implements FollowingMeasure {
   #frozen: SampledValues = new Map();
   #before: Before | undefined;
 
-  constructor(private readonly trainer: Trainer) {}
+  /** @param isWhole - whether the norms of all gradients are computed again, too */
+  constructor(
+    private readonly trainer: Trainer,
+    private readonly isWhole = true,
+  ) {}
 
   compared(_: Batch, step: number): void {
     this.#step = step;
@@ -66,7 +70,11 @@ export class UpdateAudit implements FollowingMeasure {
     this.#before = {
       ...this.#weights(),
       gradients: sampledValues(gradients),
-      norms: new Map([...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])),
+      norms: new Map(
+        this.isWhole
+          ? [...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])
+          : [],
+      ),
       updates: this.trainer.control.updates,
     };
     this.#add('weight of the forward pass', comparedCopies(this.#before, this.trainer));
@@ -78,7 +86,7 @@ export class UpdateAudit implements FollowingMeasure {
     const after = this.#weights();
     const rate = plainRate(config.optimizer, this.#step + 1, config.train.steps);
     this.#add('learning rate', [{ found: result.learningRate, plain: rate, bound: 1e-12 * rate }]);
-    this.#add('norm of the gradient', comparedNorms(before, result));
+    if (this.isWhole) this.#add('norm of the gradient', comparedNorms(before, result));
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
     const elements = comparedElements(before, after, { ...config.optimizer, learningRate: rate }, scale);
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);

@@ -53,7 +53,10 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
       measureWeights: isExamined,
       probeScoring: examination.probes(step + 1),
     });
-    const audit = examination.audits(step + 1, turn) ? new Audit(trainer, [auditFolder(run)]) : undefined;
+    const isWhole = examination.audits(step + 1, turn);
+    const audit = examination.isAudited
+      ? new Audit(trainer, { isWhole, more: [auditFolder(run)] })
+      : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
     const observers = [recorder, ...(audit?.observers ?? [])];
