@@ -7,8 +7,8 @@ import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { compareExchange } from './exchange.js';
 import { problemOf } from './places.js';
+import { plainTotals } from './rewards/totals.js';
 import { textPair } from './text-pair.js';
-import { plainTotals } from './totals.js';
 import { type Pair, worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order, in float64. */

@@ -17,8 +17,8 @@ import { auditModel } from './model/audit-model.js';
 import { auditPrompts } from './prompt.js';
 import { ReferenceAudit } from './reference.js';
 import { ReplayAudit } from './replay.js';
-import { auditRewards } from './reward.js';
-import { auditTotals } from './totals.js';
+import { auditRewards } from './rewards/reward.js';
+import { auditTotals } from './rewards/totals.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 

@@ -11,7 +11,7 @@ import type { LossRow } from './plain/policy-slopes.js';
 import { worstOf } from './worst.js';
 
 /** Nats that log-probs are moved by, either way: beyond what losses clip, and far above rounding. */
-const APART = 0.5;
+const APART = 1;
 
 /** Relative: sums in float32 of what is exponentiated there. */
 const ROUNDING = 1e-4;

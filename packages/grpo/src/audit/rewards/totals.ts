@@ -1,7 +1,7 @@
-import { largest, sum } from '../maths/moments.js';
-import type { RewardTable } from '../rewards/index.js';
-import type { AuditContext, Measured } from './context.js';
-import { worstOf } from './worst.js';
+import { largest, sum } from '../../maths/moments.js';
+import type { RewardTable } from '../../rewards/index.js';
+import type { AuditContext, Measured } from '../context.js';
+import { worstOf } from '../worst.js';
 
 /** Relative: sums of the same parts in another order, in float64. */
 const ROUNDING = 2 ** -44;
