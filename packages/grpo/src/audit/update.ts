@@ -24,6 +24,12 @@ const QUANTITIES: Record<WeightPart, string> = {
   square: 'mean of the squared gradients',
 };
 
+/** Tensors that are compared in a step that is not audited as a whole. */
+const FEW = 3;
+
+/** What the optimizer keeps of a tensor. */
+const STATE = ['master', 'mean', 'square', 'step'] as const;
+
 /** Elements that are converted to doubles at once. */
 const CHUNK = 2 ** 20;
 
@@ -53,7 +59,10 @@ export class UpdateAudit implements FollowingMeasure {
   #frozen: SampledValues = new Map();
   #before: Before | undefined;
 
-  /** @param isWhole - whether the norms of all gradients are computed again, too */
+  /**
+   * @param isWhole - whether all tensors are compared, and the norms of their gradients; a few tensors cost nothing beside
+   * a step
+   */
   constructor(
     private readonly trainer: Trainer,
     private readonly isWhole = true,
@@ -61,7 +70,7 @@ export class UpdateAudit implements FollowingMeasure {
 
   compared(_: Batch, step: number): void {
     this.#step = step;
-    this.#frozen = sampledValues(untrained(this.trainer));
+    this.#frozen = this.#sampled(untrained(this.trainer));
     this.#add('tensor of the optimizer', heldTensors(this.trainer));
   }
 
@@ -69,7 +78,7 @@ export class UpdateAudit implements FollowingMeasure {
     const { gradients } = this.trainer.optimizer;
     this.#before = {
       ...this.#weights(),
-      gradients: sampledValues(gradients),
+      gradients: this.#sampled(gradients),
       norms: new Map(
         this.isWhole
           ? [...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])
@@ -106,7 +115,7 @@ export class UpdateAudit implements FollowingMeasure {
   }
 
   done(): void {
-    const changed = changedTensors(this.#frozen, sampledValues(untrained(this.trainer)));
+    const changed = changedTensors(this.#frozen, this.#sampled(untrained(this.trainer)));
     this.#add('frozen tensors that change', noneOf(changed));
   }
 
@@ -118,7 +127,23 @@ export class UpdateAudit implements FollowingMeasure {
 
   #weights(): Weights {
     const { optimizer, model } = this.trainer;
-    return { state: sampledValues(optimizer.state()), weights: sampledValues(model.decoder.trainable) };
+    return { state: this.#sampled(optimizer.state()), weights: this.#sampled(model.decoder.trainable) };
+  }
+
+  /** Of all tensors, or of a few, which take turns. */
+  #sampled(tensors: ReadonlyMap<string, Tensor>): SampledValues {
+    if (this.isWhole) return sampledValues(tensors);
+    const names = [...this.trainer.model.decoder.trainable.keys()];
+    const own = Array.from({ length: FEW }, (_, i) => names[(this.#step * FEW + i) % names.length]!);
+    const parts = own.flatMap((name) => [name, ...STATE.map((part) => `${name}.${part}`)]);
+    return sampledValues(
+      new Map(
+        parts.flatMap((key) => {
+          const tensor = tensors.get(key);
+          return tensor ? [[key, tensor] as const] : [];
+        }),
+      ),
+    );
   }
 
   #add(quantity: string, pairs: Iterable<Pair>): void {
