@@ -81,14 +81,14 @@ class Audit:
         self._reference_weights()
         lack = self._lack(rollout)
         if lack is not None:
-            for hand_over in ("completion", "old log-probs", "loss", "gradient"):
+            for hand_over in ("completion", "old log-probs", "gradient"):
                 self.lacks(hand_over, lack)
             return
         try:
             self._scores(rollout)
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
-            for hand_over in ("completion", "old log-probs", "loss", "gradient"):
+            for hand_over in ("completion", "old log-probs", "gradient"):
                 self.lacks(hand_over, "memory for a forward and backward pass beside the trainer's")
 
     def _lack(self, rollout: Rollout) -> str | None:
@@ -198,7 +198,7 @@ class Audit:
             for row in self.rows
             for t, (found, plain) in enumerate(zip(rollout.scored[row].mask, own[row].mask))
         ]
-        self.compare("loss", "mask of a token", masks)
+        self.compare("gradient", "mask of a token", masks)
         parameters = trained(model)
         found = None if lack else {name: p.grad for name, p in parameters.items()}
         plain = Gradient(parameters)
@@ -239,9 +239,8 @@ class Audit:
             self.lacks("completion", "log-probs of the sampler, at the temperature of the loss")
         if found is None:
             self.lacks("gradient", lack)
-            self.lacks("loss", lack)
             return
-        self.compare("loss", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
+        self.compare("gradient", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
         norms, distances = plain.pairs(found, _rounding(trainer))
         self.compare("gradient", "norm of the gradient", norms)
         self.compare("gradient", "distance to the plain gradient", distances)
