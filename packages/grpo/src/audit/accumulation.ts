@@ -7,7 +7,7 @@ import type { FollowingMeasure, Measured } from './context.js';
 import { changedTensors, type SampledValues, sampledValues } from './sampled-values.js';
 import { worstByQuantity, worstOf } from './worst.js';
 
-const HAND_OVER = 'gradient';
+const HAND_OVER = 'loss';
 
 /**
  * Follows the gradients of an update from micro-batch to micro-batch: they begin empty, each pass adds to them, nothing

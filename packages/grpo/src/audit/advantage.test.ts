@@ -2,6 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { disposePolicies } from '../lab/lab-policy.js';
 import type { LabRun } from '../lab/lab-run.js';
 import type { AdvantageSettings, LossInput } from '../objective/index.js';
+import type { Batch } from '../step/batch.js';
+import { Control } from '../step/control.js';
 import { type Stages, stages as standard } from '../step/stages.js';
 import type { HandOver } from '../trace/index.js';
 import { disagreements } from './audit.test.helper.js';
@@ -78,12 +80,7 @@ describe('advantages and weights', () => {
       { settings: ['advantage.flat=drop', 'advantage.flatBelow=0.3'], ...comparing({ flat: 'zero' }) },
       'list of groups that are dropped',
     ],
-    [
-      'without the end of each completion',
-      losing((input) => ({ mask: withoutEnds(input) })),
-      WEIGHT,
-      'gradient',
-    ],
+    ['without the end of each completion', losing((input) => ({ mask: withoutEnds(input) })), WEIGHT, 'loss'],
     [
       'with masks in another order',
       losing(
@@ -91,7 +88,7 @@ describe('advantages and weights', () => {
         ['objective.maskTruncated=true', 'rollout.maxNewTokens=5'],
       ),
       WEIGHT,
-      'gradient',
+      'loss',
     ],
     [
       'normalised by each micro-batch',
@@ -102,16 +99,30 @@ describe('advantages and weights', () => {
         ['train.microBatchTokens=50'],
       ),
       WEIGHT,
-      'gradient',
+      'loss',
     ],
     [
       'with another aggregation',
       losing(({ settings }) => ({ settings: { ...settings, aggregation: 'sum' } })),
       WEIGHT,
-      'gradient',
+      'loss',
     ],
   ])('%s are found', async (_, run, quantity, handOver = 'advantage') => {
     expect(await disagreements(handOver, run)).toContain(quantity);
+  });
+
+  it('a KL that is taken from the rewards is found where it is not declared', async () => {
+    class Penalising extends Control {
+      override weigh(batch: Batch, step: number): void {
+        super.weigh(batch, step);
+        batch.klPenalties_B = Float64Array.from(batch.completions_B, (_, b) => 0.1 * b);
+      }
+    }
+    const run: LabRun = {
+      settings: ['kl.beta=0.05'],
+      plant: ({ config }) => ({ control: new Penalising(config) }),
+    };
+    expect(await disagreements('advantage', run)).toEqual(['advantage', 'KL that is taken from the reward']);
   });
 
   it.each([0, -1.5])('log-probs that are all %d disagree with the entropies', async (value) => {
@@ -160,6 +171,7 @@ describe('advantages and weights', () => {
   ])('with %s agree', async (_, settings) => {
     const run = { steps: 3, settings };
     expect(await disagreements('advantage', run)).toEqual([]);
-    expect(await disagreements('gradient', run)).toEqual([]);
+    for (const handOver of ['reward', 'kl', 'loss', 'gradient', 'run'] as const)
+      expect(await disagreements(handOver, run)).toEqual([]);
   });
 });

@@ -7,8 +7,9 @@ import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { compareExchange } from './exchange.js';
 import { problemOf } from './places.js';
+import { plainTotals } from './rewards/totals.js';
 import { textPair } from './text-pair.js';
-import { worstOf } from './worst.js';
+import { type Pair, worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order, in float64. */
 const ROUNDING = 2 ** -44;
@@ -17,30 +18,36 @@ const FLOAT32 = 2 ** -22;
 
 /** Rewards → advantages of every completion, from the declared form; and the masks and the β that the loss takes. */
 export function auditAdvantages({ trainer, batch, step }: AuditContext): Measured {
+  const penalties = penaltiesOf(trainer, batch);
   return {
     comparisons: [
-      ...(trainer.ownStages?.includes('advantage') ? [] : compareAdvantages(trainer, batch)),
+      ...(trainer.ownStages?.includes('advantage') ? [] : compareAdvantages(trainer, batch, penalties)),
       ...compareExchange(trainer.config, batch),
-      ...comparePenalties(trainer, batch),
+      ...comparePenalties(batch, penalties),
       ...compareMasks(trainer, batch),
       ...compareBetas(trainer, batch, step),
     ],
   };
 }
 
-function compareAdvantages({ config }: Trainer, batch: Batch): Comparison[] {
+function compareAdvantages({ config }: Trainer, batch: Batch, penalties: readonly Penalty[]): Comparison[] {
   const { columns, weights } = batch.rewardTable;
-  const { klPenalties_B } = batch;
+  // Those that were taken, as far as these are the declared ones: their rounding is no matter of the advantages.
+  const taken = Float64Array.from(penalties, ({ plain, bound }, b) => {
+    const found = batch.klPenalties_B?.[b] ?? 0;
+    return Math.abs(found - plain) <= bound ? found : plain;
+  });
   const { clip = Number.POSITIVE_INFINITY, ...declared } = config.advantage;
   const { baseline = 'group', scale = 'group', ...others } = declared;
   const recipe: Recipe = { baseline, scale, ...others };
   const isTrl = config.objective.compat !== undefined;
   const size = config.rollout.group;
   const groups = batch.problems.map((_, p) => Array.from({ length: size }, (__, i) => p * size + i));
-  const totals = plainTotals(batch);
-  const rewards = klPenalties_B
-    ? { totals, columns: [...columns, klPenalties_B], weights: [...weights, -1] }
-    : { totals, columns, weights };
+  const totals = plainTotals(batch.rewardTable).map((total, b) => total - (taken[b] ?? 0));
+  const rewards =
+    taken.length > 0
+      ? { totals, columns: [...columns, taken], weights: [...weights, -1] }
+      : { totals, columns, weights };
   const plain = recompute(rewards, groups, recipe);
   const { advantages, dropped } = batch.advantages;
   const most = Math.max(0, largest(totals.map(Math.abs)));
@@ -69,39 +76,43 @@ function compareAdvantages({ config }: Trainer, batch: Batch): Comparison[] {
   ];
 }
 
-/** Σ weight × value, less the KL penalty; NaN where a reward with a weight failed, or none has a value. */
-function plainTotals({ rewardTable, klPenalties_B }: Batch): Float64Array {
-  const { columns, weights, unscored } = rewardTable;
-  return Float64Array.from(unscored, (isUnscored, b) => {
-    const parts = columns.flatMap((column, k) =>
-      weights[k] === 0 || Number.isNaN(column[b]!) ? [] : [weights[k]! * column[b]!],
-    );
-    return isUnscored || parts.length === 0 ? Number.NaN : sum(parts) - (klPenalties_B?.[b] ?? 0);
-  });
-}
-
 function deviationOf(values: readonly number[]): number {
   const known = values.filter((value) => !Number.isNaN(value));
   const mean = sum(known) / known.length;
   return Math.sqrt(sum(known.map((value) => (value - mean) ** 2)) / known.length);
 }
 
-/** β × KL of each completion, where that is taken from its reward. */
-function comparePenalties({ config }: Trainer, batch: Batch): Comparison[] {
+/** β × KL of a completion, as the declared form gives it. */
+type Penalty = Pick<Pair, 'plain' | 'bound'> & { plain: number };
+
+/** What is declared to be taken from each reward; nothing where the KL has its place in the loss. */
+function penaltiesOf({ config }: Trainer, batch: Batch): Penalty[] {
   const { kl } = config;
-  const { klPenalties_B, reference_B, old_B, completions_B, betas_P } = batch;
+  const { reference_B, old_B, completions_B, betas_P } = batch;
   if (kl.place !== 'reward' || !reference_B || kl.estimator === 'full') return [];
   const settings = { level: kl.level, ...(kl.clip !== undefined && { clip: kl.clip }) };
-  const pairs = completions_B.map(({ logprobs }, completion) => {
+  return completions_B.map(({ logprobs }, completion) => {
     const [policy, reference] = [old_B?.[completion] ?? logprobs, reference_B[completion]!];
     const terms = klTermsOf(kl.estimator, settings, { policy, reference });
     const value = kl.level === 'token' ? sum(terms) : sum(terms) / Math.max(terms.length, 1);
-    const plain = betas_P[problemOf(batch, completion)]! * value;
+    const beta = betas_P[problemOf(batch, completion)]!;
     // Sums in float32, of terms that are differences of what float32 has rounded.
     const rounding = sum(terms.map((term, t) => 1e-5 * Math.abs(term) + gapOf(policy, reference, t)));
-    const bound = 1e-9 + betas_P[problemOf(batch, completion)]! * rounding;
-    return { found: klPenalties_B?.[completion] ?? Number.NaN, plain, bound, completion };
+    return { plain: beta * value, bound: 1e-9 + beta * rounding };
   });
+}
+
+/** A penalty that is not declared is one of 0. */
+function comparePenalties(
+  { klPenalties_B, completions_B }: Batch,
+  penalties: readonly Penalty[],
+): Comparison[] {
+  if (!klPenalties_B && penalties.length === 0) return [];
+  const pairs = completions_B.map((_, completion) => ({
+    found: klPenalties_B?.[completion] ?? Number.NaN,
+    ...(penalties[completion] ?? { plain: 0, bound: 0 }),
+    completion,
+  }));
   return worstOf('advantage', 'KL that is taken from the reward', pairs);
 }
 
@@ -118,7 +129,7 @@ function compareMasks({ config, ownStages }: Trainer, batch: Batch): Comparison[
     const at = token < 0 ? {} : { token };
     return { found: mask[Math.max(token, 0)] ?? Number.NaN, plain, bound: 0, completion, ...at };
   });
-  return worstOf('gradient', 'mask of a token', pairs);
+  return worstOf('loss', 'mask of a token', pairs);
 }
 
 /** β of each prompt, where nothing but the step moves it. */
@@ -128,7 +139,7 @@ function compareBetas({ config }: Trainer, { betas_P }: Batch, step: number): Co
   const early = warmup === 'zero' ? 0 : step / warmupSteps;
   const plain = step < warmupSteps ? beta * early : beta;
   return worstOf(
-    'gradient',
+    'kl',
     'β',
     betas_P.map((found, prompt) => ({ found, plain, bound: 1e-12 * beta, prompt })),
   );

@@ -12,9 +12,13 @@ import { chosenOf } from './chosen.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
 import { auditEndings } from './ending.js';
 import { LossInputAudit } from './loss-input.js';
+import { auditLossSlopes } from './loss-slopes.js';
 import { auditModel } from './model/audit-model.js';
 import { auditPrompts } from './prompt.js';
-import { auditRewards } from './reward.js';
+import { ReferenceAudit } from './reference.js';
+import { ReplayAudit } from './replay.js';
+import { auditRewards } from './rewards/reward.js';
+import { auditTotals } from './rewards/totals.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
@@ -22,11 +26,16 @@ import { WeightsAudit } from './weights.js';
 const MEASURES: readonly Measure[] = [
   auditPrompts,
   auditModel,
+  auditLossSlopes,
   auditEndings,
+  auditTotals,
   auditRewards,
   auditAdvantages,
   auditCheckpoint,
 ];
+
+/** Of these what costs nothing beside a step: numbers of completions, computed from numbers. */
+const CHEAP: readonly Measure[] = [auditTotals, auditAdvantages];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [
@@ -34,6 +43,15 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
   new AccumulationAudit(trainer),
   new UpdateAudit(trainer),
   new WeightsAudit(trainer),
+  new ReferenceAudit(trainer),
+  new ReplayAudit(trainer),
+];
+
+/** Of these what costs as little: some elements of each tensor. */
+const cheapFollowersOf = (trainer: Trainer): FollowingMeasure[] => [
+  new UpdateAudit(trainer, false),
+  new ReferenceAudit(trainer),
+  new ReplayAudit(trainer),
 ];
 
 /**
@@ -45,18 +63,21 @@ export class Audit {
   readonly observers: readonly StepObserver[];
   readonly #clock = new Stopwatch();
   readonly #measured: Measured[] = [];
+  readonly #measures: readonly Measure[];
   readonly #followers: readonly FollowingMeasure[];
   #chosen: readonly number[] = [];
 
   /**
    * @param trainer - the one that takes the step
-   * @param more - what is compared besides, by who knows more than the trainer
+   * @param options - `isWhole`: whether all is compared, or only what costs nothing beside a step; `more`: what is
+   * compared besides where all is, by who knows more than the trainer
    */
   constructor(
     private readonly trainer: Trainer,
-    private readonly more: readonly Measure[] = [],
+    { isWhole = true, more = [] }: { isWhole?: boolean; more?: readonly Measure[] } = {},
   ) {
-    this.#followers = followersOf(trainer);
+    this.#measures = isWhole ? [...MEASURES, ...more] : CHEAP;
+    this.#followers = isWhole ? followersOf(trainer) : cheapFollowersOf(trainer);
     const compare: NonNullable<StepObserver['compared']> = (batch, step) =>
       this.#clock.stage('audit', () => this.#compare(batch, step));
     this.observers = [{ compared: compare }, ...this.#followers];
@@ -65,9 +86,11 @@ export class Audit {
   async #compare(batch: Batch, step: number): Promise<void> {
     const { trainer } = this;
     const { watch = new Watch(), config } = trainer;
-    const weights = weightCount(trainer.model.decoder.config);
-    this.#chosen = chosenOf(batch, config.seed, step, weights);
-    const measures = [...MEASURES, ...this.more];
+    const measures = this.#measures;
+    if (measures !== CHEAP) {
+      const weights = weightCount(trainer.model.decoder.config);
+      this.#chosen = chosenOf(batch, config.seed, step, weights);
+    }
     for (const [done, measure] of measures.entries()) {
       watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });
       this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());

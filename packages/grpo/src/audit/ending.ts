@@ -38,7 +38,7 @@ export function auditEndings({ trainer, batch }: AuditContext): Measured {
   return {
     comparisons: [
       ...worstOf(
-        'completion',
+        'text',
         'text of the completion',
         each(({ ids, text }) => textPair(text, decoded(isEnd(ids.at(-1)) ? ids.slice(0, -1) : ids))),
       ),

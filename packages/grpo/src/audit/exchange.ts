@@ -22,7 +22,34 @@ export function compareExchange({ advantage }: Pick<Config, 'advantage'>, batch:
   const left = flatIn(batch).filter((p) => !exchange.replayed.has(p));
   const listed = [...exchange.flat].sort((a, b) => a - b);
   return [
+    ...compareValues(batch),
     ...worstOf('advantage', 'fate of a group whose rewards differ', pairs),
     ...worstOf('advantage', 'list of groups of equal rewards', [textPair(listed.join(' '), left.join(' '))]),
+  ];
+}
+
+/** Groups that stay, and those that come back, keep the values that their completions were given. */
+function compareValues({ exchange, rewardTable, completions_B, groupSize, problems }: Batch): Comparison[] {
+  const pairs = problems.flatMap((_, prompt): Pair[] => {
+    const { own, replayed } = exchange!;
+    const from = prompt * groupSize;
+    const stored = replayed.get(prompt)?.group;
+    const isOwn = completions_B[from] === own.completions_B[from];
+    if (!stored && !isOwn) return [];
+    const [table, start] = stored ? [stored.rewardTable, 0] : [own.rewardTable, from];
+    return rewardTable.columns.flatMap((column, k) =>
+      Array.from({ length: groupSize }, (__, g): Pair => {
+        const [found, plain] = [column[from + g]!, table.columns[k]![start + g]!];
+        const isSame = Object.is(found, plain);
+        return { found, plain, bound: 0, completion: from + g, ...(isSame && { deviation: 0 }) };
+      }),
+    );
+  });
+  const counts = rewardTable.columns.map(({ length }): Pair => {
+    return { found: length, plain: completions_B.length, bound: 0 };
+  });
+  return [
+    ...worstOf('advantage', 'number of values of a reward', counts),
+    ...worstOf('advantage', 'value of a reward after groups were exchanged', pairs),
   ];
 }

@@ -6,6 +6,7 @@ import type { Batch } from '../step/batch.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import { declaredOf } from '../trace/declared-of.js';
+import type { HandOver } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
 import { problemOf } from './places.js';
 import { type Pair, worstOf } from './worst.js';
@@ -39,7 +40,7 @@ export class LossInputAudit implements FollowingMeasure {
     return [
       {
         comparisons: [...this.#pairs].flatMap(([quantity, pairs]) =>
-          worstOf(quantity === ENTROPY ? 'old log-probs' : 'gradient', quantity, pairs),
+          worstOf(HAND_OVERS[quantity] ?? 'loss', quantity, pairs),
         ),
       },
     ];
@@ -67,7 +68,7 @@ export class LossInputAudit implements FollowingMeasure {
       pair('length in the loss', input.lengths[i], batch.trained.completions_B[completion]!.ids.length);
       pair('advantage in the loss', input.advantages[i], batch.advantages.advantages[completion]!);
       const beta = kl.place === 'loss' ? batch.betas_P[problemOf(batch, completion)]! : 0;
-      pair('β in the loss', input.betas[i], beta);
+      pair(BETA, input.betas[i], beta);
     }
     if (!entropy.adaptive)
       this.#add('coefficient of the entropy', {
@@ -77,8 +78,9 @@ export class LossInputAudit implements FollowingMeasure {
       });
     const rowsOf = (values_B: readonly ArrayLike<number>[]) => members.map((b) => values_B[b]!);
     this.#addRows('mask in the loss', members, input.mask, rowsOf(batch.masks_B));
-    if (batch.old_B)
-      this.#addRows('old log-prob in the loss', members, input.oldLogprobs_T, rowsOf(batch.old_B));
+    const old_B = declaredOld(config, batch);
+    if (old_B) this.#addRows(OLD, members, input.oldLogprobs_T, rowsOf(old_B));
+    else this.#add(OLD, { found: input.oldLogprobs_T?.numel ?? 0, plain: 0, bound: 0 });
     if (batch.reference_B)
       this.#addRows(
         "reference's log-prob in the loss",
@@ -194,6 +196,31 @@ export class LossInputAudit implements FollowingMeasure {
 const NATS = 0.01;
 
 const ENTROPY = "entropy beside the token's log-prob";
+const OLD = 'old log-prob in the loss';
+const BETA = 'β in the loss';
+
+/** Of the quantities that are not of the loss itself. */
+const HAND_OVERS: Readonly<Record<string, HandOver>> = {
+  [ENTROPY]: 'old log-probs',
+  [OLD]: 'old log-probs',
+  [BETA]: 'kl',
+};
+
+/** The old log-probs that the loss is to take; undefined where the policy's own, detached, serve. */
+function declaredOld(
+  { objective }: Trainer['config'],
+  batch: Batch,
+): readonly ArrayLike<number>[] | undefined {
+  const { old_B, trained, completions_B, exchange } = batch;
+  if (objective.oldLogprobs === 'detach') return undefined;
+  const isSampled = trained.completions_B.every(({ ids }, b) => ids.length === completions_B[b]!.ids.length);
+  if (objective.oldLogprobs === 'sampler' && isSampled) return completions_B.map(({ logprobs }) => logprobs);
+  // What was computed is held to the plain path; of replayed groups it is that of the step that sampled them.
+  return trained.completions_B.map(({ ids }, b) => {
+    const stored = exchange?.replayed.get(batch.problemOf(b))?.old?.[b % batch.groupSize];
+    return stored ?? old_B?.[b] ?? new Float32Array(ids.length).fill(Number.NaN);
+  });
+}
 
 const numbersOf = (values: Tensor) => values.detach().toTypedArray() as Float32Array;
 

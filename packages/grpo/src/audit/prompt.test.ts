@@ -216,6 +216,7 @@ describe('the end of a completion', () => {
     ],
   ])('%s is found', async (_, stages, quantity) => {
     const run = { stages, settings: ['rollout.maxNewTokens=4'] };
-    expect(await disagreements('completion', run)).toContain(quantity);
+    const found = [...(await disagreements('completion', run)), ...(await disagreements('text', run))];
+    expect(found).toContain(quantity);
   });
 });

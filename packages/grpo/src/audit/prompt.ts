@@ -14,7 +14,7 @@ export function auditPrompts(context: AuditContext): Measured {
   const { trainer, batch } = context;
   const { model, task, config, ownStages } = trainer;
   const count = (quantity: string, found: number, plain: number) =>
-    worstOf('prompt', quantity, [{ found, plain, bound: 0 }]);
+    worstOf('run', quantity, [{ found, plain, bound: 0 }]);
   return {
     comparisons: [
       ...compareOrder(context),

@@ -53,7 +53,7 @@ async function audited({
     audit = new Audit(trainer);
     await grpoStep({ ...trainer, observers: audit.observers }, PROBLEMS, step, rate(step, trainer));
   }
-  return audit.record.comparisons.filter(({ handOver }) => handOver === 'update' || handOver === 'gradient');
+  return audit.record.comparisons.filter(({ handOver }) => handOver === 'update' || handOver === 'loss');
 }
 
 const apart = (comparisons: readonly Comparison[]) =>
@@ -211,6 +211,16 @@ describe('an update that is not as declared', () => {
   ])('%s: %s', async (_, quantity, plant) => {
     expect(apart(await audited(plant))).toContain(quantity);
   });
+});
+
+it('what costs nothing beside a step finds a wrong rate, too', async () => {
+  const model = fixtureModel('llama3');
+  const trainer = trainerOf(model, SETTINGS, { score: spreadRewards });
+  const audit = new Audit(trainer, { isWhole: false });
+  const rate = 2 * learningRateAt(trainer.config.optimizer, 0, trainer.config.train.steps);
+  await grpoStep({ ...trainer, observers: audit.observers }, PROBLEMS, 0, rate);
+  expect(apart(audit.record.comparisons)).toContain('learning rate');
+  expect(audit.record.completions).toEqual([]);
 });
 
 it('an update of one’s own is not held to AdamW', async () => {

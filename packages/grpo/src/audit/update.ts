@@ -24,6 +24,12 @@ const QUANTITIES: Record<WeightPart, string> = {
   square: 'mean of the squared gradients',
 };
 
+/** Tensors that are compared in a step that is not audited as a whole. */
+const FEW = 3;
+
+/** What the optimizer keeps of a tensor. */
+const STATE = ['master', 'mean', 'square', 'step'] as const;
+
 /** Elements that are converted to doubles at once. */
 const CHUNK = 2 ** 20;
 
@@ -53,11 +59,18 @@ export class UpdateAudit implements FollowingMeasure {
   #frozen: SampledValues = new Map();
   #before: Before | undefined;
 
-  constructor(private readonly trainer: Trainer) {}
+  /**
+   * @param isWhole - whether all tensors are compared, and the norms of their gradients; a few tensors cost nothing beside
+   * a step
+   */
+  constructor(
+    private readonly trainer: Trainer,
+    private readonly isWhole = true,
+  ) {}
 
   compared(_: Batch, step: number): void {
     this.#step = step;
-    this.#frozen = sampledValues(untrained(this.trainer));
+    this.#frozen = this.#sampled(untrained(this.trainer));
     this.#add('tensor of the optimizer', heldTensors(this.trainer));
   }
 
@@ -65,8 +78,12 @@ export class UpdateAudit implements FollowingMeasure {
     const { gradients } = this.trainer.optimizer;
     this.#before = {
       ...this.#weights(),
-      gradients: sampledValues(gradients),
-      norms: new Map([...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])),
+      gradients: this.#sampled(gradients),
+      norms: new Map(
+        this.isWhole
+          ? [...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])
+          : [],
+      ),
       updates: this.trainer.control.updates,
     };
     this.#add('weight of the forward pass', comparedCopies(this.#before, this.trainer));
@@ -78,7 +95,7 @@ export class UpdateAudit implements FollowingMeasure {
     const after = this.#weights();
     const rate = plainRate(config.optimizer, this.#step + 1, config.train.steps);
     this.#add('learning rate', [{ found: result.learningRate, plain: rate, bound: 1e-12 * rate }]);
-    this.#add('norm of the gradient', comparedNorms(before, result));
+    if (this.isWhole) this.#add('norm of the gradient', comparedNorms(before, result));
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
     const elements = comparedElements(before, after, { ...config.optimizer, learningRate: rate }, scale);
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
@@ -98,7 +115,7 @@ export class UpdateAudit implements FollowingMeasure {
   }
 
   done(): void {
-    const changed = changedTensors(this.#frozen, sampledValues(untrained(this.trainer)));
+    const changed = changedTensors(this.#frozen, this.#sampled(untrained(this.trainer)));
     this.#add('frozen tensors that change', noneOf(changed));
   }
 
@@ -110,7 +127,23 @@ export class UpdateAudit implements FollowingMeasure {
 
   #weights(): Weights {
     const { optimizer, model } = this.trainer;
-    return { state: sampledValues(optimizer.state()), weights: sampledValues(model.decoder.trainable) };
+    return { state: this.#sampled(optimizer.state()), weights: this.#sampled(model.decoder.trainable) };
+  }
+
+  /** Of all tensors, or of a few, which take turns. */
+  #sampled(tensors: ReadonlyMap<string, Tensor>): SampledValues {
+    if (this.isWhole) return sampledValues(tensors);
+    const names = [...this.trainer.model.decoder.trainable.keys()];
+    const own = Array.from({ length: FEW }, (_, i) => names[(this.#step * FEW + i) % names.length]!);
+    const parts = own.flatMap((name) => [name, ...STATE.map((part) => `${name}.${part}`)]);
+    return sampledValues(
+      new Map(
+        parts.flatMap((key) => {
+          const tensor = tensors.get(key);
+          return tensor ? [[key, tensor] as const] : [];
+        }),
+      ),
+    );
   }
 
   #add(quantity: string, pairs: Iterable<Pair>): void {

@@ -31,7 +31,7 @@ export type Stage =
  */
 export type Kind = 'identity' | 'heuristic';
 
-/** The number of a known fault, `B01` and up, or of a hand-over that the audit holds to the plain path, `H01` to `H10`. */
+/** The number of a known fault, `B01` and up, or of a hand-over that the audit holds to the plain path, `H01` and up. */
 export type FaultCode = `${'B' | 'H'}${number}`;
 
 /**

@@ -35,7 +35,9 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
       if (own.length === 0) {
         const missing = audit.missing.filter((one) => one.handOver === handOver);
         return notApplicable(
-          ...(missing.length > 0 ? missing.map(({ what }) => what) : ['audit.comparisons']),
+          ...(missing.length > 0
+            ? missing.map(({ what }) => what)
+            : [`comparisons of the hand-over ${handOver}`]),
         );
       }
       // A deviation that is no number disagrees.

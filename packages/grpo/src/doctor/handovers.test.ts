@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CHANCE_NATS, type Comparison, HAND_OVERS, LIKELIHOOD, type StepRecord } from '../trace/index.js';
 import type { RunCheck, StepCheck } from './check.js';
-import { handOvers } from './registry.js';
+import { handOvers, registry } from './registry.js';
 
 const record = (comparisons: Comparison[], missing: NonNullable<StepRecord['audit']>['missing'] = []) =>
   ({ audit: { completions: [0], comparisons, missing } }) as unknown as StepRecord;
@@ -9,9 +9,16 @@ const record = (comparisons: Comparison[], missing: NonNullable<StepRecord['audi
 const compared = { quantity: 'number', compared: 5, found: 1, plain: 2, deviation: 1, bound: 1 };
 
 it('there is a check for each hand-over, in their order', () => {
-  expect(handOvers.map(({ code }) => code)).toEqual(
-    HAND_OVERS.map((_, i) => `H${String(i + 1).padStart(2, '0')}`),
-  );
+  expect(handOvers.map(({ name }) => name)).toEqual([...HAND_OVERS]);
+});
+
+it('of hand-overs that do not hold in the same step the earliest leads: what follows is its consequence', () => {
+  const order = registry.flatMap(({ code }) => handOvers.filter(({ checks: [own] }) => own!.code === code));
+  expect(order.map(({ name }) => name)).toEqual([
+    // What a step begins with.
+    ...['prompt', 'weights', 'checkpoint', 'run'],
+    ...['completion', 'text', 'old log-probs', 'reward', 'advantage', 'kl', 'loss', 'gradient', 'update'],
+  ]);
 });
 
 it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as StepCheck] as const))(

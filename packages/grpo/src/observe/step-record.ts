@@ -155,6 +155,7 @@ function maskOf(
 ): Uint8Array {
   const starts = offsetsOf(lengths);
   const mask = new Uint8Array(starts.at(-1)!);
+  for (const [b, own] of masks_B.entries()) if (lengths[b]! > 0) mask.set(own, starts[b]!);
   for (const { completions, weights } of updates) {
     let at = 0;
     for (const b of completions ?? []) {

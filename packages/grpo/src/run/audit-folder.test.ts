@@ -46,6 +46,11 @@ it.each<[string, object, (output: string) => void]>([
     },
   ],
   [
+    'completions of another step',
+    { quantity: 'step of the last row in completions.jsonl', found: 4, plain: 3 },
+    (output) => appendFileSync(join(output, 'completions.jsonl'), '{"step":4}\n'),
+  ],
+  [
     'another process that takes the folder',
     { quantity: 'process that has the folder' },
     (output) => {

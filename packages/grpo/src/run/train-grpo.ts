@@ -1,4 +1,5 @@
 import { Audit } from '../audit/audit.js';
+import { isAudited } from '../config/sections/progress.js';
 import { UserError } from '../errors/user-error.js';
 import { probeCanaries } from '../observe/canaries.js';
 import { completionRows } from '../observe/completion-rows.js';
@@ -53,7 +54,8 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
       measureWeights: isExamined,
       probeScoring: examination.probes(step + 1),
     });
-    const audit = examination.audits(step + 1, turn) ? new Audit(trainer, [auditFolder(run)]) : undefined;
+    const isWhole = examination.audits(step + 1, turn);
+    const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: [auditFolder(run)] }) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
     const observers = [recorder, ...(audit?.observers ?? [])];

@@ -8,13 +8,19 @@ export const HAND_OVERS = [
   'prompt',
   /** Prompt → completion: the sampler and its log-probs. */
   'completion',
+  /** Ids of a completion → the text that is graded. */
+  'text',
   /** Completion → reward. */
   'reward',
   /** Rewards → advantages. */
   'advantage',
   /** Weights that sampled → log-probs of the old policy and of the reference. */
   'old log-probs',
-  /** Advantages, masks and log-probs → loss → gradient. */
+  /** Log-probs of policy and reference → the KL in the loss. */
+  'kl',
+  /** Advantages, masks and log-probs → loss, and how it changes with each log-prob. */
+  'loss',
+  /** Loss → gradient of every tensor. */
   'gradient',
   /** Gradient → weights. */
   'update',

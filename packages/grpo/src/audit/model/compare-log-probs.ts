@@ -69,7 +69,7 @@ function compareRatios(
       token,
     })),
   );
-  return worstOf('old log-probs', 'ratio of the first update', pairs);
+  return worstOf('loss', 'ratio of the first update', pairs);
 }
 
 /** Log-probs of the frozen reference, from its own weights. */

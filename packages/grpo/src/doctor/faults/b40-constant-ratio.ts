@@ -65,7 +65,7 @@ export const b40: Fault = {
     stepCheck({
       code: 'B40.old',
       title: 'The ratio is taken to the policy that sampled',
-      stage: 'logprob',
+      stage: 'loss',
       kind: 'identity',
       level: 6,
       rank: 6,

@@ -86,13 +86,14 @@ export const b45: Fault = {
       stage: 'loss',
       kind: 'identity',
       level: 6,
-      rank: 2,
+      // A term of the loss that is not finite says more.
+      rank: 20,
       threshold: 'finite; a float16 gradient that overflows is skipped and only informs',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
       why: 'A mask without tokens gives 0/0.',
       remedy: 'Look at the first log-prob, reward or ratio that is not finite.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B43', 'B49', 'B52', 'B53', 'B54'],
+      induces: ['B43', 'B52', 'B53', 'B54'],
       proofs: ['native'],
       needs: ['updates'],
       test({ updates }, { declared }) {

@@ -4,13 +4,12 @@ export const h06 = handOverCheck({
   code: 'H06',
   handOver: 'gradient',
   name: 'gradient',
-  title: 'The gradient is that of the declared loss',
-  wrong: 'The gradient is not that of the declared loss',
-  stage: 'loss',
+  title: 'The gradient is that of the loss',
+  wrong: 'The gradient is not that of the loss',
+  stage: 'logprob',
   level: 7,
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
-  remedy:
-    'Look at the tensor that is named: what detaches, masks or scales between the loss and its gradient.',
+  remedy: 'Look at the tensor that is named: what detaches, masks or scales between it and the log-probs.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

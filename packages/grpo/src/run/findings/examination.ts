@@ -76,7 +76,7 @@ export class Examination {
     return isProbed || 'where they differ';
   }
 
-  /** Whether a step, counted from 1, is audited: fixed ones, and those between which the run's state goes through a file. */
+  /** Whether a step, counted from 1, is audited as a whole: fixed ones, and those between which the run's state goes through a file. */
   audits(step: number, { isFirst, isSaved }: StepTurn): boolean {
     return this.isAuditDue(step) || (isAudited(this.config) && (isFirst || isSaved));
   }

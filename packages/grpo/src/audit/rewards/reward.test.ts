@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { disposePolicies } from '../lab/lab-policy.js';
-import { type LabRun, labRun } from '../lab/lab-run.js';
-import { type LettersOptions, type LettersRow, lettersTask } from '../lab/letters-task.js';
-import type { RewardTable } from '../rewards/index.js';
-import { stages as standard } from '../step/stages.js';
-import { disagreements } from './audit.test.helper.js';
+import { disposePolicies } from '../../lab/lab-policy.js';
+import { type LabRun, labRun } from '../../lab/lab-run.js';
+import { type LettersOptions, type LettersRow, lettersTask } from '../../lab/letters-task.js';
+import type { RewardTable } from '../../rewards/index.js';
+import { stages as standard } from '../../step/stages.js';
+import { disagreements } from '../audit.test.helper.js';
 
 afterAll(disposePolicies);
 

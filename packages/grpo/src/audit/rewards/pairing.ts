@@ -1,10 +1,10 @@
 /** Recorded rewards that grading again does not give: whose they are. */
-import type { Reward } from '../rewards/index.js';
-import type { Batch } from '../step/batch.js';
-import type { Comparison } from '../trace/index.js';
+import type { Reward } from '../../rewards/index.js';
+import type { Batch } from '../../step/batch.js';
+import type { Comparison } from '../../trace/index.js';
+import { problemOf } from '../places.js';
+import { type Pair, worstOf } from '../worst.js';
 import { type Grades, gradeAgain } from './grade-again.js';
-import { problemOf } from './places.js';
-import { type Pair, worstOf } from './worst.js';
 
 /** What explains that a reward's recorded values are not those of a second grading. */
 export interface PairingContext {

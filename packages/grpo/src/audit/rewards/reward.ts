@@ -1,13 +1,13 @@
-import { rewardName } from '../config/reward-kinds.js';
-import { toleranceOf } from '../doctor/tolerance.js';
-import { isJudge, type Reward } from '../rewards/index.js';
-import type { Trainer } from '../step/trainer.js';
-import type { Comparison } from '../trace/index.js';
-import type { AuditContext, Measured } from './context.js';
+import { rewardName } from '../../config/reward-kinds.js';
+import { toleranceOf } from '../../doctor/tolerance.js';
+import { isJudge, type Reward } from '../../rewards/index.js';
+import type { Trainer } from '../../step/trainer.js';
+import type { Comparison } from '../../trace/index.js';
+import type { AuditContext, Measured } from '../context.js';
+import { isOfEarlierRun, problemOf } from '../places.js';
+import { worstOf } from '../worst.js';
 import { gradeAgain } from './grade-again.js';
 import { type Explained, explainRewards, noFunction } from './pairing.js';
-import { isOfEarlierRun, problemOf } from './places.js';
-import { worstOf } from './worst.js';
 
 /** Relative: sums of the same parts in another order. */
 const ROUNDING = 1e-9;

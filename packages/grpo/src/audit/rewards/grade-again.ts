@@ -1,7 +1,7 @@
-import { describeError } from '../rewards/describe-error.js';
-import { isPartialFailure } from '../rewards/each.js';
-import type { Reward } from '../rewards/index.js';
-import type { Batch } from '../step/batch.js';
+import { describeError } from '../../rewards/describe-error.js';
+import { isPartialFailure } from '../../rewards/each.js';
+import type { Reward } from '../../rewards/index.js';
+import type { Batch } from '../../step/batch.js';
 
 /** What a completion is graded with. */
 export interface Graded {

@@ -1,0 +1,65 @@
+import { afterAll, expect, it } from 'vitest';
+import { disposePolicies } from '../lab/lab-policy.js';
+import type { LabRun } from '../lab/lab-run.js';
+import type { LossInput } from '../objective/index.js';
+import { stages as standard } from '../step/stages.js';
+import type { HandOver } from '../trace/index.js';
+import { comparisonsOf } from './audit.test.helper.js';
+
+afterAll(disposePolicies);
+
+const LOSS = 'slope of the loss without the KL';
+const KL = 'slope of the KL in the loss';
+
+const OFF_POLICY = ['objective.oldLogprobs=recompute', 'objective.iterations=2'];
+
+/** Slopes that the first step's audit compares, and whether they agree. */
+async function slopes(run: LabRun): Promise<Record<string, boolean>> {
+  const compared = await comparisonsOf({ steps: 1, ...run });
+  return Object.fromEntries(
+    compared
+      .filter(({ quantity }) => [LOSS, KL].includes(quantity))
+      .map(({ quantity, deviation, bound }) => [quantity, deviation <= bound]),
+  );
+}
+
+it.each([
+  ...['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo', 'cispo', 'sapo', 'vespo'].map((loss) => [
+    `objective.loss=${loss}`,
+    ...OFF_POLICY,
+  ]),
+  ['objective.delta=1.2', ...OFF_POLICY],
+  ['objective.maskTruncated=true', 'rollout.maxNewTokens=6', ...OFF_POLICY],
+  ['entropy.topShare=0.4'],
+  ['entropy.coefficient=0.01'],
+  ['train.microBatchTokens=40', 'objective.minibatches=2', ...OFF_POLICY],
+])('of a loss as declared agree: %j', async (...settings) => {
+  expect(await slopes({ settings })).toEqual({ [LOSS]: true });
+});
+
+it.each([
+  ...['k1', 'k2', 'k3', 'abs'].map((estimator) => [`kl.estimator=${estimator}`]),
+  ...['sequence_mean', 'sequence_sum'].map((level) => [`kl.level=${level}`]),
+  ['kl.clip=0.2'],
+  ['kl.biasCorrected=true', ...OFF_POLICY],
+])('of a KL as declared agree: %j', async (...settings) => {
+  expect(await slopes({ settings: ['kl.beta=0.1', ...settings] })).toEqual({ [LOSS]: true, [KL]: true });
+});
+
+it.each<[string, HandOver, (input: LossInput) => Partial<LossInput>]>([
+  // Neither shows in a step whose ratios are 1.
+  ['a wider clip', 'loss', ({ settings }) => ({ settings: { ...settings, clipHigh: 2 } })],
+  ['a ratio that is left out', 'loss', () => ({ oldLogprobs_T: null })],
+  ['a KL of twice the size', 'kl', ({ betas }) => ({ betas: Array.from(betas, (beta) => 2 * beta) })],
+  [
+    'another estimate',
+    'kl',
+    ({ settings }) => ({ settings: { ...settings, kl: { ...settings.kl, estimator: 'k1' } } }),
+  ],
+])('of %s disagree: %s', async (_, handOver, change) => {
+  const run: LabRun = {
+    settings: ['kl.beta=0.1', ...OFF_POLICY],
+    stages: { objective: (input) => standard.objective({ ...input, ...change(input) }) },
+  };
+  expect(await slopes(run)).toEqual({ [LOSS]: handOver !== 'loss', [KL]: handOver !== 'kl' });
+});

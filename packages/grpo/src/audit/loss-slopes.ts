@@ -1,0 +1,136 @@
+import { grad, tensor, tidy } from '@grpo/torch';
+import { largest, sum } from '../maths/moments.js';
+import type { LossInput } from '../objective/index.js';
+import { updateSize } from '../step/accumulate-gradients.js';
+import { declaredOf } from '../trace/declared-of.js';
+import type { Comparison, HandOver } from '../trace/index.js';
+import type { AuditContext, Measured } from './context.js';
+import { declaredDraw } from './declared-draw.js';
+import { lossSlopes } from './plain/plain-loss.js';
+import type { LossRow } from './plain/policy-slopes.js';
+import { worstOf } from './worst.js';
+
+/** Nats that log-probs are moved by, either way: beyond what losses clip, and far above rounding. */
+const APART = 1;
+
+/** Relative: sums in float32 of what is exponentiated there. */
+const ROUNDING = 1e-4;
+
+/**
+ * Loss → how it changes with each log-prob, with the log-probs of old policy and reference moved away from the policy's:
+ * in the first steps of a run they are the same, and a ratio of 1 and a KL of 0 show little.
+ */
+export function auditLossSlopes(context: AuditContext): Measured {
+  const { trainer, batch, chosen } = context;
+  const { config, ownStages, control } = trainer;
+  const handOver = 'loss';
+  if (ownStages?.includes('objective'))
+    return { handOver, missing: 'the standard stage objective: yours is a loss of its own' };
+  const rows = chosen.map((b) => movedRow(context, b));
+  if (rows.every(({ mask }) => sum(mask!) === 0)) return { handOver, missing: 'a token that is trained on' };
+  const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
+  const plainOf = (of: readonly LossRow[]) =>
+    lossSlopes(declared, of, {
+      sizes: [of.length],
+      trained: batch.masks_B.map((mask) => sum(mask)),
+      entropyCoefficient: control.entropyCoefficient,
+    });
+  const without = rows.map((row) => ({ ...row, beta: 0 }));
+  const [plain, plainWithout] = [plainOf(rows), plainOf(without)];
+  if (typeof plain === 'string' || typeof plainWithout === 'string')
+    return { handOver, missing: typeof plain === 'string' ? plain : String(plainWithout) };
+  const found = trainerSlopes(context, rows);
+  const foundWithout = trainerSlopes(context, without);
+  const compare = (of: HandOver, quantity: string, slope: (i: number, t: number) => Slope): Comparison[] => {
+    const slopes = rows.map(({ policy }, i) => Array.from(policy, (_, t) => slope(i, t)));
+    const most = largest(slopes.flat().map((one) => Math.abs(one.plain)));
+    return worstOf(
+      of,
+      quantity,
+      slopes.flatMap((own, i) =>
+        own.map((one, token) => ({ ...one, bound: ROUNDING * most, completion: chosen[i]!, token })),
+      ),
+    );
+  };
+  return {
+    comparisons: [
+      ...compare('loss', 'slope of the loss without the KL', (i, t) => ({
+        found: foundWithout[i]![t]!,
+        plain: plainWithout[i]!.logprobs[t]!,
+      })),
+      ...(rows.some(({ beta }) => beta !== 0)
+        ? compare('kl', 'slope of the KL in the loss', (i, t) => ({
+            found: found[i]![t]! - foundWithout[i]![t]!,
+            plain: plain[i]!.logprobs[t]! - plainWithout[i]!.logprobs[t]!,
+          }))
+        : []),
+    ],
+  };
+}
+
+interface Slope {
+  found: number;
+  plain: number;
+}
+
+/** A completion as a loss takes it: the sampler's log-probs, and others at a distance that seed and place fix. */
+function movedRow({ trainer, batch }: AuditContext, b: number): LossRow {
+  const { config } = trainer;
+  const { logprobs } = batch.completions_B[b]!;
+  const moved = (key: number) =>
+    logprobs.map((logprob, t) => logprob + APART * (2 * declaredDraw(config.seed, key, b, t) - 1));
+  const advantage = batch.advantages.advantages[b]!;
+  const isTrained = batch.masks_B[b]!.length === logprobs.length;
+  return {
+    policy: logprobs,
+    entropies: logprobs.map((logprob, t) => -logprob + declaredDraw(config.seed, 0, b, t)),
+    old: config.objective.oldLogprobs === 'detach' ? undefined : moved(1),
+    reference: config.kl.beta > 0 ? moved(2) : undefined,
+    sampler: moved(3),
+    mask: isTrained ? batch.masks_B[b]! : new Uint8Array(logprobs.length).fill(1),
+    // Where rewards are equal, one that shows a slope at all.
+    advantage: advantage === 0 ? 1 - 2 * (b % 2) : advantage,
+    beta: config.kl.place === 'loss' ? config.kl.beta : 0,
+  };
+}
+
+/** The same by the trainer's own stage. */
+function trainerSlopes({ trainer, batch, chosen }: AuditContext, rows: readonly LossRow[]): Float32Array[] {
+  const { config, control, stages, model } = trainer;
+  const { device } = model.decoder;
+  const { objective, kl, entropy, correction } = config;
+  const lengths = rows.map(({ policy }) => policy.length);
+  return tidy(() => {
+    const leaf = (of: (row: LossRow) => Float32Array | undefined) => {
+      const values = rows.map(of);
+      if (values.includes(undefined)) return null;
+      return tensor(Float32Array.from(values.flatMap((row) => [...row!])), undefined, { device });
+    };
+    const logprobs_T = leaf(({ policy }) => policy as Float32Array)!;
+    const entropies_T = leaf(({ entropies }) => entropies)!;
+    for (const one of [logprobs_T, entropies_T]) one.requiresGrad = true;
+    const input: LossInput = {
+      logprobs_T,
+      entropies_T,
+      oldLogprobs_T: leaf(({ old }) => old as Float32Array | undefined),
+      referenceLogprobs_T: leaf(({ reference }) => reference),
+      samplerLogprobs_T: leaf(({ sampler }) => sampler),
+      fullKl_T: null,
+      advantages: rows.map(({ advantage }) => advantage),
+      lengths,
+      mask: Uint8Array.from(rows.flatMap(({ mask }) => [...(mask as Uint8Array)])),
+      update: updateSize(batch, chosen, objective),
+      betas: rows.map(({ beta }) => beta),
+      entropyCoefficient: control.entropyCoefficient,
+      settings: { ...objective, kl, entropy, correction },
+    };
+    const { loss } = stages.objective(input);
+    const [slopes] = loss.requiresGrad ? grad([loss], [logprobs_T]) : [];
+    const values = (slopes?.toTypedArray() ?? new Float32Array(sum(lengths))) as Float32Array;
+    let end = 0;
+    return lengths.map((length) => {
+      end += length;
+      return values.slice(end - length, end);
+    });
+  });
+}

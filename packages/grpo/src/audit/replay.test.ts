@@ -1,0 +1,40 @@
+import { afterAll, expect, it } from 'vitest';
+import { disposePolicies } from '../lab/lab-policy.js';
+import type { LabRun } from '../lab/lab-run.js';
+import type { Batch, StoredGroup } from '../step/batch.js';
+import { ReplayStore } from '../step/replay-store.js';
+import { disagreements } from './audit.test.helper.js';
+
+afterAll(disposePolicies);
+
+const SIZE = 5;
+
+const replaying = (replay?: ReplayStore): LabRun => ({
+  steps: 5,
+  settings: [`groups.replay=${SIZE}`, 'advantage.flatBelow=0.4', 'objective.oldLogprobs=sampler'],
+  ...(replay && { plant: () => ({ replay }) }),
+});
+
+class OtherSeed extends ReplayStore {
+  override draw(count: number, seed: number, step: number): StoredGroup[] {
+    return super.draw(count, seed + 1, step);
+  }
+}
+
+class Forgetful extends ReplayStore {
+  override done(batch: Batch, step: number): void {
+    if (step !== 1) super.done(batch, step);
+  }
+}
+
+it('groups are replayed and stored as declared', async () => {
+  expect(await disagreements('run', replaying())).toEqual([]);
+});
+
+it.each([
+  ['draws of another seed', new OtherSeed(SIZE), 'stored group that is replayed'],
+  ['a store that is too small', new ReplayStore(2), 'steps of the stored groups'],
+  ['a step that is not stored', new Forgetful(SIZE), 'steps of the stored groups'],
+])('%s are found', async (_, replay, quantity) => {
+  expect(await disagreements('run', replaying(replay))).toContain(quantity);
+});

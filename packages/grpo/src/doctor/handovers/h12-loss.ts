@@ -1,0 +1,15 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h12 = handOverCheck({
+  code: 'H12',
+  handOver: 'loss',
+  name: 'loss',
+  title: 'The loss is the declared one',
+  wrong: 'The loss is not the declared one',
+  stage: 'loss',
+  level: 6,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy: 'Look at what the loss is given, at its weights, and at what is detached, clipped or masked in it.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: ['native'],
+});

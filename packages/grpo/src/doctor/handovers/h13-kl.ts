@@ -1,0 +1,15 @@
+import { handOverCheck } from '../hand-over.js';
+
+export const h13 = handOverCheck({
+  code: 'H13',
+  handOver: 'kl',
+  name: 'kl',
+  title: 'The KL in the loss is the declared one',
+  wrong: 'The KL in the loss is not the declared one',
+  stage: 'kl',
+  level: 6,
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  remedy: 'Look at the estimate of the KL, at what of it is detached, and at β.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  proofs: ['native'],
+});
