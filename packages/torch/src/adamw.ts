@@ -64,7 +64,7 @@ export class AdamW {
       sumGradients(slot.parameter, slot.gradient);
     }
     pass();
-    for (const slot of this.#slots.values()) slot.gradient ??= kept(slot.parameter.grad);
+    for (const slot of this.#slots.values()) slot.gradient ??= keepGradient(slot.parameter.grad);
   }
 
   /** Gradients of the update so far by parameter, float32; the optimizer's own. */
@@ -163,7 +163,7 @@ export class AdamW {
   }
 }
 
-const kept = (gradient: Tensor | null) => gradient && keep(gradient);
+const keepGradient = (gradient: Tensor | null) => gradient && keep(gradient);
 
 function slotOf(parameter: Tensor): Slot {
   const master = parameter.dtype === 'float32' ? parameter : parameter.detach().to('float32');

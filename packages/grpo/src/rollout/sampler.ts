@@ -20,7 +20,7 @@ import { hasPenalties, penalize } from './penalties.js';
 import { StopStrings } from './stop.js';
 import { withinMemory } from './within-memory.js';
 
-/** A prompt and how many completions of it are wanted. */
+/** A prompt and the number of its completions. */
 export interface GroupRequest {
   /** The rendered prompt. */
   ids: readonly number[];
@@ -31,8 +31,8 @@ export interface GroupRequest {
   limits?: readonly number[];
 }
 
-/** A completion that is wanted. */
-interface Wanted {
+/** A request for one completion. */
+interface CompletionRequest {
   group: number;
   index: number;
   prompt: readonly number[];
@@ -42,7 +42,7 @@ interface Wanted {
 }
 
 /** A completion in the making; its place in the cache is its place among the active ones. */
-interface Row extends Wanted {
+interface Row extends CompletionRequest {
   ids: number[];
   logprobs: number[];
   sampledLogprobs: number[];
@@ -71,22 +71,22 @@ export async function sample(
     );
   }
   const groups: Completion[][] = requests.map(() => []);
-  const wanted = wantedOf(model, requests, options);
+  const rowRequests = splitRequests(model, requests, options);
   const { decoder } = model;
-  const bound = { unit: 'completions', setting: 'memory', configured: wanted.length, model: decoder };
+  const bound = { unit: 'completions', setting: 'memory', configured: rowRequests.length, model: decoder };
   const { lotBytes } = options;
   const adjusted = hasPenalties(options) || truncates(options);
   const take = (from: number, most: number) => {
-    const count = rowsWithin(decoder.config, decoder.engine, wanted.slice(from), {
+    const count = rowsWithin(decoder.config, decoder.engine, rowRequests.slice(from), {
       lotBytes,
       adjusted,
       most,
     });
-    return { rows: wanted.slice(from, from + count), count, size: count };
+    return { rows: rowRequests.slice(from, from + count), count, size: count };
   };
   let done = 0;
   let tokens = 0;
-  const total = wanted.length;
+  const total = rowRequests.length;
   await withinMemory(bound, total, take, async ({ rows }) => {
     const decoding = new Decoding(model, rows, options, seed);
     const report = () =>
@@ -129,12 +129,12 @@ function failOn({ group, index, ids }: Row): never {
   );
 }
 
-/** All completions that are wanted, a prompt's side by side. */
-function wantedOf(
+/** Requests for all completions, those of a prompt side by side. */
+function splitRequests(
   model: Model,
   requests: readonly GroupRequest[],
   { maxNewTokens }: SamplingOptions,
-): Wanted[] {
+): CompletionRequest[] {
   const { maxPositions } = model.decoder.config;
   return requests.flatMap(({ ids, count, keys, limits }, group) => {
     if (ids.length === 0) {
@@ -173,7 +173,7 @@ class Decoding {
 
   constructor(
     private readonly model: Model,
-    rows: readonly Wanted[],
+    rows: readonly CompletionRequest[],
     private readonly options: SamplingOptions,
     private readonly seed: number,
   ) {

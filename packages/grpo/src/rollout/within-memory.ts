@@ -21,13 +21,13 @@ export interface Lot {
 }
 
 /** Sizes that fitted into a model's memory, and messages about them that nobody has read yet. */
-interface Known {
+interface FittingSizes {
   /** Sizes that replace larger configured ones, by unit. */
   fitting: Map<string, number>;
   news: string[];
 }
 
-const knownOf = new WeakMap<object, Known>();
+const fittingSizes = new WeakMap<object, FittingSizes>();
 
 /**
  * Runs all items in lots. One that runs out of memory is done again in halves, once; the smaller size then stays for
@@ -66,18 +66,18 @@ export async function withinMemory<L extends Lot>(
 
 /** Takes the messages of `withinMemory` about a model since the last call. */
 export function memoryNews(model: object): string[] {
-  return knownOf.get(model)?.news.splice(0) ?? [];
+  return fittingSizes.get(model)?.news.splice(0) ?? [];
 }
 
 const sizeOf = ({ model, unit, configured }: MemoryBound) =>
-  Math.min(configured, knownOf.get(model)?.fitting.get(unit) ?? configured);
+  Math.min(configured, fittingSizes.get(model)?.fitting.get(unit) ?? configured);
 
 function shrink({ model, unit, setting }: MemoryBound, { size }: Lot): void {
-  const known: Known = knownOf.get(model) ?? { fitting: new Map(), news: [] };
-  knownOf.set(model, known);
+  const sizes: FittingSizes = fittingSizes.get(model) ?? { fitting: new Map(), news: [] };
+  fittingSizes.set(model, sizes);
   const half = Math.ceil(size / 2);
-  known.fitting.set(unit, half);
-  known.news.push(
+  sizes.fitting.set(unit, half);
+  sizes.news.push(
     `memory ran out with ${size} ${unit} at once; from now on ${half}. ` +
       `Results differ by rounding only. A smaller ${setting} begins with fewer.`,
   );

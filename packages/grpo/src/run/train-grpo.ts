@@ -3,8 +3,8 @@ import { isAudited } from '../config/sections/progress.js';
 import { UserError } from '../errors/user-error.js';
 import { probeCanaries } from '../observe/canaries.js';
 import { completionRows } from '../observe/completion-rows.js';
+import { FlatGroupsWatch, RefillWatch } from '../observe/flat-groups.js';
 import { metricsOf } from '../observe/metrics.js';
-import { RefillWatch, SignalWatch } from '../observe/signal.js';
 import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
@@ -40,7 +40,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     discard(run);
     return { interrupted: false, stopped, before: undefined, after: undefined };
   }
-  const signal = new SignalWatch();
+  const flatGroups = new FlatGroupsWatch();
   const refills = new RefillWatch(config.groups.refills);
   return await runSteps(run, config.train.steps, async (step, turn) => {
     const problems = supply.take(config.rollout.prompts);
@@ -84,7 +84,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
       stepTokens,
       kindKey: config.kl.kindKey,
     });
-    for (const text of [refills.after(metrics), signal.after(metrics)])
+    for (const text of [refills.after(metrics), flatGroups.after(metrics)])
       if (text !== undefined) watcher.note?.(text);
     const verdict = examination.wants(step + 1) ? examination.step(recordOf(), metrics) : undefined;
     for (const text of verdict?.news ?? []) watcher.note?.(text);

@@ -13,13 +13,13 @@ const FRAMES = [/(?<=<answer>)[\s\S]*?(?=<\/answer>)/, /(?<=^Answer:[ \t]*)\S.*$
 export function findAnswer(completion: string): FramedAnswer | undefined {
   for (const frame of FRAMES) {
     const found = frame.exec(completion);
-    if (found) return at(completion, found[0], found.index);
+    if (found) return framedAt(completion, found[0], found.index);
   }
   const boxed = lastBoxed(completion);
-  return boxed ? at(completion, boxed, completion.lastIndexOf(boxed)) : undefined;
+  return boxed ? framedAt(completion, boxed, completion.lastIndexOf(boxed)) : undefined;
 }
 
-const at = (completion: string, answer: string, start: number): FramedAnswer => ({
+const framedAt = (completion: string, answer: string, start: number): FramedAnswer => ({
   answer: answer.trim(),
   replaced: (text) => completion.slice(0, start) + text + completion.slice(start + answer.length),
 });

@@ -37,27 +37,31 @@ export function canaryGroups<Row>(
   task: Task<Row>,
   { seed, rows = CANARY_ROWS, draw = 0 }: { seed: number; rows?: number; draw?: number },
 ): CanaryGroup<Row>[] {
-  const pool: Known<Row>[] = [];
+  const pool: AnsweredProblem<Row>[] = [];
   for (const index of permutation(task.train.length, seed, RANDOM_KEY, draw)) {
     const problem = task.train[index]!;
     const { gold = problem.demonstration, options } = task.canaries?.(problem) ?? {};
     if (gold?.trim()) pool.push({ problem, gold, options });
     if (pool.length === Math.max(POOL, rows)) break;
   }
-  return pool.slice(0, rows).map((known, i) => {
+  return pool.slice(0, rows).map((answered, i) => {
     // Each row tries the others from its own place on, so that not all take the same.
-    const others = [...pool.slice(i + 1), ...pool.slice(0, i)].filter((one) => sameTask(one, known));
-    return { problem: known.problem, gold: known.gold, canaries: canariesOf(task, known, others) };
+    const others = [...pool.slice(i + 1), ...pool.slice(0, i)].filter((one) => sameTask(one, answered));
+    return { problem: answered.problem, gold: answered.gold, canaries: canariesOf(task, answered, others) };
   });
 }
 
-interface Known<Row> {
+interface AnsweredProblem<Row> {
   problem: Problem<Row>;
   gold: string;
   options: string | undefined;
 }
 
-function canariesOf<Row>(task: Task<Row>, own: Known<Row>, others: readonly Known<Row>[]): Canary[] {
+function canariesOf<Row>(
+  task: Task<Row>,
+  own: AnsweredProblem<Row>,
+  others: readonly AnsweredProblem<Row>[],
+): Canary[] {
   const { gold, problem } = own;
   const frame = findAnswer(gold);
   const made: Record<CanaryKind, string | undefined> = {
@@ -79,7 +83,7 @@ function canariesOf<Row>(task: Task<Row>, own: Known<Row>, others: readonly Know
 }
 
 /** The answer among others, neither first nor last: digits around a number, answers of other rows around anything else. */
-function allAnswers<Row>(answer: string, others: readonly Known<Row>[]): string {
+function allAnswers<Row>(answer: string, others: readonly AnsweredProblem<Row>[]): string {
   const more = /^[-+$\d.,\s]+$/.test(answer)
     ? [...'0123456789']
     : others.slice(0, 6).flatMap(({ gold }) => findAnswer(gold)?.answer ?? []);
@@ -91,8 +95,8 @@ function allAnswers<Row>(answer: string, others: readonly Known<Row>[]): string 
 /** A gold answer that does not answer this row; the first where all do: then the rewards do not see the row. */
 function otherGold<Row>(
   task: Task<Row>,
-  { problem, gold }: Known<Row>,
-  others: readonly Known<Row>[],
+  { problem, gold }: AnsweredProblem<Row>,
+  others: readonly AnsweredProblem<Row>[],
 ): string | undefined {
   const answer = (text: string) => findAnswer(text)?.answer ?? text.trim();
   const different = others.map((one) => one.gold).filter((text) => answer(text) !== answer(gold));
@@ -104,5 +108,5 @@ const lastOf = ({ prompt }: Problem): string =>
   typeof prompt === 'string' ? prompt : (prompt.at(-1)?.content ?? '');
 
 /** In a mixture the answers of another task are no answers at all. */
-const sameTask = (a: Known<unknown>, b: Known<unknown>) => taskOf(a) === taskOf(b);
-const taskOf = ({ problem: { row } }: Known<unknown>) => (isObject(row) ? row.task : undefined);
+const sameTask = (a: AnsweredProblem<unknown>, b: AnsweredProblem<unknown>) => taskOf(a) === taskOf(b);
+const taskOf = ({ problem: { row } }: AnsweredProblem<unknown>) => (isObject(row) ? row.task : undefined);

@@ -6,7 +6,7 @@ const MARKUP = 'the result of the filter safe can only be printed';
 /** `object.name`: a method or attribute of Python's type first, a key of a dict otherwise. */
 export function readAttribute(object: Value, name: string): Value {
   if (object === undefined) throw new Error(`${name} is read from a value that is undefined`);
-  const found = own(object, name);
+  const found = ownAttribute(object, name);
   return found === undefined && object instanceof Map ? object.get(name) : found;
 }
 
@@ -15,7 +15,7 @@ export function readElement(object: Value, index: Value): Value {
   if (object === undefined) throw new Error('an element is read from a value that is undefined');
   if (object instanceof Markup) throw new Error(MARKUP);
   if (typeof index === 'string') {
-    return object instanceof Map && object.has(index) ? object.get(index) : own(object, index);
+    return object instanceof Map && object.has(index) ? object.get(index) : ownAttribute(object, index);
   }
   const at = typeof index === 'boolean' ? Number(index) : index;
   return typeof at === 'number' ? indexed(object)?.at(at) : undefined;
@@ -53,7 +53,7 @@ function indexed(object: Value): readonly Value[] | undefined {
   return undefined;
 }
 
-function own(object: Value, name: string): Value {
+function ownAttribute(object: Value, name: string): Value {
   if (object instanceof Loop) return loopAttribute(object, name);
   if (object instanceof Namespace) return object.attributes.get(name);
   if (object instanceof Markup) throw new Error(MARKUP);

@@ -8,20 +8,20 @@ export interface Symbols {
   setFirst: ReadonlySet<string>;
 }
 
-const known = new WeakMap<readonly Node[], Symbols>();
+const symbolsCache = new WeakMap<readonly Node[], Symbols>();
 
 /**
  * Jinja decides before rendering which block a variable belongs to. A name that a block sets first is the block's
  * from its beginning on: blocks within it that come earlier find it undefined, not the one of the same name outside.
  */
 export function symbolsOf(body: readonly Node[]): Symbols {
-  const cached = known.get(body);
+  const cached = symbolsCache.get(body);
   if (cached) return cached;
   const names = new Set<string>();
   const setFirst = new Set<string>();
   for (const node of body) visit(node, false);
   const symbols = { names, setFirst };
-  known.set(body, symbols);
+  symbolsCache.set(body, symbols);
   return symbols;
 
   function visit(node: unknown, conditional: boolean): void {

@@ -3,10 +3,10 @@ import type { MetricsRow } from './metrics.js';
 const PATIENCE = 3;
 
 /** Notices when a run has nothing to learn from: step after step, no group with two different rewards. */
-export class SignalWatch {
+export class FlatGroupsWatch {
   #silent = 0;
 
-  /** What to say after a step, once for each such stretch; undefined when there is nothing to say. */
+  /** The message after a step, once for each such stretch; undefined when there is none. */
   after(row: MetricsRow): string | undefined {
     const flat = row.frac_reward_zero_std === 1 && !row.groups_refilled && !row.groups_replayed;
     this.#silent = flat ? this.#silent + 1 : 0;
@@ -20,14 +20,14 @@ export class SignalWatch {
   }
 }
 
-/** Says, once a run, that refilling left groups without a difference in reward. */
+/** Says once per run that refilling left groups without a difference in reward. */
 export class RefillWatch {
   #said = false;
 
   /** @param refills - rounds that a step may take */
   constructor(private readonly refills: number) {}
 
-  /** What to say after a step; undefined when there is nothing to say. */
+  /** The message after a step; undefined when there is none. */
   after({ step, groups_flat: flat = 0 }: MetricsRow): string | undefined {
     if (this.#said || this.refills === 0 || flat === 0) return undefined;
     this.#said = true;

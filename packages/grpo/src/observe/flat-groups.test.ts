@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RefillWatch, SignalWatch } from './signal.js';
+import { FlatGroupsWatch, RefillWatch } from './flat-groups.js';
 
 const row = (frac_reward_zero_std: number) => ({
   step: 1,
@@ -10,7 +10,7 @@ const row = (frac_reward_zero_std: number) => ({
 });
 
 it('speaks once for each stretch of three steps without signal', () => {
-  const watch = new SignalWatch();
+  const watch = new FlatGroupsWatch();
   const said = [1, 1, 0.9, 1, 1, 1, 1, 1, 0, 1, 1, 1].map((share) => watch.after(row(share)));
   expect(said.flatMap((text, i) => (text === undefined ? [] : [i]))).toEqual([5, 11]);
   expect(said[5]).toContain('The mean reward is 0.100, and 75% of the completions are cut');
@@ -28,7 +28,7 @@ describe('groups in the place of flat ones', () => {
 
   it('are something to learn from', () => {
     const saidOf = (counts: Record<string, number>) => {
-      const watch = new SignalWatch();
+      const watch = new FlatGroupsWatch();
       return [1, 2, 3].map((step) => watch.after(row(step, counts))).at(-1);
     };
     expect(saidOf({ groups_refilled: 0, groups_replayed: 0 })).toContain('Nothing to learn from');
