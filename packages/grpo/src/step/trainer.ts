@@ -46,7 +46,7 @@ export interface Trainer {
   config: Config;
   /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
   activationRoom?: number;
-  /** What the audit lacks of memory to compute completions again. */
+  /** The memory that the audit lacks to compute completions again, in words; undefined where it lacks none. */
   auditLack?: string | undefined;
   sampling: SamplingOptions;
   /** Weights of the objective that change while training. */
