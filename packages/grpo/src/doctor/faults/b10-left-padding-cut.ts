@@ -9,6 +9,9 @@ import { say } from '../sentence.js';
 /** Tokens of a prompt’s end that a completion must repeat from its first token to look wrongly cut. */
 const REPEATED = 8;
 
+/** Characters of a prompt’s end: a word and more, so that a new line or a quote does not count. */
+const CHARACTERS = 8;
+
 export const b10: Fault = {
   code: 'B10',
   name: 'left-padding cut',
@@ -32,13 +35,44 @@ export const b10: Fault = {
       needs: ['promptIds', 'promptOf', 'ids'],
       test({ promptIds, promptOf, ids }) {
         const repeating = ids.flatMap((row, completion): Evidence[] => {
-          const repeated = repeatedTail(promptIds[promptOf[completion]!]!, row);
+          const repeated = overlap(promptIds[promptOf[completion]!]!, row);
           return repeated >= REPEATED ? [{ completion, values: { repeated } }] : [];
         });
         const measured = { completions: ids.length, repeating: repeating.length };
         return repeating.length > ids.length / 2 ? warn(measured, repeating) : pass(measured);
       },
       says: (m) => say`${m.repeating} of ${m.completions} completions begin with the end of their prompt.`,
+    }),
+    stepCheck({
+      code: 'B10.text',
+      title: 'What the reward grades is what was sampled',
+      stage: 'masks',
+      kind: 'heuristic',
+      level: 2,
+      rank: 1,
+      threshold: `at most a tenth of the graded texts, and at most one, begin with the prompt’s last ${CHARACTERS} or more characters where the sampled ids do not begin with a token of the prompt’s end`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'A text that is cut out of the padded output at the count of the prompt’s tokens begins with the prompt’s end, by as much as the row was padded.',
+      remedy: 'Decode the sampled ids alone: cut the output at the padded width of the prompts.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B26', 'B27'],
+      settles: 'Decode the sampled ids of one completion, and compare with the text that the reward got.',
+      proofs: [],
+      needs: ['promptTexts', 'promptIds', 'promptOf', 'ids', 'texts'],
+      test({ promptTexts, promptIds, promptOf, ids, texts }) {
+        const repeating = texts.flatMap((text, completion): Evidence[] => {
+          const prompt = promptOf[completion]!;
+          const repeated = overlap(promptTexts[prompt]!, text);
+          const isSampled = overlap(promptIds[prompt]!, ids[completion]!) > 0;
+          return repeated >= CHARACTERS && !isSampled
+            ? [{ completion, text: text.slice(0, repeated), values: { repeated } }]
+            : [];
+        });
+        const measured = { completions: texts.length, repeating: repeating.length };
+        return repeating.length > Math.max(1, texts.length / 10) ? warn(measured, repeating) : pass(measured);
+      },
+      says: (m) =>
+        say`The texts of ${m.repeating} of ${m.completions} completions begin with the end of their prompt, and their sampled ids do not: the reward grades other text than was sampled.`,
     }),
     stepCheck({
       code: 'B10.length',
@@ -73,8 +107,8 @@ export const b10: Fault = {
   ],
 };
 
-/** The longest end of the prompt, in tokens, that the completion begins with. */
-function repeatedTail(prompt: Int32Array, completion: Int32Array): number {
+/** The longest end of the prompt that the completion begins with, in tokens or characters. */
+function overlap<T extends Int32Array | string>(prompt: T, completion: T): number {
   for (let length = Math.min(prompt.length, completion.length); length > 0; length--) {
     const from = prompt.length - length;
     let equal = 0;

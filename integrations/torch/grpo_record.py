@@ -1,0 +1,219 @@
+"""Step records of any PyTorch loop, for `grpo doctor` and `grpo step`. Needs torch and safetensors.
+
+    with grpo_record.step("out", 1, tokenizer=tokenizer, declared={"rollout": {"group": 4, "temperature": 1.0}}) as s:
+        s.prompts(prompt_ids, prompt_mask, texts=texts, answers=answers)
+        s.completions(completion_ids, completion_mask, texts=completion_texts, logprobs=sampler_logprobs)
+        s.rewards({"right": rewards})
+        s.advantages(advantages)
+        s.scored(loss_mask, reference=reference_logprobs)
+        s.update(loss, policy_logprobs, grad_norm=norm, learning_rate=rate)
+
+Tensors are padded as the loop has them, on any device, with a mask that is 1 where a token is one of the row; packing is
+done here. What a loop does not have it leaves out: a check that needs it then says so. docs/step-record.md tells what each
+number means, and the keys of `declared`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+VERSION = 2
+
+
+class RecordError(ValueError):
+    """What was given does not fit together."""
+
+
+class step:
+    """Collects one step, and writes it to `OUT/steps/NNNNNN` when the block ends without an exception."""
+
+    def __init__(self, out, number: int, *, tokenizer=None, declared: dict | None = None, settings=None, seed=None):
+        self.folder = Path(out) / "steps" / f"{number:06d}"
+        self._record = {
+            "format": "grpo-step",
+            "version": VERSION,
+            "step": number,
+            "producer": {"name": "grpo_record"},
+            "versions": {"torch": torch.__version__},
+            "declared": declared,
+            "settings": settings,
+            "seed": seed,
+            "tokenizer": tokenizer and _tokenizer(tokenizer),
+            "updates": [],
+        }
+        self._arrays: dict[str, torch.Tensor] = {}
+        self._mask: torch.Tensor | None = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        if kind is None:
+            self._write()
+
+    def prompts(self, ids, mask=None, *, texts=None, messages=None, answers=None, assistant_header=None, rows=None):
+        """One row for each prompt: ids [P, L] as the sampler was given them."""
+        rows_of_ids = self._rows("prompts", ids, mask)
+        self._record["prompts"] = {
+            "texts": _listed(texts),
+            "messages": _listed(messages),
+            "answers": _listed(answers),
+            "rows": _listed(rows),
+            "assistantHeader": assistant_header,
+        }
+        self._count("prompts", len(rows_of_ids), texts=texts, messages=messages, answers=answers, rows=rows)
+        self._pack("prompts.ids", rows_of_ids, torch.int32)
+        self._lengths("prompts.lengths", rows_of_ids)
+
+    def completions(self, ids, mask, *, prompt=None, texts=None, finish=None, logprobs=None, drawn_logprobs=None):
+        """
+        One row for each completion: ids [B, T] as they were sampled, the end token included.
+
+        prompt: index of the prompt of each, [B]; in blocks of equal size when not given. texts: as the reward functions got
+        them. finish: "stop" or "length" of each. logprobs: of the sampler, [B, T], under softmax(logits / temperature);
+        drawn_logprobs: under what truncation and penalties left of it.
+        """
+        self._mask = torch.as_tensor(mask).detach().cpu().bool()
+        own = self._rows("completions", ids, self._mask)
+        if prompt is None:
+            count = len(self._arrays.get("prompts.lengths", ())) or 1
+            if len(own) % count:
+                raise RecordError(f"{len(own)} completions are no equal groups of {count} prompts: give prompt=")
+            prompt = [row * count // len(own) for row in range(len(own))]
+        self._record["completions"] = {"texts": _listed(texts), "finish": _listed(finish)}
+        self._count("completions", len(own), prompt=prompt, texts=texts, finish=finish)
+        self._arrays["completions.prompt"] = torch.as_tensor(prompt, dtype=torch.int32).cpu()
+        self._pack("completions.ids", own, torch.int32)
+        self._lengths("completions.lengths", own)
+        self._per_token("completions.samplerLogprobs", logprobs)
+        self._per_token("completions.sampledLogprobs", drawn_logprobs)
+
+    def rewards(self, values: dict, *, weights=None, totals=None):
+        """Values [B] of each reward by its name, NaN where there is none; their weights, all 1 when not given."""
+        weights = list(weights) if weights is not None else [1.0] * len(values)
+        columns = [torch.as_tensor(column).detach().cpu().double() for column in values.values()]
+        self._record["rewards"] = {"names": list(values), "weights": [float(weight) for weight in weights]}
+        self._count("rewards", len(columns), weights=weights)
+        total = sum(weight * column for weight, column in zip(weights, columns)) if totals is None else totals
+        self._arrays["rewards.values"] = torch.cat(columns)
+        self._arrays["rewards.totals"] = torch.as_tensor(total).detach().cpu().double()
+
+    def advantages(self, values):
+        """[B], as the loss takes them."""
+        self._arrays["advantages"] = torch.as_tensor(values).detach().cpu().double().flatten()
+
+    def scored(self, loss_mask=None, *, ids=None, old=None, reference=None):
+        """
+        What the loss was given of the same places as the completions, each [B, T]: its mask, the ids when they are not those
+        that were sampled, log-probs of the old policy and of the reference.
+        """
+        own = self._known_mask()
+        self._arrays["scored.lengths"] = own.sum(1).to(torch.int32)
+        self._per_token("scored.ids", ids, torch.int32)
+        if ids is None and "completions.ids" in self._arrays:
+            self._arrays["scored.ids"] = self._arrays["completions.ids"].clone()
+        self._per_token("scored.mask", loss_mask, torch.uint8)
+        self._per_token("scored.oldLogprobs", old)
+        self._per_token("scored.referenceLogprobs", reference)
+
+    def update(self, loss=None, logprobs=None, *, completions=None, entropies=None, ratios=None, policy_terms=None,
+               kl_terms=None, weights=None, components=None, grad_norm=None, learning_rate=None, zero_gradients=None,
+               changed_share=None, changed_weight_share=None):  # fmt: skip
+        """
+        One update of the weights. Per token, [b, T]: log-probs and entropies of the policy, the ratios, the terms of the loss
+        before weights, and what they are multiplied by. completions: which rows these are, all when not given.
+        components: {name: (coefficient, value)} of the loss. changed_share: share of the elements of the weights that the
+        update changed; changed_weight_share: of those that the forward pass reads, where float32 masters are kept beside.
+        """
+        place = f"updates.{len(self._record['updates'])}"
+        facts = {"loss": loss, "gradNorm": grad_norm, "learningRate": learning_rate,
+                 "zeroGradients": zero_gradients, "changedShare": changed_share,
+                 "changedWeightShare": changed_weight_share}  # fmt: skip
+        own = {key: torch.as_tensor(value).detach().item() for key, value in facts.items() if value is not None}
+        if components:
+            own["components"] = [{"name": name, "coefficient": float(c), "value": float(v)} for name, (c, v) in components.items()]
+        self._record["updates"].append(own)
+        rows = None if completions is None else torch.as_tensor(completions).long().cpu()
+        if rows is not None:
+            self._arrays[f"{place}.completions"] = rows.to(torch.int32)
+        columns = {"policyLogprobs": logprobs, "entropies": entropies, "ratios": ratios, "policyTerms": policy_terms,
+                   "klTerms": kl_terms, "weights": weights}  # fmt: skip
+        for key, values in columns.items():
+            self._per_token(f"{place}.{key}", values, rows=rows)
+
+    def _known_mask(self) -> torch.Tensor:
+        if self._mask is None:
+            raise RecordError("call completions(ids, mask) first: its mask says which places are tokens")
+        return self._mask
+
+    def _per_token(self, name: str, values, dtype=torch.float32, rows=None) -> None:
+        if values is None:
+            return
+        mask = self._known_mask() if rows is None else self._known_mask()[rows]
+        values = torch.as_tensor(values).detach().cpu()
+        if values.shape != mask.shape:
+            raise RecordError(f"{name} has the shape {list(values.shape)}; the mask of its completions has {list(mask.shape)}")
+        self._arrays[name] = values[mask].to(dtype).contiguous()
+
+    def _rows(self, what: str, ids, mask) -> list[torch.Tensor]:
+        ids = torch.as_tensor(ids).detach().cpu()
+        mask = torch.ones_like(ids, dtype=torch.bool) if mask is None else torch.as_tensor(mask).detach().cpu().bool()
+        if ids.dim() != 2 or ids.shape != mask.shape:
+            raise RecordError(f"ids of {what} are [rows, tokens] with a mask of the same shape, found {list(ids.shape)} and {list(mask.shape)}")
+        return [row[own] for row, own in zip(ids, mask)]
+
+    def _pack(self, name: str, rows, dtype) -> None:
+        self._arrays[name] = torch.cat(rows).to(dtype).contiguous()
+
+    def _lengths(self, name: str, rows) -> None:
+        self._arrays[name] = torch.tensor([len(row) for row in rows], dtype=torch.int32)
+
+    @staticmethod
+    def _count(what: str, count: int, **columns) -> None:
+        for name, column in columns.items():
+            if column is not None and len(column) != count:
+                raise RecordError(f"{what} has {count} rows, and {name} {len(column)}")
+
+    def _write(self) -> None:
+        """The JSON comes last and at once: a record is whole where it is there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "step.safetensors").write_bytes(save({k: v for k, v in self._arrays.items() if v.numel() > 0}))
+        unfinished = self.folder / "step.json.tmp"
+        unfinished.write_text(json.dumps(_plain(self._record), ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(unfinished, self.folder / "step.json")
+
+
+def _listed(values):
+    return None if values is None else list(values)
+
+
+def _tokenizer(tokenizer) -> dict:
+    """What a tokenizer of transformers says of itself."""
+    special = dict(zip(getattr(tokenizer, "all_special_ids", []), getattr(tokenizer, "all_special_tokens", [])))
+    end = getattr(tokenizer, "eos_token_id", None)
+    return {
+        "vocabularySize": len(tokenizer),
+        "bosId": getattr(tokenizer, "bos_token_id", None),
+        "padId": getattr(tokenizer, "pad_token_id", None),
+        "endIds": None if end is None else [end],
+        "specialTokens": {str(key): text for key, text in special.items()},
+    }
+
+
+def _plain(value):
+    """A value for JSON: None is left out, NaN and infinities become their names, other objects their kind."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, torch.Tensor) and value.dim() == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if isinstance(value, (str, int, float, type(None))) else f"<{type(value).__name__}>"
