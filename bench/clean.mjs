@@ -46,8 +46,8 @@ const PRESETS = Object.entries(presets).map(([name, { values }]) => ({
       values[key]?.value > most ? [`${key}=${most}`] : [],
     ),
   ],
-  // Some draw from another distribution than is trained.
-  explained: { 'B19.truncation': true, 'B19.surprise': true },
+  // Some draw from another distribution than is trained, and some have k1 in the loss, where its expected gradient is 0.
+  explained: { 'B19.truncation': true, 'B19.surprise': true, 'B48.in-loss': true },
 }));
 
 const root = mkdtempSync(join(tmpdir(), 'grpo-clean-'));

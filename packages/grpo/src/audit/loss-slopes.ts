@@ -15,6 +15,8 @@ const APART = 1;
 
 /** Relative: sums in float32 of what is exponentiated there. */
 const ROUNDING = 1e-4;
+/** Relative to the slopes of the whole loss: of a small KL, their difference keeps few digits. */
+const CANCELLED = 2 ** -21;
 
 /**
  * Loss → how it changes with each log-prob, with the log-probs of old policy and reference moved away from the policy's:
@@ -41,6 +43,7 @@ export function auditLossSlopes(context: AuditContext): Measured {
     return { handOver, missing: typeof plain === 'string' ? plain : String(plainWithout) };
   const found = trainerSlopes(context, rows);
   const foundWithout = trainerSlopes(context, without);
+  const whole = largest(plain.flatMap(({ logprobs }) => Array.from(logprobs, Math.abs)));
   const compare = (of: HandOver, quantity: string, slope: (i: number, t: number) => Slope): Comparison[] => {
     const slopes = rows.map(({ policy }, i) => Array.from(policy, (_, t) => slope(i, t)));
     const most = largest(slopes.flat().map((one) => Math.abs(one.plain)));
@@ -48,7 +51,12 @@ export function auditLossSlopes(context: AuditContext): Measured {
       of,
       quantity,
       slopes.flatMap((own, i) =>
-        own.map((one, token) => ({ ...one, bound: ROUNDING * most, completion: chosen[i]!, token })),
+        own.map((one, token) => ({
+          ...one,
+          bound: ROUNDING * most + CANCELLED * whole,
+          completion: chosen[i]!,
+          token,
+        })),
       ),
     );
   };

@@ -28,7 +28,7 @@ class Forgetful extends ReplayStore {
 }
 
 it('groups are replayed and stored as declared', async () => {
-  expect(await disagreements('run', replaying())).toEqual([]);
+  expect(await disagreements('advantage', replaying())).toEqual([]);
 });
 
 it.each([
@@ -36,5 +36,5 @@ it.each([
   ['a store that is too small', new ReplayStore(2), 'steps of the stored groups'],
   ['a step that is not stored', new Forgetful(SIZE), 'steps of the stored groups'],
 ])('%s are found', async (_, replay, quantity) => {
-  expect(await disagreements('run', replaying(replay))).toContain(quantity);
+  expect(await disagreements('advantage', replaying(replay))).toContain(quantity);
 });

@@ -8,7 +8,7 @@ import { problemOf } from './places.js';
 import { textPair } from './text-pair.js';
 import { type Pair, worstOf } from './worst.js';
 
-const HAND_OVER = 'run';
+const HAND_OVER = 'advantage';
 
 /** Keys of the draws from the store, beside seed and step. */
 const STREAM = -2;

@@ -150,4 +150,12 @@ testStepCheck('B33.leak', [
     evidence: { prompt: 0, values: { advantage: 0.93 } },
   },
   { name: 'what TRL leaves of it', plant: inFloat32(5.7), verdict: 'pass' },
+  {
+    name: 'rewards that are compared one by one, with equal sums',
+    plant: all(
+      ({ advantages }) => void advantages!.fill(0.93, 0, 4),
+      declare({ advantage: { combine: 'normalize_then_sum' } }),
+    ),
+    verdict: 'not applicable',
+  },
 ]);

@@ -72,6 +72,9 @@ export const b33: Fault = {
       needs: ['totals', 'advantages', 'promptOf'],
       test({ totals, advantages, promptOf }, { declared = {} }) {
         if (!isCentred(declared)) return notApplicable(BASELINE);
+        // Equal sums of rewards that differ one by one.
+        if (declared.advantage?.combine === 'normalize_then_sum')
+          return notApplicable('advantages of totals');
         const flat = groupsOf(promptOf).filter((group) => {
           return group.length > 1 && isEqual(group.map((b) => totals[b]!));
         });

@@ -54,7 +54,7 @@ export const b61: Fault = {
       ],
       settles:
         'Completions from before and after the fall, on the same prompts; harder data from that step on would explain it, too.',
-      proofs: [],
+      proofs: ['native'],
       needs: ['reward'],
       test(log) {
         const reward = log.course.of('reward');
@@ -86,7 +86,7 @@ export const b61: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B08', 'B16', 'B09', 'B30', 'B39', 'B49', 'B54', 'B55'],
       settles: 'Read completions of the last steps.',
-      proofs: [],
+      proofs: ['native'],
       needs: ['entropy'],
       test(log) {
         const entropy = log.course.of('entropy');

@@ -27,7 +27,7 @@ export const b62: Fault = {
         'Raise the learning rate until the KL moves within 100 steps; check that the optimizer holds the weights that the model uses, and that bfloat16 does not round the updates away.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Compare the weights of two checkpoints: bits that differ, and by how much.',
-      proofs: [],
+      proofs: ['native'],
       needs: ['reward'],
       test(log): Outcome<{ steps: number; start: number; end: number; kl?: number }> {
         const { course } = log;

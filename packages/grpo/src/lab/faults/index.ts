@@ -1,5 +1,6 @@
 /** Every fault that a run of ours can hold, in the order of the catalogue. */
 import { advantageFaults } from './advantage-faults.js';
+import { courseFaults } from './course-faults.js';
 import { generationFaults } from './generation-faults.js';
 import { klFaults } from './kl-faults.js';
 import { logprobFaults } from './logprob-faults.js';
@@ -20,6 +21,7 @@ export const faults: readonly PlantedFault[] = [
   ...lossFaults,
   ...klFaults,
   ...optimizerFaults,
+  ...courseFaults,
 ].sort((a, b) => a.code.localeCompare(b.code));
 
 export type { PlantedFault, Variant } from './planted-fault.js';
