@@ -37,7 +37,12 @@ const SMALL = [
   ...['doctor.every=1', 'doctor.onFinding=stop', 'record.every=1'],
 ];
 /** Largest sizes of a preset that are left to it; its form stays. */
-const LARGEST = { 'optimizer.warmupSteps': 2, 'objective.minibatches': 4, 'groups.overlongBuffer': 4 };
+const LARGEST = {
+  'optimizer.warmupSteps': 2,
+  'kl.warmupSteps': 2,
+  'objective.minibatches': 4,
+  'groups.overlongBuffer': 4,
+};
 const PRESETS = Object.entries(presets).map(([name, { values }]) => ({
   name,
   settings: [

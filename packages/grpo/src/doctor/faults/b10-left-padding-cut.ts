@@ -46,7 +46,7 @@ export const b10: Fault = {
     stepCheck({
       code: 'B10.text',
       title: 'What the reward grades is what was sampled',
-      stage: 'masks',
+      stage: 'reward',
       kind: 'heuristic',
       level: 2,
       rank: 1,

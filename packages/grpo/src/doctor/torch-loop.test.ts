@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { readStepRecord } from '../trace/index.js';
+import { examine } from './examine.js';
+import { registry } from './registry.js';
+
+/** First steps of a trainer in plain PyTorch, with the faults of parity/torch_loop.py; nothing in them was edited. */
+const runs = new URL('../../../../parity/fixtures/torch-loop/', import.meta.url);
+
+const diagnose = (run: string) => {
+  const record = readStepRecord(fileURLToPath(new URL(`${run}/steps/000001`, runs)));
+  return examine({ records: [record] }, registry);
+};
+
+it('finds nothing in a loop without a fault, and judges much of it', () => {
+  const { findings, judgements } = diagnose('none');
+  expect(findings).toEqual([]);
+  expect(judgements.filter(({ judged }) => judged > 0).length).toBeGreaterThan(35);
+});
+
+// Scored on another prompt than sampled: without the ids that were scored only the distance of the log-probs shows it.
+it.each([
+  ['other-template', 'B39.gap', 'warn'],
+  ['raw-prompts', 'B39.gap', 'warn'],
+  ['prompt-penalty', 'B15.first-token', 'fail'],
+  ['cut-by-count', 'B10.text', 'warn'],
+  ['right-pad-mask', 'B11.mask', 'fail'],
+  ['gather', 'B36.rows', 'fail'],
+  ['train-mode', 'B38.policy', 'fail'],
+  ['bf16-lost', 'B52.lost', 'warn'],
+])('names the fault %s first: %s', (run, code, severity) => {
+  expect(diagnose(run).findings[0]).toMatchObject({ code, severity });
+});
