@@ -53,7 +53,9 @@ export function verdictsOf(
   checks: readonly { code: string; stage: Stage }[],
 ): PhaseVerdict[] {
   const stages = new Map(checks.map(({ code, stage }) => [code, stage]));
-  const phaseOf = ({ code }: { code: string }) => PHASE_OF[stages.get(code)!];
+  // The hand-over of the gradient is filed under the forward pass that it comes from.
+  const phaseOf = ({ code }: { code: string }) =>
+    code.startsWith('H06.') ? 'gradient' : PHASE_OF[stages.get(code)!];
   return PHASES.map((phase) => {
     const isOwn = (one: { code: string }) => phase === 'verdict' || phaseOf(one) === phase;
     const own = judgements.filter(isOwn);

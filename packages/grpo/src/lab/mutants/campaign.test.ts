@@ -40,7 +40,7 @@ describe('a trial', () => {
     ).toEqual([]);
     writeFileSync(baselineIn(folder), serialize(clean));
 
-    const words = 'value - baselineOf(baseline, value, own)';
+    const words = 'value - baselineOf(baseline, value, groupStatistics)';
     const { subject, mutation, mutant } = mutantOf('objective/advantage', 'wrong sign', words);
     expect(sourceLine(subject, mutation.start)).toBeGreaterThan(50);
     const sick = await tryIn<MutantResult>({ ...request(folder), kind: 'mutant', mutant });
