@@ -17,9 +17,11 @@ export function maskLoss(
       return standard.logprob(decoder, groups, ...rest);
     },
     objective: lossWith({
-      weights() {
-        const tokens = sum(mask);
-        return mask.map((kept) => kept / tokens);
+      weights({ lengths }) {
+        // The audit asks for the loss of other rows than those that were scored last.
+        const own = mask.length === sum(lengths) ? mask : Array<number>(sum(lengths)).fill(1);
+        const tokens = sum(own);
+        return own.map((kept) => kept / tokens);
       },
     }),
   };

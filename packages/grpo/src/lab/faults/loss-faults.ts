@@ -183,7 +183,12 @@ export const lossFaults: readonly PlantedFault[] = [
         name: 'no position is trained on',
         run: () => withLoss({ weights: (input) => each(input, () => 0) }),
       },
-      { name: '0 divided by 0 positions', run: () => ({ stages: maskLoss((ids) => ids.map(() => 0)) }) },
+      {
+        name: '0 divided by 0 positions',
+        run: () => ({ stages: maskLoss((ids) => ids.map(() => 0)) }),
+        // Which weighs NaN in place of the declared weight.
+        orAs: ['B41'],
+      },
       {
         name: 'the ratio detached',
         run: () => withLoss({ ratio: ({ logprobs_T }) => logprobs_T.mul(0).exp() }),
