@@ -85,7 +85,7 @@ function deviationOf(values: readonly number[]): number {
 /** β × KL of a completion, as the declared form gives it. */
 type Penalty = Pick<Pair, 'plain' | 'bound'> & { plain: number };
 
-/** What is declared to be taken from each reward; nothing where the KL has its place in the loss. */
+/** The KL penalty that each reward is declared to lose; empty when the KL is part of the loss. */
 function penaltiesOf({ config }: Trainer, batch: Batch): Penalty[] {
   const { kl } = config;
   const { reference_B, old_B, completions_B, betas_P } = batch;

@@ -34,7 +34,7 @@ const MEASURES: readonly Measure[] = [
   auditCheckpoint,
 ];
 
-/** Of these what costs nothing beside a step: numbers of completions, computed from numbers. */
+/** The measures that run at every step: they compute a few numbers per completion from other numbers. */
 const CHEAP: readonly Measure[] = [auditTotals, auditAdvantages];
 
 /** What follows the step from there on. */
@@ -47,7 +47,7 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
   new ReplayAudit(trainer),
 ];
 
-/** Of these what costs as little: some elements of each tensor. */
+/** The followers that run at every step: they read a few elements of some tensors. */
 const cheapFollowersOf = (trainer: Trainer): FollowingMeasure[] => [
   new UpdateAudit(trainer, false),
   new ReferenceAudit(trainer),

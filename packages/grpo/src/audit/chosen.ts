@@ -5,6 +5,9 @@ import type { Batch } from '../step/batch.js';
 const PROMPTS = 2;
 const COMPLETIONS = 2;
 
+/** Completions that are computed again at most. */
+export const MOST_CHOSEN = PROMPTS * COMPLETIONS;
+
 /** Tokens up to which a sequence costs little beside a step: attention is computed whole. */
 const SHORT = 1024;
 
@@ -22,7 +25,7 @@ const WORK = 1e11;
  */
 export function auditedTokens(weights: number, most: number): { longest: number; tokens: number } {
   const longest = Math.min(most, LONGEST);
-  const within = Math.min(PROMPTS * COMPLETIONS * longest, Math.floor(WORK / weights));
+  const within = Math.min(MOST_CHOSEN * longest, Math.floor(WORK / weights));
   return { longest, tokens: Math.max(longest, within) };
 }
 

@@ -199,7 +199,7 @@ const ENTROPY = "entropy beside the token's log-prob";
 const OLD = 'old log-prob in the loss';
 const BETA = 'β in the loss';
 
-/** Of the quantities that are not of the loss itself. */
+/** Hand-overs of the quantities that reach the loss from earlier stages. */
 const HAND_OVERS: Readonly<Record<string, HandOver>> = {
   [ENTROPY]: 'old log-probs',
   [OLD]: 'old log-probs',
@@ -215,7 +215,7 @@ function declaredOld(
   if (objective.oldLogprobs === 'detach') return undefined;
   const isSampled = trained.completions_B.every(({ ids }, b) => ids.length === completions_B[b]!.ids.length);
   if (objective.oldLogprobs === 'sampler' && isSampled) return completions_B.map(({ logprobs }) => logprobs);
-  // What was computed is held to the plain path; of replayed groups it is that of the step that sampled them.
+  // A replayed group keeps the old log-probs of the step that sampled it.
   return trained.completions_B.map(({ ids }, b) => {
     const stored = exchange?.replayed.get(batch.problemOf(b))?.old?.[b % batch.groupSize];
     return stored ?? old_B?.[b] ?? new Float32Array(ids.length).fill(Number.NaN);

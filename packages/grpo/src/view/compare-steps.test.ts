@@ -43,6 +43,21 @@ describe('the first difference', () => {
     expect(missing.length + compared.length).toBe(22);
   });
 
+  it('is one that many tokens share, in half precision too', () => {
+    const half = () => {
+      const one = record();
+      one.declared!.dtype = 'bfloat16';
+      return one;
+    };
+    const [near, far] = [0.01, 0.2].map((gap) => {
+      const other = half();
+      other.updates![0]!.policyLogprobs = other.updates![0]!.policyLogprobs!.map((x) => x - gap);
+      return compareSteps(half(), other).difference;
+    });
+    expect(near).toBeUndefined();
+    expect(far).toMatchObject({ quantity: 'log-probs of the policy', differing: 1 });
+  });
+
   it('is none of what one record lacks', () => {
     const { advantages: _, ...other } = record();
     const { difference, missing } = compareSteps(record(), other);

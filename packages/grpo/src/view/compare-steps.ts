@@ -2,6 +2,7 @@
 import { inputs, updateRows } from '../doctor/inputs.js';
 import { toleranceOf } from '../doctor/tolerance.js';
 import type { StepRecord } from '../trace/index.js';
+import { completionNames } from './completion-view.js';
 import type { Phase } from './phases.js';
 
 /** A quantity that both records have. */
@@ -39,6 +40,8 @@ interface Quantity {
   of(record: StepRecord): Values | undefined;
   /** Largest difference that rounding explains, absolute and relative; none of ids and texts. */
   bound?: (record: StepRecord) => number;
+  /** The same of all values on average: many may be off together by less than the worst one may. */
+  mean?: (record: StepRecord) => number;
 }
 
 type Update = NonNullable<StepRecord['updates']>[number];
@@ -51,14 +54,9 @@ const singly = (
   nameOf: Values['nameOf'],
 ): Values | undefined => values && { rows: Array.from(values, (value) => [value]), nameOf };
 
-const byCompletion = (record: StepRecord) => {
-  const places = new Map<number, number>();
-  const names = Array.from(record.completions?.prompt ?? [], (p) => {
-    const place = places.get(p) ?? 0;
-    places.set(p, place + 1);
-    return `completion ${p}.${place}`;
-  });
-  return (row: number) => names[row] ?? `completion ${row}`;
+const byCompletion = ({ completions }: Pick<StepRecord, 'completions'>) => {
+  const names = completionNames(completions?.prompt ?? []);
+  return (row: number) => `completion ${names[row] ?? row}`;
 };
 
 const rowsOfCompletions = (
@@ -66,7 +64,10 @@ const rowsOfCompletions = (
   rows: readonly ArrayLike<number>[] | undefined,
 ): Values | undefined => rows && { rows, nameOf: byCompletion(record) };
 
-const nats = (record: StepRecord) => toleranceOf(record).max;
+const nats = {
+  bound: (record: StepRecord) => toleranceOf(record).max,
+  mean: (record: StepRecord) => toleranceOf(record).mean,
+};
 const ROUNDING = () => 1e-5;
 /** What the model computes from log-probs that rounding moves. */
 const ofLogprobs = (record: StepRecord) => 10 * toleranceOf(record).mean;
@@ -114,7 +115,7 @@ const QUANTITIES: readonly Quantity[] = [
     phase: 'sample',
     name: 'log-probs of the sampler',
     of: (r) => rowsOfCompletions(r, inputs.samplerLogprobs.from(r)),
-    bound: nats,
+    ...nats,
   },
   {
     phase: 'reward',
@@ -129,7 +130,7 @@ const QUANTITIES: readonly Quantity[] = [
       if (!names || !values) return undefined;
       const count = values.length / names.length;
       const rows = names.map((_, k) => values.subarray(k * count, (k + 1) * count));
-      return { rows, nameOf: (row) => `reward ${names[row]}`, placeOf: byCompletion({ rewards, ...rest }) };
+      return { rows, nameOf: (row) => `reward ${names[row]}`, placeOf: byCompletion(rest) };
     },
     bound: ROUNDING,
   },
@@ -144,15 +145,15 @@ const QUANTITIES: readonly Quantity[] = [
     phase: 'log-prob',
     name: 'log-probs of the old policy',
     of: (r) => rowsOfCompletions(r, inputs.oldLogprobs.from(r)),
-    bound: nats,
+    ...nats,
   },
   {
     phase: 'log-prob',
     name: 'log-probs of the reference',
     of: (r) => rowsOfCompletions(r, inputs.referenceLogprobs.from(r)),
-    bound: nats,
+    ...nats,
   },
-  { phase: 'log-prob', name: 'log-probs of the policy', of: ofUpdates('policyLogprobs'), bound: nats },
+  { phase: 'log-prob', name: 'log-probs of the policy', of: ofUpdates('policyLogprobs'), ...nats },
   { phase: 'loss', name: 'tokens in the loss', of: (r) => rowsOfCompletions(r, inputs.masks.from(r)) },
   { phase: 'loss', name: 'terms of the policy', of: ofUpdates('policyTerms'), bound: ofLogprobs },
   { phase: 'loss', name: 'terms of the KL', of: ofUpdates('klTerms'), bound: ofLogprobs },
@@ -196,37 +197,49 @@ const QUANTITIES: readonly Quantity[] = [
 export function compareSteps(here: StepRecord, there: StepRecord): StepComparison {
   const compared: Compared[] = [];
   const missing: string[] = [];
-  for (const { phase, name, of, bound } of QUANTITIES) {
+  const looser = (of: (record: StepRecord) => number) => Math.max(of(here), of(there));
+  for (const { phase, name, of, bound, mean } of QUANTITIES) {
     const [a, b] = [of(here), of(there)];
     if (a && b) {
-      const most = bound ? Math.max(bound(here), bound(there)) : 0;
-      compared.push({ phase, quantity: name, ...differences(a, b, most) });
+      const bounds = { each: bound ? looser(bound) : 0, mean: mean ? looser(mean) : Infinity };
+      compared.push({ phase, quantity: name, ...differences(a, b, bounds) });
     } else missing.push(name);
   }
   const difference = compared.find(({ differing }) => differing > 0);
   return { compared, missing, ...(difference && { difference }) };
 }
 
-function differences(a: Values, b: Values, bound: number): Pick<Compared, 'values' | 'differing' | 'first'> {
-  let [values, differing] = [0, 0];
+function differences(
+  a: Values,
+  b: Values,
+  bounds: { each: number; mean: number },
+): Pick<Compared, 'values' | 'differing' | 'first'> {
+  let [values, differing, total] = [0, 0, 0];
+  let worst = { apart: 0, row: 0, t: 0 };
   let first: Compared['first'];
   const note = (where: string, here: number | string, there: number | string) => {
     differing++;
     first ??= { where, here, there };
   };
+  const noteAt = (row: number, t: number) => {
+    const [own, other] = [a.rows[row]!, b.rows[row]!];
+    const place = own.length === 1 && other.length === 1 ? [] : [a.placeOf?.(t) ?? `token ${t}`];
+    note([a.nameOf(row), ...place].filter(Boolean).join(', '), own[t]!, other[t]!);
+  };
   if (a.rows.length !== b.rows.length) note('number of rows', a.rows.length, b.rows.length);
   for (const [row, own] of a.rows.entries()) {
     const other = b.rows[row];
     if (!other) break;
-    const isSingle = own.length === 1 && other.length === 1;
     values += own.length;
     for (let t = 0; t < Math.min(own.length, other.length); t++) {
-      if (isSame(own[t]!, other[t]!, bound)) continue;
-      const place = isSingle ? [] : [a.placeOf?.(t) ?? `token ${t}`];
-      note([a.nameOf(row), ...place].filter(Boolean).join(', '), own[t]!, other[t]!);
+      const apart = Math.abs(Number(own[t]) - Number(other[t]));
+      if (Number.isFinite(apart)) total += apart;
+      if (apart > worst.apart) worst = { apart, row, t };
+      if (!isSame(own[t]!, other[t]!, bounds.each)) noteAt(row, t);
     }
     if (own.length !== other.length) note(`${a.nameOf(row)}, length`, own.length, other.length);
   }
+  if (differing === 0 && total / values > bounds.mean) noteAt(worst.row, worst.t);
   return { values, differing, ...(first && { first }) };
 }
 

@@ -50,13 +50,11 @@ export function completionViews(record: StepRecord): CompletionView[] {
   const promptOf = record.completions?.prompt;
   const count = countOf(record);
   const losses = update ? lossesOf(record, update) : new Map<number, LossNumbers>();
-  const places = new Map<number, number>();
+  const names = completionNames(promptOf ?? new Int32Array(count));
   return Array.from({ length: count }, (_, index) => {
     const prompt = promptOf?.[index] ?? 0;
-    const place = places.get(prompt) ?? 0;
-    places.set(prompt, place + 1);
     return {
-      name: `${prompt}.${place}`,
+      name: names[index]!,
       index,
       prompt,
       ...known({
@@ -70,6 +68,16 @@ export function completionViews(record: StepRecord): CompletionView[] {
         ...losses.get(index),
       }),
     };
+  });
+}
+
+/** Prompt and place in its group of each completion: `2.5`. */
+export function completionNames(promptOf: ArrayLike<number>): string[] {
+  const places = new Map<number, number>();
+  return Array.from(promptOf, (prompt) => {
+    const place = places.get(prompt) ?? 0;
+    places.set(prompt, place + 1);
+    return `${prompt}.${place}`;
   });
 }
 

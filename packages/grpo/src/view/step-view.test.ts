@@ -60,6 +60,14 @@ describe('the view of a record of ours', () => {
     expect(sum(weighted)).toBeCloseTo(first!.policyLoss!, 9);
   });
 
+  it('tells plain text from a template that was not recorded', () => {
+    const endings = ['', undefined].map((assistantHeader) => {
+      const prompts = { texts: ['2 + 2 ='], ...(assistantHeader !== undefined && { assistantHeader }) };
+      return viewOf({ ...record, prompts }, []).prompts[0]!.ending;
+    });
+    expect(endings).toEqual(['plain', undefined]);
+  });
+
   it('leaves out what was not recorded', () => {
     const { format, version, step, producer } = record;
     const bare = viewOf({ format, version, step, producer }, registry);
@@ -80,6 +88,7 @@ describe('the view of a record of TRL', () => {
         '0.3',
         '1.0',
       ]);
+      expect(new Set(view.prompts.map(({ ending }) => ending))).toEqual(new Set(['header']));
       for (const { index, mean: centre, deviation } of view.prompts) {
         const group = view.completions.filter(({ prompt }) => prompt === index);
         for (const { total, advantage } of group)

@@ -34,8 +34,8 @@ export interface PromptView {
   /** Tokens that begin a text, in the prompt and as expected. */
   bos?: number;
   expectedBos?: number;
-  /** Whether it ends in what the template puts before an answer; missing for plain text. */
-  endsInHeader?: boolean;
+  /** Whether it ends in what the template puts before an answer, where the record has that; `plain` without a template. */
+  ending?: 'plain' | 'header' | 'other';
   /** Completions of it, and how many of them are different. */
   completions: number;
   distinct?: number;
@@ -120,7 +120,7 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
         ids: own && [...own],
         bos: own && tokenizer?.bosId !== undefined ? leading(own, tokenizer.bosId) : undefined,
         expectedBos: tokenizer?.expectedBos,
-        endsInHeader: text !== undefined && header ? text.endsWith(header) : undefined,
+        ending: text === undefined || header === undefined ? undefined : endingOf(text, header),
         distinct: sampled && new Set(group.map((one) => sampled[one.index]!.join())).size,
         mean: totals.length > 0 ? centre : undefined,
         deviation: totals.length > 1 ? deviation : undefined,
@@ -129,6 +129,11 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
       }),
     };
   });
+}
+
+function endingOf(text: string, header: string): NonNullable<PromptView['ending']> {
+  if (header === '') return 'plain';
+  return text.endsWith(header) ? 'header' : 'other';
 }
 
 /** How often an id stands at the beginning. */

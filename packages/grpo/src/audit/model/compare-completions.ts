@@ -1,6 +1,7 @@
 import { sum } from '../../maths/moments.js';
 import type { Completion } from '../../rollout/index.js';
 import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
+import { MOST_CHOSEN } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
 import { TEMPERATURES } from '../plain/plain-drawing.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
@@ -34,7 +35,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...compareDrawn(own, batch.completions_B, tolerance.token),
-      ...likelihoods(own, logChoices(sampled.length, own.length), tolerance.all),
+      ...likelihoods(own, logChoices(sampled.length), tolerance.all),
       ...likeness(sampled),
     ],
   };
@@ -102,9 +103,15 @@ function likelihoods(completions: readonly PlainCompletion[], choices: number, d
   });
 }
 
-/** Log of the number of ways to choose k of n. */
-const logChoices = (n: number, k: number) =>
-  sum(Array.from({ length: k }, (_, i) => Math.log((n - i) / (i + 1))));
+/** Log of the number of ways to choose as many of n completions as are computed again at most, or fewer. */
+function logChoices(n: number): number {
+  let [ways, all] = [1, 1];
+  for (let k = 0; k < Math.min(n, MOST_CHOSEN); k++) {
+    ways *= (n - k) / (k + 1);
+    all += ways;
+  }
+  return Math.log(all);
+}
 
 /**
  * The longest beginning that two completions share, as its surprise in nats: that two draws agree in it has the

@@ -41,6 +41,8 @@ it.each([
   [[run('clean'), '--at', '9'], 'has no record of step 9; it has those of 1, 2, 3'],
   [[run('clean'), '--completion', '4.0'], 'there is no completion 4.0; the step has 0.0 to 3.3'],
   [[run('clean'), '--prompt', '4'], 'there is no prompt 4; the step has 0 to 3'],
+  [[run('clean'), '--at', '1', '--at', '2'], '--at is given twice'],
+  [[run('clean'), '--against', run('clean'), '--prompt', '1'], '--prompt shows one step'],
   [[run('clean'), '--at', 'two'], '--at takes a whole number, not two'],
   [[run('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
 ])('says what is wrong with %j', async (argv, message) => {

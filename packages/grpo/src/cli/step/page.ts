@@ -2,14 +2,15 @@
 
 import { registry } from '../../doctor/registry.js';
 import { formatValue, percent } from '../../doctor/sentence.js';
-import { excerpt, printable } from '../../errors/printable.js';
+import { excerpt } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
-import type { CompletionView } from '../../view/completion-view.js';
 import type { PhaseVerdict } from '../../view/phases.js';
-import type { PromptView, StepView } from '../../view/step-view.js';
+import type { StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
 import { colors } from '../colors.js';
-import { alignColumns, wrap } from '../text-layout.js';
+import { wrap } from '../text-layout.js';
+import { number, signed } from './cells.js';
+import { groupTable, lossTable, tokenTable } from './tables.js';
 
 export interface PageOptions {
   /** Prompts whose groups are shown. */
@@ -30,9 +31,9 @@ export function stepPage(path: string, view: StepView, options: PageOptions): st
     ...page.phase(2, 'Reward', rewardLines(view)),
     ...page.phase(3, 'Advantage', advantageLines(view, options)),
     '',
-    ...options.prompts.flatMap((prompt) => [...groupTable(view, prompt, options), '']),
+    ...options.prompts.flatMap((prompt) => [...groupTable(view, prompt, options.width), '']),
     ...hintOf(view, options),
-    ...(options.tokens ? [...tokenTable(options.tokens), ''] : []),
+    ...(options.tokens ? [...tokenTable(options.tokens.name, options.tokens.rows), ''] : []),
     ...page.phase(4, 'Log-prob', logprobLines(view)),
     ...page.phase(5, 'Loss', lossLines(view)),
     ...(options.loss ? ['', ...lossTable(view), ''] : []),
@@ -85,12 +86,6 @@ function markOf({ phase, judged, findings }: PhaseVerdict): string {
   return colors.green('ok');
 }
 
-const number = (value: number | undefined, digits = 4): string =>
-  value === undefined ? '–' : Number.isFinite(value) ? value.toFixed(digits) : String(value);
-
-const signed = (value: number | undefined, digits = 3): string =>
-  value === undefined ? '–' : `${value > 0 ? '+' : ''}${number(value, digits)}`;
-
 function headOf(path: string, { step, producer, declared, prompts, completions, seed }: StepView): string {
   const { objective, rollout, kl, optimizer } = declared;
   const group = prompts.length > 0 ? completions.length / prompts.length : undefined;
@@ -117,15 +112,17 @@ function promptLines({ prompts }: StepView, { prompts: shown }: PageOptions): st
     `p${one.index} ${one.text === undefined ? '(no text)' : excerpt(one.text)}`,
     ids && `${ids.length} ids ${idsText(ids)}`,
     one.bos === undefined ? undefined : `BOS ${one.bos} of ${one.expectedBos ?? '?'}`,
-    one.endsInHeader === undefined
-      ? 'plain text, no header of an assistant'
-      : one.endsInHeader
-        ? 'ends in the assistant’s header'
-        : 'does NOT end in the assistant’s header',
+    one.ending && ENDINGS[one.ending],
     one.answer === undefined ? undefined : `answer ${excerpt(one.answer)}`,
   ];
   return [parts.filter((part) => part !== undefined).join(' · ')];
 }
+
+const ENDINGS = {
+  plain: 'plain text, no header of an assistant',
+  header: 'ends in the assistant’s header',
+  other: 'does NOT end in the assistant’s header',
+} as const;
 
 const idsText = (ids: readonly number[]) =>
   ids.length <= 8 ? `[${ids.join(' ')}]` : `[${ids.slice(0, 4).join(' ')} … ${ids.slice(-3).join(' ')}]`;
@@ -198,55 +195,11 @@ function advantageLines(
       ? ''
       : `, deviation ${number(one.deviation, 3)} (n − ${advantage?.ddof ?? 1})${advantage?.epsilon ? ` + ${formatValue(advantage.epsilon)}` : ''}`;
   const signal = prompts.filter((prompt) => prompt.signal).length;
+  const others = signal < prompts.length ? ': in the others all rewards are equal, and advantages 0' : '';
   return [
     `p${one.index}: mean ${number(one.mean, 3)}${how}; Σ A = ${number(Math.abs(one.advantages) < 5e-5 ? 0 : one.advantages)}`,
-    `signal in ${signal} of ${prompts.length} groups: in the others all rewards are equal, and advantages 0`,
+    `signal in ${signal} of ${prompts.length} groups${others}`,
   ];
-}
-
-function groupTable({ prompts, completions }: StepView, prompt: number, { width }: PageOptions): string[] {
-  const group = completions.filter((one) => one.prompt === prompt);
-  const [first] = group;
-  if (!first) return [];
-  const columns: [string, (one: CompletionView) => string][] = [
-    ['', ({ name }) => name],
-    [
-      'tokens',
-      ({ tokens, trained }) =>
-        trained !== undefined && trained !== tokens ? `${trained}/${tokens}` : String(tokens ?? '–'),
-    ],
-    ['log π', ({ logprob, samplerLogprob }) => number(logprob ?? samplerLogprob, 2)],
-    ['log π_ref', ({ referenceLogprob }) => number(referenceLogprob, 2)],
-    ['reward', ({ total }) => number(total, 2)],
-    ['A', ({ advantage }) => signed(advantage)],
-    ['loss', ({ policyLoss }) => signed(policyLoss, 5)],
-    ['k3/token', ({ kl }) => number(kl?.k3)],
-  ];
-  const used = columns.filter(([, cell]) => group.some((one) => cell(one) !== '–'));
-  const rows = alignColumns([
-    used.map(([title]) => title),
-    ...group.map((one) => used.map(([, cell]) => cell(one))),
-  ]);
-  const left = Math.max(12, width - rows[0]!.length - 10);
-  return rows.map((row, i) =>
-    `  ${row}   ${i === 0 ? `text of the answers to ${promptName(prompts[prompt], left)}` : endOf(group[i - 1]!, left)}`.trimEnd(),
-  );
-}
-
-const promptName = (prompt: PromptView | undefined, left: number) =>
-  prompt?.text === undefined ? 'the prompt' : shortened(prompt.text, Math.max(8, left - 24));
-
-/** The end of a text says most: there the answer stands. */
-function endOf({ text, finish }: CompletionView, left: number): string {
-  const cut = finish === 'length' ? '  cut' : '';
-  return text === undefined ? cut : `${shortened(text, left, true)}${cut}`;
-}
-
-function shortened(text: string, length: number, fromEnd = false): string {
-  const line = printable(text.replace(/\s+/g, ' ').trim(), Number.POSITIVE_INFINITY);
-  if (line === '') return '(blank)';
-  if (line.length <= length) return line;
-  return fromEnd ? `…${line.slice(1 - length)}` : `${line.slice(0, length - 1)}…`;
 }
 
 function hintOf({ prompts, completions }: StepView, { prompts: shown, tokens }: PageOptions): string[] {
@@ -266,39 +219,18 @@ function hintOf({ prompts, completions }: StepView, { prompts: shown, tokens }: 
   return hints.length > 0 ? [`  ${hints.join('; ')}`, ''] : [];
 }
 
-function tokenTable({ name, rows }: NonNullable<PageOptions['tokens']>): string[] {
-  const columns: [string, (one: TokenView) => string][] = [
-    ['token', ({ token }) => String(token)],
-    ['id', ({ id, special }) => `${id ?? '–'}${special ? ` ${special}` : ''}`],
-    ['in loss', ({ trained }) => (trained === undefined ? '–' : trained ? 'yes' : 'no')],
-    ['sampler', ({ sampler }) => number(sampler)],
-    ['policy', ({ policy }) => number(policy)],
-    ['reference', ({ reference }) => number(reference)],
-    ['entropy', ({ entropy }) => number(entropy)],
-    ['ratio', ({ ratio }) => number(ratio)],
-    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
-    ['KL term', ({ klTerm }) => number(klTerm)],
-    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
-  ];
-  const used = columns.filter(([, cell]) => rows.some((one) => cell(one) !== '–'));
-  return [
-    `  Tokens of ${name}; log-probs in nats`,
-    ...alignColumns([
-      used.map(([title]) => title),
-      ...rows.map((one) => used.map(([, cell]) => cell(one))),
-    ]).map((row) => `  ${row}`),
-  ];
-}
-
 function logprobLines({ sample: { gap }, completions }: StepView): string[] {
   const ratios = completions.flatMap(({ ratio }) => ratio ?? []);
-  const clipped = completions.flatMap(({ clipped }) => clipped ?? []);
+  const sizes = completions.map(({ ratio, trained, tokens }) =>
+    ratio === undefined ? 0 : (trained ?? tokens ?? 0),
+  );
+  const beyond = sum(completions.map(({ clipped = 0 }, i) => clipped * sizes[i]!)) / sum(sizes);
   const lines = [
     ...(gap === undefined ? [] : [`at most ${formatValue(gap)} nats a token from the sampler’s`]),
     ...(ratios.length === 0
       ? []
       : [
-          `ratio ${number(Math.min(...ratios))} to ${number(Math.max(...ratios))} by completion, ${percent(sum(clipped) / clipped.length)} of the tokens beyond the clip range`,
+          `ratio ${number(Math.min(...ratios))} to ${number(Math.max(...ratios))} by completion, ${percent(beyond)} of the tokens beyond the clip range`,
         ]),
   ];
   return lines.length > 0 ? [lines.join(' · ')] : [];
@@ -331,28 +263,6 @@ function lossLines({ loss, declared, updates }: StepView): string[] {
           `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}`,
         ]
       : []),
-  ];
-}
-
-function lossTable({ completions }: StepView): string[] {
-  const own = completions.filter(
-    ({ policyLoss, klLoss }) => policyLoss !== undefined || klLoss !== undefined,
-  );
-  if (own.length === 0) return ['  What each completion adds to the loss: not recorded'];
-  const size = ({ policyLoss = 0, klLoss = 0 }: CompletionView) => Math.abs(policyLoss) + Math.abs(klLoss);
-  const sorted = [...own].sort((a, b) => size(b) - size(a));
-  return [
-    '  What each completion adds to the loss, the largest first',
-    ...alignColumns([
-      ['', 'A', 'policy', 'KL', 'clipped'],
-      ...sorted.map((one) => [
-        one.name,
-        signed(one.advantage),
-        signed(one.policyLoss, 6),
-        signed(one.klLoss, 6),
-        one.clipped === undefined ? '–' : percent(one.clipped),
-      ]),
-    ]).map((row) => `  ${row}`),
   ];
 }
 

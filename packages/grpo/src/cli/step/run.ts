@@ -26,6 +26,12 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const show = flags.show as string | undefined;
   if (show !== undefined && !SHOWS.some((one) => one === show))
     throw new UsageError(`--show takes ${SHOWS.join(', ')}, not ${show}`);
+  const given = Object.keys(flags);
+  const shown = ['show', 'prompt', 'completion'].filter((name) => given.includes(name));
+  if (flags.against !== undefined && shown.length > 0)
+    throw new UsageError(`--${shown[0]} shows one step: it does not go with --against`);
+  if (flags.against === undefined && (flags.at as string[] | undefined)?.[1] !== undefined)
+    throw new UsageError('--at is given twice: the second is the step of --against');
   const [at, otherAt = at] =
     (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)) ?? [];
   const record = await readable(() => recordAt(path, at));

@@ -1,0 +1,99 @@
+/** Tables of a recorded step: a group, the tokens of a completion, and what each completion adds to the loss. */
+import { formatValue, percent } from '../../doctor/sentence.js';
+import { printable } from '../../errors/printable.js';
+import type { CompletionView } from '../../view/completion-view.js';
+import type { PromptView, StepView } from '../../view/step-view.js';
+import type { TokenView } from '../../view/token-view.js';
+import { alignColumns } from '../text-layout.js';
+import { number, signed } from './cells.js';
+
+export function groupTable({ prompts, completions }: StepView, prompt: number, width: number): string[] {
+  const group = completions.filter((one) => one.prompt === prompt);
+  const [first] = group;
+  if (!first) return [];
+  const columns: [string, (one: CompletionView) => string][] = [
+    ['', ({ name }) => name],
+    [
+      'tokens',
+      ({ tokens, trained }) =>
+        trained !== undefined && trained !== tokens ? `${trained}/${tokens}` : String(tokens ?? '–'),
+    ],
+    ['log π', ({ logprob, samplerLogprob }) => number(logprob ?? samplerLogprob, 2)],
+    ['log π_ref', ({ referenceLogprob }) => number(referenceLogprob, 2)],
+    ['reward', ({ total }) => number(total, 2)],
+    ['A', ({ advantage }) => signed(advantage)],
+    ['loss', ({ policyLoss }) => signed(policyLoss, 5)],
+    ['k3/token', ({ kl }) => number(kl?.k3)],
+  ];
+  const used = columns.filter(([, cell]) => group.some((one) => cell(one) !== '–'));
+  const rows = alignColumns([
+    used.map(([title]) => title),
+    ...group.map((one) => used.map(([, cell]) => cell(one))),
+  ]);
+  const left = Math.max(12, width - rows[0]!.length - 10);
+  return rows.map((row, i) =>
+    `  ${row}   ${i === 0 ? `text of the answers to ${promptName(prompts[prompt], left)}` : endOf(group[i - 1]!, left)}`.trimEnd(),
+  );
+}
+
+const promptName = (prompt: PromptView | undefined, left: number) =>
+  prompt?.text === undefined ? 'the prompt' : shortened(prompt.text, Math.max(8, left - 24));
+
+/** The end of a text says most: there the answer stands. */
+function endOf({ text, finish }: CompletionView, left: number): string {
+  const cut = finish === 'length' ? '  cut' : '';
+  return text === undefined ? cut : `${shortened(text, left, true)}${cut}`;
+}
+
+function shortened(text: string, length: number, fromEnd = false): string {
+  const line = printable(text.replace(/\s+/g, ' ').trim(), Number.POSITIVE_INFINITY);
+  if (line === '') return '(blank)';
+  if (line.length <= length) return line;
+  return fromEnd ? `…${line.slice(1 - length)}` : `${line.slice(0, length - 1)}…`;
+}
+
+export function tokenTable(name: string, rows: readonly TokenView[]): string[] {
+  const columns: [string, (one: TokenView) => string][] = [
+    ['token', ({ token }) => String(token)],
+    ['id', ({ id, special }) => `${id ?? '–'}${special ? ` ${special}` : ''}`],
+    ['in loss', ({ trained }) => (trained === undefined ? '–' : trained ? 'yes' : 'no')],
+    ['sampler', ({ sampler }) => number(sampler)],
+    ['policy', ({ policy }) => number(policy)],
+    ['reference', ({ reference }) => number(reference)],
+    ['entropy', ({ entropy }) => number(entropy)],
+    ['ratio', ({ ratio }) => number(ratio)],
+    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
+    ['KL term', ({ klTerm }) => number(klTerm)],
+    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
+  ];
+  const used = columns.filter(([, cell]) => rows.some((one) => cell(one) !== '–'));
+  return [
+    `  Tokens of ${name}; log-probs in nats`,
+    ...alignColumns([
+      used.map(([title]) => title),
+      ...rows.map((one) => used.map(([, cell]) => cell(one))),
+    ]).map((row) => `  ${row}`),
+  ];
+}
+
+export function lossTable({ completions }: StepView): string[] {
+  const own = completions.filter(
+    ({ policyLoss, klLoss }) => policyLoss !== undefined || klLoss !== undefined,
+  );
+  if (own.length === 0) return ['  What each completion adds to the loss: not recorded'];
+  const size = ({ policyLoss = 0, klLoss = 0 }: CompletionView) => Math.abs(policyLoss) + Math.abs(klLoss);
+  const sorted = [...own].sort((a, b) => size(b) - size(a));
+  return [
+    '  What each completion adds to the loss, the largest first',
+    ...alignColumns([
+      ['', 'A', 'policy', 'KL', 'clipped'],
+      ...sorted.map((one) => [
+        one.name,
+        signed(one.advantage),
+        signed(one.policyLoss, 6),
+        signed(one.klLoss, 6),
+        one.clipped === undefined ? '–' : percent(one.clipped),
+      ]),
+    ]).map((row) => `  ${row}`),
+  ];
+}
