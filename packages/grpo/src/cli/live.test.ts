@@ -165,6 +165,29 @@ describe('without a terminal', () => {
     );
   });
 
+  it('says how many groups teach, and that none does', () => {
+    const shown = (differing: number, width: number) =>
+      formatStep({ ...ROW, groups: { all: 4, differing } }, width);
+    expect(shown(3, 70)).toBe('step 3/100  reward 0.532 (sd 0.210)  signal 3/4  length 83.2');
+    expect(shown(0, 90)).toContain('  signal 0/4: no group has two different rewards');
+    expect(shown(0, 50)).toBe('step 3/100  reward 0.532 (sd 0.210)  signal 0/4');
+  });
+
+  it('names the slowest stage, and first what is at fault', () => {
+    const time = { seconds: 1.6, checks: 0.1, stage: 'score', share: 0.94 };
+    const shown = (fault: string | undefined, width = 200) =>
+      formatStep({ ...ROW, time: { ...time, fault } }, width);
+    expect(shown(undefined)).toContain('  left 2m 03s  time 1.6s, score 94%  cut 5%');
+    expect(shown('the reward slow, not the model')).toContain(
+      '(sd 0.210)  time 1.6s, score 94%: the reward slow, not the model  length 83.2',
+    );
+    const audited = { ...time, checks: 1.44 };
+    expect(formatStep({ ...ROW, time: audited }, 200)).toContain('  time 1.6s + 1.4s of checks, score 94%');
+    expect(shown('the reward slow, not the model', 70)).toBe(
+      'step 3/100  reward 0.532 (sd 0.210)  time 1.6s, score 94%  length 83.2',
+    );
+  });
+
   it('prints the stage in progress after 30 seconds of silence', () => {
     const stream = sink();
     const reporter = createReporter({ stream });

@@ -12,12 +12,18 @@ export interface StepRow {
   /** Mean and standard deviation over the step's completions; SFT has no rewards. */
   reward?: number | undefined;
   rewardStd?: number | undefined;
+  /** Groups, and those of them in which rewards differ: the others teach nothing. */
+  groups?: { all: number; differing: number } | undefined;
   /** Mean completion length in tokens. */
   length: number;
   /** Share of completions cut at the token limit, 0 to 1. */
   clippedRatio?: number | undefined;
   tokensPerSecond: number;
   secondsLeft: number;
+  /** Seconds of the step and of its checks, its slowest stage with its share of the step, and what one function is at fault. */
+  time?:
+    | { seconds: number; checks: number; stage: string; share: number; fault?: string | undefined }
+    | undefined;
   /** Completions that expert iteration kept. */
   kept?: number | undefined;
   /** Not there for a step that had nothing to learn from. */
@@ -196,30 +202,51 @@ export function formatStep(
   width: number,
   label: (text: string) => string = (text) => text,
 ): string {
-  const all: [name: string, value: string | undefined][] = [
+  const time = timeOf(row);
+  const isSlow = row.time?.fault !== undefined;
+  const all: [name: string, ...values: (string | undefined)[]][] = [
     ['step', `${row.step}/${row.steps}`],
     [
       'reward',
       row.reward === undefined ? undefined : `${row.reward.toFixed(3)} (sd ${row.rewardStd?.toFixed(3)})`,
     ],
+    ['signal', ...signalOf(row)],
+    ...(isSlow ? [time] : []),
     ['kept', row.kept?.toString()],
     ['length', row.length.toFixed(1)],
     ['tokens/s', row.tokensPerSecond.toFixed(0)],
     ['left', formatDuration(row.secondsLeft)],
+    ...(isSlow ? [] : [time]),
     ['cut', row.clippedRatio === undefined ? undefined : `${(100 * row.clippedRatio).toFixed(0)}%`],
     ['kl', row.kl?.toPrecision(3)],
     ['grad', row.gradNorm?.toPrecision(3)],
     ['loss', row.loss?.toPrecision(3)],
   ];
-  const parts = all.filter((part): part is [string, string] => part[1] !== undefined);
   let line = '';
   let used = 0;
-  for (const [name, value] of parts) {
+  for (const [name, ...values] of all) {
+    if (values.every((value) => value === undefined)) continue;
     const gap = used === 0 ? '' : '  ';
-    const size = gap.length + name.length + 1 + value.length;
-    if (used + size > width) break;
+    const taken = used + gap.length + name.length + 1;
+    const value = values.find((one) => one !== undefined && taken + one.length <= width);
+    if (value === undefined) break;
     line += `${gap}${label(name)} ${value}`;
-    used += size;
+    used = taken + value.length;
   }
   return line === '' ? `${row.step}/${row.steps}`.slice(0, Math.max(0, width)) : line;
+}
+
+/** In words, and shorter. */
+function signalOf({ groups }: StepRow): string[] {
+  if (!groups) return [];
+  const short = `${groups.differing}/${groups.all}`;
+  return groups.differing === 0 ? [`${short}: no group has two different rewards`, short] : [short];
+}
+
+function timeOf({ time }: StepRow): [name: string, ...values: string[]] {
+  if (!time) return ['time'];
+  const { seconds, checks, stage, share, fault } = time;
+  const more = checks >= 0.1 * seconds ? ` + ${checks.toFixed(1)}s of checks` : '';
+  const short = `${seconds.toFixed(1)}s${more}, ${stage} ${(100 * share).toFixed(0)}%`;
+  return ['time', ...(fault === undefined ? [] : [`${short}: ${fault}`]), short];
 }

@@ -60,7 +60,7 @@ export async function runTraining(
     await using run = await openRun(resolved, {
       resume: args.flags.resume !== undefined,
       restart: args.flags.restart === true,
-      watcher: { ...watcherOf(reporter, steps), ...(saved && { saved }) },
+      watcher: { ...watcherOf(reporter, steps, resolved.config.rollout.prompts), ...(saved && { saved }) },
       signal: interrupt.signal,
     });
     reporter.note(device);
@@ -86,8 +86,10 @@ export async function runTraining(
 /**
  * Passes a run's events on to a reporter. A report of progress is also the moment in which a signal is heard
  * that came while Node's event loop did not have its turn.
+ *
+ * @param groups - in each step of GRPO
  */
-export function watcherOf(reporter: Reporter, steps: number): Watcher {
+export function watcherOf(reporter: Reporter, steps: number, groups: number): Watcher {
   let first: { step: number; time: number } | undefined;
   let warned = false;
   watchSignals(SIGNALS);
@@ -95,7 +97,12 @@ export function watcherOf(reporter: Reporter, steps: number): Watcher {
     step(row, timings) {
       first ??= { step: row.step - 1, time: performance.now() - 1000 * timings.step_time };
       const perStep = (performance.now() - first.time) / 1000 / (row.step - first.step);
-      reporter.step(stepRow(row, timings, { steps, secondsLeft: perStep * (steps - row.step) }));
+      reporter.step({
+        ...stepRow(row, { steps, groups }),
+        tokensPerSecond: timings.tokens_per_second,
+        secondsLeft: perStep * (steps - row.step),
+        time: timeOf(timings, row.step > first.step + 1),
+      });
     },
     evaluated(result, step) {
       reporter.note(formatEvaluation(step === 0 ? 'before' : `after step ${step}`, result));
@@ -112,25 +119,53 @@ export function watcherOf(reporter: Reporter, steps: number): Watcher {
   };
 }
 
-function stepRow(
-  row: MetricsRow,
-  timings: TimingsRow,
-  { steps, secondsLeft }: { steps: number; secondsLeft: number },
-): StepRow {
+function stepRow(row: MetricsRow, { steps, groups }: { steps: number; groups: number }) {
+  // Of groups that are sampled again only those count that nothing replaced.
+  const flat = row.groups_flat ?? Math.round(row.frac_reward_zero_std! * groups);
   return {
     step: row.step,
     steps,
     reward: row.reward,
     rewardStd: row.reward_std,
+    groups: Number.isFinite(flat) ? { all: groups, differing: groups - flat } : undefined,
     length: row['completions/mean_length']!,
     clippedRatio: row['completions/clipped_ratio'],
-    tokensPerSecond: timings.tokens_per_second,
-    secondsLeft,
     kept: row.kept,
     loss: row.loss,
     gradNorm: row.grad_norm,
     kl: row.kl,
   };
+}
+
+/** A stage that takes this share of a step, and a second, is slow. */
+const SLOW = { share: 0.5, seconds: 1 };
+
+/** What a step does only now and then, to check itself. */
+const CHECKS = ['seconds/audit', 'seconds/canaries', 'seconds/probe'] as const;
+
+/**
+ * The slowest stage of a step. If it is the scoring, the slowest reward function is at fault.
+ *
+ * @param isWarm - whether a step came before: the first one loads and compiles
+ */
+function timeOf(timings: TimingsRow, isWarm: boolean): StepRow['time'] {
+  const checks = CHECKS.reduce((sum, name) => sum + (timings[name] ?? 0), 0);
+  const seconds = timings.step_time - checks;
+  const slowest = slowestOf(timings, 'seconds/');
+  if (!slowest) return undefined;
+  const share = slowest.seconds / seconds;
+  const isSlow = isWarm && share >= SLOW.share && slowest.seconds >= SLOW.seconds;
+  const reward = slowest.name === 'score' && isSlow ? slowestOf(timings, 'reward_seconds/') : undefined;
+  const fault = reward && `the reward ${reward.name}, not the model`;
+  return { seconds, checks, stage: slowest.name, share, ...(fault !== undefined && { fault }) };
+}
+
+/** The largest of the timings with a prefix, checks left out. */
+function slowestOf(timings: TimingsRow, prefix: string): { name: string; seconds: number } | undefined {
+  const isCheck = (name: string) => (CHECKS as readonly string[]).includes(name);
+  const own = Object.entries(timings).filter(([name]) => name.startsWith(prefix) && !isCheck(name));
+  const [name, seconds] = own.reduce((a, b) => (b[1] > a[1] ? b : a), own[0] ?? ['', 0]);
+  return name === '' ? undefined : { name: name.slice(prefix.length), seconds };
 }
 
 export const describeStop = ({ code }: Finding, output: string) =>

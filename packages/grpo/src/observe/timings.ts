@@ -13,6 +13,8 @@ export type TimingsRow = {
   peak_rss_bytes: number;
   /** Seconds of a stage. */
   [stage: `seconds/${string}`]: number;
+  /** Seconds of a reward function: they run side by side, within the stage `score`. */
+  [reward: `reward_seconds/${string}`]: number;
   /** What a judge over HTTP did, by reward: requests, retries, latencies, who judged. */
   [judge: `judge/${string}`]: number;
 };
@@ -21,14 +23,20 @@ export type TimingsRow = {
  * The timings of a step that has just ended.
  *
  * @param seconds - of the whole step
- * @param stages - seconds of each stage
- * @param judges - what judges over HTTP did
+ * @param told - seconds of each stage and of each reward function, and what judges over HTTP did
  */
 export function timingsOf(
   { step, step_tokens: tokens }: { step: number; step_tokens: number },
   seconds: number,
-  stages: Readonly<Record<string, number>>,
-  judges: Readonly<Record<`judge/${string}`, number>> = {},
+  {
+    stages,
+    rewards = {},
+    judges = {},
+  }: {
+    stages: Readonly<Record<string, number>>;
+    rewards?: Readonly<Record<string, number>> | undefined;
+    judges?: Readonly<Record<`judge/${string}`, number>>;
+  },
 ): TimingsRow {
   const row: TimingsRow = {
     step,
@@ -39,5 +47,6 @@ export function timingsOf(
     ...judges,
   };
   for (const [stage, time] of Object.entries(stages)) row[`seconds/${stage}`] = time;
+  for (const [reward, time] of Object.entries(rewards)) row[`reward_seconds/${reward}`] = time;
   return row;
 }

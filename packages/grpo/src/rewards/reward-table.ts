@@ -12,6 +12,8 @@ export interface RewardTable {
   /** Length B: 1 where a reward with a weight failed, so that the completion has no total. */
   unscored: Uint8Array;
   failures: RewardFailure[];
+  /** Seconds of each reward function, by its name; missing where groups of several scorings stand together. */
+  seconds?: Readonly<Record<string, number>>;
   /** Further facts for the record of the step. */
   facts?: RewardFacts;
 }

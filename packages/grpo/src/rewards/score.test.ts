@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { each } from './each.js';
 import { RewardError } from './failure.js';
 import type { Reward, RewardBatch, RewardFunction } from './reward.js';
@@ -196,4 +196,25 @@ describe('each', () => {
     expect(table.failures[0]!.reason).toMatch(/^threw Error: two \(.*score\.test\.[jt]s:\d+:\d+\)$/);
     expect(table.failures[1]!.reason).toBe('returned NaN, not a finite number');
   });
+});
+
+it('charges each function with its own seconds alone', async () => {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const judge = async ({ completions }: RewardBatch) => {
+    now += 1;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    now += 20;
+    return completions.map(() => 0);
+  };
+  const slow = ({ completions }: RewardBatch) => {
+    now += 3000;
+    return completions.map(() => 1);
+  };
+  const { seconds } = await scoreCompletions(
+    [reward(judge, 1, 'judge'), reward(slow, 1, 'slow')],
+    batch,
+    drop,
+  ).finally(() => clock.mockRestore());
+  expect(seconds).toEqual({ judge: 0.021, slow: 3 });
 });

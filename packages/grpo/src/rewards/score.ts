@@ -51,7 +51,8 @@ export async function scoreCompletions<Row>(
   const ids = batch.completionIds?.length ?? count;
   if (ids !== count) throw new RangeError(`got the ids of ${ids} completions for ${count} completions`);
   using guard = new UserCodeGuard();
-  const columns = await guard.during(() => Promise.all(rewards.map((reward) => scoreColumn(reward, batch))));
+  const timed = await guard.during(() => Promise.all(timedColumns(rewards, batch)));
+  const columns = timed.map(({ column }) => column);
   const failures = columns.flatMap((column) => column.failures);
   if (onError === 'stop' && failures.length > 0) throw new RewardError(failures);
   const unscored = new Uint8Array(count);
@@ -68,8 +69,29 @@ export async function scoreCompletions<Row>(
     }),
     unscored,
     failures,
+    seconds: Object.fromEntries(timed.map(({ seconds }, r) => [rewards[r]!.name, seconds])),
     ...(Object.keys(facts).length > 0 && { facts }),
   };
+}
+
+/**
+ * Starts every reward function, and times each: its own work in this thread, and its wait after all have started. Thus no
+ * function is charged with the work of another.
+ */
+function timedColumns<Row>(
+  rewards: readonly Reward<Row>[],
+  batch: RewardBatch<Row>,
+): Promise<{ column: Column; seconds: number }>[] {
+  const started = rewards.map((reward) => {
+    const start = performance.now();
+    const column = scoreColumn(reward, batch);
+    return { column, own: performance.now() - start };
+  });
+  const start = performance.now();
+  return started.map(async ({ column, own }) => ({
+    column: await column,
+    seconds: (own + performance.now() - start) / 1000,
+  }));
 }
 
 async function scoreColumn<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<Column> {

@@ -125,7 +125,12 @@ export async function leftBy(
     .map((setting) => setting.replace(/^output=/, () => `output=${mkdtempSync(join(folder, 'made-'))}/`));
   const asked: unknown[] = [];
   try {
-    await using session = await openRun(resolveConfig({ command, settings: placed, env: {} }));
+    const note = (text: string) => {
+      if (text.startsWith('[Micro')) asked.push({ told: text.replace(/:.*/, '') });
+    };
+    await using session = await openRun(resolveConfig({ command, settings: placed, env: {} }), {
+      watcher: { note },
+    });
     await train(command, session, asked);
     const { path } = session.folder;
     const state = carried && carriedBy(path, session.progress.step);

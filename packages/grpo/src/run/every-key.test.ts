@@ -162,6 +162,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('optimizer.minLearningRate', '0.005', { with: ['optimizer.schedule=linear'] }),
   set('optimizer.warmupSteps', '2'),
   set('train.steps', '1'),
+  set('train.log', 'micro'),
   set('train.microBatchTokens', '12'),
   set('train.recompute', 'layers'),
   ['train.canaries', { from: ['train.canaries=0'], to: ['train.canaries=1'], with: SHORT }],

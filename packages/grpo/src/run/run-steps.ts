@@ -33,6 +33,8 @@ export interface StepTurn {
 export interface StepReport {
   metrics: MetricsRow;
   seconds: Readonly<Record<string, number>>;
+  /** Seconds of each reward function, by its name. */
+  rewardSeconds?: Readonly<Record<string, number>> | undefined;
   /** What is so wrong that the run must end; it is saved. */
   stop?: Finding | undefined;
 }
@@ -86,12 +88,16 @@ export async function runSteps(
       const start = performance.now();
       const report = await unlessAbandoned(run, `Step ${next}`, () => step(progress.step, turn));
       if (!report) break;
-      const { metrics, seconds, stop } = report;
+      const { metrics, seconds, rewardSeconds, stop } = report;
       stopped = stop;
       const took = (performance.now() - start) / 1000;
       const judges = takeJudgeReports(run.task.rewards);
       for (const text of judges.alarms) watcher.note?.(text);
-      const timings = timingsOf(metrics, took, seconds, judges.numbers);
+      const timings = timingsOf(metrics, took, {
+        stages: seconds,
+        rewards: rewardSeconds,
+        judges: judges.numbers,
+      });
       // All scopes of the step are closed: a count that grows is a leak.
       const { tensors, bytes } = memory();
       const row = { ...metrics, live_tensors: tensors, live_bytes: bytes };

@@ -5,6 +5,7 @@ import { probeCanaries } from '../observe/canaries.js';
 import { completionRows } from '../observe/completion-rows.js';
 import { FlatGroupsWatch, RefillWatch } from '../observe/flat-groups.js';
 import { metricsOf } from '../observe/metrics.js';
+import { MicroLog } from '../observe/micro-log.js';
 import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
@@ -58,7 +59,9 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: [auditFolder(run)] }) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
-    const observers = [recorder, ...(audit?.observers ?? [])];
+    const print = (line: string) => watcher.note?.(line);
+    const micro = config.train.log === 'micro' ? [new MicroLog(print, audit !== undefined && isWhole)] : [];
+    const observers = [recorder, ...(audit?.observers ?? []), ...micro];
     await grpoStep({ ...trainer, observers }, problems, step, rate).catch((error: unknown) => {
       throw error instanceof NotFiniteError && examination.wants(step + 1)
         ? diagnosed(error, examination.step(recordOf()))
@@ -91,6 +94,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
     return {
       metrics,
       seconds: { ...(canaries && clock.seconds), ...recorded.seconds, ...audit?.seconds },
+      rewardSeconds: batch.rewardTable.seconds,
       stop: verdict?.stop,
     };
   });

@@ -7,6 +7,7 @@ import { Batch } from './batch.js';
 export function groupsOf({ problems, prompts, completions_B, rewardTable, groupSize }: Batch): Batch[] {
   return problems.map((problem, p) => {
     const [from, to] = [p * groupSize, (p + 1) * groupSize];
+    const { seconds: _, ...table } = rewardTable;
     const isOwn = ({ index }: RewardFailure) =>
       index === null ? p === 0 : Math.floor(index / groupSize) === p;
     return new Batch({
@@ -14,7 +15,7 @@ export function groupsOf({ problems, prompts, completions_B, rewardTable, groupS
       prompts: [prompts[p]!],
       completions_B: completions_B.slice(from, to),
       rewardTable: {
-        ...rewardTable,
+        ...table,
         columns: rewardTable.columns.map((column) => column.slice(from, to)),
         ...(rewardTable.grounds && { grounds: rewardTable.grounds.map((column) => column.slice(from, to)) }),
         unscored: rewardTable.unscored.slice(from, to),

@@ -23,7 +23,8 @@ export interface Arm {
 
 export interface ArmContext {
   options: DemoOptions;
-  watcher(steps: number): Watcher;
+  /** @param groups - in each step of GRPO */
+  watcher(steps: number, groups: number): Watcher;
   signal: AbortSignal;
 }
 
@@ -82,7 +83,7 @@ export async function runArm(
   const start = performance.now();
   await using run = await openRun(resolved, {
     resume: false,
-    watcher: watcher(steps),
+    watcher: watcher(steps, resolved.config.rollout.prompts),
     signal,
   });
   const { interrupted, stopped, after } = await train(run);

@@ -18,8 +18,8 @@ export async function run({ flags, settings }: CommandArguments): Promise<number
   const context = (watchRewards: boolean): ArmContext => ({
     options: { output, shared: { seed, device, threads } },
     signal: interrupt.signal,
-    watcher: (steps) => {
-      const shown = watcherOf(reporter, steps);
+    watcher: (steps, groups) => {
+      const shown = watcherOf(reporter, steps, groups);
       return {
         ...shown,
         step: (row, timings) => {

@@ -26,7 +26,10 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
   const reporter = createReporter({ json: false });
   try {
     const resolved = resolveConfig({ command: 'train', file, settings: [`output=${join(folder, 'run')}`] });
-    await using run = await openRun(resolved, { watcher: watcherOf(reporter, resolved.config.train.steps) });
+    const { train, rollout } = resolved.config;
+    await using run = await openRun(resolved, {
+      watcher: watcherOf(reporter, train.steps, rollout.prompts),
+    });
     using trainer = await GrpoTrainer.open(run);
     const result = await preflight(trainer, 'whole');
     reporter.close();

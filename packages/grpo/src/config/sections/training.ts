@@ -43,6 +43,12 @@ export const optimizerSection = z.strictObject({
 /** Length of the GRPO run, and its memory. */
 export const trainSection = z.strictObject({
   steps: positiveCount.default(100).describe('GRPO steps: one rollout each').meta({ unit: 'steps' }),
+  log: z
+    .enum(['steps', 'micro'])
+    .default('steps')
+    .describe(
+      'Lines of a step: steps, one; micro, also one after sampling, after scoring, after each micro-batch and after each update, with memory, seconds since the step began, rewards, and the loss with its parts',
+    ),
   microBatchTokens: positiveCount
     .default(512)
     .describe(
