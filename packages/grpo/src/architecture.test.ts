@@ -271,11 +271,11 @@ describe('doctor/recompute', () => {
     },
   );
 
-  it('is imported by the doctor and the audit alone', () => {
+  it('is imported by the doctor, the audit and the view alone', () => {
     const users = readSources('grpo').filter(({ imports }) =>
       imports.some((specifier) => /(^|\/)recompute\/|\/doctor\/recompute/.test(specifier)),
     );
-    const others = users.filter(({ path }) => !/^(doctor|audit)\//.test(path));
+    const others = users.filter(({ path }) => !/^(doctor|audit|view)\//.test(path));
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 });

@@ -71,3 +71,6 @@ export { Supply } from './tasks/order/supply.js';
 export type { Problem, Task } from './tasks/task.js';
 export type { Message, Prompt } from './text/message.js';
 export { type RenderedPrompt, renderPrompt } from './text/render.js';
+export { type Compared, compareSteps, type StepComparison } from './view/compare-steps.js';
+export { readStep } from './view/read-step.js';
+export { type StepView, viewOf } from './view/step-view.js';

@@ -20,9 +20,14 @@ const CS336_TSDOC = [
   'rewards',
   'tokenize',
 ].flatMap((name) => tsdocExamples(`cs336-${name}`, read(`packages/grpo/src/cs336/${name}.ts`)));
-const TSDOC = ['index', 'tasks/define', 'library/run', 'library/tiny-model', 'rewards/each'].flatMap((path) =>
-  tsdocExamples(path.replace('/', '-'), read(`packages/grpo/src/${path}.ts`)),
-);
+const TSDOC = [
+  'index',
+  'tasks/define',
+  'library/run',
+  'library/tiny-model',
+  'rewards/each',
+  'view/read-step',
+].flatMap((path) => tsdocExamples(path.replace('/', '-'), read(`packages/grpo/src/${path}.ts`)));
 
 const TSCONFIG = { strict: true, module: 'nodenext', target: 'es2022', noEmit: true };
 

@@ -1,4 +1,6 @@
 import { grad, tensor, tidy } from '@grpo/torch';
+import { lossSlopes } from '../doctor/recompute/loss-slopes.js';
+import type { LossRow } from '../doctor/recompute/policy-slopes.js';
 import { largest, sum } from '../maths/moments.js';
 import type { LossInput } from '../objective/index.js';
 import { updateSize } from '../step/accumulate-gradients.js';
@@ -6,8 +8,6 @@ import { declaredOf } from '../trace/declared-of.js';
 import type { Comparison, HandOver } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { declaredDraw } from './declared-draw.js';
-import { lossSlopes } from './plain/plain-loss.js';
-import type { LossRow } from './plain/policy-slopes.js';
 import { worstOf } from './worst.js';
 
 /** Nats that log-probs are moved by, either way: beyond what losses clip, and far above rounding. */

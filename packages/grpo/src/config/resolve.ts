@@ -10,7 +10,7 @@ import { argumentsLayer } from './layers/arguments-layer.js';
 import { environmentLayer } from './layers/environment-layer.js';
 import { fileLayer } from './layers/file-layer.js';
 import type { Entry, Layer } from './layers/layer.js';
-import { isOfPreset, presetLayer } from './layers/preset-layer.js';
+import { presetLayer } from './layers/preset-layer.js';
 import { rules } from './rules.js';
 import { type Config, configSchema } from './schema.js';
 import { describeFound, describeType } from './value-type.js';
@@ -81,7 +81,7 @@ export function resolveConfig({
     const entry = entries.get(path);
     return (
       entry !== undefined &&
-      !isOfPreset(entry.source) &&
+      !entry.inherited &&
       JSON.stringify(entry.value) !== JSON.stringify(findKey(path)?.default)
     );
   };

@@ -2,6 +2,7 @@
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
 import { inputs } from '../doctor/inputs.js';
+import { registry } from '../doctor/registry.js';
 import { mean, moments, sum } from '../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 import { type CompletionView, completionViews, type KlEstimates, known } from './completion-view.js';
@@ -77,8 +78,12 @@ export type UpdateView = Pick<
   clippedBy?: number;
 };
 
-/** @param checks - of the doctor, whose verdict each phase gets */
-export function viewOf(record: StepRecord, checks: readonly Check[]): StepView {
+/**
+ * The phases of a recorded step, with the doctor's verdict of each.
+ *
+ * @param checks - of the doctor
+ */
+export function viewOf(record: StepRecord, checks: readonly Check[] = registry): StepView {
   const { declared = {}, producer, seed, stages = [] } = record;
   const completions = completionViews(record);
   const diagnosis = examine({ records: [record], declared }, checks);

@@ -2,6 +2,7 @@
 import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
 import type { StepRecord } from '../trace/index.js';
 import { known } from './completion-view.js';
+import { betaOf, slopesOf } from './loss-rows.js';
 import type { StepView } from './step-view.js';
 
 /** In nats where it is a log-prob or an entropy; what is missing in the record is missing here. */
@@ -21,6 +22,9 @@ export interface TokenView {
   policyTerm?: number;
   klTerm?: number;
   weight?: number;
+  /** d loss / d log π: by the policy's part of the loss, and by the KL's. */
+  policySlope?: number;
+  klSlope?: number;
 }
 
 /** @param name - of the completion, as `2.5` */
@@ -30,6 +34,7 @@ export function tokenViews(record: StepRecord, name: string, { completions }: St
   const place = update ? membersOf(record, update).indexOf(index) : -1;
   const ofUpdate = (key: Parameters<typeof updateRows>[2]) => updateRows(record, update, key)?.[place];
   const ids = inputs.scoredIds.from(record)?.[index] ?? inputs.ids.from(record)?.[index];
+  const slopes = update && slopesOf(record, update);
   const columns = {
     id: ids,
     sampler: inputs.samplerLogprobs.from(record)?.[index],
@@ -40,6 +45,8 @@ export function tokenViews(record: StepRecord, name: string, { completions }: St
     policyTerm: ofUpdate('policyTerms'),
     klTerm: ofUpdate('klTerms'),
     weight: ofUpdate('weights'),
+    policySlope: slopes?.policy[place],
+    klSlope: update && betaOf(record, update) !== 0 ? slopes?.kl[place] : undefined,
   };
   const mask = inputs.masks.from(record)?.[index];
   const count = Math.max(0, ...Object.values(columns).map((column) => column?.length ?? 0));

@@ -1,9 +1,9 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import { lossSlopes } from '../../doctor/recompute/loss-slopes.js';
+import type { LossRow, Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { sum } from '../../maths/moments.js';
 import type { AuditContext, Measured } from '../context.js';
 import { eachGradient } from '../plain/plain-gradient.js';
-import { lossSlopes } from '../plain/plain-loss.js';
-import type { LossRow, Slopes } from '../plain/policy-slopes.js';
 import { type Pair, worstOf } from '../worst.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { toleranceOf } from './tolerance.js';

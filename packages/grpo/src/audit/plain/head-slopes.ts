@@ -1,9 +1,9 @@
 import { cat, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { finalNorm, headOf } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
 import { column, type PlainScores, type PlainSequence, predicting } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
-import type { Slopes } from './policy-slopes.js';
 
 /** A completion with its forward pass and the slopes of the loss. */
 export interface SlopedSequence extends PlainSequence {

@@ -1,5 +1,6 @@
 import { tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { layerStates } from './plain-decoder.js';
 import { eachGradient, type TakeGradient } from './plain-gradient.js';
 import {
@@ -11,7 +12,6 @@ import {
 } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import { expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
-import type { Slopes } from './policy-slopes.js';
 
 function forwardOf(model: PlainModel, sequence: PlainSequence, slopes: Slopes, temperature: number) {
   const [states] = layerStates(model, [inputOf(sequence)]);

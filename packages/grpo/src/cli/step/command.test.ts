@@ -70,3 +70,28 @@ it('says that a log has no record of a step', async () => {
   expect(err).toContain('grpo doctor PATH');
   rmSync(folder, { recursive: true });
 });
+
+it('replays a step of TRL with other settings, beside the record', async () => {
+  const argv = [run('clean'), '--at', '2', 'kl.beta=1', 'objective.loss=grpo', 'advantage.scale=none'];
+  const { code, out } = await step(...argv, '--completion', '1.2');
+  expect(code).toBe(0);
+  expect(out).toContain('kl.beta=1 (recorded: 0.04)');
+  expect(out).toContain('With its own settings the record gives the numbers that it holds');
+  expect(out).toMatch(/^ {2}loss: β × KL +\+0\.\d+ +\+0\.\d+$/m);
+  expect(out).toContain('Tokens of 1.2: recorded → replayed');
+  const json = JSON.parse((await step(...argv, '--json')).out);
+  const kl = (view: { loss: { components: { name: string; coefficient: number }[] } }) =>
+    view.loss.components.find(({ name }) => name === 'kl')!.coefficient;
+  expect([kl(json.recorded), kl(json.replayed)]).toEqual([0.04, 1]);
+});
+
+it.each([
+  [['rollout.temperature=0.5'], 'a replay cannot change rollout.temperature'],
+  [['kl.estimator=k9'], 'kl.estimator: expected'],
+  [['kl.betta=1'], 'The nearest known key is kl.beta'],
+  [['kl.estimator=full'], 'it lacks the KL over the whole vocabulary'],
+  [['kl.beta=1', '--against', run('clean')], 'settings do not go with --against'],
+])('says what is wrong with a replay with %j', async (argv, message) => {
+  const { code, err } = await step(run('clean'), ...argv);
+  expect({ code, err }).toEqual({ code: expect.toBeOneOf([1, 2]), err: expect.stringContaining(message) });
+});

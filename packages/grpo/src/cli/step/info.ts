@@ -3,7 +3,8 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'step',
   summary: 'Show one recorded step of a run, phase by phase, with the doctor’s word on each',
-  usage: 'step PATH [--at N] [--show WHAT] [--prompt P] [--completion P.I] [--against PATH]',
+  usage: 'step PATH [--at N] [--show WHAT] [--completion P.I] [--against PATH | key=value ...]',
+  keys: 'train',
   flags: {
     at: {
       type: 'string',

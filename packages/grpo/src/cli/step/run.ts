@@ -1,8 +1,6 @@
 import { UsageError } from '../../config/index.js';
-import { registry } from '../../doctor/registry.js';
-import type { StepRecord } from '../../trace/index.js';
-import { readRun } from '../../trace/readers/index.js';
 import { compareSteps } from '../../view/compare-steps.js';
+import { readStep } from '../../view/read-step.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
 import { tokenViews } from '../../view/token-view.js';
 import { type CommandArguments, EXIT } from '../command.js';
@@ -15,9 +13,10 @@ const SHOWS = ['groups', 'tokens', 'loss', 'all'] as const;
 
 /**
  * `grpo step`: one recorded step, phase by phase; exit code 1 where the doctor fails it. Or its first difference to another:
- * exit code 1 where there is one. Needs no tensor engine.
+ * exit code 1 where there is one. Or the same rollout with other settings. Only that loads a tensor engine.
  */
-export async function run({ flags, operands }: CommandArguments): Promise<number> {
+export async function run(args: CommandArguments): Promise<number> {
+  const { flags, operands, settings } = args;
   const [path, ...more] = operands;
   if (path === undefined || more.length > 0)
     throw new UsageError('grpo step needs one path', {
@@ -30,30 +29,44 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const shown = ['show', 'prompt', 'completion'].filter((name) => given.includes(name));
   if (flags.against !== undefined && shown.length > 0)
     throw new UsageError(`--${shown[0]} shows one step: it does not go with --against`);
+  if (flags.against !== undefined && settings.length > 0)
+    throw new UsageError('a replay is compared with its own record: settings do not go with --against');
   if (flags.against === undefined && (flags.at as string[] | undefined)?.[1] !== undefined)
     throw new UsageError('--at is given twice: the second is the step of --against');
   const [at, otherAt = at] =
     (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)) ?? [];
-  const record = await readable(() => recordAt(path, at));
+  const record = await readable(() => readStep(path, at));
   if (flags.against !== undefined) {
-    const other = await readable(() => recordAt(flags.against as string, otherAt));
+    const other = await readable(() => readStep(flags.against as string, otherAt));
     const comparison = compareSteps(record, other);
     process.stdout.write(
       flags.json ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison, pageWidth()),
     );
     return comparison.difference ? EXIT.error : 0;
   }
-  const view = viewOf(record, registry);
-  const { name } = completionOf(view, flags.completion as string | undefined);
-  const prompt = promptOf(view, flags.prompt as string | undefined) ?? Number(name?.split('.')[0] ?? 0);
+  const view = viewOf(record);
+  const completion = completionOf(view, flags.completion as string | undefined);
+  const prompt = promptOf(view, flags.prompt as string | undefined);
   const wants = (what: string) => show === what || show === 'all';
-  const showsTokens = wants('tokens') || flags.completion !== undefined;
+  if (settings.length > 0) {
+    const { printReplay } = await import('./replay.js');
+    const prompts = wants('groups') ? view.prompts.map(({ index }) => index) : undefined;
+    return printReplay(path, record, settings, {
+      prompts: prompt === undefined ? prompts : [prompt],
+      completion: wants('tokens') ? (completion ?? view.completions[0]?.name) : completion,
+      json: flags.json === true,
+    });
+  }
+  const name = completion ?? view.completions[0]?.name;
+  const showsTokens = wants('tokens') || completion !== undefined;
   const tokens = showsTokens && name !== undefined ? tokenViews(record, name, view) : undefined;
   process.stdout.write(
     flags.json
       ? `${JSON.stringify({ ...view, ...(tokens && { tokens }) })}\n`
       : stepPage(path, view, {
-          prompts: wants('groups') ? view.prompts.map(({ index }) => index) : [prompt],
+          prompts: wants('groups')
+            ? view.prompts.map(({ index }) => index)
+            : [prompt ?? Number(name?.split('.')[0] ?? 0)],
           tokens: tokens && name !== undefined ? { name, rows: tokens } : undefined,
           loss: wants('loss'),
           width: pageWidth(),
@@ -63,28 +76,9 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   return all.findings.some(({ severity }) => severity === 'fail') ? EXIT.error : 0;
 }
 
-/** The record of a step, or the last one. */
-async function recordAt(path: string, at: number | undefined): Promise<StepRecord> {
-  const reading = await readRun(path);
-  const steps: number[] = [];
-  let found: StepRecord | undefined;
-  for (const record of reading.records ?? []) {
-    steps.push(record.step);
-    if (at === undefined || record.step === at) found = record;
-  }
-  if (found) return found;
-  if (steps.length === 0)
-    throw new UsageError(`${path} has no step record: it is ${reading.kind}`, {
-      hint: 'grpo train writes records itself; for TRL see integrations/trl. A log alone is read by: grpo doctor PATH',
-    });
-  throw new UsageError(`${path} has no record of step ${at}; it has those of ${steps.join(', ')}`);
-}
-
-/** The completion that was asked for, or the first one of the step. */
-function completionOf({ completions }: StepView, name: string | undefined): { name?: string } {
-  if (name === undefined) return completions[0] ?? {};
-  const found = completions.find((one) => one.name === name);
-  if (found) return found;
+/** The name of the completion that was asked for. */
+function completionOf({ completions }: StepView, name: string | undefined): string | undefined {
+  if (name === undefined || completions.some((one) => one.name === name)) return name;
   throw new UsageError(
     `there is no completion ${name}; the step has ${completions[0]?.name ?? 'none'} to ${completions.at(-1)?.name ?? 'none'}`,
   );

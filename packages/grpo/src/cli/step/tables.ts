@@ -65,10 +65,12 @@ export function tokenTable(name: string, rows: readonly TokenView[]): string[] {
     ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
     ['KL term', ({ klTerm }) => number(klTerm)],
     ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
+    ['policy slope', ({ policySlope }) => signed(policySlope, 5)],
+    ['KL slope', ({ klSlope }) => signed(klSlope, 5)],
   ];
   const used = columns.filter(([, cell]) => rows.some((one) => cell(one) !== '–'));
   return [
-    `  Tokens of ${name}; log-probs in nats`,
+    `  Tokens of ${name}; log-probs in nats, slopes are d loss / d log π: a negative one makes the token likelier`,
     ...alignColumns([
       used.map(([title]) => title),
       ...rows.map((one) => used.map(([, cell]) => cell(one))),

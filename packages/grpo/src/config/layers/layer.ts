@@ -6,6 +6,8 @@ export interface Entry {
   value: unknown;
   /** The place that gave it: `run.yaml:12`, `command line`, … */
   source: string;
+  /** Nobody gave it by hand: it came with a preset, or with a record that is replayed. */
+  inherited?: true;
   /** Places of parts of a list: `rewards[0].weight` may have its own line. */
   locate?(rest: readonly PropertyKey[]): string;
 }

@@ -48,8 +48,8 @@ export const explanationOf = once(
     }),
 );
 
-/** The columns of the rewards, where they are there as a whole. */
-function columnsOf({ totals, values, weights = [] }: NonNullable<StepRecord['rewards']>): Rewards {
+/** The rewards of a record, with their columns where these are there as a whole. */
+export function columnsOf({ totals, values, weights = [] }: NonNullable<StepRecord['rewards']>): Rewards {
   const B = totals!.length;
   const isWhole = values?.length === weights.length * B;
   return {

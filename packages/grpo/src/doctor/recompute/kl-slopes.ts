@@ -1,9 +1,9 @@
-import type { Form } from '../../doctor/recompute/form.js';
-import { ESTIMATES } from '../../doctor/recompute/kl.js';
-import { ratiosOf } from '../../doctor/recompute/ratio.js';
-import { isTrained, sumOver } from '../../doctor/recompute/row.js';
 import type { DeclaredSection } from '../../trace/index.js';
+import type { Form } from './form.js';
+import { ESTIMATES } from './kl.js';
 import { type LossRow, type Slopes, throughRatio } from './policy-slopes.js';
+import { ratiosOf } from './ratio.js';
+import { isTrained, sumOver } from './row.js';
 
 /** Slopes of the estimates of the KL in d = log π − log π_ref. */
 const SLOPES: Readonly<Record<string, (d: number) => number>> = {

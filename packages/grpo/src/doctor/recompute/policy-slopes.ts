@@ -1,8 +1,8 @@
-import type { Form } from '../../doctor/recompute/form.js';
-import type { Kept } from '../../doctor/recompute/masks.js';
-import { type PolicyRow, vespoWeightOf } from '../../doctor/recompute/policy-term.js';
-import { gapOf, isTrained, meanOver, type Row, sumOver } from '../../doctor/recompute/row.js';
 import type { DeclaredSection } from '../../trace/index.js';
+import type { Form } from './form.js';
+import type { Kept } from './masks.js';
+import { type PolicyRow, vespoWeightOf } from './policy-term.js';
+import { gapOf, isTrained, meanOver, type Row, sumOver } from './row.js';
 
 /** One completion of an update, as its loss takes it. */
 export interface LossRow extends Row {

@@ -4,7 +4,7 @@ import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } fr
 import { uniform } from '../../maths/random.js';
 import { type Batch, lossAndGradients, madeUpBatch, PLAIN } from '../../objective/batch.test.helper.js';
 import type { LossSettings } from '../../objective/index.js';
-import { lossSlopes } from './plain-loss.js';
+import { lossSlopes } from './loss-slopes.js';
 import type { LossRow } from './policy-slopes.js';
 
 const ESTIMATORS = KL_ESTIMATORS.filter((estimator) => estimator !== 'full');

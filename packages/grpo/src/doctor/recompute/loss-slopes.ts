@@ -3,22 +3,16 @@
  * loss takes as given (old log-probs, corrections, masks) has none.
  */
 
-import { klWeighings, weighings } from '../../doctor/recompute/aggregation.js';
-import { type Form, formOf } from '../../doctor/recompute/form.js';
-import {
-  correctionsOf,
-  corrects,
-  type Kept,
-  offPolicyFactor,
-  topEntropyOf,
-} from '../../doctor/recompute/masks.js';
-import { missingOf } from '../../doctor/recompute/policy-term.js';
-import { ratiosOf } from '../../doctor/recompute/ratio.js';
-import { isTrained, sumOver } from '../../doctor/recompute/row.js';
 import { sum } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
+import { klWeighings, weighings } from './aggregation.js';
+import { type Form, formOf } from './form.js';
 import { addKlSlopes } from './kl-slopes.js';
+import { correctionsOf, corrects, type Kept, offPolicyFactor, topEntropyOf } from './masks.js';
 import { type LossRow, policySlopes, type Slopes } from './policy-slopes.js';
+import { missingOf } from './policy-term.js';
+import { ratiosOf } from './ratio.js';
+import { isTrained, sumOver } from './row.js';
 
 /** What an update is a part of, and how it is divided. */
 export interface UpdateParts {

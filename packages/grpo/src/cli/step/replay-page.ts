@@ -1,0 +1,162 @@
+/** A replayed step as a page of text: each number beside the recorded one. */
+import { formatValue, percent } from '../../doctor/sentence.js';
+import { largest, mean, sum } from '../../maths/moments.js';
+import type { CompletionView } from '../../view/completion-view.js';
+import type { Replay } from '../../view/replay.js';
+import { type StepView, viewOf } from '../../view/step-view.js';
+import { type TokenView, tokenViews } from '../../view/token-view.js';
+import { alignColumns, wrap } from '../text-layout.js';
+import { number, signed } from './cells.js';
+
+/** What is shown of a replay. */
+export interface ReplayPageOptions {
+  /** Completions whose shares of the loss are listed; those whose shares change most when missing. */
+  prompts: readonly number[] | undefined;
+  /** The completion whose tokens are shown. */
+  completion: string | undefined;
+  width: number;
+}
+
+/** Completions that are listed when none were asked for. */
+const LISTED = 8;
+
+/** @param weights - whether the weights of the step are there, and what follows from that, in sentences */
+export function replayPage(
+  path: string,
+  replay: Replay,
+  weights: readonly string[],
+  { prompts, completion, width }: ReplayPageOptions,
+): string {
+  const sides = [viewOf(replay.recorded, []), viewOf(replay.replayed, [])] as const;
+  const lines = [
+    ...wrap(`Step ${sides[0].step} of ${path}, replayed with ${changesText(replay)}`, width),
+    ...[...weights, ownText(replay)].flatMap((text) => wrap(text, width)),
+    '',
+    ...wholeTable(sides),
+    '',
+    ...completionTable(sides, prompts),
+    ...(completion === undefined ? [] : ['', ...tokenTable(replay, completion)]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function changesText({ changed }: Replay): string {
+  if (changed.length === 0) return 'its own settings';
+  const value = (one: unknown) => (one === undefined ? 'not declared' : String(one));
+  // What the record left to the name of its loss, the name of the loss says here as well.
+  return changed
+    .filter(({ recorded, follows }) => recorded !== undefined || !follows)
+    .map(({ path, recorded, replayed }) => `${path}=${value(replayed)} (recorded: ${value(recorded)})`)
+    .join(', ');
+}
+
+function ownText({ unexplained }: Replay): string {
+  if (!unexplained)
+    return 'With its own settings the record gives the numbers that it holds: the columns differ by the settings alone.';
+  const { quantity, first } = unexplained;
+  const { where, here, there } = first!;
+  return `NOTE: the recorded numbers do not follow from the recorded settings. First: ${quantity}, ${where}: ${formatValue(here as number)} recorded, ${formatValue(there as number)} by the settings. grpo step and grpo doctor say more.`;
+}
+
+type Sides = readonly [StepView, StepView];
+
+const RULE = ['', 'recorded', 'replayed'];
+
+/** Numbers of the whole step. */
+function wholeTable(sides: Sides): string[] {
+  const row = (name: string, cell: (view: StepView) => string): string[][] => {
+    const cells = sides.map(cell);
+    return cells.some((text) => text !== '–') ? [[name, ...cells]] : [];
+  };
+  const part = (name: string) => (view: StepView) => {
+    const own = view.loss?.components.find((one) => one.name === name);
+    return own ? signed(own.coefficient * own.value, 6) : '–';
+  };
+  const advantages = (view: StepView) => view.completions.flatMap(({ advantage }) => advantage ?? []);
+  const kl = (key: 'k1' | 'k2' | 'k3') => (view: StepView) => number(view.loss?.kl?.[key], 6);
+  const rows = [
+    ...row('advantages, largest', (view) =>
+      advantages(view).length > 0 ? number(largest(advantages(view).map(Math.abs))) : '–',
+    ),
+    ...row('ratio, mean', (view) => meanOf(view, 'ratio', 6)),
+    ...row('beyond the clip range', (view) => {
+      const shares = trainedMean(view, 'clipped');
+      return shares === undefined ? '–' : percent(shares);
+    }),
+    ...row('tokens in the loss', ({ loss }) => (loss?.trained === undefined ? '–' : String(loss.trained))),
+    ...row('loss: policy', part('policy')),
+    ...row('loss: β × KL', part('kl')),
+    ...row('loss: entropy', part('entropy')),
+    ...row('loss', ({ loss }) => signed(loss?.loss, 6)),
+    ...row('KL per token: k1', kl('k1')),
+    ...row('KL per token: k2', kl('k2')),
+    ...row('KL per token: k3', kl('k3')),
+  ];
+  return alignColumns([RULE, ...rows]).map((line) => `  ${line}`);
+}
+
+/** Mean over the trained tokens of all completions. */
+function trainedMean({ completions }: StepView, key: 'ratio' | 'clipped'): number | undefined {
+  const own = completions.filter((one) => one[key] !== undefined && (one.trained ?? one.tokens ?? 0) > 0);
+  const weights = own.map(({ trained, tokens }) => trained ?? tokens ?? 0);
+  return own.length > 0 ? sum(own.map((one, i) => one[key]! * weights[i]!)) / sum(weights) : undefined;
+}
+
+const meanOf = (view: StepView, key: 'ratio', digits: number) => number(trainedMean(view, key), digits);
+
+/** What each completion adds to the loss, on either side. */
+function completionTable([recorded, replayed]: Sides, prompts: readonly number[] | undefined): string[] {
+  const pairs = recorded.completions.map((one, i) => [one, replayed.completions[i]!] as const);
+  const change = ([a, b]: readonly [CompletionView, CompletionView]) =>
+    mean([Math.abs((b.policyLoss ?? 0) - (a.policyLoss ?? 0)), Math.abs((b.klLoss ?? 0) - (a.klLoss ?? 0))]);
+  const moved = pairs.filter((pair) => change(pair) > 0).sort((a, b) => change(b) - change(a));
+  const shown = prompts ? pairs.filter(([{ prompt }]) => prompts.includes(prompt)) : moved.slice(0, LISTED);
+  if (shown.length === 0) return ['  No completion’s share of the loss changes.'];
+  const columns: [string, (one: CompletionView) => string][] = [
+    ['A', ({ advantage }) => signed(advantage)],
+    ['policy', ({ policyLoss }) => signed(policyLoss, 6)],
+    ['β × KL', ({ klLoss }) => signed(klLoss, 6)],
+    ['clipped', ({ clipped }) => (clipped === undefined ? '–' : percent(clipped))],
+  ];
+  const used = columns.filter(([, cell]) => shown.some((pair) => pair.some((one) => cell(one) !== '–')));
+  const title = prompts
+    ? '  What each completion adds to the loss: recorded → replayed'
+    : `  What ${shown.length} of the ${moved.length} completions whose share of the loss changes add to it, the largest change first: recorded → replayed`;
+  return [
+    title,
+    ...alignColumns([
+      ['', ...used.map(([name]) => name)],
+      ...shown.map(([a, b]) => [a.name, ...used.map(([, cell]) => both(cell(a), cell(b)))]),
+    ]).map((line) => `  ${line}`),
+  ];
+}
+
+const both = (a: string, b: string) => (a === b ? a : `${a} → ${b}`);
+
+/** The tokens of a completion, on either side. */
+function tokenTable({ recorded, replayed }: Replay, name: string): string[] {
+  const rowsOf = (record: Replay['recorded']) => tokenViews(record, name, viewOf(record, []));
+  const [own, other] = [rowsOf(recorded), rowsOf(replayed)];
+  const columns: [string, (one: TokenView) => string][] = [
+    ['policy', ({ policy }) => number(policy)],
+    ['reference', ({ reference }) => number(reference)],
+    ['ratio', ({ ratio }) => number(ratio)],
+    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
+    ['KL term', ({ klTerm }) => number(klTerm)],
+    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
+    ['policy slope', ({ policySlope }) => signed(policySlope, 5)],
+    ['KL slope', ({ klSlope }) => signed(klSlope, 5)],
+  ];
+  const used = columns.filter(([, cell]) => [...own, ...other].some((one) => cell(one) !== '–'));
+  return [
+    `  Tokens of ${name}: recorded → replayed. A slope is d loss / d log π: a negative one makes the token likelier`,
+    ...alignColumns([
+      ['token', 'id', ...used.map(([title]) => title)],
+      ...own.map((one, t) => [
+        String(one.token),
+        `${one.id ?? '–'}${one.special ? ` ${one.special}` : ''}`,
+        ...used.map(([, cell]) => both(cell(one), cell(other[t]!))),
+      ]),
+    ]).map((line) => `  ${line}`),
+  ];
+}

@@ -1,0 +1,44 @@
+import { UsageError } from '../errors/user-error.js';
+import type { StepRecord } from '../trace/index.js';
+import { readRun } from '../trace/readers/index.js';
+
+/**
+ * Reads the record of one step: of a run folder, of a folder of records, or of one record; of ours, of TRL's, of any
+ * trainer's.
+ *
+ * @param at - the step; the last one that was recorded when not given
+ * @throws UserError and its kind for a path that has no such record, or one that cannot be read
+ *
+ * @example
+ * import { defineTask, readStep, train, viewOf, writeTinyModel } from 'grpo';
+ *
+ * const task = defineTask({
+ *   name: 'brief',
+ *   rows: ['a', 'b', 'c'],
+ *   prompt: (row) => row,
+ *   rewards: { brief: (completion) => 1 / (1 + completion.length) },
+ * });
+ * const model = await writeTinyModel('models/tiny');
+ * const { output } = await train({
+ *   model,
+ *   task,
+ *   settings: { train: { steps: 1 }, rollout: { maxNewTokens: 8 } },
+ * });
+ * const { completions, loss, verdicts } = viewOf(await readStep(output, 1));
+ * console.log(loss?.loss, completions[0]?.advantage, verdicts.at(-1)?.findings);
+ */
+export async function readStep(path: string, at?: number): Promise<StepRecord> {
+  const reading = await readRun(path);
+  const steps: number[] = [];
+  let found: StepRecord | undefined;
+  for (const record of reading.records ?? []) {
+    steps.push(record.step);
+    if (at === undefined || record.step === at) found = record;
+  }
+  if (found) return found;
+  if (steps.length === 0)
+    throw new UsageError(`${path} has no step record: it is ${reading.kind}`, {
+      hint: 'grpo train writes records itself; for TRL see integrations/trl. A log alone is read by: grpo doctor PATH',
+    });
+  throw new UsageError(`${path} has no record of step ${at}; it has those of ${steps.join(', ')}`);
+}

@@ -1,0 +1,38 @@
+import type { Layer } from '../config/index.js';
+import type { StepRecord } from '../trace/index.js';
+import { type Compared, compareSteps } from './compare-steps.js';
+import { replayRecord } from './replay-record.js';
+import { type ChangedSetting, type ReplaySettings, replaySettings } from './replay-settings.js';
+
+/** A recorded step, and the same rollout with other settings. */
+export interface Replay {
+  changed: readonly ChangedSetting[];
+  settings: ReplaySettings;
+  /** The step as it was recorded; terms and weights that its producer did not record follow from its settings. */
+  recorded: StepRecord;
+  replayed: StepRecord;
+  /** The first recorded number that does not follow from the recorded settings: a replay does not tell what would have been. */
+  unexplained?: Compared;
+}
+
+/**
+ * Replays a recorded step with other settings, as far as its record alone gives it.
+ *
+ * @throws UsageError for settings that are wrong or that a rollout has fixed; NotInRecordError where the model is needed
+ */
+export function replay(record: StepRecord, given: Layer): Replay {
+  const { settings, changed } = replaySettings(given, record.declared);
+  const own = ownOf(record);
+  return { ...own, changed, settings, replayed: replayRecord(record, settings) };
+}
+
+/** The record, with what follows from it by its own settings. */
+export function ownOf(record: StepRecord): Pick<Replay, 'recorded' | 'unexplained'> {
+  const again = replayRecord(record);
+  const { difference } = compareSteps(record, again);
+  const updates = record.updates?.map((update, u) => ({ ...again.updates![u], ...update }));
+  return {
+    recorded: { ...record, ...(updates && { updates }) },
+    ...(difference && { unexplained: difference }),
+  };
+}
