@@ -13,6 +13,8 @@ const WITHOUT_SOURCE = [
   'B24.provider',
   'B24.signal',
   'B27.gold',
+  'B30.warned',
+  'B37.log',
   'B43.monitors',
   'B44.log',
   'B44.micro-steps',
@@ -23,6 +25,7 @@ const WITHOUT_SOURCE = [
   'B54.rate',
   'B58.log',
   'B60.memory',
+  'B60.memory-log',
   'B60.stage',
 ];
 

@@ -89,6 +89,17 @@ describe('the metrics of a step', () => {
     expect(row).not.toHaveProperty('kl');
   });
 
+  it('count the micro-batches of all updates, and those that arrived', () => {
+    const updates = [
+      { microBatches: { configured: 3, executed: 3 } },
+      { microBatches: { configured: 3, executed: 2 } },
+    ];
+    expect(metricsOf(stepResult({ updates }), 1, { tokens: 1, stepTokens: 1 })).toMatchObject({
+      micro_steps: 6,
+      'micro_steps/executed': 5,
+    });
+  });
+
   it('have the loss without its entropy bonus, as the mean of the updates', () => {
     const update = (policy: number, kl: number) => ({
       components: [

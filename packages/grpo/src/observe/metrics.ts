@@ -1,4 +1,4 @@
-import { mean } from '../maths/moments.js';
+import { mean, sum } from '../maths/moments.js';
 import { statistics } from '../objective/index.js';
 import { partColumns } from '../rewards/index.js';
 import type { Batch, Exchange } from '../step/batch.js';
@@ -34,6 +34,7 @@ export function metricsOf(
     loss: result.loss,
     ...policyLossOf(result),
     grad_norm: result.gradNorm,
+    ...microStepsOf(result),
     learning_rate: result.learningRate,
     ...result.metrics,
     ...checksumsOf(result),
@@ -102,6 +103,15 @@ const exchangeMetrics = ({ sampled, refilled, replayed, flat }: Exchange) => ({
 function equalShare(own: Batch): number {
   const equal = groupsOf(own).map(({ rewards_B }) => Number(statistics(rewards_B).equal));
   return mean(equal);
+}
+
+/** Micro-batches of the step's updates, and those of them whose gradient arrived. */
+function microStepsOf({ updates }: RecordedStep): Record<string, number> {
+  const counts = updates.flatMap(({ microBatches }) => microBatches ?? []);
+  return {
+    micro_steps: sum(counts.map(({ configured }) => configured)),
+    'micro_steps/executed': sum(counts.map(({ executed }) => executed)),
+  };
 }
 
 /** The loss without its entropy bonus, where it has one; as TRL names it. */

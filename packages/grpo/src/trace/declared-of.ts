@@ -3,7 +3,7 @@ import type { Declared } from './declared.js';
 
 /** What a run of ours declares. Reward weights are not in it: a task adds rewards of its own. */
 export function declaredOf(config: Config): Declared {
-  const { task, rollout, objective, advantage, kl, entropy, correction, optimizer, dtype } = config;
+  const { task, rollout, objective, advantage, kl, entropy, correction, optimizer, lora, dtype } = config;
   return {
     rollout,
     objective: objective.module === undefined ? objective : withoutForm(objective),
@@ -12,6 +12,7 @@ export function declaredOf(config: Config): Declared {
     entropy,
     correction,
     optimizer,
+    ...(lora.rank > 0 && { lora }),
     dtype,
     masterWeights: dtype === 'bfloat16',
     ...(task.stop && { stop: task.stop }),

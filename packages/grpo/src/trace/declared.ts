@@ -7,6 +7,7 @@ import { advantageSection } from '../config/sections/advantage.js';
 import { correctionSection } from '../config/sections/correction.js';
 import { entropySection } from '../config/sections/entropy.js';
 import { klSection } from '../config/sections/kl.js';
+import { loraSection } from '../config/sections/lora.js';
 import { objectiveSection } from '../config/sections/objective.js';
 import { rolloutSection } from '../config/sections/rollout.js';
 import { optimizerSection } from '../config/sections/training.js';
@@ -46,6 +47,7 @@ export const declaredSchema = z.object({
   entropy: recorded(entropySection).optional(),
   correction: recorded(correctionSection).optional(),
   optimizer: recorded(optimizerSection).optional(),
+  lora: recorded(loraSection).optional(),
   /** Number type of the weights that the forward pass reads. */
   dtype: z.string().optional(),
   /** Whether the optimizer keeps float32 weights beside them. */

@@ -166,12 +166,43 @@ describe('a log of micro-steps and iterations', () => {
     expect((await diagnoseText('out.log', text)).sick).toEqual(['B44.log']);
   });
 
-  it('makes nothing of a loss of 0 alone', async () => {
+  it('makes a little of a loss of 0 alone, and of a second step that takes longer', async () => {
     const text =
       'iter 0: loss 0.2211 (main 0.2211, critic 0.0000), time 20100.50ms\niter 1: loss 0.0000 (main 0.0000, critic 0.0000), time 99000.10ms\n';
     const { sick, told } = await diagnoseText('out.log', text);
     expect(sick).toEqual([]);
-    expect(told).toEqual([]);
+    expect(told).toEqual(['B60.second']);
+  });
+
+  /** Two iterations, the second with a policy loss of 0 beside rewards that differ. */
+  const broken = (warning: string) =>
+    [
+      '[Micro 0] 3. Samples scored: mem=840 MB, time=0.300s, rewards=0.4312±0.1203',
+      '[Micro 0] 4. Loss computed: mem=902 MB, time=0.900s, pg_loss=0.123400, kl=0.000100, total=0.123500',
+      'iter 0: loss 0.1235 (main 0.1235, critic 0.0000), time 1747.97ms',
+      '[Micro 0] 3. Samples scored: mem=940 MB, time=0.300s, rewards=0.4400±0.1203',
+      warning,
+      '[Micro 0] 4. Loss computed: mem=902 MB, time=0.900s, pg_loss=0.000000, kl=0.000000, total=0.000000',
+      'iter 1: loss 0.0000 (main 0.0000, critic 0.0000), time 1634.20ms',
+    ].join('\n');
+  const WARNING = 'WARNING: All sequence_log_probs are near zero!';
+
+  it('names log-probs that are 0 where rewards differ and the loss has no ratio', async () => {
+    for (const warning of ['', `${WARNING} num_masked=12.0`]) {
+      const { sick, says } = await diagnoseText('out.log', broken(warning));
+      expect(sick[0]).toBe('B37.log');
+      expect(says('B37.log')).toMatch(/In 1 of 2 entries the policy loss is exactly 0.*± 0\.12/);
+    }
+  });
+
+  it('reads the number of masked positions in a warning', async () => {
+    const { sick } = await diagnoseText('out.log', broken(`${WARNING} num_masked=0.0`));
+    expect(sick).toEqual(['B45.masks']);
+  });
+
+  it('names advantages of 0 where rewards differ', async () => {
+    const text = broken('WARNING: All advantages are near zero! rewards_grouped=[0.2, 0.6]');
+    expect((await diagnoseText('out.log', text)).sick).toEqual(['B30.warned']);
   });
 });
 

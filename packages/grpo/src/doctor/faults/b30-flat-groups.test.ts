@@ -149,3 +149,17 @@ testLogCheck('B30.gradient', [
     verdict: 'not applicable',
   },
 ]);
+
+testLogCheck('B30.warned', [
+  {
+    name: 'no advantage where rewards differ',
+    metrics: { 'warnings/zero_advantages': [2, 2], frac_reward_zero_std: [0, 0.5], micro_steps: [2, 2] },
+    verdict: 'warn',
+    measured: { contradicted: 2 },
+  },
+  {
+    name: 'no advantage where rewards are equal',
+    metrics: { 'warnings/zero_advantages': [2, 1], frac_reward_zero_std: [1, 0.5], micro_steps: [2, 2] },
+    verdict: 'pass',
+  },
+]);

@@ -153,6 +153,37 @@ export const b30: Fault = {
         say`${m.moved} of ${m.entries} entries in which all groups have equal rewards have a gradient norm above 0.01.`,
     }),
     logCheck({
+      code: 'B30.warned',
+      title: 'Advantages differ where rewards do',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 1,
+      threshold:
+        'a trainer’s own warnings of advantages near 0 are no more than its micro-steps with equal rewards',
+      sources: [],
+      why: 'Seen in a loop that compared each completion with itself alone. A micro-step of several groups that are flat each may have different rewards, too.',
+      remedy:
+        'Print rewards, baseline and advantages of one group: each A is the reward less the mean of its group.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B45', 'B53'],
+      settles: 'The rewards of one group, and its advantages.',
+      proofs: [],
+      needs: ['warnings/zero_advantages'],
+      test(log) {
+        const warned = log.column('warnings/zero_advantages');
+        const flat = log.column('frac_reward_zero_std');
+        const micros = log.column('micro_steps');
+        const entries = [...warned.keys()].filter((i) => warned[i]! > 0);
+        const contradicted = entries.filter((i) => warned[i]! > flat[i]! * micros[i]! + 0.5);
+        const measured = { entries: entries.length, contradicted: contradicted.length };
+        const evidence = contradicted.map((i) => at(log, i, 'warnings/zero_advantages', warned[i]!));
+        return contradicted.length > 0 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.contradicted} of ${m.entries} entries the trainer warns that all advantages are near 0, although the rewards differ.`,
+    }),
+    logCheck({
       code: 'B30.expected',
       title: 'Groups have equal rewards no more often than chance explains',
       stage: 'advantage',

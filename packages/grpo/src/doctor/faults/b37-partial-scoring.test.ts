@@ -1,4 +1,4 @@
-import { change, cutScored, startOf, testStepCheck } from '../planted.test.helper.js';
+import { change, cutScored, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 
 testStepCheck('B37.scored', [
   {
@@ -30,5 +30,57 @@ testStepCheck('B37.broadcast', [
     name: 'certain tokens',
     plant: (record) => change(record, 'policyLogprobs', () => -1e-4),
     verdict: 'not applicable',
+  },
+]);
+
+const plain = { objective: { ratio: 'none' as const } };
+const moving = { reward_std: [0.12, 0.12], frac_reward_zero_std: [0, 0] };
+
+testLogCheck('B37.log', [
+  {
+    name: 'a policy loss of 0 beside rewards that differ',
+    metrics: { ...moving, policy_loss: [0.123, 0] },
+    declared: plain,
+    verdict: 'fail',
+    measured: { zero: 1, deviation: 0.12 },
+    evidence: { step: 2 },
+  },
+  {
+    name: 'one zero in two hundred, as printed numbers have them',
+    metrics: {
+      reward_std: times(200, 0.12),
+      policy_loss: times(200, (i) => (i === 7 ? 0 : 0.1)),
+    },
+    declared: plain,
+    verdict: 'pass',
+  },
+  {
+    name: 'with a ratio it is normal',
+    metrics: { ...moving, policy_loss: [0, 0] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'equal rewards',
+    metrics: { reward_std: [0.12, 0.12], frac_reward_zero_std: [1, 1], policy_loss: [0, 0] },
+    declared: plain,
+    verdict: 'not applicable',
+  },
+  {
+    name: 'advantages that vanish',
+    metrics: { ...moving, policy_loss: [0, 0], micro_steps: [2, 2], 'warnings/zero_advantages': [2, 2] },
+    declared: plain,
+    verdict: 'not applicable',
+  },
+  {
+    name: 'nothing masked: that is the cause',
+    metrics: { ...moving, policy_loss: [0, 0], masked_positions: [0, 0], 'warnings/zero_logprobs': [1, 1] },
+    declared: plain,
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a warning of the trainer alone',
+    metrics: { loss: [0.1, 0], 'warnings/zero_logprobs': [undefined, 1] },
+    verdict: 'warn',
+    measured: { warned: 1 },
   },
 ]);

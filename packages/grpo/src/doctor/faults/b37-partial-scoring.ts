@@ -1,6 +1,7 @@
-import { stepCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { type LogView, valuesAt } from '../log-view.js';
+import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Tokens, in completions of more than one, above which equal log-probs are no accident. */
@@ -68,5 +69,57 @@ export const b37: Fault = {
       says: (m) =>
         say`In all ${m.completions} completions every token has the same log-prob: the log-prob of one position was broadcast.`,
     }),
+    logCheck({
+      code: 'B37.log',
+      title: 'Log-probs of completions that earn different rewards differ',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 3,
+      threshold:
+        'of a loss without a ratio, the policy loss is not exactly 0 in more than 1 % of the entries in which rewards differ and positions are masked; a trainer’s own warning of log-probs near 0 alone only warns',
+      sources: [],
+      why: 'The policy loss without a ratio is −Σ A log π. It is 0 for advantages that differ only if all log-probs are 0, or equal. Seen in a loop whose model returned its last position alone.',
+      remedy:
+        'Print the shape of the logits beside that of the ids: a model that is called without targets may return the last position alone. Print the log-probs of two different completions.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B45', 'B52', 'B53'],
+      proofs: ['log only'],
+      needs: [],
+      test(log): Outcome<{ entries: number; zero: number; warned: number; deviation: number }> {
+        const warned = entriesWhere(log, (i) => log.column('warnings/zero_logprobs')[i]! > 0);
+        const isPlain = log.declared.objective?.ratio === 'none' && log.has('policy_loss');
+        const asked = isPlain ? entriesWhere(log, (i) => rewardsDiffer(log, i)) : [];
+        const zero = asked.filter((i) => log.column('policy_loss')[i] === 0);
+        if (asked.length + warned.length === 0)
+          return notApplicable('a policy loss without a ratio, where rewards differ');
+        const measured = {
+          entries: asked.length,
+          zero: zero.length,
+          warned: warned.length,
+          deviation: log.column('reward_std')[zero[0] ?? 0]!,
+        };
+        const seen = (at: readonly number[]) =>
+          at.map((i) => valuesAt(log, i, ['policy_loss', 'reward_std']));
+        if (zero.length > asked.length / 100) return fail(measured, seen(zero));
+        return warned.length > 0 ? warn(measured, seen(warned)) : pass(measured);
+      },
+      says: (m) =>
+        m.zero > 0
+          ? say`In ${m.zero} of ${m.entries} entries the policy loss is exactly 0, although rewards differ (± ${m.deviation}) and the loss has no ratio: the log-probs are 0, or the same for all completions.`
+          : say`In ${m.warned} entries the trainer itself warns that all log-probs are near 0.`,
+    }),
   ],
 };
+
+/** Entries of a log in which positions are masked, as far as it tells, and that are as wanted. */
+const entriesWhere = (log: LogView, isWanted: (i: number) => boolean): number[] =>
+  [...log.steps.keys()].filter((i) => log.column('masked_positions')[i] !== 0 && isWanted(i));
+
+/** Whether the rewards of some micro-step differ, and its advantages do so, too. */
+function rewardsDiffer(log: LogView, i: number): boolean {
+  const [micros, silent] = [log.column('micro_steps')[i]!, log.column('warnings/zero_advantages')[i]!];
+  return (
+    log.column('reward_std')[i]! > 0 && !(log.column('frac_reward_zero_std')[i]! >= 1) && !(silent >= micros)
+  );
+}

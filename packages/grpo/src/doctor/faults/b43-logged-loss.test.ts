@@ -76,6 +76,15 @@ testLogCheck('B43.log', [
   },
 ]);
 
+testLogCheck('B43.log', [
+  {
+    name: 'a KL in the rewards is no part of the loss',
+    metrics: { loss: [0.1], policy_loss: [0.1], kl_penalty: [0.5], 'micro_steps/executed': [16] },
+    declared: { kl: { place: 'reward' } },
+    verdict: 'not applicable',
+  },
+]);
+
 testStepCheck('B43.components', [
   { name: 'another loss than the parts’ sum', plant: losses(0.5), verdict: 'fail', measured: { loss: 0.5 } },
   {

@@ -117,6 +117,8 @@ export const b43: Fault = {
       proofs: [],
       needs: ['loss', 'policy_loss', 'kl_penalty', 'micro_steps/executed'],
       test(log) {
+        if (log.declared.kl?.place === 'reward' || log.declared.entropy?.coefficient)
+          return notApplicable('a loss of policy term and KL alone');
         const [loss, policy, kl, executed] = [
           'loss',
           'policy_loss',

@@ -26,7 +26,7 @@ export const b45: Fault = {
       remedy:
         'Check that a batch from the data contains the mask token. Then check the settings of the masking.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B17', 'B20', 'B30', 'B43', 'B44', 'B45', 'B52', 'B53'],
+      induces: ['B17', 'B20', 'B30', 'B37', 'B43', 'B44', 'B45', 'B52', 'B53'],
       proofs: ['log only'],
       needs: ['masked_positions'],
       test(log) {

@@ -77,6 +77,14 @@ testStepCheck('B53.gradient', [
 
 testStepCheck('B53.zero', [
   { name: 'half of the tensors', into: { step: 5 }, plant: facts({ zeroGradients: 0.5 }), verdict: 'warn' },
-  { name: 'half of them on step 1: an adapter', plant: facts({ zeroGradients: 0.5 }), verdict: 'inform' },
+  { name: 'half of them on step 1', plant: facts({ zeroGradients: 0.5 }), verdict: 'inform' },
+  ...[
+    { name: 'half of them on step 1 of fresh adapters', lora: { rank: 8 }, verdict: 'pass' as const },
+    { name: 'on step 1 of loaded ones', lora: { rank: 8, adapter: 'a' }, verdict: 'inform' as const },
+  ].map(({ name, lora, verdict }) => ({
+    name,
+    plant: all(facts({ zeroGradients: 0.5 }), ({ declared }) => void Object.assign(declared!, { lora })),
+    verdict,
+  })),
   { name: 'nearly all on step 1', plant: facts({ zeroGradients: 0.9 }), verdict: 'warn' },
 ]);

@@ -55,7 +55,7 @@ export const b53: Fault = {
       level: 7,
       rank: 2,
       threshold:
-        'at most 5 % of the trainable tensors without a gradient, if any tensor has one; on step 1 up to half only informs: adapters begin so',
+        'at most 5 % of the trainable tensors without a gradient, if any tensor has one; on step 1 half of those of declared adapters are expected, and up to half of others only inform',
       sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
       why: 'Gradient checkpointing with frozen inputs stops the gradient.',
       remedy: 'Look at the tensors without a gradient: they are frozen, detached, or not used by the loss.',
@@ -66,9 +66,11 @@ export const b53: Fault = {
       test({ firstUpdate: { zeroGradients, gradNorm } }, record) {
         if (zeroGradients === undefined || !(gradNorm! > 0))
           return notApplicable('updates.zeroGradients of an update with a gradient');
-        // A fresh adapter's first matrices have no gradient until its second ones have left 0.
+        // The gradient of a fresh adapter's A is exactly 0: its B begins at 0.
         const fresh = record.step <= 1 && zeroGradients <= 0.5;
-        if (zeroGradients <= 0.05) return pass({ zeroGradients });
+        const { rank = 0, adapter } = record.declared?.lora ?? {};
+        const isExpected = fresh && rank > 0 && adapter === undefined;
+        if (zeroGradients <= 0.05 || isExpected) return pass({ zeroGradients });
         return fresh ? inform({ zeroGradients }) : warn({ zeroGradients });
       },
       says: (m) => `${percent(m.zeroGradients)} of the trainable tensors have no gradient.`,

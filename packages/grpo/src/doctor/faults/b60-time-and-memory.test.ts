@@ -7,6 +7,47 @@ testLogCheck('B60.slow', [
   { name: 'a slow first step', metrics: { step_time: times(30, (i) => (i ? 10 : 100)) }, verdict: 'pass' },
 ]);
 
+testLogCheck('B60.second', [
+  {
+    name: 'a second step of five times the first',
+    metrics: {
+      step_time: [21.7, 103.6, 104],
+      'seconds/score': [0.2, 80],
+      'seconds/loss': [8, 9],
+    },
+    verdict: 'inform',
+    measured: { first: 21.7, second: 103.6, stage: 'score', to: 80 },
+  },
+  {
+    name: 'time that no line accounts for',
+    metrics: { step_time: [21.7, 103.6], 'seconds/score': [0.2, 0.3] },
+    verdict: 'inform',
+    measured: { second: 103.6 },
+  },
+  { name: 'compilation', metrics: { step_time: [103.6, 21.7] }, verdict: 'pass' },
+  { name: 'seconds', metrics: { step_time: [0.5, 4] }, verdict: 'pass' },
+  {
+    name: 'steps of a run that went on',
+    metrics: { step_time: [21.7, 103.6] },
+    firstStep: 40,
+    verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B60.memory-log', [
+  {
+    name: 'a graph that is kept',
+    metrics: { memory_bytes: times(30, (i) => 4e8 + 1e8 * i + (i % 3)) },
+    verdict: 'inform',
+    measured: { entries: 30 },
+  },
+  {
+    name: 'memory that goes up and down',
+    metrics: { memory_bytes: times(30, (i) => 4e8 + 1e7 * (i % 3)) },
+    verdict: 'pass',
+  },
+]);
+
 testStepCheck('B60.stage', [
   {
     name: 'a judge that takes 9 of 10 seconds',
@@ -42,7 +83,7 @@ describe('B60.memory', () => {
       ),
     ).toMatchObject({
       severity: 'inform',
-      measured: { records: 6 },
+      measured: { entries: 6 },
     });
   });
   it('passes memory that goes up and down', () => {

@@ -106,6 +106,27 @@ describe('a log of nano_gpt', () => {
     expect(second).toEqual({ loss: 0, step_time: expect.closeTo(103.6342, 9) });
   });
 
+  it('tells times of stages from times since the micro-step began', async () => {
+    const iteration = (sample: number, score: number, loss: number) =>
+      [
+        `[Micro 0] 2. Samples generated: mem=800 MB, time=${sample}s`,
+        `[Micro 0] 3. Samples scored: mem=900 MB, time=${score}s, rewards=0.4±0.1`,
+        `[Micro 0] 4. Loss computed: mem=850 MB, time=${loss}s, pg_loss=0.1, kl=0, total=0.1`,
+        'iter 0: loss 0.1, time 1700ms',
+      ].join('\n');
+    const secondsOf = async (...times: [number, number, number]) =>
+      (await readText('out.log', iteration(...times))).series!.entries[0]!.values;
+    expect(await secondsOf(0.1, 0.4, 1.1)).toMatchObject({
+      'seconds/sample': 0.1,
+      'seconds/score': 0.4,
+      'seconds/loss': 1.1,
+      memory_bytes: 900 * 2 ** 20,
+    });
+    const since = await secondsOf(0.1, 0.5, 1.6);
+    expect(since['seconds/score']).toBeCloseTo(0.4, 9);
+    expect(since['seconds/loss']).toBeCloseTo(1.1, 9);
+  });
+
   it('of pre-training has no GRPO signals', async () => {
     const reading = await readText(
       'pretrain.log',

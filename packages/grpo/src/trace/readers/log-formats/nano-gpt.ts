@@ -16,6 +16,18 @@ const MICRO = /\[Micro (\d+)\]/;
 const SETTING = /^\s*(group_size|kl_beta|gradient_accumulation_steps|learning_rate):\s*([-+\w.]+)\s*$/;
 const REWARDS = /rewards=([-+\w.]+)±([-+\w.]+)/;
 const MASKS = /masks_in_X=(\d+)/;
+/** Masked positions as a warning has them: of its micro-step alone. */
+const MASKED = /\bnum_masked=([\d.]+)/;
+const SPENT = /\btime=([\d.]+)\s*s/;
+const MEMORY = /\bmem=([\d.]+)\s*MB/;
+
+/** Words of a line that ends a stage of a micro-step. */
+const STAGES: readonly (readonly [string, string])[] = [
+  ['Samples generated', 'sample'],
+  ['Forward and sample', 'sample'],
+  ['Samples scored', 'score'],
+  ['Loss computed', 'loss'],
+];
 
 /** Names that the lines use for numbers of a micro-step, in ours. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
@@ -55,6 +67,11 @@ export class NanoGpt implements LogFormat {
   #begun = new Set<string>();
   #executed = new Set<string>();
   #divisors: number[] = [];
+  /** Warnings that no position was masked. */
+  #unmasked = 0;
+  /** Times of each stage, as the lines have them, micro-step by micro-step. */
+  #times: { stage: string; micro: string; time: number }[] = [];
+  #memory = 0;
   readonly #settings: Record<string, number> = {};
   #isGrpo = false;
 
@@ -63,6 +80,7 @@ export class NanoGpt implements LogFormat {
     const { group_size, kl_beta, learning_rate } = this.#settings;
     const declared: Declared = {
       kl: { estimator: 'k1', ...(kl_beta !== undefined && { beta: kl_beta }) },
+      objective: { policy: 'reinforce', ratio: 'none' },
       ...(group_size !== undefined && { rollout: { group: group_size } }),
       ...(learning_rate !== undefined && { optimizer: { learningRate: learning_rate } }),
     };
@@ -87,7 +105,12 @@ export class NanoGpt implements LogFormat {
   #detail(text: string): void {
     for (const [words, name] of EVENTS)
       if (text.includes(words) && /WARNING/i.test(text)) this.#counts[name] = (this.#counts[name] ?? 0) + 1;
+    if (/WARNING/i.test(text) && Number(MASKED.exec(text)?.[1]) === 0) this.#unmasked++;
+    this.#memory = Math.max(this.#memory, Number(MEMORY.exec(text)?.[1] ?? 0) * 2 ** 20);
     const micro = MICRO.exec(text);
+    const time = SPENT.exec(text);
+    const stage = STAGES.find(([words]) => text.includes(words))?.[1];
+    if (micro && time && stage) this.#times.push({ stage, micro: micro[1]!, time: Number(time[1]) });
     if (micro) {
       this.#isGrpo = true;
       this.#begun.add(micro[1]!);
@@ -137,13 +160,47 @@ export class NanoGpt implements LogFormat {
       values['micro_steps/executed'] = this.#executed.size;
     }
     if (this.#divisors.length > 0) values.loss_divisor = median(this.#divisors);
+    // Where no line counts the masks, the warnings tell only if every micro-step has one.
+    if (values.masked_positions === undefined && this.#unmasked >= Math.max(1, this.#begun.size))
+      values.masked_positions = 0;
     values.loss = Number(loss);
-    if (time !== undefined) values.step_time = Number(time) / 1000;
+    if (time !== undefined) {
+      values.step_time = Number(time) / 1000;
+      Object.assign(values, stageSeconds(this.#times, values.step_time));
+    }
+    if (this.#memory > 0) values.memory_bytes = this.#memory;
     this.#sums = new Map();
     this.#counts = {};
     this.#begun = new Set();
     this.#executed = new Set();
     this.#divisors = [];
+    this.#unmasked = 0;
+    this.#times = [];
+    this.#memory = 0;
     this.#collector.add({ values, step: Number(step), names: Object.keys(values) }, line);
   }
+}
+
+/**
+ * Seconds of each stage of an iteration. Some versions print the time of the stage, others that since the micro-step began:
+ * the reading counts whose sum is nearer to the time of the iteration.
+ */
+function stageSeconds(
+  times: readonly { stage: string; micro: string; time: number }[],
+  seconds: number,
+): Record<string, number> {
+  const last = new Map<string, number>();
+  const since = times.map((own) => {
+    const before = last.get(own.micro) ?? 0;
+    last.set(own.micro, own.time);
+    return { ...own, time: own.time - before };
+  });
+  const total = (all: typeof since) => all.reduce((sum, { time }) => sum + time, 0);
+  const isSince =
+    since.every(({ time }) => time >= 0) &&
+    Math.abs(seconds - total(since)) < Math.abs(seconds - total([...times]));
+  const sums: Record<string, number> = {};
+  for (const { stage, time } of isSince ? since : times)
+    sums[`seconds/${stage}`] = (sums[`seconds/${stage}`] ?? 0) + time;
+  return sums;
 }
