@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rollout', 'objective', 'rewards'],
   ['tasks'],
   ['step'],
-  ['audit', 'observe', 'evaluation', 'imitation'],
+  ['audit', 'observe', 'evaluation', 'imitation', 'inspection'],
   ['run'],
   ['library', 'lab', 'cs336'],
   ['index', 'reward-exports'],

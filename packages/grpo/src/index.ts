@@ -25,6 +25,8 @@
  */
 export { UsageError, UserError } from './config/index.js';
 export type { EvalResult } from './evaluation/evaluate.js';
+export type { InspectionCheck } from './inspection/check.js';
+export { type Inspection, type InspectOptions, inspectModel } from './inspection/inspect-model.js';
 export * from './library/index.js';
 export { loadModel, type Model, saveModel } from './models/index.js';
 export {

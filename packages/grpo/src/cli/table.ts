@@ -14,6 +14,7 @@ import { info as expert } from './expert/info.js';
 import { info as explain } from './explain/info.js';
 import { info as fetch } from './fetch/info.js';
 import { info as generate } from './generate/info.js';
+import { info as inspect } from './inspect/info.js';
 import { info as merge } from './merge/info.js';
 import { info as rewardCheck } from './reward/check/info.js';
 import { info as setup } from './setup/info.js';
@@ -40,6 +41,7 @@ export const commands: readonly CommandInfo[] = [
   dataCountdown,
   dataChess,
   rewardCheck,
+  inspect,
   step,
   doctor,
   env,

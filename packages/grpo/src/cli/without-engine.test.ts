@@ -8,6 +8,7 @@ import { grpo } from './grpo.test.helper.js';
 /** A machine on which libtorch has not been set up: no record is found for this one. */
 let dir = '';
 const RECORDS = fileURLToPath(new URL('../../../../parity/fixtures/trl-run/clean', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../../../parity/fixtures/models/llama3', import.meta.url));
 const ROWS = '{"question":"1+1","answer":2}\n{"question":"1+2","answer":3}\n';
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'grpo-cli-'));
@@ -32,8 +33,11 @@ describe('without libtorch', () => {
     'data convert rows.jsonl converted.jsonl',
     'doctor RECORDS',
     'reward check arithmetic',
+    'inspect MODEL',
   ])('grpo %s works', async (line) => {
-    const argv = line.split(' ').map((word) => (word === 'RECORDS' ? RECORDS : word));
+    const argv = line
+      .split(' ')
+      .map((word) => (word === 'RECORDS' ? RECORDS : word === 'MODEL' ? MODEL : word));
     expect(await grpo(dir, ...argv)).toMatchObject({ code: 0, err: '' });
   });
 

@@ -5,8 +5,9 @@ import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
 import { type Completion, type SamplingOptions, sample } from '../rollout/index.js';
+import { renderProblems } from '../tasks/render-problems.js';
 import type { Problem, Task } from '../tasks/task.js';
-import { type RenderedPrompt, renderPrompt } from '../text/render.js';
+import type { RenderedPrompt } from '../text/render.js';
 import type { EvalCompletion, EvalExample } from './eval-completion.js';
 import { type Estimate, passAtKs, type Score, scoreOf } from './eval-score.js';
 
@@ -62,7 +63,7 @@ export async function evaluate(
       hint: 'Set task.evalSize above 0, or task.evalData to a file of held-out problems.',
     });
   }
-  const prompts = problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt));
+  const prompts = renderProblems(model, problems);
   const run = async (decoding: EvalCompletion['decoding'], count: number, options: SamplingOptions) => {
     const requests = prompts.map(({ ids }, problem) => ({ ids, count, keys: [EVAL_STREAM, problem] }));
     const groups = await sample(model, requests, options, seed, watch.named('evaluation'));

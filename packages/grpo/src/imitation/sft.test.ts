@@ -5,7 +5,8 @@ import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import { fixtureModel, weightsOf } from '../step/step.test.helper.js';
 import type { Problem, Task } from '../tasks/task.js';
-import { type Example, examplesOf, sftStep } from './sft.js';
+import { type Example, examplesOf } from './examples.js';
+import { sftStep } from './sft.js';
 
 const PROBLEMS: Problem[] = [
   { prompt: [{ role: 'user', content: 'the 2+2?' }], row: {}, demonstration: '4' },

@@ -1,6 +1,7 @@
 /** Small policies that know a little: made from random weights by a moment of imitation. */
 import { AdamW, type DType } from '@grpo/torch';
-import { examplesOf, sftStep } from '../imitation/sft.js';
+import { examplesOf } from '../imitation/examples.js';
+import { sftStep } from '../imitation/sft.js';
 import { parseConfig } from '../models/config.js';
 import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
 import { DataOrder } from '../tasks/order/data-order.js';

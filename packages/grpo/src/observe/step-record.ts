@@ -1,11 +1,9 @@
 import { packageVersion } from '../config/version.js';
 import { isObject } from '../formats/json.js';
-import type { Model } from '../models/index.js';
 import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Batch } from '../step/batch.js';
 import { join } from '../step/token-values.js';
 import type { Trainer } from '../step/trainer.js';
-import type { Message, Prompt } from '../text/message.js';
 import { declaredOf } from '../trace/declared-of.js';
 import {
   type AuditRecord,
@@ -15,6 +13,7 @@ import {
   type UpdateRecord,
 } from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
+import { flat, renderedRecord } from './rendered-record.js';
 import type { RecordedStep } from './step-recorder.js';
 
 /**
@@ -37,6 +36,7 @@ export function stepRecordOf(
   // Dropped groups are not scored.
   const isScored = (_: Float32Array, b: number) => scored.has(b);
   const scoredLengths = Int32Array.from(own, ({ completion }) => completion.length);
+  const rendered = renderedRecord(model, problems, prompts);
   const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
     format: 'grpo-step',
@@ -49,18 +49,11 @@ export function stepRecordOf(
       ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }),
       ...(ownStages && { ownStages: [...ownStages] }),
     },
-    tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
+    tokenizer: rendered.tokenizer,
     prompts: {
-      messages: problems.map(({ prompt }) => prompt),
-      texts: prompts.map(({ text }) => text),
+      ...rendered.prompts,
       rows: problems.map(({ row }) => row),
       ...(answers.some((answer) => answer !== null) && { answers }),
-      ...assistantHeaderOf(model, problems[0]?.prompt),
-      ids: flat(prompts.map(({ ids }) => ids)),
-      lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
-      spans: prompts.map(({ spans }) =>
-        spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
-      ),
       ...replayedOf(batch),
       scoredIds: flat(scoredPrompts),
       scoredLengths: Int32Array.from(scoredPrompts, (ids) => ids.length),
@@ -136,17 +129,6 @@ function answerOf(row: unknown, key: string): string | null {
   return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : null;
 }
 
-/** The numbers of all rows, one row after another. */
-function flat(rows: readonly (readonly number[])[]): Int32Array {
-  const all = new Int32Array(rows.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const row of rows) {
-    all.set(row, at);
-    at += row.length;
-  }
-  return all;
-}
-
 /** 1 where the loss gave a token a weight, or was to give one where it tells none; of the first update that a completion is in. */
 function maskOf(
   lengths: Int32Array,
@@ -165,32 +147,4 @@ function maskOf(
     }
   }
   return mask;
-}
-
-function tokenizerOf({ tokenizer, endIds }: Model, text: string): StepRecord['tokenizer'] {
-  const { bosId, bosToken, padId, addsBos } = tokenizer;
-  const expectedBos = bosToken !== undefined && (addsBos || text.startsWith(bosToken)) ? 1 : 0;
-  return {
-    vocabularySize: tokenizer.vocabSize,
-    ...(bosId !== undefined && { bosId, expectedBos }),
-    ...(padId !== undefined && { padId }),
-    endIds: [...endIds],
-    specialTokens: tokenizer.specialTokens,
-  };
-}
-
-/** What the template puts between a conversation and an answer; nothing where it cannot be told, or for plain text. */
-function assistantHeaderOf(
-  { template, tokenizer }: Model,
-  prompt: Prompt | undefined,
-): { assistantHeader?: string } {
-  if (!template || typeof prompt !== 'object') return {};
-  const render = (messages: readonly Message[]) =>
-    template.render(messages, { addGenerationPrompt: false, namedTokens: tokenizer.namedTokens });
-  const closed = render(prompt);
-  const mark = '\u{f0000}';
-  const [before, after] = render([...prompt, { role: 'assistant', content: mark }]).split(mark);
-  return after !== undefined && before!.startsWith(closed)
-    ? { assistantHeader: before!.slice(closed.length) }
-    : {};
 }

@@ -3,9 +3,10 @@
  * problems, draws and rewards at every step, but nothing is learnt from the completions that failed.
  */
 import { UserError } from '../errors/user-error.js';
+import type { Example } from '../imitation/examples.js';
 import { keptMetrics, nothingKept, updateMetrics } from '../imitation/expert-report.js';
 import { keepGood } from '../imitation/keep.js';
-import { type Example, type SftResult, sftStep } from '../imitation/sft.js';
+import { type SftResult, sftStep } from '../imitation/sft.js';
 import { permutation, seedOf } from '../maths/random.js';
 import { completionRows } from '../observe/completion-rows.js';
 import { rolloutMetrics } from '../observe/metrics.js';

@@ -1,4 +1,5 @@
-import { examplesOf, sftStep } from '../imitation/sft.js';
+import { examplesOf } from '../imitation/examples.js';
+import { sftStep } from '../imitation/sft.js';
 import { seedOf } from '../maths/random.js';
 import { DataOrder } from '../tasks/order/data-order.js';
 import type { Run } from './open-run.js';

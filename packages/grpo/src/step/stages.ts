@@ -15,8 +15,9 @@ import {
 import type { Watch } from '../progress/watch.js';
 import { type RewardTable, scoreCompletions } from '../rewards/index.js';
 import { type Completion, type GroupRequest, type SamplingOptions, sample } from '../rollout/index.js';
+import { renderProblems } from '../tasks/render-problems.js';
 import type { Problem, Task } from '../tasks/task.js';
-import { type RenderedPrompt, renderPrompt } from '../text/render.js';
+import type { RenderedPrompt } from '../text/render.js';
 import type { Groups } from './micro-batch.js';
 
 /**
@@ -64,8 +65,7 @@ export interface Stages {
 
 /** The standard stages, which a step runs unless you replace them. */
 export const stages: Stages = {
-  render: (model, problems) =>
-    problems.map(({ prompt }) => renderPrompt(model.tokenizer, model.template, prompt)),
+  render: (model, problems) => renderProblems(model, problems),
   sample,
   score: (task, problems, groups, onError) => {
     const rows = problems.flatMap((problem, p) => groups[p]!.map((completion) => ({ problem, completion })));

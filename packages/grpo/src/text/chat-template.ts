@@ -20,6 +20,8 @@ export interface TemplateOptions {
   tools?: readonly unknown[];
   /** Variables of the template itself, such as `enable_thinking` or `date_string`. */
   variables?: Readonly<Record<string, unknown>>;
+  /** The time that a template which writes the date tells; the time of the call when left out. */
+  now?: Date;
 }
 
 /** A model's chat template: Jinja, rendered as transformers renders it. */
@@ -95,7 +97,7 @@ export class ChatTemplate {
     if (clash !== undefined)
       throw new UserError(`the template variable ${clash} is set by the renderer itself`);
     try {
-      return this.#template.render({ ...own, ...options.namedTokens, ...options.variables });
+      return this.#template.render({ ...own, ...options.namedTokens, ...options.variables }, options.now);
     } catch (cause) {
       const roles = messages.map((message) => message.role).join(', ');
       throw new UserError(

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../errors/user-error.js';
 import { readJsonObject } from '../../formats/json.js';
@@ -6,6 +6,7 @@ import { modelFolder } from '../../hub/model-folder.js';
 import { ChatTemplate } from '../../text/chat-template.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import { type DecoderConfig, parseConfig } from '../config.js';
+import { endIds } from './end-ids.js';
 
 /** Everything in a Hugging Face folder but the weights. */
 export interface ModelFolder {
@@ -13,6 +14,10 @@ export interface ModelFolder {
   /** `config.json` as it was read. */
   configJson: Readonly<Record<string, unknown>>;
   config: DecoderConfig;
+  /** `generation_config.json` as it was read; empty where there is none. */
+  generation: Readonly<Record<string, unknown>>;
+  /** What each file says of the ids that end a turn, the file that decides first. */
+  endSources: readonly { file: string; value: unknown }[];
   tokenizer: Tokenizer;
   template: ChatTemplate | undefined;
 }
@@ -34,8 +39,26 @@ export function readModelFolder(dir: string): ModelFolder {
       { hint: 'the folder mixes files of two models, or tokens were added without resizing the embedding' },
     );
   }
-  return { configFile, configJson, config, tokenizer, template: ChatTemplate.load(dir) };
+  const generationFile = join(dir, 'generation_config.json');
+  const generation = existsSync(generationFile)
+    ? readJsonObject(generationFile, 'the generation configuration')
+    : {};
+  const endSources = [
+    { file: generationFile, value: generation.eos_token_id },
+    { file: configFile, value: configJson.eos_token_id },
+    { file: join(dir, 'tokenizer_config.json'), value: tokenizer.eosId },
+  ];
+  const template = ChatTemplate.load(dir);
+  return { configFile, configJson, config, generation, endSources, tokenizer, template };
 }
+
+/**
+ * The ids that end a completion; the first is the one that SFT appends.
+ *
+ * @throws UserError as {@link endIds} does
+ */
+export const endIdsOf = ({ endSources, tokenizer, config }: ModelFolder): ReadonlySet<number> =>
+  endIds(endSources, tokenizer.eosId, config.vocabSize);
 
 /** @throws UserError when the path of a model is that of a file */
 export function requireFolder(dir: string): void {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DType } from '@grpo/torch';
 import { UserError } from '../../errors/user-error.js';
-import { readJsonObject } from '../../formats/json.js';
 import { readWhole } from '../../formats/read-file.js';
 import { modelFolder } from '../../hub/model-folder.js';
 import type { Watch } from '../../progress/watch.js';
@@ -13,8 +12,7 @@ import { initLora } from '../lora/init-lora.js';
 import type { Lora } from '../lora/lora.js';
 import type { LoadedModel } from '../model.js';
 import { parameterSpecs } from '../parameters.js';
-import { endIds } from './end-ids.js';
-import { type ModelFolder, readModelFolder, requireFolder } from './folder.js';
+import { endIdsOf, type ModelFolder, readModelFolder, requireFolder } from './folder.js';
 import { loadParameters } from './load-parameters.js';
 
 /** More than any file beside the weights has. */
@@ -59,20 +57,8 @@ export function loadModel(model: string, options: LoadOptions = {}): LoadedModel
   requireFolder(dir);
   if (isAdapter(dir)) return loadAdapted(dir, options);
   const folder = readModelFolder(dir);
-  const { configFile, configJson, config, tokenizer, template } = folder;
-  const generationFile = join(dir, 'generation_config.json');
-  const generation = existsSync(generationFile)
-    ? readJsonObject(generationFile, 'the generation configuration')
-    : {};
-  const ends = endIds(
-    [
-      { file: generationFile, value: generation.eos_token_id },
-      { file: configFile, value: configJson.eos_token_id },
-      { file: join(dir, 'tokenizer_config.json'), value: tokenizer.eosId },
-    ],
-    tokenizer.eosId,
-    config.vocabSize,
-  );
+  const { configJson, config, tokenizer, template } = folder;
+  const ends = endIdsOf(folder);
   const files = new Map(
     companions
       .filter((name) => existsSync(join(dir, name)))

@@ -6,7 +6,7 @@ import { Callable, type Dict, int, Namespace, type Value, View } from './values.
 const LONGEST_RANGE = 100_000;
 
 /** The functions that every template has. */
-export const GLOBALS: readonly Callable[] = [
+export const globalsAt = (now: Date): readonly Callable[] => [
   new Callable('namespace', (args, keywords) => new Namespace(pairs('namespace', args, keywords))),
   new Callable('dict', (args, keywords) => pairs('dict', args, keywords)),
   new Callable('range', (args, keywords) => {
@@ -18,7 +18,7 @@ export const GLOBALS: readonly Callable[] = [
     throw new Error(new CallArguments('raise_exception', ['message'], args, keywords).text('message'));
   }),
   new Callable('strftime_now', (args, keywords) => {
-    return strftime(new Date(), new CallArguments('strftime_now', ['format'], args, keywords).text('format'));
+    return strftime(now, new CallArguments('strftime_now', ['format'], args, keywords).text('format'));
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { GLOBALS } from './globals.js';
+import { globalsAt } from './globals.js';
 import type { Node } from './nodes.js';
 import { parseTemplate } from './parse-template.js';
 import { Scope } from './scope.js';
@@ -19,10 +19,13 @@ export class JinjaTemplate {
     this.#body = parseTemplate(source);
   }
 
-  /** @throws Error with the line when the template refuses, fails or uses a feature that is not supported. */
-  render(variables: Readonly<Record<string, unknown>>): string {
+  /**
+   * @param now the time that `strftime_now` tells.
+   * @throws Error with the line when the template refuses, fails or uses a feature that is not supported.
+   */
+  render(variables: Readonly<Record<string, unknown>>, now = new Date()): string {
     const globals = new Scope();
-    for (const each of GLOBALS) globals.set(each.name, each);
+    for (const each of globalsAt(now)) globals.set(each.name, each);
     for (const [name, value] of Object.entries(variables)) globals.set(name, toValue(value));
     const out: Output = { text: '', position: { line: 1 } };
     try {

@@ -1,0 +1,51 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { DATED, inspectedFolders, OPEN, TURNS } from '../../inspection/inspection.test.helper.js';
+import { start } from '../grpo.test.helper.js';
+
+const { folder } = inspectedFolders();
+const dir = mkdtempSync(join(tmpdir(), 'grpo-inspect-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const inspect = (...argv: string[]) => start(dir, ['inspect', ...argv]).ended;
+
+it('shows a table of prompts, findings and settings within 100 columns', async () => {
+  const { code, out } = await inspect(folder('llama3', DATED));
+  expect(code).toBe(0);
+  expect(out).toMatch(/^ no system +\d+ +1 +yes +EMPTY +TODAY +yes +yes {3}\d+ \d+ … \d+ \d+$/m);
+  expect(out).toMatch(/^WARN {2}The template writes the day of the run into 4 of 4 prompts/m);
+  expect(out).toMatch(/^\d+ checks: \d+ passed, \d+ noted, 2 warned\.$/m);
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+it('fails where another program asks otherwise, and leaves a log of each check', async () => {
+  const model = folder('llama3', `{{ bos_token }}${TURNS}${OPEN}`);
+  const text = '<|begin_of_text|><|turn|>user<|says|>\nHi.<|/turn|><|turn|>assistant<|says|>\n';
+  writeFileSync(join(dir, 'prompt.txt'), text);
+  const { code, out } = await inspect(model, '--path', 'prompt.txt', '--save', 'logs');
+  expect(code).toBe(1);
+  expect(out).toMatch(/^FAIL {2}prompt\.txt differs .* first at id 1: /m);
+  expect(out).toContain('Double BOS');
+  const logs = readdirSync(join(dir, 'logs'));
+  const { checks } = JSON.parse((await inspect(model, '--path', 'prompt.txt', '--json')).out);
+  expect(logs).toHaveLength(checks.length + 1);
+  // The checks after the one that failed have theirs, too.
+  const summary = readFileSync(join(dir, 'logs', 'summary.log'), 'utf8')
+    .trim()
+    .split('\n');
+  expect(summary.map((line) => line.split(' ')[0])).toEqual(
+    checks.map(({ verdict }: { verdict: string }) => verdict.split(' ')[0]),
+  );
+  const log = readFileSync(join(dir, 'logs', logs.find((name) => name.includes('path'))!), 'utf8');
+  expect(log).toContain('there    (');
+});
+
+it.each([
+  [[], 'grpo inspect takes one model'],
+  [['nowhere'], 'nowhere'],
+])('says what is wrong with %j', async (argv, message) => {
+  const { code, err } = await inspect(...argv);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+});

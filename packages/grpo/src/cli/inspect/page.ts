@@ -1,0 +1,129 @@
+/** A model's inspection as a page of text: tokens, the table of prompts, findings, decoding. */
+
+import type { InspectionCheck } from '../../inspection/check.js';
+import type { Inspection } from '../../inspection/inspect-model.js';
+import { isSame, type RefusedRow, type TemplateRow } from '../../inspection/template-rows.js';
+import { colors } from '../colors.js';
+import { alignColumns, wrap } from '../text-layout.js';
+
+export interface PageOptions {
+  width: number;
+  /** Folder that the logs are in. */
+  save: string | undefined;
+}
+
+export function inspectionPage(inspection: Inspection, { width, save }: PageOptions): string {
+  const lines = [
+    ...block('Tokens', tokenLines(inspection), width),
+    '',
+    ...templateTable(inspection),
+    '',
+    ...inspection.checks.flatMap((check) => findingLines(check, width)),
+    ...decodingTable(inspection),
+    '',
+    ...wrap(`${countLine(inspection.checks)}${save === undefined ? '' : ` One log each in ${save}.`}`, width),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const NAME = 11;
+
+const block = (name: string, texts: readonly string[], width: number) =>
+  texts
+    .flatMap((text) => wrap(text, width - NAME))
+    .map((line, i) => (i === 0 ? name : '').padEnd(NAME) + line);
+
+function tokenLines({ tokens: { bos, pad, ends }, hasTemplate }: Inspection): string[] {
+  const by = {
+    tokenizer: 'added by the tokenizer',
+    template: 'written by the template',
+    both: 'written by the template, and once more by encoding with special tokens',
+    nobody: 'added by nobody',
+  };
+  const isEnd = ends.some(({ id }) => id === pad?.id);
+  return [
+    bos ? `BOS ${bos.id} ${bos.text}, ${by[bos.addedBy]}` : 'no BOS',
+    pad ? `pad ${pad.id} ${pad.text}${isEnd ? ', which is an end, too' : ''}` : 'no pad token',
+    ...ends.map(
+      ({ id, text, sources, stops }) =>
+        `end ${id} ${text} (${sources.join(', ')})${stops ? '' : ': sampling does not stop at it'}`,
+    ),
+    ...(hasTemplate ? [] : ['no chat template']),
+  ];
+}
+
+function templateTable({ rows }: Inspection): string[] {
+  const head = ['Template', 'ids', 'BOS', 'header', 'system', 'date', 'decode', 'SFT=RL'];
+  const cells = rows.map((row) => ('ids' in row ? cellsOf(row) : refusedCells(row, head.length)));
+  const ends = rows.map((row) => ('ids' in row ? `   ${endsOf(row.ids)}` : ''));
+  return alignColumns([head, ...cells]).map((line, i) =>
+    (line + (i === 0 ? '   first … last' : ends[i - 1]!)).trimEnd(),
+  );
+}
+
+const yes = (holds: boolean, otherwise = 'NO') => (holds ? 'yes' : otherwise);
+
+const cellsOf = (row: TemplateRow): string[] => [
+  nameOf(row),
+  String(row.ids.length),
+  String(row.bos),
+  row.header === null ? '–' : yes(row.header, 'none'),
+  row.system,
+  row.dated.length > 0 ? 'TODAY' : 'no',
+  yes(row.roundTrip),
+  yes(isSame(row.ids, row.sftIds) && isSame(row.ids, row.evaluationIds)),
+];
+
+const refusedCells = (row: RefusedRow, count: number): string[] => [
+  nameOf(row),
+  'refused',
+  ...Array<string>(count - 2).fill(''),
+];
+
+const LONGEST_NAME = 24;
+
+const nameOf = ({ name }: { name: string }) =>
+  name.length <= LONGEST_NAME ? ` ${name}` : ` ${name.slice(0, LONGEST_NAME - 1)}…`;
+
+/** The first two ids and the last two. */
+const endsOf = (ids: readonly number[]) =>
+  ids.length <= 4 ? ids.join(' ') : `${ids.slice(0, 2).join(' ')} … ${ids.slice(-2).join(' ')}`;
+
+const LABELS = { fail: colors.red('FAIL'), warn: colors.yellow('WARN'), inform: 'note' };
+
+function findingLines({ verdict, says, remedy }: InspectionCheck, width: number): string[] {
+  if (verdict === 'pass' || verdict === 'not applicable') return [];
+  const indented = (text: string) => wrap(text, width - 6).map((line) => `      ${line}`);
+  const [first, ...rest] = indented(says);
+  return [
+    `${LABELS[verdict]}  ${first!.trimStart()}`,
+    ...rest,
+    ...(remedy === undefined || verdict === 'inform' ? [] : indented(`do: ${remedy}`)),
+    '',
+  ];
+}
+
+function decodingTable({ decoding }: Inspection): string[] {
+  return alignColumns([
+    ['Decoding', 'training', 'evaluation', 'generation_config.json'],
+    ...decoding.map(({ name, training, evaluation, folder }) => [
+      ` ${name}`,
+      String(training),
+      evaluation,
+      String(folder ?? '–'),
+    ]),
+  ]);
+}
+
+function countLine(checks: readonly InspectionCheck[]): string {
+  const count = (verdict: InspectionCheck['verdict']) =>
+    checks.filter((check) => check.verdict === verdict).length;
+  const parts = [
+    [count('pass'), 'passed'],
+    [count('inform'), 'noted'],
+    [count('warn'), 'warned'],
+    [count('fail'), 'failed'],
+    [count('not applicable'), 'not applicable'],
+  ].filter(([number]) => number !== 0);
+  return `${checks.length} checks: ${parts.map((pair) => pair.join(' ')).join(', ')}.`;
+}

@@ -1,0 +1,32 @@
+import { UserError } from '../errors/user-error.js';
+import type { Model } from '../models/model.js';
+import type { Task } from '../tasks/task.js';
+import { renderExample } from '../text/render.js';
+
+/** A prompt and the completion that is to be imitated, end token included. */
+export interface Example {
+  prompt: number[];
+  completion: number[];
+}
+
+/** The demonstrations of a task, rendered as training and evaluation render its prompts. */
+export function examplesOf(
+  model: Pick<Model, 'tokenizer' | 'template' | 'endIds'>,
+  task: Pick<Task, 'name' | 'train'>,
+): Example[] {
+  const [endId] = model.endIds;
+  const examples = task.train.flatMap(({ prompt, demonstration }): Example[] => {
+    if (demonstration === undefined) return [];
+    const { ids, spans } = renderExample(model.tokenizer, model.template, prompt, demonstration, {
+      endId: endId!,
+    });
+    const { start } = spans.find((span) => span.kind === 'completion')!;
+    return [{ prompt: ids.slice(0, start), completion: ids.slice(start) }];
+  });
+  if (examples.length === 0) {
+    throw new UserError(`the task '${task.name}' has no demonstrations to imitate`, {
+      hint: 'SFT needs an answer to imitate in each row (task.answerKey): with task.grading=numeric a worked solution that ends in #### and the number, with task.grading=none any text. GRPO needs none.',
+    });
+  }
+  return examples;
+}

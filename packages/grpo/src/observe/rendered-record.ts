@@ -1,0 +1,67 @@
+import type { Model } from '../models/model.js';
+import type { Problem } from '../tasks/task.js';
+import type { Message, Prompt } from '../text/message.js';
+import type { RenderedPrompt } from '../text/render.js';
+import type { StepRecord } from '../trace/index.js';
+
+type Renderer = Pick<Model, 'tokenizer' | 'template' | 'endIds'>;
+
+/** The part of a step record that tells how prompts were rendered. */
+export function renderedRecord(
+  model: Renderer,
+  problems: readonly Pick<Problem, 'prompt'>[],
+  prompts: readonly RenderedPrompt[],
+): Required<Pick<StepRecord, 'tokenizer' | 'prompts'>> {
+  return {
+    tokenizer: tokenizerOf(model, prompts[0]?.text ?? ''),
+    prompts: {
+      messages: problems.map(({ prompt }) => prompt),
+      texts: prompts.map(({ text }) => text),
+      ...assistantHeaderOf(model, problems[0]?.prompt),
+      ids: flat(prompts.map(({ ids }) => ids)),
+      lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
+      spans: prompts.map(({ spans }) =>
+        spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
+      ),
+    },
+  };
+}
+
+/** The numbers of all rows, one row after another. */
+export function flat(rows: readonly (readonly number[])[]): Int32Array {
+  const all = new Int32Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    all.set(row, at);
+    at += row.length;
+  }
+  return all;
+}
+
+function tokenizerOf({ tokenizer, endIds }: Renderer, text: string): NonNullable<StepRecord['tokenizer']> {
+  const { bosId, bosToken, padId, addsBos } = tokenizer;
+  const expectedBos = bosToken !== undefined && (addsBos || text.startsWith(bosToken)) ? 1 : 0;
+  return {
+    vocabularySize: tokenizer.vocabSize,
+    ...(bosId !== undefined && { bosId, expectedBos }),
+    ...(padId !== undefined && { padId }),
+    endIds: [...endIds],
+    specialTokens: tokenizer.specialTokens,
+  };
+}
+
+/** What the template puts between a conversation and an answer; nothing where it cannot be told, or for plain text. */
+function assistantHeaderOf(
+  { template, tokenizer }: Renderer,
+  prompt: Prompt | undefined,
+): { assistantHeader?: string } {
+  if (!template || typeof prompt !== 'object') return {};
+  const render = (messages: readonly Message[]) =>
+    template.render(messages, { addGenerationPrompt: false, namedTokens: tokenizer.namedTokens });
+  const closed = render(prompt);
+  const mark = '\u{f0000}';
+  const [before, after] = render([...prompt, { role: 'assistant', content: mark }]).split(mark);
+  return after !== undefined && before!.startsWith(closed)
+    ? { assistantHeader: before!.slice(closed.length) }
+    : {};
+}
