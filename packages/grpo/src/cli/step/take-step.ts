@@ -22,7 +22,7 @@ export async function takeAndShow(
   using interrupt = interruptible(reporter.note, 'stopping and saving');
   await using run = await openRun(resolved, {
     // Its answers before and after are on the page.
-    watcher: { ...watcherOf(reporter, 1), evaluated: () => {} },
+    watcher: { ...watcherOf(reporter, 1, resolved.config.rollout.prompts), evaluated: () => {} },
     signal: interrupt.signal,
   });
   reporter.note(describeDevice(resolved.config.device, resolved.provenance.device!));
