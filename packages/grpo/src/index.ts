@@ -59,6 +59,7 @@ export {
   sample,
 } from './rollout/index.js';
 export { GrpoTrainer } from './run/grpo-trainer.js';
+export type { StepTaken } from './run/one-step.js';
 export type { Run } from './run/open-run.js';
 export { type RewardModel, type RewardModelOptions, rewardModel } from './run/reward-model.js';
 export type { RunEnd } from './run/run-steps.js';

@@ -24,6 +24,7 @@ const TSDOC = [
   'index',
   'tasks/define',
   'library/run',
+  'library/run-step',
   'library/tiny-model',
   'rewards/each',
   'view/read-step',

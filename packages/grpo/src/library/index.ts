@@ -10,4 +10,5 @@ export {
   type TrainOptions,
   train,
 } from './run.js';
+export { runStep, type StepOptions } from './run-step.js';
 export { type TinyModelOptions, writeTinyModel } from './tiny-model.js';

@@ -1,6 +1,6 @@
 /** Runs in code: the same runs as those of the commands, with a task that is given instead of configured. */
 import { setThreads } from '@grpo/torch';
-import { UsageError } from '../config/index.js';
+import { type ResolvedConfig, UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
 import { type EvalResult, evaluate as evaluateModel } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
@@ -79,7 +79,7 @@ export interface RunResult extends RunEnd {
   tokens: number;
 }
 
-const RUN_OPTIONS = [
+export const RUN_OPTIONS = [
   'model',
   'task',
   'output',
@@ -139,7 +139,7 @@ export async function train(options: TrainOptions): Promise<RunResult> {
  */
 export async function sft(options: SftOptions): Promise<RunResult> {
   refuseUnknown(nameOf('sft'), options, RUN_OPTIONS);
-  await using run = await open('sft', options);
+  await using run = await openConfigured('sft', options);
   return resultOf(run, await trainSft(run));
 }
 
@@ -192,14 +192,19 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
  */
 export async function openRun(options: TrainOptions): Promise<Run> {
   refuseUnknown(nameOf('train'), options, [...RUN_OPTIONS, 'stages']);
-  return open('train', options);
+  return openConfigured('train', options);
 }
 
-async function open(verb: Verb, options: TrainOptions | SftOptions): Promise<Run> {
+/** @param adapt - changes the configuration that the options come to */
+export async function openConfigured(
+  verb: Verb,
+  options: TrainOptions | SftOptions,
+  adapt: (resolved: ResolvedConfig) => ResolvedConfig = (resolved) => resolved,
+): Promise<Run> {
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} continues the run in output, which is not given`);
-  return openConfiguredRun(resolveRun(verb, options), {
+  return openConfiguredRun(adapt(resolveRun(verb, options)), {
     task,
     resume,
     restart,

@@ -95,3 +95,26 @@ it.each([
   const { code, err } = await step(run('clean'), ...argv);
   expect({ code, err }).toEqual({ code: expect.toBeOneOf([1, 2]), err: expect.stringContaining(message) });
 });
+
+it('takes one step of a configuration, and shows what it did to the answers to its own prompts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'step-'));
+  const file = join(folder, 'run.yaml');
+  const output = join(folder, 'run');
+  const rollout = 'rollout: { prompts: 3, group: 2, maxNewTokens: 4 }';
+  writeFileSync(file, `task: { name: arithmetic }\n${rollout}\noptimizer: { learningRate: 1e-3 }\n`);
+  const { code, out, err } = await step('--config', file, `output=${output}`, 'kl.beta=0.1');
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('step 1/1') });
+  expect(out).toMatch(/^ 9 Before and after the same 3 prompts before the step and after it$/m);
+  expect(out).toMatch(/^ +greedy: accuracy 0\.\d+ → 0\.\d+, paired [+−]0\.\d+/m);
+  const again = await step(output, 'kl.estimator=k1');
+  expect(again.out).toContain(`Step 1 of ${output}, replayed with kl.estimator=k1 (recorded: k3)`);
+  rmSync(folder, { recursive: true });
+});
+
+it.each([
+  [['--config', 'run.yaml', 'runs/a'], '--config takes a new step: runs/a does not go with it'],
+  [['--config', 'run.yaml', '--at', '2'], '--config takes a new step: --at does not go with it'],
+])('says what is wrong with %j', async (argv, message) => {
+  const { code, err } = await step(...argv);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+});

@@ -1,11 +1,16 @@
 import type { CommandInfo } from '../command.js';
+import { config } from '../flags.js';
 
 export const info: CommandInfo = {
   name: 'step',
-  summary: 'Show one recorded step of a run, phase by phase, with the doctor’s word on each',
-  usage: 'step PATH [--at N] [--show WHAT] [--completion P.I] [--against PATH | key=value ...]',
+  summary: 'Show one step of a run, phase by phase, with the doctor’s word on each; or take one and show it',
+  usage: 'step PATH [--at N] [--show WHAT] [--against PATH | key=value ...], or step --config FILE',
   keys: 'train',
   flags: {
+    config: {
+      ...config,
+      help: 'Take one step with the settings of a YAML file, and show it with the answers to its prompts before and after',
+    },
     at: {
       type: 'string',
       value: 'N',

@@ -18,6 +18,8 @@ export interface PageOptions {
   tokens: { name: string; rows: readonly TokenView[] } | undefined;
   /** Whether what each completion adds to the loss is shown. */
   loss: boolean;
+  /** How the answers to the prompts of the step have changed, where that was measured. */
+  change?: readonly string[];
   width: number;
 }
 
@@ -39,7 +41,7 @@ export function stepPage(path: string, view: StepView, options: PageOptions): st
     ...(options.loss ? ['', ...lossTable(view), ''] : []),
     ...page.phase(6, 'Gradient', gradientLines(view)),
     ...page.phase(7, 'Update', updateLines(view)),
-    ...page.phase(8, 'Before and after', ['not measured: a record is of one moment']),
+    ...page.phase(8, 'Before and after', options.change ?? ['not measured: a record is of one moment']),
     ...page.phase(9, 'Verdict', verdictLines(view)),
     ...page.lines('   Time', timeLines(view)),
   ];

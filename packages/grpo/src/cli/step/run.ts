@@ -2,30 +2,36 @@ import { UsageError } from '../../config/index.js';
 import { compareSteps } from '../../view/compare-steps.js';
 import { readStep } from '../../view/read-step.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
-import { tokenViews } from '../../view/token-view.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { comparisonText } from './comparison.js';
-import { stepPage } from './page.js';
+import { type Shown, showStep } from './show-step.js';
 
 const SHOWS = ['groups', 'tokens', 'loss', 'all'] as const;
 
 /**
  * `grpo step`: one recorded step, phase by phase; exit code 1 where the doctor fails it. Or its first difference to another:
- * exit code 1 where there is one. Or the same rollout with other settings. Only that loads a tensor engine.
+ * exit code 1 where there is one. Or the same rollout with other settings. Or a new step.
  */
 export async function run(args: CommandArguments): Promise<number> {
   const { flags, operands, settings } = args;
   const [path, ...more] = operands;
-  if (path === undefined || more.length > 0)
-    throw new UsageError('grpo step needs one path', {
-      hint: 'A run folder, a folder of step records or one of them: grpo step RUN --at 2',
-    });
   const show = flags.show as string | undefined;
   if (show !== undefined && !SHOWS.some((one) => one === show))
     throw new UsageError(`--show takes ${SHOWS.join(', ')}, not ${show}`);
   const given = Object.keys(flags);
+  if (flags.config !== undefined) {
+    const stray = ['at', 'against'].find((name) => given.includes(name));
+    if (path !== undefined || stray !== undefined)
+      throw new UsageError(`--config takes a new step: ${path ?? `--${stray}`} does not go with it`);
+    const { takeAndShow } = await import('./take-step.js');
+    return takeAndShow(args, (view) => shownOf(view, args));
+  }
+  if (path === undefined || more.length > 0)
+    throw new UsageError('grpo step needs one path, or --config FILE', {
+      hint: 'A run folder, a folder of step records or one of them: grpo step RUN --at 2',
+    });
   const shown = ['show', 'prompt', 'completion'].filter((name) => given.includes(name));
   if (flags.against !== undefined && shown.length > 0)
     throw new UsageError(`--${shown[0]} shows one step: it does not go with --against`);
@@ -45,35 +51,28 @@ export async function run(args: CommandArguments): Promise<number> {
     return comparison.difference ? EXIT.error : 0;
   }
   const view = viewOf(record);
-  const completion = completionOf(view, flags.completion as string | undefined);
-  const prompt = promptOf(view, flags.prompt as string | undefined);
-  const wants = (what: string) => show === what || show === 'all';
+  const { prompts, completion, loss } = shownOf(view, args);
   if (settings.length > 0) {
     const { printReplay } = await import('./replay.js');
-    const prompts = wants('groups') ? view.prompts.map(({ index }) => index) : undefined;
     return printReplay(path, record, settings, {
-      prompts: prompt === undefined ? prompts : [prompt],
-      completion: wants('tokens') ? (completion ?? view.completions[0]?.name) : completion,
+      prompts: given.includes('prompt') || show !== undefined ? prompts : undefined,
+      completion,
       json: flags.json === true,
     });
   }
-  const name = completion ?? view.completions[0]?.name;
-  const showsTokens = wants('tokens') || completion !== undefined;
-  const tokens = showsTokens && name !== undefined ? tokenViews(record, name, view) : undefined;
-  process.stdout.write(
-    flags.json
-      ? `${JSON.stringify({ ...view, ...(tokens && { tokens }) })}\n`
-      : stepPage(path, view, {
-          prompts: wants('groups')
-            ? view.prompts.map(({ index }) => index)
-            : [prompt ?? Number(name?.split('.')[0] ?? 0)],
-          tokens: tokens && name !== undefined ? { name, rows: tokens } : undefined,
-          loss: wants('loss'),
-          width: pageWidth(),
-        }),
-  );
-  const all = view.verdicts.at(-1)!;
-  return all.findings.some(({ severity }) => severity === 'fail') ? EXIT.error : 0;
+  return showStep(path, record, view, { prompts, completion, loss, json: flags.json === true });
+}
+
+/** What is shown of a step, as the flags ask for it. */
+function shownOf(view: StepView, { flags }: CommandArguments): Shown {
+  const wants = (what: string) => flags.show === what || flags.show === 'all';
+  const completion = completionOf(view, flags.completion as string | undefined);
+  const prompt = promptOf(view, flags.prompt as string | undefined) ?? Number(completion?.split('.')[0] ?? 0);
+  return {
+    prompts: wants('groups') ? view.prompts.map(({ index }) => index) : [prompt],
+    completion: wants('tokens') ? (completion ?? view.completions[0]?.name) : completion,
+    loss: wants('loss'),
+  };
 }
 
 /** The name of the completion that was asked for. */
