@@ -29,7 +29,7 @@ const WITHOUT_ENGINE = [
   'inspection/inspect-model.ts',
   'cli/explain/',
   'cli/fetch/',
-  'cli/inspect/',
+  'cli/inspect/run.ts',
   'cli/setup/',
   'cli/data/',
   'cli/reward/',

@@ -31,7 +31,7 @@ describe('the table of prompts', () => {
     expect(rowOf(dir, 'plain text')).toMatchObject({ bos: 1, header: false, system: '–', dated: [] });
     expect(rowOf(folder('qwen2'), 'no system')).toMatchObject({ bos: 0, system: 'OWN' });
     expect(rowOf(folder('qwen3', `${TURNS}${OPEN}`), 'no system')).toMatchObject({ system: '–' });
-    expect(rowOf(folder('gpt2'), 'plain text')).toMatchObject({ header: null, bos: 0 });
+    expect(rowOf(folder('gpt2'), 'plain text · prompt 1')).toMatchObject({ header: null, bos: 0 });
   });
 
   it('finds no system turn where the message is written into the user’s', () => {

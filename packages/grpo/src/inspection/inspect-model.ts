@@ -9,6 +9,7 @@ import type { InspectionCheck } from './check.js';
 import { type DecodingRow, decodingCheck, decodingRows } from './decoding.js';
 import { type EndToken, endTokens } from './end-checks.js';
 import { inspectPrompts } from './inspect-prompts.js';
+import { type Padding, paddingOf } from './padding.js';
 import { comparePath, type PathComparison, pathCheck } from './path-prompt.js';
 import { matrixOf, type NamedPrompt, type RefusedRow, type TemplateRow } from './template-rows.js';
 
@@ -38,6 +39,8 @@ export interface Inspection {
   rows: readonly (TemplateRow | RefusedRow)[];
   paths: readonly PathComparison[];
   decoding: readonly DecodingRow[];
+  /** Null where all prompts have one length. */
+  padding: Padding | null;
   checks: readonly InspectionCheck[];
 }
 
@@ -88,6 +91,11 @@ export function inspectModel(model: string, options: InspectOptions = {}): Inspe
     rows,
     paths: compared,
     decoding,
+    padding:
+      paddingOf(
+        tokenizer,
+        rendered.map(({ ids }) => ids),
+      ) ?? null,
     checks: [...checks, decodingCheck(decoding), ...compared.map((one) => pathCheck(one, renderer))],
   };
 }

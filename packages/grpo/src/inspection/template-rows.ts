@@ -48,10 +48,13 @@ export interface RefusedRow {
 
 const SYSTEMS = ['You are a helpful assistant.', 'Answer in one short sentence.', ''];
 const QUESTION = 'Hello, how are you?';
+/** Another length: without a template nothing else makes prompts of several. */
+const LONGER = 'What is the capital of France, and how many people live there?';
 const ANSWER = 'I am fine.';
 
 /** The table's prompts: each question with system messages, with an empty one, without one, and as plain text. */
-export function matrixOf(questions: readonly string[] = [QUESTION], hasTemplate: boolean): NamedPrompt[] {
+export function matrixOf(given: readonly string[] | undefined, hasTemplate: boolean): NamedPrompt[] {
+  const questions = given ?? (hasTemplate ? [QUESTION] : [QUESTION, LONGER]);
   return questions.flatMap((question, q) => {
     const of = (name: string) => (questions.length > 1 ? `${name} · prompt ${q + 1}` : name);
     const user = { role: 'user' as const, content: question };

@@ -5,7 +5,7 @@ export const info: CommandInfo = {
   name: 'inspect',
   summary:
     'Inspect a model before it trains: template, special tokens, and another program’s prompt beside ours',
-  usage: 'inspect MODEL [--prompt TEXT] [--path FILE] [--save DIR] [--json]',
+  usage: 'inspect MODEL [--prompt TEXT] [--path FILE] [--generate] [--save DIR] [--json]',
   flags: {
     prompt: {
       type: 'string',
@@ -18,6 +18,10 @@ export const info: CommandInfo = {
       value: 'FILE',
       multiple: true,
       help: 'Another program’s prompt, compared with ours: its text, or its ids as FILE.json; may be repeated',
+    },
+    generate: {
+      type: 'boolean',
+      help: 'Load the weights, too: completions at several temperatures, and what mistakes with padding would do',
     },
     save: { type: 'string', value: 'DIR', help: 'Write a log of each check into this folder' },
     json: jsonObject,

@@ -1,10 +1,13 @@
 /** A model's inspection as a page of text: tokens, the table of prompts, findings, decoding. */
 
+import { formatValue } from '../../doctor/sentence.js';
 import type { InspectionCheck } from '../../inspection/check.js';
 import type { Inspection } from '../../inspection/inspect-model.js';
+import type { Apart, PaddingMeasured } from '../../inspection/padding-lab.js';
 import { isSame, type RefusedRow, type TemplateRow } from '../../inspection/template-rows.js';
 import { colors } from '../colors.js';
 import { alignColumns, wrap } from '../text-layout.js';
+import type { WithWeights } from './with-weights.js';
 
 export interface PageOptions {
   width: number;
@@ -12,7 +15,7 @@ export interface PageOptions {
   save: string | undefined;
 }
 
-export function inspectionPage(inspection: Inspection, { width, save }: PageOptions): string {
+export function inspectionPage(inspection: WithWeights, { width, save }: PageOptions): string {
   const lines = [
     ...block('Tokens', tokenLines(inspection), width),
     '',
@@ -20,6 +23,9 @@ export function inspectionPage(inspection: Inspection, { width, save }: PageOpti
     '',
     ...inspection.checks.flatMap((check) => findingLines(check, width)),
     ...decodingTable(inspection),
+    '',
+    ...block('Padding', paddingLines(inspection), width),
+    ...generationTable(inspection),
     '',
     ...wrap(`${countLine(inspection.checks)}${save === undefined ? '' : ` One log each in ${save}.`}`, width),
   ];
@@ -113,6 +119,59 @@ function decodingTable({ decoding }: Inspection): string[] {
       String(folder ?? '–'),
     ]),
   ]);
+}
+
+/** What mistakes with padding would do to a batch of these prompts. */
+function paddingLines({ rows, padding, measured }: WithWeights): string[] {
+  const lengths = rows.flatMap((row) => ('ids' in row ? [row.ids.length] : []));
+  if (!padding)
+    return [`none: all prompts have ${lengths[0] ?? 0} ids, so nothing could go wrong or be proven`];
+  const { prompts, width, shortest, cut } = padding;
+  return [
+    `here none. A batch of the ${prompts} prompts, ${shortest} to ${width} ids, would have up to ${width - shortest} places of it, and the usual mistakes would do this:`,
+    `cut by count: up to ${cut.tokens} tokens, ${cut.characters} characters, of the prompt in the text that is rewarded, in ${cut.prompts} of ${prompts} groups`,
+    ...(measured ? measuredLines(measured) : ['in nats, with the weights: --generate']),
+  ];
+}
+
+function measuredLines({
+  completions,
+  tokens,
+  alone,
+  sampler,
+  positions,
+  attended,
+  mask,
+}: PaddingMeasured): string[] {
+  const nats = (apart: Apart | null) =>
+    apart === null ? 'does not fit the context' : `${formatValue(apart.mean)} nats a token`;
+  return [
+    `mask placed as if the padding were on the right: ${mask.tokens} of ${tokens} tokens lost, ${mask.completions} of ${completions} completions trained on nothing`,
+    `positions that count the padding: ${nats(positions)}${positions && positions.mean < 1e-3 ? ' (they are relative)' : ''}`,
+    `padding attended to: ${nats(attended)}`,
+    `ours: a completion alone and in the batch ${formatValue(alone.most)} nats apart at most, sampled and scored ${formatValue(sampler.most)}`,
+  ];
+}
+
+function generationTable({ generations }: WithWeights): string[] {
+  if (!generations) return [];
+  return [
+    '',
+    ...alignColumns([
+      ['Generation', 'T', 'limit', 'ended', 'tokens', 'differ', 'blank'],
+      ...generations.map((one) => [
+        nameOf({ name: one.prompt }),
+        String(one.temperature),
+        String(one.maxNewTokens),
+        `${one.ended} of ${one.completions}`,
+        one.lengths[0] === one.lengths[1] ? String(one.lengths[0]) : one.lengths.join('–'),
+        String(one.distinct),
+        String(one.blank),
+      ]),
+    ]).map((line, i) =>
+      i === 0 ? line : `${line}   ${JSON.stringify(generations[i - 1]!.text)}`.slice(0, 98),
+    ),
+  ];
 }
 
 function countLine(checks: readonly InspectionCheck[]): string {

@@ -1,0 +1,41 @@
+import { type Generation, generationCheck, tryGeneration } from '../../inspection/generations.js';
+import type { Inspection } from '../../inspection/inspect-model.js';
+import { measurePadding, type PaddingMeasured, paddingCheck } from '../../inspection/padding-lab.js';
+import { loadModel } from '../../models/index.js';
+import { Watch } from '../../progress/watch.js';
+import { createReporter } from '../live.js';
+
+/** What only the weights can tell. */
+export interface WithWeights extends Inspection {
+  measured?: PaddingMeasured;
+  generations?: readonly Generation[];
+}
+
+/** Loads the model, measures mistakes with padding, and completes the first prompts at several temperatures. */
+export async function inspectWeights(inspection: Inspection): Promise<WithWeights> {
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  const model = loadModel(inspection.model, { watch: watch.finishing() });
+  using _ = model.decoder;
+  const rows = inspection.rows.filter((row) => 'ids' in row);
+  const isPlain = ({ prompt }: (typeof rows)[number]) => typeof prompt === 'string';
+  const asked = [rows.find((row) => !isPlain(row)), rows.find(isPlain)].filter((row) => row !== undefined);
+  const measured = inspection.padding
+    ? await measurePadding(
+        model,
+        rows.map(({ ids }) => ids),
+        { watch },
+      )
+    : undefined;
+  const generations = await tryGeneration(model, asked, { watch });
+  return {
+    ...inspection,
+    ...(measured && { measured }),
+    generations,
+    checks: [
+      ...inspection.checks,
+      ...(measured ? [paddingCheck(measured)] : []),
+      generationCheck(generations),
+    ],
+  };
+}

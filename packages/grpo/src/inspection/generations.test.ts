@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { loadModel } from '../models/index.js';
+import { type Generation, generationCheck, tryGeneration } from './generations.js';
+
+const model = loadModel(fileURLToPath(new URL('../../../../parity/fixtures/models/qwen2', import.meta.url)));
+
+it('completes prompts greedily once, and at temperatures several times', async () => {
+  const rows = [
+    { name: 'a', ids: [11, 12, 13] },
+    { name: 'b', ids: [21, 22] },
+  ];
+  const found = await tryGeneration(model, rows);
+  expect(
+    found.filter(({ prompt }) => prompt === 'a').map((one) => [one.temperature, one.maxNewTokens]),
+  ).toEqual([0, 0.7, 1].flatMap((temperature) => [50, 100].map((limit) => [temperature, limit])));
+  for (const { temperature, completions, lengths, maxNewTokens, ended } of found) {
+    expect(completions).toBe(temperature === 0 ? 1 : 4);
+    expect(lengths[1]).toBeLessThanOrEqual(maxNewTokens);
+    if (ended === 0) expect(lengths[0]).toBe(maxNewTokens);
+  }
+  // Greedy at the smaller limit is the beginning of greedy at the larger one.
+  const [short, long] = found.filter(({ temperature, prompt }) => temperature === 0 && prompt === 'a');
+  expect(long!.text.startsWith(short!.text.replace(/\uFFFD+$/, ''))).toBe(true);
+});
+
+it('judges blank completions, equal ones, and those that never end', () => {
+  const one: Generation = {
+    prompt: 'a',
+    temperature: 1,
+    maxNewTokens: 50,
+    completions: 4,
+    ended: 2,
+    lengths: [3, 50],
+    distinct: 4,
+    blank: 0,
+    text: 'x',
+  };
+  expect(generationCheck([one])).toMatchObject({ verdict: 'pass' });
+  expect(generationCheck([{ ...one, blank: 3 }])).toMatchObject({ verdict: 'warn' });
+  expect(generationCheck([{ ...one, distinct: 1 }]).says).toMatch(/the same at temperature 1/);
+  expect(generationCheck([{ ...one, ended: 0 }]).says).toMatch(/^None of 4/);
+});
