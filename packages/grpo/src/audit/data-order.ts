@@ -26,7 +26,7 @@ export function compareOrder({ trainer, batch, step }: AuditContext): Comparison
   const { own = batch, replayed } = batch.exchange ?? {};
   const { prompts } = config.rollout;
   const { refills } = config.groups;
-  const least = begun.problems + (step - begun.steps) * prompts;
+  const least = config.train.repeatBatch ? 0 : begun.problems + (step - begun.steps) * prompts;
   // How many problems earlier steps took in place of flat groups is not declared, only the most of them.
   const most = least + (step - begun.steps) * prompts * refills;
   const inPlace = batch.problems.flatMap((problem, prompt) =>

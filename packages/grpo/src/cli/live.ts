@@ -7,6 +7,8 @@ import { StageLine } from './stage-line.js';
 
 /** Numbers of one training step for the console. */
 export interface StepRow {
+  /** Of a sweep: the run that the step belongs to, `2/6`. */
+  arm?: string;
   step: number;
   steps: number;
   /** Mean and standard deviation over the step's completions; SFT has no rewards. */
@@ -205,6 +207,7 @@ export function formatStep(
   const time = timeOf(row);
   const isSlow = row.time?.fault !== undefined;
   const all: [name: string, ...values: (string | undefined)[]][] = [
+    ['arm', row.arm],
     ['step', `${row.step}/${row.steps}`],
     [
       'reward',

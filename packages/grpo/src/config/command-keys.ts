@@ -73,7 +73,15 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'eval',
     'checkpoint',
   ],
-  eval: [...MODEL, 'lora.adapter', 'task', 'rewards', ...DECODE, 'eval', '!eval.every', '!eval.before'],
+  eval: [
+    ...MODEL,
+    'lora.adapter',
+    'task',
+    'rewards',
+    ...DECODE,
+    'eval',
+    ...['!eval.every', '!eval.stopAt', '!eval.before'],
+  ],
   generate: [...MODEL, 'lora.adapter', 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
   'data check': [
     'model',

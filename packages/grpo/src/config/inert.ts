@@ -211,6 +211,12 @@ export const inert: readonly Inert[] = [
         level === 'off' ? 'nothing is corrected. Give correction.level too' : undefined,
     }),
   ),
+  {
+    key: 'eval.stopAt',
+    beside: ['eval.every'],
+    because: ({ eval: { every } }) =>
+      every === 0 ? 'the model is evaluated before and after the run only. Give eval.every too' : undefined,
+  },
   ...['temperature', 'k'].map(
     (key): Inert => ({
       key: `eval.${key}`,

@@ -102,6 +102,12 @@ const cases: Case[] = [
     [MIX.replace('data: a', 'share: 2'), 'model=m'],
     [MIX, 'model=m'],
   ],
+  [
+    /a batch that is repeated takes no further problems/,
+    [...OWN, 'train.repeatBatch=true', 'groups.refills=1'],
+    [...OWN, 'train.repeatBatch=true'],
+  ],
+  inert('eval.stopAt=0.5', OWN, [...OWN, 'eval.every=5'], /evaluated before and after the run only/),
   inert('train.kindGradients=1', OWN, [MIX, 'model=m'], /the problems are of one kind/),
   [/task\.data \(default\): no task/, [], ['task.data=a.jsonl'], 'data check'],
   [

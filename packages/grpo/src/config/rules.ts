@@ -60,6 +60,13 @@ export const rules: readonly Rule[] = [
     },
   },
   {
+    keys: ['train.repeatBatch', 'groups.refills'],
+    check: ({ train, groups }) =>
+      train.repeatBatch && groups.refills > 0
+        ? 'a batch that is repeated takes no further problems. Take one of the two out.'
+        : undefined,
+  },
+  {
     keys: ['task.name', 'task.slips'],
     check: ({ task }, { given }) =>
       task.name !== 'arithmetic' && given('task.slips')

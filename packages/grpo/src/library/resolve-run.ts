@@ -46,7 +46,7 @@ export type SftSettings = Common &
 
 /** Settings of `evaluate`. `npx grpo eval --help` tells what they do. */
 export type EvalSettings = Omit<Common, 'eval'> & {
-  eval?: Omit<Section<'eval'>, 'every' | 'before'>;
+  eval?: Omit<Section<'eval'>, 'every' | 'stopAt' | 'before'>;
   lora?: Pick<Section<'lora'>, 'adapter'>;
 };
 

@@ -25,7 +25,7 @@ export interface RunEnd {
 export interface StepTurn {
   /** Whether the run was begun or resumed with it. */
   isFirst: boolean;
-  /** Whether a checkpoint follows it. */
+  /** Whether a checkpoint follows it, or may follow. */
   isSaved: boolean;
 }
 
@@ -42,7 +42,8 @@ export interface StepReport {
 /**
  * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing. Where a checkpoint and an
  * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
- * when the run is resumed. After an error the last whole state is saved.
+ * when the run is resumed. An evaluation that reaches `eval.stopAt` ends the run. After an error the last whole state is
+ * saved.
  *
  * When the run's signal comes, an evaluation, or a step before its first update, is abandoned: nothing of it is
  * written, and a resumed run does it again. A step that has changed the weights is finished. Then the run is saved.
@@ -62,7 +63,7 @@ export async function runSteps(
   let stopped: Finding | undefined;
   const begun = progress.step;
   let isSaved = false;
-  const isLast = () => progress.step >= steps;
+  const isLast = () => progress.step >= steps || reachedReward(run) !== undefined;
   const isInterrupted = () => signal?.aborted === true || stopped !== undefined;
   const awaitsEvaluation = () => {
     const { step } = progress;
@@ -79,12 +80,16 @@ export async function runSteps(
         if (!result) break;
         if (progress.step === 0) before = result;
         else if (isLast()) after = result;
+        const reached = reachedReward(run);
+        if (reached !== undefined)
+          watcher.note?.(`The evaluated reward, ${reached.toFixed(3)}, reaches eval.stopAt: the run ends.`);
       }
       if (isLast() || isInterrupted()) break;
       const next = progress.step + 1;
       // Decided before the step, which is audited where it is saved.
       isSaved = next >= steps || saver.isDueAfter(next);
-      const turn = { isFirst: progress.step === begun, isSaved };
+      const mayEnd = config.eval.stopAt !== undefined && due(next, config.eval.every);
+      const turn = { isFirst: progress.step === begun, isSaved: isSaved || mayEnd };
       const start = performance.now();
       const report = await unlessAbandoned(run, `Step ${next}`, () => step(progress.step, turn));
       if (!report) break;
@@ -119,6 +124,14 @@ export async function runSteps(
     saver.saveAfterError();
     throw error;
   }
+}
+
+/** The reward of the evaluation after the last step, if it ends the run. */
+function reachedReward({ config, folder, progress }: Run): number | undefined {
+  const { stopAt = Number.POSITIVE_INFINITY } = config.eval;
+  const row = folder.evaluationAfter(progress.step) as { greedy?: { reward: number | null } } | undefined;
+  const reward = row?.greedy?.reward ?? Number.NEGATIVE_INFINITY;
+  return reward >= stopAt ? reward : undefined;
 }
 
 /** Evaluates the run's model on the held-out problems and writes it down. */

@@ -44,7 +44,8 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
   const flatGroups = new FlatGroupsWatch();
   const refills = new RefillWatch(config.groups.refills);
   return await runSteps(run, config.train.steps, async (step, turn) => {
-    const problems = supply.take(config.rollout.prompts);
+    const { prompts } = config.rollout;
+    const problems = config.train.repeatBatch ? supply.first(prompts) : supply.take(prompts);
     const rate = learningRateAt(config.optimizer, step, config.train.steps);
     const clock = new Stopwatch();
     const probe = () =>

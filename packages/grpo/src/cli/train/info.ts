@@ -7,7 +7,7 @@ const names = dialects.map(({ presets }) => presets[0]).join(', ');
 export const info: CommandInfo = {
   name: 'train',
   summary: 'Train a model with GRPO on a task and its rewards',
-  usage: 'train [--preset NAME] [--config FILE.yaml] [--resume DIR] [--json] [key=value ...]',
+  usage: 'train [--preset NAME] [--config FILE] [--sweep KEY=A,B] [--resume DIR] [key=value ...]',
   flags: {
     preset: {
       type: 'string',
@@ -15,6 +15,12 @@ export const info: CommandInfo = {
       help: `Begin from published settings; grpo explain NAME shows them. ${names} brings flags of its own`,
     },
     config,
+    sweep: {
+      type: 'string',
+      value: 'KEY=A,B',
+      multiple: true,
+      help: 'Train once per value, on the same data order, and print one table; several make a grid',
+    },
     resume,
     restart,
     json,

@@ -4,6 +4,7 @@ import { trainGrpo } from '../../run/train-grpo.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';
 import { dialects } from './dialects.js';
+import { runSweep } from './sweep.js';
 
 /** `grpo train`: GRPO on a task. */
 export async function run(args: CommandArguments): Promise<number> {
@@ -13,6 +14,7 @@ export async function run(args: CommandArguments): Promise<number> {
     Object.keys(args.flags).some((name) => Object.hasOwn(flags, name)),
   );
   const translation = (await flagDialect?.load())?.translate(args.flags, resolve);
+  if (args.flags.sweep) return runSweep(args, mergedLayer([named, translation?.layer ?? mergedLayer([])]));
   const resolved = resolve(translation?.layer ?? mergedLayer([]));
   const { config } = resolved;
   const dialect = await dialects.find(({ presets }) => presets.includes(config.preset ?? ''))?.load();

@@ -24,6 +24,12 @@ export const evalSection = z.strictObject({
     .default(200)
     .describe('Most held-out problems to evaluate on: more narrows the interval and takes longer')
     .meta({ unit: 'problems' }),
+  stopAt: z
+    .number()
+    .optional()
+    .describe(
+      'Ends the run after an evaluation whose greedy completions earn at least this mean reward. Never when not given',
+    ),
   before: z.boolean().default(true).describe('Also evaluate before the first step, to compare with'),
 });
 

@@ -43,6 +43,12 @@ export const optimizerSection = z.strictObject({
 /** Length of the GRPO run, and its memory. */
 export const trainSection = z.strictObject({
   steps: positiveCount.default(100).describe('GRPO steps: one rollout each').meta({ unit: 'steps' }),
+  repeatBatch: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Each step takes the problems of the first one: whether the reward of one batch can be raised at all. Evaluations and other problems show nothing of it',
+    ),
   log: z
     .enum(['steps', 'micro'])
     .default('steps')

@@ -40,8 +40,8 @@ export const holdsRun = (path: string): boolean => existsSync(join(path, CONFIG)
 export class RunFolder implements Disposable {
   readonly #lock: RunLock;
   readonly #files = new Map<(typeof ROWS)[number], JsonLinesWriter>();
-  /** The last step that was evaluated. */
-  #evaluated: number | undefined;
+  /** The row of the last evaluation. */
+  #evaluation: StepRow | undefined;
 
   private constructor(
     readonly path: string,
@@ -98,7 +98,7 @@ export class RunFolder implements Disposable {
     const { ownStages } = previous;
     const folder = new RunFolder(path, { ...record, ...(ownStages && { ownStages }) }, () => {}, previous);
     try {
-      const done = await lastStepOf(join(path, 'metrics.jsonl'));
+      const done = (await lastRowOf(join(path, 'metrics.jsonl')))?.step;
       if (step === 0 && done !== undefined && !mayRestart) {
         throw new UserError(
           `the run in ${path} has no checkpoint: it would start over, and the rows of its ${done} steps would be lost`,
@@ -106,7 +106,7 @@ export class RunFolder implements Disposable {
         );
       }
       for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
-      folder.#evaluated = await lastStepOf(join(path, 'eval.jsonl'));
+      folder.#evaluation = await lastRowOf(join(path, 'eval.jsonl'));
       // Completions of an evaluation that was cut short.
       if (!folder.isEvaluated(step)) await dropRowsAfter(join(path, 'eval-completions.jsonl'), step - 1);
       folder.flush();
@@ -175,12 +175,17 @@ export class RunFolder implements Disposable {
   evaluation(row: StepRow, completions: readonly StepRow[] = []): void {
     for (const completion of completions) this.#append('eval-completions.jsonl', completion);
     this.#append('eval.jsonl', row);
-    this.#evaluated = row.step;
+    this.#evaluation = row;
+  }
+
+  /** The row of the evaluation after a step, the last one that was done; undefined if there was none. */
+  evaluationAfter(step: number): StepRow | undefined {
+    return this.#evaluation?.step === step ? this.#evaluation : undefined;
   }
 
   /** Whether the model has been evaluated after a step, the last one that was done. */
   isEvaluated(step: number): boolean {
-    return this.#evaluated === step;
+    return this.evaluationAfter(step) !== undefined;
   }
 
   /** Waits until all rows are on the disk. Before a checkpoint, so that no crash leaves it with rows missing. */
@@ -243,10 +248,10 @@ async function dropRowsAfter(file: string, step: number): Promise<void> {
   }
 }
 
-/** The step of a file's last row; undefined where there is none. */
-async function lastStepOf(file: string): Promise<number | undefined> {
-  let last: number | undefined;
-  for await (const { value } of readJsonLines(file)) last = (value as StepRow).step;
+/** A file's last row; undefined where there is none. */
+async function lastRowOf(file: string): Promise<StepRow | undefined> {
+  let last: StepRow | undefined;
+  for await (const { value } of readJsonLines(file)) last = value as StepRow;
   return last;
 }
 

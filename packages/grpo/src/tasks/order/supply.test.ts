@@ -19,6 +19,13 @@ describe('the supply of problems', () => {
     for (const step of [0, 1, 2, 3]) expect(rowsOf(supply.take(2))).toEqual(order.at(step, 2));
   });
 
+  it('tells the first problems without taking them', () => {
+    const progress = { problems: 3 };
+    const supply = new Supply(problems, 3, progress);
+    expect(rowsOf(supply.first(2))).toEqual(new DataOrder(5, 3).at(0, 2));
+    expect(progress).toEqual({ problems: 3 });
+  });
+
   it('goes on where its progress says', () => {
     const progress = { problems: 0 };
     const whole = new Supply(problems, 3, progress);

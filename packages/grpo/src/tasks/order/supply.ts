@@ -22,6 +22,11 @@ export class Supply {
     this.#order = orderOf({ train: problems, shares }, seed);
   }
 
+  /** The first `count` problems, which stay to be taken. */
+  first(count: number): Problem[] {
+    return this.#order.from(0, count).map((i) => this.problems[i]!);
+  }
+
   /** The next `count` problems. */
   take(count: number): Problem[] {
     const { problems: taken = 0 } = this.progress;

@@ -1,0 +1,86 @@
+import type { Estimate } from '../../evaluation/eval-score.js';
+import { colors } from '../colors.js';
+import { alignColumns, pageWidth, wrap } from '../text-layout.js';
+import { type ArmEnd, type ArmResult, rewardDifference } from './arm-result.js';
+import type { Axis } from './axes.js';
+
+/** An arm of a sweep that has been run. */
+export interface Arm extends ArmEnd {
+  settings: readonly string[];
+  result: ArmResult;
+}
+
+/** The table of a sweep: a row per arm, and what the arms differ in beyond chance. */
+export function sweepTable(axes: readonly Axis[], arms: readonly Arm[]): string {
+  const [first] = arms as [Arm, ...Arm[]];
+  const differences = arms.map((arm) => rewardDifference(arm.result, first.result));
+  const columns: [head: string, cell: (arm: Arm, i: number) => string | undefined][] = [
+    ...axes.map(({ key }, k): [string, (arm: Arm) => string] => [
+      key.split('.').at(-1)!,
+      ({ settings }) => settings[k]!.slice(key.length + 1),
+    ]),
+    ...(isOneNumber(arms.map(({ result }) => result.steps))
+      ? []
+      : [['steps', ({ result }: Arm) => String(result.steps)] as [string, (arm: Arm) => string]]),
+    ['reward', ({ result }) => arrow(result.reward, 3)],
+    ['evaluated', ({ result }) => result.evaluated?.mean.toFixed(3)],
+    ['against the first', (_, i) => (i === 0 ? undefined : interval(differences[i]))],
+    ['signal', ({ result }) => percent(result.signal)],
+    ['entropy', ({ result }) => arrow(result.entropy, 2)],
+    ['KL', ({ result }) => result.kl?.to.toPrecision(2)],
+    [
+      'gradient',
+      ({ result: { gradient } }) => gradient && `${short(gradient.mean)} ± ${short(gradient.deviation)}`,
+    ],
+    ['length', ({ result }) => arrow(result.length, 0)],
+    ['found', ({ result }) => result.findings[0]],
+  ];
+  const shown = columns.filter(([, cell]) => arms.some((arm, i) => cell(arm, i) !== undefined));
+  const rows = arms.map((arm, i) => shown.map(([, cell]) => cell(arm, i) ?? '–'));
+  const [head, ...body] = alignColumns([shown.map(([name]) => name), ...rows]);
+  const early = arms.filter(({ because }) => because !== undefined);
+  return [
+    colors.bold(head!),
+    ...body,
+    '',
+    ...early.map(({ settings, because }) => `${settings.join(' ')} ended early: ${because}`),
+    ...wrap(LEGEND, pageWidth()),
+    ...wrap(verdict(arms, differences), pageWidth()),
+  ].join('\n');
+}
+
+const LEGEND =
+  'Means of the first and the last fifth of the steps; signal: groups with different rewards; gradient: mean and deviation over the steps; evaluated: mean greedy reward on held-out problems.';
+
+/** Whether any arm is told apart from the first by its evaluation. */
+function verdict(arms: readonly Arm[], differences: readonly (Estimate | undefined)[]): string {
+  if (differences.every((own) => own === undefined))
+    return 'No arm was evaluated on held-out problems, so that only the noisy rewards of training tell them apart.';
+  const apart = differences.flatMap((own, i) =>
+    own?.low != null && (own.low > 0 || own.high! < 0)
+      ? [`${arms[i]!.settings.join(' ')} ${own.mean > 0 ? 'earns more' : 'earns less'}`]
+      : [],
+  );
+  const others = arms.length - 1 - apart.length;
+  if (apart.length === 0) return 'No arm is told apart from the first: every 95 % interval holds 0.';
+  const rest = others > 0 ? ` The other ${others === 1 ? 'one' : others} cannot be told apart from it.` : '';
+  return `Beyond chance, against ${arms[0]!.settings.join(' ')}: ${apart.join('; ')}.${rest}`;
+}
+
+const isOneNumber = (values: readonly number[]) => new Set(values).size === 1;
+
+const arrow = (value: { from: number; to: number } | undefined, digits: number) =>
+  value && `${value.from.toFixed(digits)} → ${value.to.toFixed(digits)}`;
+
+const percent = (share: number | undefined) =>
+  share === undefined ? undefined : `${(100 * share).toFixed(0)}%`;
+
+const short = (value: number) => Number(value.toPrecision(2)).toString();
+
+const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(3)}`;
+
+function interval(estimate: Estimate | undefined): string | undefined {
+  if (!estimate) return undefined;
+  const { mean, low, high } = estimate;
+  return low === null ? signed(mean) : `${signed(mean)} (${signed(low)} to ${signed(high!)})`;
+}
