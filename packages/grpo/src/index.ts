@@ -61,6 +61,8 @@ export {
 export { GrpoTrainer } from './run/grpo-trainer.js';
 export type { StepTaken } from './run/one-step.js';
 export type { Run } from './run/open-run.js';
+export type { ModelReplay } from './run/replay/replay-model.js';
+export type { ReplayedStep } from './run/replay/replay-step.js';
 export { type RewardModel, type RewardModelOptions, rewardModel } from './run/reward-model.js';
 export type { RunEnd } from './run/run-steps.js';
 export type { Batch } from './step/batch.js';

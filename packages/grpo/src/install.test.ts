@@ -24,6 +24,7 @@ const TSDOC = [
   'index',
   'tasks/define',
   'library/run',
+  'library/replay-step',
   'library/run-step',
   'library/tiny-model',
   'rewards/each',

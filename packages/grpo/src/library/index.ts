@@ -1,3 +1,4 @@
+export { type ReplayOptions, replayStep } from './replay-step.js';
 export type { EvalSettings, SftSettings, TrainSettings } from './resolve-run.js';
 export {
   type EvaluateOptions,

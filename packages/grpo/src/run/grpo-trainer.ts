@@ -127,7 +127,12 @@ function withLoss({ loss, config }: Run, own: Partial<Stages>): Partial<Stages> 
  *
  * @returns it, and what of it is to be disposed
  */
-function openReference({ config, model, progress, watch }: Run): [Decoder, { dispose(): void } | undefined] {
+export function openReference({
+  config,
+  model,
+  progress,
+  watch,
+}: Pick<Run, 'config' | 'model' | 'progress' | 'watch'>): [Decoder, { dispose(): void } | undefined] {
   const { lora } = model.decoder;
   const { adapter } = config.lora;
   if (lora) {

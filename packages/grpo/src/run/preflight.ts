@@ -84,7 +84,7 @@ function smallPart(trainer: Trainer): Trainer {
 }
 
 /** In place of an update: the weights and what the optimizer keeps stay as they are. */
-const measureGradients: Stages['update'] = (optimizer) => {
+export const measureGradients: Stages['update'] = (optimizer) => {
   const norms = optimizer.norms();
   optimizer.zeroGrad();
   return norms;

@@ -19,9 +19,16 @@ import type { ReplaySettings } from './replay-settings.js';
 
 /** The numbers of a step cannot be replayed from its record alone. */
 export class NotInRecordError extends UserError {
-  constructor(what: string) {
-    super(`the record alone does not give this replay: it lacks ${what}`, {
-      hint: 'The weights of the step would give it: those of its run, where it has a checkpoint of the step before',
+  /**
+   * @param lack - of the record
+   * @param why - the weights of the step do not give it either
+   */
+  constructor(
+    readonly lack: string,
+    why?: string,
+  ) {
+    super(`the record alone does not give this replay: it lacks ${lack}`, {
+      hint: `The weights that took the step would give it${why === undefined ? '' : `, but ${why}`}.`,
     });
   }
 }

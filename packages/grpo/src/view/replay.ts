@@ -1,7 +1,7 @@
 import type { Layer } from '../config/index.js';
 import type { StepRecord } from '../trace/index.js';
 import { type Compared, compareSteps } from './compare-steps.js';
-import { replayRecord } from './replay-record.js';
+import { NotInRecordError, replayRecord } from './replay-record.js';
 import { type ChangedSetting, type ReplaySettings, replaySettings } from './replay-settings.js';
 
 /** A recorded step, and the same rollout with other settings. */
@@ -13,6 +13,8 @@ export interface Replay {
   replayed: StepRecord;
   /** The first recorded number that does not follow from the recorded settings: a replay does not tell what would have been. */
   unexplained?: Compared;
+  /** What the record lacks to tell whether they do. */
+  unchecked?: string;
 }
 
 /**
@@ -27,12 +29,23 @@ export function replay(record: StepRecord, given: Layer): Replay {
 }
 
 /** The record, with what follows from it by its own settings. */
-export function ownOf(record: StepRecord): Pick<Replay, 'recorded' | 'unexplained'> {
-  const again = replayRecord(record);
+export function ownOf(record: StepRecord): Pick<Replay, 'recorded' | 'unexplained' | 'unchecked'> {
+  const again = replayable(record);
+  if (typeof again === 'string') return { recorded: record, unchecked: again };
   const { difference } = compareSteps(record, again);
   const updates = record.updates?.map((update, u) => ({ ...again.updates![u], ...update }));
   return {
     recorded: { ...record, ...(updates && { updates }) },
     ...(difference && { unexplained: difference }),
   };
+}
+
+/** The step with its own settings; as text, what its record lacks for that. */
+function replayable(record: StepRecord): StepRecord | string {
+  try {
+    return replayRecord(record);
+  } catch (error) {
+    if (error instanceof NotInRecordError) return error.lack;
+    throw error;
+  }
 }

@@ -1,6 +1,8 @@
 /** A replayed step as a page of text: each number beside the recorded one. */
 import { formatValue, percent } from '../../doctor/sentence.js';
 import { largest, mean, sum } from '../../maths/moments.js';
+import type { ModelReplay, Norms } from '../../run/replay/replay-model.js';
+import type { ReplayedStep } from '../../run/replay/replay-step.js';
 import type { CompletionView } from '../../view/completion-view.js';
 import type { Replay } from '../../view/replay.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
@@ -20,19 +22,23 @@ export interface ReplayPageOptions {
 /** Completions that are listed when none were asked for. */
 const LISTED = 8;
 
-/** @param weights - whether the weights of the step are there, and what follows from that, in sentences */
 export function replayPage(
   path: string,
-  replay: Replay,
-  weights: readonly string[],
+  replay: ReplayedStep,
   { prompts, completion, width }: ReplayPageOptions,
 ): string {
+  const { model } = replay;
+  const anew = typeof model === 'string' ? undefined : model;
+  const weights = anew
+    ? `Scored and differentiated anew with the weights that took the step (${anew.weights}), which give the recorded log-probs ${anew.gap.max === 0 ? 'exactly' : `within ${formatValue(anew.gap.max)} nats`}.`
+    : `Computed from the record; no gradient, no full KL: ${model}.`;
   const sides = [viewOf(replay.recorded, []), viewOf(replay.replayed, [])] as const;
   const lines = [
     ...wrap(`Step ${sides[0].step} of ${path}, replayed with ${changesText(replay)}`, width),
-    ...[...weights, ownText(replay)].flatMap((text) => wrap(text, width)),
+    ...[weights, ownText(replay)].flatMap((text) => wrap(text, width)),
     '',
-    ...wholeTable(sides),
+    ...wholeTable(sides, anew),
+    ...(anew ? ['', ...gradientTable(sides[0], anew), '', ...boundaryTable(replay, anew, completion)] : []),
     '',
     ...completionTable(sides, prompts),
     ...(completion === undefined ? [] : ['', ...tokenTable(replay, completion)]),
@@ -50,7 +56,9 @@ function changesText({ changed }: Replay): string {
     .join(', ');
 }
 
-function ownText({ unexplained }: Replay): string {
+function ownText({ unexplained, unchecked }: Replay): string {
+  if (unchecked !== undefined)
+    return `Whether the recorded numbers follow from the recorded settings cannot be told without ${unchecked}.`;
   if (!unexplained)
     return 'With its own settings the record gives the numbers that it holds: the columns differ by the settings alone.';
   const { quantity, first } = unexplained;
@@ -63,7 +71,7 @@ type Sides = readonly [StepView, StepView];
 const RULE = ['', 'recorded', 'replayed'];
 
 /** Numbers of the whole step. */
-function wholeTable(sides: Sides): string[] {
+function wholeTable(sides: Sides, anew: ModelReplay | undefined): string[] {
   const row = (name: string, cell: (view: StepView) => string): string[][] => {
     const cells = sides.map(cell);
     return cells.some((text) => text !== '–') ? [[name, ...cells]] : [];
@@ -91,8 +99,64 @@ function wholeTable(sides: Sides): string[] {
     ...row('KL per token: k1', kl('k1')),
     ...row('KL per token: k2', kl('k2')),
     ...row('KL per token: k3', kl('k3')),
+    ...(anew?.fullKl === undefined ? [] : [['KL per token: full', '–', number(anew.fullKl, 6)]]),
+    ...row('gradient, norm', ({ updates: [update] }) => number(update?.gradNorm, 6)),
+    ...row('clipped: gradient ×', ({ updates: [update] }) => number(update?.clippedBy, 3)),
   ];
   return alignColumns([RULE, ...rows]).map((line) => `  ${line}`);
+}
+
+/** The parts of the gradient, layer by layer. */
+function gradientTable(
+  { updates: [recorded] }: StepView,
+  { gradient: { all, policy, kl } }: ModelReplay,
+): string[] {
+  const rows = (
+    [name, own]: readonly [string, (norms: Norms) => number | undefined],
+    before: number | undefined,
+  ) => [
+    name,
+    number(before),
+    number(own(all)),
+    number(own(policy)),
+    ...(kl ? [number(own(kl)), shareOf(own(policy), own(kl))] : []),
+  ];
+  return [
+    '  Norm of the gradient, and of the parts that it is the sum of',
+    ...alignColumns([
+      ['', 'recorded', 'replayed', 'policy', ...(kl ? ['KL', 'share of the KL'] : [])],
+      rows(['all', ({ norm }) => norm], recorded?.gradNorm),
+      ...Object.keys(all.groups).map((name) =>
+        rows([name.replace(/\.weight$/, ''), ({ groups }) => groups[name]], recorded?.gradNorms?.[name]),
+      ),
+    ]).map((line) => `  ${line}`),
+  ];
+}
+
+const shareOf = (policy = 0, kl = 0) => (policy + kl > 0 ? percent(kl / (policy + kl)) : '–');
+
+/** Which row of the logits predicts which token, where prompt and completion meet. */
+function boundaryTable({ recorded }: Replay, { boundary }: ModelReplay, name: string | undefined): string[] {
+  const view = viewOf(recorded, []);
+  const own = view.completions.find((one) => one.name === name) ?? view.completions[0]!;
+  const prompt = view.prompts[own.prompt]!.ids!.length;
+  const tokens = tokenViews(recorded, own.name, view);
+  const last = prompt + tokens.length - 1;
+  return [
+    `  logits[${prompt - 1} … ${last - 1}] predict ids[${prompt} … ${last}] of ${own.name}; log-probs by a second decoder, which computes this sequence alone`,
+    ...alignColumns([
+      ['row', 'token', 'predicts', 'log π', 'recorded', 'a row early', 'a row late'],
+      ...boundary.map(({ row, input, predicts, logprob, before, after }) => [
+        String(row),
+        `${input}${row < prompt ? ' (prompt)' : ''}`,
+        `${predicts}${row + 1 < prompt ? ' (prompt)' : ''}`,
+        number(logprob),
+        row + 1 < prompt ? 'not scored' : number(tokens[row + 1 - prompt]?.policy),
+        number(before),
+        number(after),
+      ]),
+    ]).map((line) => `  ${line}`),
+  ];
 }
 
 /** Mean over the trained tokens of all completions. */

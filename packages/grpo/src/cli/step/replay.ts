@@ -1,8 +1,12 @@
-import { UsageError } from '../../config/index.js';
+import { type Layer, UsageError } from '../../config/index.js';
 import { argumentsLayer } from '../../config/layers/arguments-layer.js';
+import { runOf } from '../../config/run-of.js';
+import { Watch } from '../../progress/watch.js';
 import type { StepRecord } from '../../trace/index.js';
 import { replay } from '../../view/replay.js';
 import { viewOf } from '../../view/step-view.js';
+import { claimStdout } from '../claim-stdout.js';
+import { createReporter } from '../live.js';
 import { pageWidth } from '../text-layout.js';
 import { type ReplayPageOptions, replayPage } from './replay-page.js';
 
@@ -15,12 +19,29 @@ export async function printReplay(
 ): Promise<number> {
   const given = argumentsLayer(settings, 'train');
   if (given.problems.length > 0) throw new UsageError(given.problems.join('\n'));
-  const own = replay(record, given);
-  const { changed, unexplained } = own;
-  process.stdout.write(
+  using out = claimStdout();
+  const replayed = await replayOf(path, record, given, options.completion);
+  const { changed, unexplained, model } = replayed;
+  out.write(
     json
-      ? `${JSON.stringify({ changed, unexplained, recorded: viewOf(own.recorded), replayed: viewOf(own.replayed, []) })}\n`
-      : replayPage(path, own, [], { ...options, width: pageWidth() }),
+      ? `${JSON.stringify({ changed, unexplained, recorded: viewOf(replayed.recorded), replayed: viewOf(replayed.replayed, []), model: typeof model === 'string' ? { missing: model } : { ...model, record: undefined } })}\n`
+      : replayPage(path, replayed, { ...options, width: pageWidth() }),
   );
   return 0;
+}
+
+/** With the weights of the step where its run has them; only then is a tensor engine loaded. */
+async function replayOf(path: string, record: StepRecord, given: Layer, name: string | undefined) {
+  if (runOf(path) === undefined)
+    return {
+      ...replay(record, given),
+      model: `${path} is no run folder of grpo, so there are no weights to load`,
+    };
+  const { replayStep } = await import('../../run/replay/replay-step.js');
+  using reporter = createReporter({ stream: process.stderr });
+  const completion = viewOf(record, []).completions.find((one) => one.name === name)?.index;
+  return await replayStep(path, record, given, {
+    watch: new Watch(reporter),
+    ...(completion !== undefined && { completion }),
+  });
 }

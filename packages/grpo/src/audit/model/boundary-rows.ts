@@ -1,0 +1,71 @@
+import { noGrad, tidy } from '@grpo/torch';
+import type { Config } from '../../config/schema.js';
+import type { Model } from '../../models/index.js';
+import { finalNorm, headOf, lastStates } from '../plain/plain-decoder.js';
+import { eachLogits } from '../plain/plain-head.js';
+import { column, inputOf, type PlainSequence } from '../plain/plain-logprobs.js';
+import { rawModel } from './raw-model.js';
+
+/** One row of the logits of a prompt with its completion, and the token that it predicts: the one after it. */
+export interface LogitsRow {
+  row: number;
+  /** The token at the place of the row, and the one that the row predicts. */
+  input: number;
+  predicts: number;
+  /** Log-prob of that token in this row; in the row before it and in the one after, as a shift by one would have it. */
+  logprob: number;
+  before?: number;
+  after?: number;
+}
+
+/**
+ * The rows about the boundary of prompt and completion, by the plain path: the last one that predicts a token of the prompt,
+ * the first two that predict tokens of the completion, and the last one.
+ */
+export function boundaryRows(model: Model, config: Config, sequence: PlainSequence): LogitsRow[] {
+  const { prompt, completion } = sequence;
+  const ids = [...prompt, ...completion];
+  const first = prompt.length - 1;
+  const shown = [first - 1, first, first + 1, ids.length - 2];
+  const rows = [...new Set(shown)].filter((row) => row >= 0 && row <= ids.length - 2);
+  const raw = rawModel(model, model.decoder, config);
+  const { temperature } = config.rollout;
+  // Of each row, the log-probs of the tokens that the three rows about it predict.
+  const table = noGrad(() =>
+    tidy(() => {
+      const [last] = lastStates(raw, [inputOf(sequence)]);
+      const found = new Map<number, number[]>();
+      eachLogits(finalNorm(raw).of(last!), headOf(raw), (logits, start) => {
+        const count = logits.size(0);
+        const logprobs = tidy(() => {
+          const scaled = logits.div(temperature === 0 ? 1 : temperature);
+          const normed = scaled.sub(scaled.logsumexp([-1], true));
+          return [0, 1, 2].map((ahead) => {
+            const targets = Array.from(
+              { length: count },
+              (_, i) => ids[Math.min(start + i + ahead, ids.length - 1)]!,
+            );
+            return normed.gather(1, column(targets, logits.device)).flatten().toNumbers();
+          });
+        });
+        for (let i = 0; i < count; i++)
+          found.set(
+            start + i,
+            logprobs.map((values) => values[i]!),
+          );
+      });
+      return found;
+    }),
+  );
+  return rows.map((row): LogitsRow => {
+    const [before, after] = [table.get(row - 1)?.[2], table.get(row + 1)?.[0]];
+    return {
+      row,
+      input: ids[row]!,
+      predicts: ids[row + 1]!,
+      logprob: table.get(row)![1]!,
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+    };
+  });
+}

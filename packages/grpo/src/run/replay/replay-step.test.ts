@@ -1,0 +1,117 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { memory } from '@grpo/torch';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { objectLayer } from '../../config/index.js';
+import type { StepRecord } from '../../trace/index.js';
+import { compareSteps } from '../../view/compare-steps.js';
+import { readStep } from '../../view/read-step.js';
+import { run } from '../run.test.helper.js';
+import type { ModelReplay } from './replay-model.js';
+import { replayStep } from './replay-step.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'replay-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const output = join(folder, 'run');
+const AT = 3;
+let record: StepRecord;
+
+beforeAll(async () => {
+  await run({
+    output,
+    settings: [
+      'train.steps=4',
+      'kl.beta=0.2',
+      'rollout.group=4',
+      'rollout.prompts=3',
+      'optimizer.learningRate=1e-2',
+      'record.every=1',
+      'checkpoint.every=1',
+      'checkpoint.keep=9',
+      'eval.before=false',
+      'eval.limit=1',
+    ],
+  });
+  record = await readStep(output, AT);
+});
+
+async function replayed(settings: object, at = record): Promise<ModelReplay> {
+  const { model } = await replayStep(output, at, objectLayer('the test', settings));
+  if (typeof model === 'string') throw new Error(model);
+  return model;
+}
+
+describe('a step replayed with the weights that took it', () => {
+  it('is the step with its own settings, its gradient included, and leaves nothing behind', async () => {
+    const live = memory();
+    const { gap, record: again, gradient } = await replayed({});
+    expect(memory()).toEqual(live);
+    expect(gap.max).toBeLessThan(1e-5);
+    const { difference, compared } = compareSteps(record, again);
+    expect(difference).toBeUndefined();
+    expect(compared.map(({ quantity }) => quantity)).toEqual(
+      expect.arrayContaining(['terms of the KL', 'norm of the gradient', 'norms of the gradient by group']),
+    );
+    expect(gradient.all.norm).toBeCloseTo(record.updates![0]!.gradNorm!, 6);
+  });
+
+  it('splits the gradient into that of the policy and that of the KL', async () => {
+    const { gradient } = await replayed({});
+    // The same parts by another way: a loss that has but one of them.
+    const policy = await replayed({ kl: { beta: 0 } });
+    const kl = await replayed({ advantage: { clip: 1e-9 } });
+    for (const [part, alone] of [
+      [gradient.policy, policy.gradient.all],
+      [gradient.kl!, kl.gradient.all],
+    ] as const) {
+      expect(part.norm).toBeCloseTo(alone.norm, 6);
+      expect(part.norm).toBeGreaterThan(1e-3);
+      for (const [name, norm] of Object.entries(part.groups))
+        expect(norm).toBeCloseTo(alone.groups[name]!, 6);
+    }
+  });
+
+  it('has the KL over the whole vocabulary, which is 0 where policy and reference are one', async () => {
+    const [first, later] = [await replayed({}, await readStep(output, 1)), await replayed({})];
+    expect(Math.abs(first.fullKl!)).toBeLessThan(1e-6);
+    expect(later.fullKl).toBeGreaterThan(1e-4);
+    const full = await replayed({ kl: { estimator: 'full' } });
+    const terms = full.record.updates![0]!.klTerms!;
+    expect(terms.reduce((a, b) => a + b) / terms.length).toBeCloseTo(later.fullKl!, 6);
+  });
+
+  it('shows that the row before a token predicts it, and no other', async () => {
+    const { boundary } = await replayed({});
+    const prompt = record.prompts!.lengths![0]!;
+    const recorded = record.updates![0]!.policyLogprobs!;
+    const length = record.completions!.lengths![0]!;
+    expect(boundary.map(({ row }) => row)).toEqual([prompt - 2, prompt - 1, prompt, prompt + length - 2]);
+    for (const { row, logprob, before, after } of boundary.slice(1)) {
+      expect(logprob).toBeCloseTo(recorded[row + 1 - prompt]!, 4);
+      for (const shifted of [before, after])
+        if (shifted !== undefined) expect(Math.abs(shifted - logprob)).toBeGreaterThan(1e-3);
+    }
+  });
+});
+
+it('does without weights that are not there, and says so', async () => {
+  const other = join(output, 'checkpoints', 'aside');
+  renameSync(join(output, 'checkpoints', 'step-2'), other);
+  const { model, replayed: own } = await replayStep(
+    output,
+    record,
+    objectLayer('the test', { kl: { beta: 1 } }),
+  );
+  renameSync(other, join(output, 'checkpoints', 'step-2'));
+  expect(model).toContain(
+    'keeps no checkpoint of step 2, whose weights took step 3; it has those of 1, 3, 4',
+  );
+  expect(own.updates![0]!.beta).toBe(1);
+});
+
+it('refuses weights that are not those of the step', async () => {
+  // Step 3, said to be step 2.
+  const { model } = await replayStep(output, { ...record, step: 2 }, objectLayer('the test', {}));
+  expect(model).toMatch(/step-1 are not those that took step 2: their log-probs lie up to \S+ nats/);
+});
