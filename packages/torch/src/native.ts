@@ -97,7 +97,7 @@ interface NativeAddon {
   setGeneratorState(generator: GeneratorHandle | null, state: TensorHandle): void;
   setDeterministic(enabled: boolean): void;
   cudaDeviceCount(): number;
-  cudaSynchronize(): void;
+  synchronize(): void;
   emptyCache(): void;
   /** These three are there only where the addon was built with CUDA's headers. */
   captureGraph?(device: string, body: () => void): GraphHandle;

@@ -44,7 +44,7 @@ export function mpsAvailable(): boolean {
 
 /** Waits until the CUDA device has done all work; nothing without one. */
 export function synchronize(): void {
-  if (native.cudaDeviceCount() > 0) native.cudaSynchronize();
+  native.synchronize();
 }
 
 /** Levels of instruction sets of our own kernels: all, this processor's highest, and the one in use. */

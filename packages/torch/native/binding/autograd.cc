@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../kernels/gradient_sum.h"
+#include "../kernels/stages.h"
 #include "handle.h"
 
 namespace grpo {
@@ -56,6 +57,7 @@ napi_value mark(napi_env env, const Arguments& args) {
 
 // backward(tensors, gradients, retainGraph, listener | null): what the listener throws ends the pass
 napi_value backward(napi_env env, const Arguments& args) {
+  performStages();
   const Listener own{env, args[3]};
   const Listener* const outer = listener;
   listener = isNullish(env, args[3]) ? outer : &own;
@@ -74,6 +76,7 @@ napi_value backward(napi_env env, const Arguments& args) {
 
 // grad(outputs, inputs, gradients, retainGraph, createGraph) → one gradient an input, null where it is unused
 napi_value grad(napi_env env, const Arguments& args) {
+  performStages();
   auto gradients = torch::autograd::grad(tensorsOf(env, args[0]), tensorsOf(env, args[1]), tensorsOf(env, args[2]),
                                          boolOf(env, args[3]), boolOf(env, args[4]), /*allow_unused=*/true);
   napi_value array = arrayOf(env, gradients.size());

@@ -4,6 +4,7 @@
 #include <deque>
 #include <sstream>
 
+#include "../kernels/stages.h"
 #include "convert.h"
 
 namespace grpo {
@@ -13,6 +14,7 @@ struct Operator {
   c10::OperatorHandle handle;
   // Writes into its first argument and returns just that: JavaScript has a handle to it already.
   bool inPlace;
+  bool letsStagesWait;
 };
 
 // One table a thread, as every worker loads the addon for itself; a deque, so that references outlive its growth.
@@ -31,7 +33,7 @@ napi_value resolve(napi_env env, const Arguments& args) {
   if (!handle) return null(env);
   const auto& schema = handle->schema();
   const bool inPlace = !schema.arguments().empty() && writes(schema.arguments()[0]) && schema.returns().size() == 1;
-  operators().push_back({*handle, inPlace});
+  operators().push_back({*handle, inPlace, letsStagesWait(stringOf(env, args[0]))});
   std::ostringstream text;
   text << schema;
   napi_value result;
@@ -60,7 +62,7 @@ napi_value resolve(napi_env env, const Arguments& args) {
 
 // call(id, ...arguments): an undefined argument takes the schema's default. An in-place operator returns nothing.
 napi_value call(napi_env env, const Arguments& args) {
-  const auto& [handle, inPlace] = operators().at(size_t(intOf(env, args[0])));
+  const auto& [handle, inPlace, patient] = operators().at(size_t(intOf(env, args[0])));
   const auto& formal = handle.schema().arguments();
   if (args.count - 1 > formal.size())
     throw std::invalid_argument("at most " + std::to_string(formal.size()) + " arguments are taken");
@@ -75,6 +77,7 @@ napi_value call(napi_env env, const Arguments& args) {
     else
       throw std::invalid_argument("argument '" + formal[i].name() + "' is missing");
   }
+  if (!patient) performStages();
   handle.callBoxed(stack);
   if (inPlace || stack.empty()) return undefined(env);
   if (stack.size() == 1) return fromIValue(env, stack[0]);

@@ -17,6 +17,7 @@
 #endif
 
 #include "../kernels/level.h"
+#include "../kernels/stages.h"
 #include "allocator.h"
 #include "handle.h"
 #include "waiting.h"
@@ -77,8 +78,9 @@ napi_value cudaDeviceCount(napi_env env, const Arguments&) {
   return toJs(env, torch::cuda::is_available() ? int64_t(torch::cuda::device_count()) : int64_t(0));
 }
 
-napi_value cudaSynchronize(napi_env env, const Arguments&) {
-  torch::cuda::synchronize();
+napi_value synchronize(napi_env env, const Arguments&) {
+  performStages();
+  if (torch::cuda::is_available()) torch::cuda::synchronize();
   return undefined(env);
 }
 
@@ -137,7 +139,7 @@ void registerRuntime(napi_env env, napi_value exports) {
   define<setGeneratorState>(env, exports, "setGeneratorState");
   define<setDeterministic>(env, exports, "setDeterministic");
   define<cudaDeviceCount>(env, exports, "cudaDeviceCount");
-  define<cudaSynchronize>(env, exports, "cudaSynchronize");
+  define<synchronize>(env, exports, "synchronize");
   define<mpsAvailable>(env, exports, "mpsAvailable");
   define<emptyCache>(env, exports, "emptyCache");
   define<cpuLevels>(env, exports, "cpuLevels");

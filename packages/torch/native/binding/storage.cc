@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../kernels/stages.h"
 #include "handle.h"
 
 namespace grpo {
@@ -63,6 +64,7 @@ napi_value arrayBufferOf(napi_env env, size_t size) {
 
 // toBytes(tensor) → an ArrayBuffer with a copy of its elements in row-major order
 napi_value toBytes(napi_env env, const Arguments& args) {
+  performStages();
   at::Tensor t = tensorOf(env, args[0]).detach().cpu();
   t = (t.layout() == at::kStrided ? t : t.to_dense()).contiguous();
   napi_value buffer = arrayBufferOf(env, t.nbytes());

@@ -39,8 +39,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kInterval = std::chrono::milliseconds(100);
 // Seconds that the threads wait for a core, together, per second. One other thread that never rests makes it 0.5.
 constexpr double kContended = 0.25;
-// Intervals below that before they spin again.
-constexpr int kQuiet = 3;
+// Intervals above that before they sleep, and below it before they spin again: collecting garbage takes a core for
+// less.
+constexpr int kInARow = 3;
 
 // libgomp spins a hundred rounds only while it manages more threads than there are processors. A crowd is one thread
 // and its team, as few as make it more beside `working` threads; they sleep until it is destroyed. Where all processors
@@ -113,19 +114,21 @@ void watch() {
   std::unique_ptr<Crowd> crowd;
   std::optional<uint64_t> before;
   auto then = Clock::now();
-  int quiet = 0;
+  int quiet = 0, contended = 0;
   for (;; std::this_thread::sleep_for(kInterval)) {
     const auto delay = readDelay();
     const auto now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - then).count();
     // A sum over other threads than before can be less.
     const bool known = delay && before && *delay >= *before;
-    quiet = known && double(*delay - *before) * 1e-9 < kContended * seconds ? quiet + 1 : 0;
+    const bool isQuiet = known && double(*delay - *before) * 1e-9 < kContended * seconds;
+    quiet = isQuiet ? quiet + 1 : 0;
+    contended = isQuiet ? 0 : contended + 1;
     before = delay;
     then = now;
     const size_t working = theTeam().size();
-    if (quiet >= kQuiet || (crowd && crowd->working != working)) crowd.reset();
-    if (quiet == 0 && !crowd) crowd = std::make_unique<Crowd>(working);
+    if (quiet >= kInARow || (crowd && crowd->working != working)) crowd.reset();
+    if (contended >= kInARow && !crowd) crowd = std::make_unique<Crowd>(working);
   }
 }
 

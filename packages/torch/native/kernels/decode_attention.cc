@@ -3,14 +3,14 @@
 //
 // Keys lie in blocks of sixteen, a dimension's sixteen numbers side by side: scores of sixteen keys come without sums
 // across a vector, and a new key touches memory that is read next anyway. Values lie a token after another.
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
 #include "decode.h"
+#include "stages.h"
 
 namespace grpo {
 namespace {
@@ -118,41 +118,43 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                 n, ", ", width / 2, "] numbers");
   if (qNorm.defined()) checkVector("query_norm", qNorm, width);
   if (kNorm.defined()) checkVector("key_norm", kNorm, width);
-  const auto rows = rowsOf(table, ownKeys, promptKeys, n);
+  const auto rows = std::make_shared<const std::vector<Row>>(rowsOf(table, ownKeys, promptKeys, n));
   auto out = at::empty({n, query.size(1)}, query.options());
-  const auto data = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; };
-  const Attention job{data(query),
-                      data(key),
-                      data(value),
-                      data(qNorm),
-                      data(kNorm),
-                      data(cos),
-                      data(sin),
-                      query.stride(0),
-                      key.stride(0),
-                      value.stride(0),
-                      {data(ownKeys), data(ownValues), ownKeys.size(2)},
-                      {data(promptKeys), data(promptValues), promptKeys.size(2)},
-                      rows.data(),
-                      data(out),
-                      n,
-                      query.size(1) / width,
-                      kvHeads,
-                      width,
-                      padded,
-                      float(eps)};
   int64_t longest = 0, tokens = 0;
-  for (const auto& row : rows) {
+  for (const auto& row : *rows) {
     longest = std::max(longest, row.promptLength + row.length + 2 * KEY_BLOCK);
     tokens += row.promptLength + row.length + 1;
   }
-  const int64_t scratch = 4 * (2 * padded + longest) + KEY_BLOCK;
-  const int64_t workEach = n == 0 ? 1 : tokens / n * padded * job.heads / kvHeads;
+  const int64_t heads = query.size(1) / width, scratch = 4 * (2 * padded + longest) + KEY_BLOCK;
+  const int64_t workEach = n == 0 ? 1 : tokens / n * padded * heads / kvHeads;
+  const auto perform = [=](auto kind, int64_t begin, int64_t end) {
+    const auto data = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; };
+    const Attention job{data(query),
+                        data(key),
+                        data(value),
+                        data(qNorm),
+                        data(kNorm),
+                        data(cos),
+                        data(sin),
+                        query.stride(0),
+                        key.stride(0),
+                        value.stride(0),
+                        {data(ownKeys), data(ownValues), ownKeys.size(2)},
+                        {data(promptKeys), data(promptValues), promptKeys.size(2)},
+                        rows->data(),
+                        data(out),
+                        n,
+                        heads,
+                        kvHeads,
+                        width,
+                        padded,
+                        float(eps)};
+    std::vector<CacheLine> memory(scratch / KEY_BLOCK);
+    AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data()->numbers);
+  };
   forDType(query, [&](auto kind) {
-    at::parallel_for(0, n * kvHeads, grainOf(workEach / 4), [&](int64_t begin, int64_t end) {
-      std::vector<CacheLine> memory(scratch / KEY_BLOCK);
-      AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data()->numbers);
-    });
+    addStage({n * kvHeads, grainOf(workEach / 4), [=](int64_t begin, int64_t end) { perform(kind, begin, end); }},
+             out.nbytes());
   });
   return out;
 }

@@ -1,10 +1,9 @@
 // grpo::add_norm and grpo::gated_activation: what lies between the products of a decode step, each in one pass.
-#include <ATen/Parallel.h>
-
 #include <cmath>
 #include <string>
 
 #include "decode.h"
+#include "stages.h"
 
 namespace grpo {
 namespace {
@@ -43,20 +42,22 @@ std::tuple<at::Tensor, at::Tensor> addNorm(const at::Tensor& x, const OptionalTe
   checkVector("weight", weight, width);
   if (shift.defined()) checkVector("bias", shift, width);
   auto sum = at::empty({n, width}, x.options()), normed = at::empty({n, width}, x.options());
-  const Norm norm{x.data_ptr(),
-                  added.defined() ? added.data_ptr() : nullptr,
-                  weight.data_ptr(),
-                  shift.defined() ? shift.data_ptr() : nullptr,
-                  sum.data_ptr(),
-                  normed.data_ptr(),
-                  width,
-                  x.stride(0),
-                  added.defined() ? added.stride(0) : 0,
-                  float(eps)};
   forDType(x, [&](auto kind) {
-    at::parallel_for(0, n, grainOf(width), [&](int64_t begin, int64_t end) {
-      AT_LEVEL(normRows<decltype(kind)>)(norm, begin, end);
-    });
+    addStage({n, grainOf(width),
+              [=](int64_t begin, int64_t end) {
+                const Norm norm{x.data_ptr(),
+                                added.defined() ? added.data_ptr() : nullptr,
+                                weight.data_ptr(),
+                                shift.defined() ? shift.data_ptr() : nullptr,
+                                sum.data_ptr(),
+                                normed.data_ptr(),
+                                width,
+                                x.stride(0),
+                                added.defined() ? added.stride(0) : 0,
+                                float(eps)};
+                AT_LEVEL(normRows<decltype(kind)>)(norm, begin, end);
+              }},
+             sum.nbytes() + normed.nbytes());
   });
   return {sum, normed};
 }
@@ -70,12 +71,20 @@ at::Tensor gatedActivation(const at::Tensor& gate, const OptionalTensor& up, con
   checkRows("gate", gate, n, width);
   if (other.defined()) checkRows("up", other, n, width);
   auto out = at::empty({n, width}, gate.options());
-  const Activation job{gate.data_ptr(), other.defined() ? other.data_ptr() : nullptr, out.data_ptr(),           width,
-                       gate.stride(0),  other.defined() ? other.stride(0) : 0,        activation == "gelu_tanh"};
+  const bool gelu = activation == "gelu_tanh";
   forDType(gate, [&](auto kind) {
-    at::parallel_for(0, n, grainOf(4 * width), [&](int64_t begin, int64_t end) {
-      AT_LEVEL(activateRows<decltype(kind)>)(job, begin, end);
-    });
+    addStage({n, grainOf(4 * width),
+              [=](int64_t begin, int64_t end) {
+                const Activation job{gate.data_ptr(),
+                                     other.defined() ? other.data_ptr() : nullptr,
+                                     out.data_ptr(),
+                                     width,
+                                     gate.stride(0),
+                                     other.defined() ? other.stride(0) : 0,
+                                     gelu};
+                AT_LEVEL(activateRows<decltype(kind)>)(job, begin, end);
+              }},
+             out.nbytes());
   });
   return out;
 }

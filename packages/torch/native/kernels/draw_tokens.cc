@@ -1,13 +1,12 @@
 // grpo::draw_tokens: a token a row by inverting the cumulative distribution, with its log-probs, in passes over a row
 // that stays in the nearest cache: no tensor as wide as the logits is made.
-#include <ATen/Parallel.h>
-
 #include <cmath>
 #include <limits>
 #include <tuple>
 #include <vector>
 
 #include "decode.h"
+#include "stages.h"
 
 namespace grpo {
 namespace {
@@ -55,20 +54,25 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> drawTokens(const at::Tensor& logi
     TORCH_CHECK(forbidden->device().is_cpu() && forbidden->scalar_type() == at::kBool && forbidden->dim() == 1 &&
                     forbidden->size(0) == vocab,
                 "forbidden must be bool [", vocab, "]");
+    performStages();
     hidden = at::zeros({vocab}, logits.options()).masked_fill_(*forbidden, LEAST);
   }
   auto tokens = at::empty({n}, uniforms.options().dtype(at::kLong));
   auto logprobs = at::empty({n}, logits.options()), sampled = at::empty({n}, logits.options());
-  const Draws job{logits.data_ptr<float>(),
-                  hidden.defined() ? hidden.data_ptr<float>() : nullptr,
-                  uniforms.data_ptr<double>(),
-                  float(temperature),
-                  vocab,
-                  logits.stride(0),
-                  tokens.data_ptr<int64_t>(),
-                  logprobs.data_ptr<float>(),
-                  sampled.data_ptr<float>()};
-  at::parallel_for(0, n, grainOf(4 * vocab), [&](int64_t begin, int64_t end) { AT_LEVEL(drawRows)(job, begin, end); });
+  addStage({n, grainOf(4 * vocab),
+            [=](int64_t begin, int64_t end) {
+              const Draws job{logits.data_ptr<float>(),
+                              hidden.defined() ? hidden.data_ptr<float>() : nullptr,
+                              uniforms.data_ptr<double>(),
+                              float(temperature),
+                              vocab,
+                              logits.stride(0),
+                              tokens.data_ptr<int64_t>(),
+                              logprobs.data_ptr<float>(),
+                              sampled.data_ptr<float>()};
+              AT_LEVEL(drawRows)(job, begin, end);
+            }},
+           sampled.nbytes());
   return {tokens, logprobs, sampled};
 }
 

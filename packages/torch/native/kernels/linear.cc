@@ -11,6 +11,7 @@
 #include "level.h"
 #include "linear.h"
 #include "packed_linear.h"
+#include "stages.h"
 
 namespace grpo {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The table of float32 products, GFLOP/s, of training shapes with two threads: on a Xeon with AMX MKL does 200 to 330 and
-// oneDNN 290 to 310 forward, 130 to 250 for a weight's gradient; on an EPYC with AVX-512 MKL does 160 to 190 and oneDNN 300
-// to 400. It is fixed, since a choice by the clock could change between a run and its resumption.
+// The table of float32 products, GFLOP/s, of training shapes with two threads: on a Xeon with AMX MKL does 200 to 330
+// and oneDNN 290 to 310 forward, 130 to 250 for a weight's gradient; on an EPYC with AVX-512 MKL does 160 to 190 and
+// oneDNN 300 to 400. It is fixed, since a choice by the clock could change between a run and its resumption.
 bool isIntel() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel");
@@ -147,7 +148,9 @@ at::Tensor packLinear(const at::Tensor& weight) { return panelsServe(weight) ? p
 
 at::Tensor packedLinear(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,
                         const c10::optional<at::Tensor>& bias) {
-  return packed.dim() == 4 ? multiplyPanels(x, packed, outputs, bias) : grpo::linear(x, packed, bias);
+  if (packed.dim() == 4) return multiplyPanels(x, packed, outputs, bias);
+  performStages();
+  return grpo::linear(x, packed, bias);
 }
 
 void registerLinear(torch::Library& library) {

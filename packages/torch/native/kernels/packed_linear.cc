@@ -5,6 +5,10 @@
 
 #include <ATen/Parallel.h>
 
+#include <memory>
+
+#include "stages.h"
+
 namespace grpo {
 namespace {
 
@@ -77,25 +81,28 @@ int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 constexpr int64_t WORK = 1 << 18;
 
 template <class T>
-void multiplyAll(const at::Tensor& x, const Panels& panels, const at::Tensor& bias, at::Tensor& out) {
-  const int64_t count = x.size(0), outputs = out.size(1), blocks = (count + PANEL - 1) / PANEL;
-  const int64_t row = panels.steps * AT_LEVEL(numbersOf<T>)();
-  const Scratch arranged(blocks * PANEL * row);
-  at::parallel_for(0, blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)), [&](int64_t begin, int64_t end) {
-    AT_LEVEL(arrange<T>)(rowsOf(x), panels.steps, arranged.data, begin, end);
-  });
-  const int64_t grain = std::max<int64_t>(1, WORK / (count * panels.steps * PANEL));
-  at::parallel_for(0, panels.count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t first = 0; first < count; first += MOST_ROWS) {
-      const Product job{arranged.data + first * row,
-                        panels,
-                        bias.defined() ? bias.data_ptr() : nullptr,
-                        out.data_ptr<T>() + first * outputs,
-                        std::min(MOST_ROWS, count - first),
-                        outputs};
-      AT_LEVEL(multiply<T>)(job, begin, end);
-    }
-  });
+void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
+  const int64_t count = x.size(0), steps = packed.size(1), blocks = (count + PANEL - 1) / PANEL;
+  const int64_t row = steps * AT_LEVEL(numbersOf<T>)();
+  const auto arranged = std::make_shared<Scratch>(blocks * PANEL * row);
+  addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
+            [=](int64_t begin, int64_t end) { AT_LEVEL(arrange<T>)
+                                              (rowsOf(x), steps, arranged->data, begin, end); }},
+           blocks * PANEL * row * 4);
+  addStage({packed.size(0), std::max<int64_t>(1, WORK / (count * steps * PANEL)),
+            [=](int64_t begin, int64_t end) {
+              const int64_t outputs = out.size(1);
+              for (int64_t first = 0; first < count; first += MOST_ROWS) {
+                const Product job{arranged->data + first * row,
+                                  panelsOf(packed),
+                                  bias.defined() ? bias.data_ptr() : nullptr,
+                                  out.data_ptr<T>() + first * outputs,
+                                  std::min(MOST_ROWS, count - first),
+                                  outputs};
+                AT_LEVEL(multiply<T>)(job, begin, end);
+              }
+            }},
+           out.nbytes());
 }
 
 }  // namespace
@@ -137,11 +144,11 @@ at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& packed, int64_t
   TORCH_CHECK(!shift.defined() || (shift.scalar_type() == type && shift.device().is_cpu() && shift.dim() == 1 &&
                                    shift.size(0) == outputs && shift.is_contiguous()),
               "bias must be ", type, " [", outputs, "]");
+  if (x.stride(1) != 1) performStages();
   const auto rows = x.stride(1) == 1 ? x : x.contiguous();
   auto out = at::empty({x.size(0), outputs}, x.options());
   if (x.size(0) == 0) return out;
-  width == 2 ? multiplyAll<at::BFloat16>(rows, panelsOf(packed), shift, out)
-             : multiplyAll<float>(rows, panelsOf(packed), shift, out);
+  width == 2 ? multiplyAll<at::BFloat16>(rows, packed, shift, out) : multiplyAll<float>(rows, packed, shift, out);
   return out;
 }
 

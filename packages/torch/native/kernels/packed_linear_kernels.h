@@ -92,7 +92,7 @@ INLINE Vector plusProduct(Vector sum, const float* weights, const float* x) {
 
 // Adds the products of TILE_ROWS rows with a block of P panels to their sums. Each sum goes through the inputs in their
 // order, whatever other rows and panels there are. What the next tiles will read is fetched along.
-template <class T, int P, bool FETCHES>
+template <class T, int P, int FETCHED>
 void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, int64_t ahead, float* to) {
   Vector sums[TILE_ROWS][P * PIECES];
   UNROLL
@@ -101,7 +101,8 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
     for (int p = 0; p < P * PIECES; ++p) sums[r][p] = begins ? Vector{} : load(to + r * SUMS + p * LANES);
   }
   for (int64_t i = 0; i < steps; ++i) {
-    if constexpr (FETCHES) __builtin_prefetch(weights + ahead + i * PANEL, 0, 2);
+    UNROLL
+    for (int p = 0; p < FETCHED; ++p) __builtin_prefetch(weights + ahead + p * size + i * PANEL, 0, 2);
     UNROLL
     for (int r = 0; r < TILE_ROWS; ++r) {
       UNROLL
@@ -126,7 +127,7 @@ void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
     const auto* x =
         static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
     const int64_t tile = row / TILE_ROWS;
-    const auto add = tile < P ? addTile<T, P, true> : addTile<T, P, false>;
+    const auto add = job.rows <= TILE_ROWS ? addTile<T, P, P> : tile < P ? addTile<T, P, 1> : addTile<T, P, 0>;
     add(x, weights, size, steps, from == 0, (P + tile) * size, sums + row * SUMS);
   }
 }
@@ -213,12 +214,12 @@ void multiply(const Product& job, int64_t begin, int64_t end) {
   for (int64_t panel = begin; panel < end;) {
     const int64_t last = std::min(end, panel / GROUP * GROUP + GROUP);
     for (int64_t from = 0; from < job.panels.steps; from += STEPS)
-      for (int64_t p = panel; p < last; p += atOnce) {
+      for (int64_t p = panel, panels; p < last; p += panels) {
+        // Four are two and two: a panel by itself has too few sums under way.
+        const int64_t left = last - p, tiles = (left + atOnce - 1) / atOnce;
+        panels = (left + tiles - 1) / tiles;
         auto go = addPanels<T, 1>;
-        if constexpr (LANES == 16) {
-          const int64_t panels = std::min(atOnce, last - p);
-          go = panels == 1 ? go : panels == 2 ? addPanels<T, 2> : addPanels<T, 3>;
-        }
+        if constexpr (LANES == 16) go = panels == 1 ? go : panels == 2 ? addPanels<T, 2> : addPanels<T, 3>;
         go(job, p, from, sums.data + (p - panel) * PANEL);
       }
     finish<T>(job, sums.data, SUMS, 0, job.rows, panel, last);
