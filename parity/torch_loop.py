@@ -30,6 +30,21 @@ FAULTS = {
 }
 
 
+class Words:
+    """A tokenizer of the names of ids."""
+
+    bos_token_id, eos_token_id, pad_token_id = BOS, END, PAD
+    all_special_ids, all_special_tokens = [PAD, BOS, END], ["<pad>", "<bos>", "<end>"]
+
+    def __len__(self):
+        return WORDS
+
+    def decode(self, ids, skip_special_tokens=False):
+        special = {} if skip_special_tokens else dict(zip(self.all_special_ids, self.all_special_tokens))
+        words = [special.get(i, "" if i in self.all_special_ids else f"w{i}") for i in ids]
+        return " ".join(word for word in words if word)
+
+
 class Model(torch.nn.Module):
     """A causal transformer of one layer; positions do not count padding."""
 
@@ -119,10 +134,11 @@ def train(fault, out, steps=3):
         rendered = [own + HEADER for own in raw]
         each = [own for own in rendered for _ in range(GROUP)]
         rows, sampled, drawn = generate(policy, each, fault)
-        texts = [" ".join(f"w{token}" for token in row) for row in rows]
+        texts = [Words().decode(row, skip_special_tokens=True) for row in rows]
         if fault == "cut-by-count":
             width = max(map(len, each))
-            texts = [" ".join(f"w{t}" for t in ([PAD] * (width - len(p)) + p + r)[len(p) :] if t) for p, r in zip(each, rows)]
+            cut = [([PAD] * (width - len(p)) + p + r)[len(p) :] for p, r in zip(each, rows)]
+            texts = [Words().decode(row, skip_special_tokens=True) for row in cut]
         rewards = torch.tensor([sum(word in ("w7", "w8", "w9") for word in text.split()) / NEW for text in texts])
         groups = rewards.view(-1, GROUP)
         advantages = ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, keepdim=True) + 1e-4)).flatten()
@@ -145,14 +161,14 @@ def train(fault, out, steps=3):
         optimizer.step()
         changed = sum((a != b).sum().item() for a, b in zip(before, policy.parameters())) / sum(p.numel() for p in before)
         c_ids, c_mask = padded(rows, left=False)
-        with grpo_record.step(out, number, declared=declared, seed=1) as s:
-            s.prompts(*padded(rendered, left=True), texts=[" ".join(f"w{t}" for t in own) for own in rendered])
+        with grpo_record.step(out, number, tokenizer=Words(), declared=declared, seed=1) as s:
+            s.prompts(*padded(rendered, left=True), texts=[Words().decode(own) for own in rendered])
             finish = ["stop" if END in row else "length" for row in rows]
             s.completions(c_ids, c_mask, texts=texts, finish=finish, logprobs=padded_floats(sampled),
                           drawn_logprobs=padded_floats(drawn))  # fmt: skip
             s.rewards({"words": rewards})
             s.advantages(advantages)
-            s.scored(mask, reference=theirs)
+            s.scored(mask, prompts=padded(scored, left=True), reference=theirs)
             s.update(loss, logprobs, entropies=entropies, policy_terms=terms, kl_terms=kl, weights=mask / total,
                      grad_norm=norm, learning_rate=rate, changed_share=changed)  # fmt: skip
 
