@@ -131,6 +131,11 @@ class step:
         self._per_token("scored.oldLogprobs", old)
         self._per_token("scored.referenceLogprobs", reference)
 
+    def checksums(self, policy: float, reference: float):
+        """`checksum` of both models, the policy's before the update. On the first step they tell another reference from one
+        that is scored otherwise."""
+        self._record["probes"] = {"checksums": {"policy": policy, "reference": reference}}
+
     def _scored_prompts(self, rows) -> None:
         """One for each prompt: the first that was scored with other ids than were sampled from, else its first row."""
         self._known_mask()
@@ -224,6 +229,11 @@ class step:
         os.replace(unfinished, self.folder / "step.json")
 
 
+def checksum(model: torch.nn.Module) -> float:
+    """Sum of all weights: equal weights have equal sums."""
+    return sum(p.detach().double().sum().item() for p in model.parameters())
+
+
 def _listed(values):
     return None if values is None else list(values)
 
@@ -231,10 +241,15 @@ def _listed(values):
 def _tokenizer(tokenizer) -> dict:
     """What a tokenizer of transformers says of itself."""
     special = dict(zip(getattr(tokenizer, "all_special_ids", []), getattr(tokenizer, "all_special_tokens", [])))
-    end = getattr(tokenizer, "eos_token_id", None)
+    end, bos = getattr(tokenizer, "eos_token_id", None), getattr(tokenizer, "bos_token_id", None)
+    begins = bos is not None and list(tokenizer("a")["input_ids"][:1]) == [bos]
+    if bos is not None and getattr(tokenizer, "chat_template", None):
+        rendered = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], tokenize=False)
+        begins = begins or rendered.startswith(tokenizer.bos_token)
     return {
         "vocabularySize": len(tokenizer),
-        "bosId": getattr(tokenizer, "bos_token_id", None),
+        "bosId": bos,
+        "expectedBos": None if bos is None else int(begins),
         "padId": getattr(tokenizer, "pad_token_id", None),
         "endIds": None if end is None else [end],
         "specialTokens": {str(key): text for key, text in special.items()},

@@ -4,6 +4,7 @@ export {
   type AuditRecord,
   CHANCE_NATS,
   type Comparison,
+  ENTROPY_SHARE,
   HAND_OVERS,
   type HandOver,
   LIKELIHOOD,

@@ -170,6 +170,10 @@ export const tokenFaults: readonly PlantedFault[] = [
         run: () => ({ stages: maskLoss((ids) => ids.map((_, t) => Number(t >= 2))) }),
       },
       {
+        name: 'nothing of the completions of odd length',
+        run: () => ({ stages: maskLoss((ids) => ids.map(() => Number(ids.length % 2 === 0))) }),
+      },
+      {
         name: 'every second token',
         run: () => ({ stages: maskLoss((ids) => ids.map((_, t) => t % 2)) }),
       },
