@@ -61,6 +61,11 @@ testStepCheck('B11.empty', [
     evidence: { completion: 9 },
     measured: { judged: 16, empty: 2 },
   },
+  {
+    name: 'no token in the loss at all, which another check names',
+    plant: all(ended, ({ scored }) => void scored!.mask!.fill(0)),
+    verdict: 'not applicable',
+  },
   { name: 'completions without an advantage', plant: all(ended, emptied(0, 1)), verdict: 'pass' },
   {
     name: 'a truncated one, though truncated ones are not declared to be masked',

@@ -67,6 +67,8 @@ export const b11: Fault = {
         const { objective, correction, ownStages } = record.declared ?? {};
         if (ownStages?.includes('objective'))
           return notApplicable('the standard stage objective: a custom stage need not do as declared');
+        if (masks.every((mask) => nonzero(mask) === 0))
+          return notApplicable('a token with mask 1: without any the mask is another question');
         const finish = record.completions?.finish;
         const sources = inputs.sources.from(record);
         const updates = record.updates ?? [];
