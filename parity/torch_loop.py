@@ -1,6 +1,7 @@
 """A GRPO trainer of a hundred lines in plain PyTorch, with one fault planted, that writes step records.
 
-    python parity/torch_loop.py FAULT OUT
+    python parity/torch_loop.py FAULT OUT [SEED]
+    python parity/torch_loop.py fixtures           # the first step of each, into fixtures/torch-loop
 
 FAULT is `none` or one of FAULTS below. Prompts are padded on the left, completions on the right, as loops do it by hand.
 """
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "integrations" / "torch"))
 import grpo_record  # noqa: E402
 
 PAD, BOS, END, HEADER, WORDS = 0, 1, 2, [3, 4], 32
-GROUP, NEW, BETA, TEMPERATURE, RATE = 4, 12, 0.1, 1.0, 3e-3
+GROUP, NEW, BETA, BONUS, TEMPERATURE, RATE = 4, 12, 0.1, 0.01, 1.0, 3e-3
 FAULTS = {
     "other-template": "the policy is scored on prompts without the header that it was sampled from",
     "prompt-penalty": "penalties count the tokens of the prompt",
@@ -27,7 +28,30 @@ FAULTS = {
     "gather": "log-probs of all tokens are taken from the first position",
     "train-mode": "the policy is scored with dropout",
     "bf16-lost": "weights are bfloat16, and updates of a small rate are rounded away",
+    "entropy-sign": "the entropy bonus is added to the loss",
+    "retokenised": "completions are normalised and encoded again before they are scored",
+    "no-end": "the mask leaves out the end token",
+    "double-bos": "the template's BOS and the tokenizer's both begin the prompt",
+    "base-reference": "the reference is not the model that the run begins with",
 }
+
+
+class Words:
+    """A tokenizer of the names of ids."""
+
+    bos_token_id, eos_token_id, pad_token_id = BOS, END, PAD
+    all_special_ids, all_special_tokens = [PAD, BOS, END], ["<pad>", "<bos>", "<end>"]
+
+    def __len__(self):
+        return WORDS
+
+    def __call__(self, text):
+        return {"input_ids": [BOS] + [int(word[1:]) for word in text.split() if word[1:].isdigit()]}
+
+    def decode(self, ids, skip_special_tokens=False):
+        special = {} if skip_special_tokens else dict(zip(self.all_special_ids, self.all_special_tokens))
+        words = [special.get(i, "" if i in self.all_special_ids else f"w{i}") for i in ids]
+        return " ".join(word for word in words if word)
 
 
 class Model(torch.nn.Module):
@@ -86,11 +110,13 @@ def score(model, prompts, rows, fault, grad):
         logits = model(torch.cat([p_ids, c_ids], 1), torch.cat([p_mask, c_mask], 1))[:, -width - 1 : -1].float()
         every = log_softmax(logits / TEMPERATURE, -1)
         place = every[:, :1].expand_as(every) if fault == "gather" and grad else every
-        return place.gather(2, c_ids.unsqueeze(2)).squeeze(2), -(every.exp() * every).sum(-1).detach()
+        return place.gather(2, c_ids.unsqueeze(2)).squeeze(2), -(every.exp() * every).sum(-1)
 
 
 def loss_mask(prompts, rows, fault):
     c_ids, c_mask = padded(rows, left=False)
+    if fault == "no-end":
+        return c_mask * (c_ids != END)
     if fault != "right-pad-mask":
         return c_mask
     width, total = c_ids.shape[1], max(map(len, prompts)) + c_ids.shape[1]
@@ -100,59 +126,65 @@ def loss_mask(prompts, rows, fault):
     return whole[:, -width:]
 
 
-def train(fault, out, steps=3):
-    torch.manual_seed(1)
+def train(fault, out, steps=3, seed=1):
+    torch.manual_seed(seed)
     policy, reference = Model(), Model()
     rate = 1e-6 if fault == "bf16-lost" else RATE
     if fault == "bf16-lost":
         policy, reference = policy.bfloat16(), reference.bfloat16()
-    reference.load_state_dict(policy.state_dict())
+    if fault != "base-reference":
+        reference.load_state_dict(policy.state_dict())
     reference.eval()
     optimizer = torch.optim.AdamW(policy.parameters(), lr=rate, weight_decay=0.0)
     penalties = {"presencePenalty": 2.0} if fault == "prompt-penalty" else {}
     rollout = {**penalties, "group": GROUP, "temperature": TEMPERATURE, "maxNewTokens": NEW, "topP": 1.0, "topK": 0}
-    declared = {"rollout": rollout, "objective": {"loss": "dapo"}, "advantage": {"scale": "group", "epsilon": 1e-4},
-                "kl": {"beta": BETA, "estimator": "k3"}, "optimizer": {"learningRate": rate, "maxGradNorm": 1.0},
+    declared = {"rollout": rollout, "objective": {"loss": "dapo", "maskTruncated": False}, "advantage": {"scale": "group", "epsilon": 1e-4},
+                "kl": {"beta": BETA, "estimator": "k3"}, "entropy": {"coefficient": BONUS}, "textChanges": [],
+                "optimizer": {"learningRate": rate, "maxGradNorm": 1.0},
                 "dtype": "bfloat16" if fault == "bf16-lost" else "float32", "masterWeights": False}  # fmt: skip
     for number in range(1, steps + 1):
-        raw = [[BOS] + [5 + (number + p + i) % 20 for i in range(3 + p)] for p in range(4)]
-        rendered = [own + HEADER for own in raw]
+        raw = [[BOS] + [5 + (number + p + i) % 20 for i in range(3 + 14 * p)] for p in range(4)]
+        rendered = [[BOS] * (fault == "double-bos") + own + HEADER for own in raw]
         each = [own for own in rendered for _ in range(GROUP)]
         rows, sampled, drawn = generate(policy, each, fault)
-        texts = [" ".join(f"w{token}" for token in row) for row in rows]
+        texts = [Words().decode(row, skip_special_tokens=True) for row in rows]
         if fault == "cut-by-count":
             width = max(map(len, each))
-            texts = [" ".join(f"w{t}" for t in ([PAD] * (width - len(p)) + p + r)[len(p) :] if t) for p, r in zip(each, rows)]
+            cut = [([PAD] * (width - len(p)) + p + r)[len(p) :] for p, r in zip(each, rows)]
+            texts = [Words().decode(row, skip_special_tokens=True) for row in cut]
         rewards = torch.tensor([sum(word in ("w7", "w8", "w9") for word in text.split()) / NEW for text in texts])
         groups = rewards.view(-1, GROUP)
         advantages = ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, keepdim=True) + 1e-4)).flatten()
         scored = each
         if fault in ("raw-prompts", "other-template"):
             scored = [own[: -len(HEADER)] if fault == "raw-prompts" else own[1:-1] for own in each]
+        again = [[t - 1 if t % 2 and t > 5 else t for t in row] for row in rows] if fault == "retokenised" else rows
         policy.train(fault == "train-mode")
-        logprobs, entropies = score(policy, scored, rows, fault, grad=True)
+        logprobs, entropies = score(policy, scored, again, fault, grad=True)
         old = logprobs.detach()
-        theirs, _ = score(reference, scored, rows, fault, grad=False)
+        theirs, _ = score(reference, scored, again, fault, grad=False)
         mask = loss_mask(each, rows, fault)
         ratio, distance = (logprobs - old).exp(), theirs - logprobs
         terms, kl = -ratio * advantages[:, None], distance.exp() - distance - 1
         total = mask.sum().clamp(min=1)
-        loss = ((terms + BETA * kl) * mask).sum() / total
+        bonus = BONUS * (entropies * mask).sum() / total
+        loss = ((terms + BETA * kl) * mask).sum() / total + (bonus if fault == "entropy-sign" else -bonus)
         optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
-        before = [p.detach().clone() for p in policy.parameters()]
+        before, checksum = [p.detach().clone() for p in policy.parameters()], grpo_record.checksum(policy)
         optimizer.step()
         changed = sum((a != b).sum().item() for a, b in zip(before, policy.parameters())) / sum(p.numel() for p in before)
         c_ids, c_mask = padded(rows, left=False)
-        with grpo_record.step(out, number, declared=declared, seed=1) as s:
-            s.prompts(*padded(rendered, left=True), texts=[" ".join(f"w{t}" for t in own) for own in rendered])
+        with grpo_record.step(out, number, tokenizer=Words(), declared=declared, seed=seed) as s:
+            s.prompts(*padded(rendered, left=True), texts=[Words().decode(own) for own in rendered])
             finish = ["stop" if END in row else "length" for row in rows]
             s.completions(c_ids, c_mask, texts=texts, finish=finish, logprobs=padded_floats(sampled),
                           drawn_logprobs=padded_floats(drawn))  # fmt: skip
+            s.checksums(checksum, grpo_record.checksum(reference))
             s.rewards({"words": rewards})
             s.advantages(advantages)
-            s.scored(mask, reference=theirs)
+            s.scored(mask, prompts=padded(scored, left=True), ids=padded(again, left=False)[0], reference=theirs)
             s.update(loss, logprobs, entropies=entropies, policy_terms=terms, kl_terms=kl, weights=mask / total,
                      grad_norm=norm, learning_rate=rate, changed_share=changed)  # fmt: skip
 
@@ -163,6 +195,10 @@ def padded_floats(rows):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("none", *FAULTS):
+    if sys.argv[1:] == ["fixtures"]:
+        for name in ("none", *FAULTS):
+            train(name, Path(__file__).parent / "fixtures" / "torch-loop" / name, steps=1)
+    elif len(sys.argv) not in (3, 4) or sys.argv[1] not in ("none", *FAULTS):
         sys.exit(__doc__ + "\n" + "\n".join(f"{name:15} {what}" for name, what in FAULTS.items()))
-    train(sys.argv[1], sys.argv[2])
+    else:
+        train(*sys.argv[1:3], seed=int((*sys.argv, 1)[3]))

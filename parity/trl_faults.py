@@ -136,6 +136,126 @@ class TwiceTheRate(GRPOTrainer):
         return loss
 
 
+class OtherTemplate(GRPOTrainer):
+    """Scores behind the prompt without the assistant's header."""
+
+    def _compute_loss(self, model, inputs):
+        header = len(self.processing_class("<|start|>assistant\n")["input_ids"])
+        # What is cut off moves to the left, as padding.
+        cut = {name: inputs[name].roll(header, 1) for name in ("prompt_ids", "prompt_mask")}
+        cut["prompt_mask"][:, :header] = 0
+        return super()._compute_loss(model, {**inputs, **cut})
+
+
+class RawPrompts(GRPOTrainer):
+    """Scores behind the question alone, without its template."""
+
+    def _compute_loss(self, model, inputs):
+        tokenizer = self.processing_class
+        texts = tokenizer.batch_decode(inputs["prompt_ids"], skip_special_tokens=True)
+        raw = [text.split("\n")[1] for text in texts]
+        padded = tokenizer(raw, padding=True, padding_side="left", return_tensors="pt")
+        return super()._compute_loss(
+            model, {**inputs, "prompt_ids": padded["input_ids"], "prompt_mask": padded["attention_mask"]}
+        )
+
+
+class CutByCount(GRPOTrainer):
+    """Cuts completions out of the padded output at the number of the prompt's tokens, and grades what it gets."""
+
+    def _generate(self, prompts):
+        prompt_ids, ids, tool_mask, _, *others = super()._generate(prompts)
+        width, pad = max(map(len, prompt_ids)), self.processing_class.pad_token_id
+        rows = [([pad] * (width - len(p)) + p + own)[len(p) :] for p, own in zip(prompt_ids, ids)]
+        texts = self.processing_class.batch_decode(rows, skip_special_tokens=True)
+        return prompt_ids, ids, tool_mask, [[{"role": "assistant", "content": text}] for text in texts], *others
+
+
+class NoStopString(GRPOTrainer):
+    """Grades texts without the end of the answer."""
+
+    def _calculate_rewards(self, inputs, prompts, completions, *args, **kwargs):
+        shorter = [[{**own, "content": own["content"][:-1]} for own in texts] for texts in completions]
+        return super()._calculate_rewards(inputs, prompts, shorter, *args, **kwargs)
+
+
+class RightPadMask(GRPOTrainer):
+    """Places the mask of the completion as if prompts were padded on the right."""
+
+    def _generate_and_score_completions(self, *args, **kwargs):
+        output = super()._generate_and_score_completions(*args, **kwargs)
+        lengths = output["completion_mask"].sum(1, keepdim=True)
+        place = torch.arange(output["prompt_ids"].shape[1], output["prompt_ids"].shape[1] + lengths.max())
+        start = output["prompt_mask"].sum(1, keepdim=True)
+        output["completion_mask"] = ((place >= start) & (place < start + lengths)).long()
+        return output
+
+
+class Gather(GRPOTrainer):
+    """Reads the log-probs of all tokens from the first row of logits."""
+
+    def _get_per_token_logps_and_entropies(self, model, input_ids, attention_mask, logits_to_keep, *args, **kwargs):
+        _, *others = super()._get_per_token_logps_and_entropies(
+            model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
+        )
+        logits = model(input_ids=input_ids, attention_mask=attention_mask).logits[:, -logits_to_keep - 1 : -1]
+        first = (logits[:, :1] / self.temperature).log_softmax(-1).expand_as(logits)
+        return first.gather(2, input_ids[:, -logits_to_keep:, None])[..., 0], *others
+
+
+class EntropySign(GRPOTrainer):
+    """Adds the entropy to the loss."""
+
+    def _compute_loss(self, *args, **kwargs):
+        self.entropy_coef = -self.entropy_coef
+        try:
+            return super()._compute_loss(*args, **kwargs)
+        finally:
+            self.entropy_coef = -self.entropy_coef
+
+
+class Retokenised(GRPOTrainer):
+    """Scores what a normalised text is encoded to: every 3 as a 2."""
+
+    def _compute_loss(self, model, inputs):
+        [three], [two] = (self.processing_class(digit)["input_ids"] for digit in "32")
+        ids = inputs["completion_ids"]
+        return super()._compute_loss(model, {**inputs, "completion_ids": torch.where(ids == three, two, ids)})
+
+
+class NoEnd(GRPOTrainer):
+    """Leaves the last token out of the mask."""
+
+    def _generate_and_score_completions(self, *args, **kwargs):
+        output = super()._generate_and_score_completions(*args, **kwargs)
+        output["completion_mask"] = (output["completion_mask"].cumsum(1) < output["completion_mask"].sum(1, keepdim=True)).long()
+        return output
+
+
+class DoubleBos(GRPOTrainer):
+    """Encodes the rendered prompt with special tokens, though the template has the BOS."""
+
+    def _tokenize_prompts(self, prompts):
+        ids, *others = super()._tokenize_prompts(prompts)
+        return [[self.processing_class.bos_token_id, *own] for own in ids], *others
+
+
+class BaseReference(GRPOTrainer):
+    """Its reference is another model than the one that the run begins with."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        with torch.no_grad():
+            for p in self.ref_model.parameters():
+                p.add_(0.02 * torch.randn_like(p))
+
+
+def bos_tokenizer():
+    tokenizer = tiny_tokenizer(chat=True)
+    tokenizer.chat_template = "{{ bos_token }}" + CHAT_TEMPLATE
+    return tokenizer
+
+
 def deaf_tokenizer():
     """Its template does not hear add_generation_prompt."""
     tokenizer = tiny_tokenizer(chat=True)
@@ -148,6 +268,9 @@ def pad_is_end():
     tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
+
+# Prompts of different lengths, by more than a completion has.
+GREETINGS = ("", "Now, please, and as before: ")
 
 # What each run differs in from the clean one.
 RUNS = {
@@ -167,6 +290,18 @@ RUNS = {
     "dropout": {"model_config": {"attention_dropout": 0.1}},
     "prompt-penalty": {"repetition_penalty": 1.2},
     "other-temperature": {"generation_kwargs": {"temperature": 0.5}},
+    "other-template": {"trainer_class": OtherTemplate},
+    "raw-prompts": {"trainer_class": RawPrompts},
+    "cut-by-count": {"trainer_class": CutByCount, "greetings": GREETINGS},
+    "no-stop-string": {"trainer_class": NoStopString},
+    "right-pad-mask": {"trainer_class": RightPadMask, "greetings": GREETINGS},
+    "gather": {"trainer_class": Gather},
+    "entropy-bonus": {"entropy_coef": 0.05},
+    "entropy-sign": {"trainer_class": EntropySign, "entropy_coef": 0.05},
+    "retokenised": {"trainer_class": Retokenised},
+    "no-end": {"trainer_class": NoEnd},
+    "double-bos": {"trainer_class": DoubleBos, "tokenizer": bos_tokenizer},
+    "base-reference": {"trainer_class": BaseReference},
     "lost-updates": {"model_init_kwargs": {"dtype": "bfloat16"}, "learning_rate": 1e-6},
 }
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-VERSION = 2
+VERSION = 3
 
 
 class RecordError(ValueError):
@@ -47,6 +47,7 @@ class step:
             "tokenizer": tokenizer and _tokenizer(tokenizer),
             "updates": [],
         }
+        self._tokenizer = tokenizer
         self._arrays: dict[str, torch.Tensor] = {}
         self._mask: torch.Tensor | None = None
 
@@ -61,22 +62,23 @@ class step:
         """One row for each prompt: ids [P, L] as the sampler was given them."""
         rows_of_ids = self._rows("prompts", ids, mask)
         self._record["prompts"] = {
-            "texts": _listed(texts),
             "messages": _listed(messages),
-            "answers": _listed(answers),
             "rows": _listed(rows),
             "assistantHeader": assistant_header,
         }
         self._count("prompts", len(rows_of_ids), texts=texts, messages=messages, answers=answers, rows=rows)
+        self._texts("prompts.texts", texts)
+        self._texts("prompts.answers", answers)
         self._pack("prompts.ids", rows_of_ids, torch.int32)
         self._lengths("prompts.lengths", rows_of_ids)
 
-    def completions(self, ids, mask, *, prompt=None, texts=None, finish=None, logprobs=None, drawn_logprobs=None):
+    def completions(self, ids, mask, *, prompt=None, texts=None, sampled_texts=None, finish=None, logprobs=None,
+                    drawn_logprobs=None):  # fmt: skip
         """
         One row for each completion: ids [B, T] as they were sampled, the end token included.
 
         prompt: index of the prompt of each, [B]; in blocks of equal size when not given. texts: as the reward functions got
-        them. finish: "stop" or "length" of each. logprobs: of the sampler, [B, T], under softmax(logits / temperature);
+        them. sampled_texts: what the ids stand for; the tokenizer decodes them when not given. finish: "stop" or "length" of each. logprobs: of the sampler, [B, T], under softmax(logits / temperature);
         drawn_logprobs: under what truncation and penalties left of it.
         """
         self._mask = torch.as_tensor(mask).detach().cpu().bool()
@@ -86,8 +88,12 @@ class step:
             if len(own) % count:
                 raise RecordError(f"{len(own)} completions are no equal groups of {count} prompts: give prompt=")
             prompt = [row * count // len(own) for row in range(len(own))]
-        self._record["completions"] = {"texts": _listed(texts), "finish": _listed(finish)}
-        self._count("completions", len(own), prompt=prompt, texts=texts, finish=finish)
+        self._record["completions"] = {"finish": _listed(finish)}
+        if sampled_texts is None and texts is not None and self._tokenizer is not None:
+            sampled_texts = [self._tokenizer.decode(row.tolist(), skip_special_tokens=True) for row in own]
+        self._count("completions", len(own), prompt=prompt, texts=texts, sampled_texts=sampled_texts, finish=finish)
+        self._texts("completions.texts", texts)
+        self._texts("completions.sampledTexts", sampled_texts)
         self._arrays["completions.prompt"] = torch.as_tensor(prompt, dtype=torch.int32).cpu()
         self._pack("completions.ids", own, torch.int32)
         self._lengths("completions.lengths", own)
@@ -96,9 +102,9 @@ class step:
 
     def rewards(self, values: dict, *, weights=None, totals=None):
         """Values [B] of each reward by its name, NaN where there is none; their weights, all 1 when not given."""
-        weights = list(weights) if weights is not None else [1.0] * len(values)
+        weights = [1.0] * len(values) if weights is None else torch.as_tensor(weights).detach().flatten().tolist()
         columns = [torch.as_tensor(column).detach().cpu().double() for column in values.values()]
-        self._record["rewards"] = {"names": list(values), "weights": [float(weight) for weight in weights]}
+        self._record["rewards"] = {"names": list(values), "weights": weights}
         self._count("rewards", len(columns), weights=weights)
         total = sum(weight * column for weight, column in zip(weights, columns)) if totals is None else totals
         self._arrays["rewards.values"] = torch.cat(columns)
@@ -108,11 +114,14 @@ class step:
         """[B], as the loss takes them."""
         self._arrays["advantages"] = torch.as_tensor(values).detach().cpu().double().flatten()
 
-    def scored(self, loss_mask=None, *, ids=None, old=None, reference=None):
+    def scored(self, loss_mask=None, *, prompts=None, ids=None, old=None, reference=None):
         """
         What the loss was given of the same places as the completions, each [B, T]: its mask, the ids when they are not those
-        that were sampled, log-probs of the old policy and of the reference.
+        that were sampled, log-probs of the old policy and of the reference. prompts: ids and mask, [B, L], of the prompts
+        that the log-probs were computed behind.
         """
+        if prompts is not None:
+            self._scored_prompts(self._rows("scored prompts", *prompts))
         own = self._known_mask()
         self._arrays["scored.lengths"] = own.sum(1).to(torch.int32)
         self._per_token("scored.ids", ids, torch.int32)
@@ -121,6 +130,25 @@ class step:
         self._per_token("scored.mask", loss_mask, torch.uint8)
         self._per_token("scored.oldLogprobs", old)
         self._per_token("scored.referenceLogprobs", reference)
+
+    def checksums(self, policy: float, reference: float):
+        """`checksum` of both models, the policy's before the update. On the first step they tell another reference from one
+        that is scored otherwise."""
+        self._record["probes"] = {"checksums": {"policy": policy, "reference": reference}}
+
+    def _scored_prompts(self, rows) -> None:
+        """One for each prompt: the first that was scored with other ids than were sampled from, else its first row."""
+        self._known_mask()
+        prompt_of = self._arrays["completions.prompt"].tolist()
+        self._count("completions", len(prompt_of), prompts=rows)
+        lengths = self._arrays["prompts.lengths"].tolist()
+        sampled = self._arrays["prompts.ids"].split(lengths)
+        scored = []
+        for p, own in enumerate(sampled):
+            group = [row.int() for row, of in zip(rows, prompt_of) if of == p] or [own]
+            scored.append(next((row for row in group if not torch.equal(row, own)), group[0]))
+        self._pack("prompts.scoredIds", scored, torch.int32)
+        self._lengths("prompts.scoredLengths", scored)
 
     def update(self, loss=None, logprobs=None, *, completions=None, entropies=None, ratios=None, policy_terms=None,
                kl_terms=None, weights=None, components=None, grad_norm=None, learning_rate=None, zero_gradients=None,
@@ -174,6 +202,18 @@ class step:
     def _lengths(self, name: str, rows) -> None:
         self._arrays[name] = torch.tensor([len(row) for row in rows], dtype=torch.int32)
 
+    def _texts(self, name: str, texts) -> None:
+        """UTF-8 of all texts one after another, and the bytes of each; -1 where there is none."""
+        if texts is None:
+            return
+        own = [None if text is None else str(text).encode("utf-8", "replace") for text in texts]
+        joined = b"".join(text for text in own if text is not None)
+        self._arrays[f"{name}.bytes"] = (
+            torch.frombuffer(bytearray(joined), dtype=torch.uint8) if joined else torch.zeros(0, dtype=torch.uint8)
+        )
+        lengths = [-1 if text is None else len(text) for text in own]
+        self._arrays[f"{name}.lengths"] = torch.tensor(lengths, dtype=torch.int32)
+
     @staticmethod
     def _count(what: str, count: int, **columns) -> None:
         for name, column in columns.items():
@@ -183,10 +223,15 @@ class step:
     def _write(self) -> None:
         """The JSON comes last and at once: a record is whole where it is there."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "step.safetensors").write_bytes(save({k: v for k, v in self._arrays.items() if v.numel() > 0}))
+        (self.folder / "step.safetensors").write_bytes(save({k: v for k, v in self._arrays.items() if v.numel() > 0 or k.endswith(".bytes")}))
         unfinished = self.folder / "step.json.tmp"
         unfinished.write_text(json.dumps(_plain(self._record), ensure_ascii=False) + "\n", encoding="utf-8")
         os.replace(unfinished, self.folder / "step.json")
+
+
+def checksum(model: torch.nn.Module) -> float:
+    """Sum of all weights: equal weights have equal sums."""
+    return sum(p.detach().double().sum().item() for p in model.parameters())
 
 
 def _listed(values):
@@ -196,10 +241,15 @@ def _listed(values):
 def _tokenizer(tokenizer) -> dict:
     """What a tokenizer of transformers says of itself."""
     special = dict(zip(getattr(tokenizer, "all_special_ids", []), getattr(tokenizer, "all_special_tokens", [])))
-    end = getattr(tokenizer, "eos_token_id", None)
+    end, bos = getattr(tokenizer, "eos_token_id", None), getattr(tokenizer, "bos_token_id", None)
+    begins = bos is not None and list(tokenizer("a")["input_ids"][:1]) == [bos]
+    if bos is not None and getattr(tokenizer, "chat_template", None):
+        rendered = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], tokenize=False)
+        begins = begins or rendered.startswith(tokenizer.bos_token)
     return {
         "vocabularySize": len(tokenizer),
-        "bosId": getattr(tokenizer, "bos_token_id", None),
+        "bosId": bos,
+        "expectedBos": None if bos is None else int(begins),
         "padId": getattr(tokenizer, "pad_token_id", None),
         "endIds": None if end is None else [end],
         "specialTokens": {str(key): text for key, text in special.items()},

@@ -18,8 +18,12 @@ from .plain import PlainRow, PlainScore, Rounding, evaluating, rounding_of, scor
 from .rollout import Rollout
 from .sampled import trained
 
+# Name of the comparison that says with what sign the entropy is in the gradient.
+ENTROPY_SHARE = "share of the entropy in the gradient"
 # Rounding of numbers that TRL keeps in float32.
 EPS = torch.finfo(torch.float32).eps
+# Hand-overs that a forward and backward pass is needed for.
+SCORED = ("completion", "old log-probs", "loss", "gradient")
 NEVER = {
     "checkpoint": "a checkpoint read back: TRL's own are not opened",
     "run": "the order of the data, which TRL's sampler does not hand out",
@@ -81,14 +85,14 @@ class Audit:
         self._reference_weights()
         lack = self._lack(rollout)
         if lack is not None:
-            for hand_over in ("completion", "old log-probs", "gradient"):
+            for hand_over in SCORED:
                 self.lacks(hand_over, lack)
             return
         try:
             self._scores(rollout)
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
-            for hand_over in ("completion", "old log-probs", "gradient"):
+            for hand_over in SCORED:
                 self.lacks(hand_over, "memory for a forward and backward pass beside the trainer's")
 
     def _lack(self, rollout: Rollout) -> str | None:
@@ -198,10 +202,10 @@ class Audit:
             for row in self.rows
             for t, (found, plain) in enumerate(zip(rollout.scored[row].mask, own[row].mask))
         ]
-        self.compare("gradient", "mask of a token", masks)
+        self.compare("loss", "mask of a token", masks)
         parameters = trained(model)
         found = None if lack else {name: p.grad for name, p in parameters.items()}
-        plain = Gradient(parameters)
+        plain, entropy = Gradient(parameters), Gradient(parameters)
         batch_tokens = sum(sum(own[row].mask) for row in self.rows)
         pairs = {"sampler": [], "policy": [], "old": [], "reference": []}
         loss = loss_bound = 0.0
@@ -210,7 +214,7 @@ class Audit:
                 one = own[row]
                 place = {"completion": row, "prompt": self.prompt_of[row]}
                 other = self._reference_score(model, reference, one)
-                learns = found is not None and (one.advantage != 0 or form.beta) and any(one.mask)
+                learns = found is not None and (one.advantage != 0 or form.beta or form.entropy) and any(one.mask)
                 with torch.set_grad_enabled(bool(learns)):
                     own_score = self._score(model, one)
                 logprobs = own_score.logprobs
@@ -226,8 +230,13 @@ class Audit:
                 terms = form.terms(logprobs, mask, one.advantage, other and other.logprobs) * mask
                 loss += weight * float(terms.detach().sum())
                 loss_bound += weight * float((terms.detach().abs() + abs(one.advantage)).sum()) * own_score.bound
+                bonus = form.entropy_weight(batch_tokens) * (own_score.entropies * mask).sum()
+                loss -= form.entropy * float(bonus.detach())
+                loss_bound += abs(form.entropy) * 2 * (float(bonus.detach()) + 1) * own_score.bound
+                if learns and form.entropy:
+                    entropy.add(bonus, retain_graph=True)
                 if learns:
-                    plain.add(weight * terms.sum())
+                    plain.add(weight * terms.sum() - form.entropy * bonus)
         for name, quantity, hand_over in (
             ("sampler", "log-prob of the sampler", "completion"),
             ("policy", "log-prob of the policy", "old log-probs"),
@@ -238,12 +247,15 @@ class Audit:
         if not pairs["sampler"]:
             self.lacks("completion", "log-probs of the sampler, at the temperature of the loss")
         if found is None:
+            self.lacks("loss", lack)
             self.lacks("gradient", lack)
             return
-        self.compare("gradient", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
+        self.compare("loss", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
         norms, distances = plain.pairs(found, _rounding(trainer))
         self.compare("gradient", "norm of the gradient", norms)
         self.compare("gradient", "distance to the plain gradient", distances)
+        if form.entropy:
+            self.compare("gradient", ENTROPY_SHARE, [plain.share_of(entropy, -form.entropy, found, _rounding(trainer))])
 
     def _plain_row(self, rollout: Rollout, row: int) -> PlainRow:
         """A completion as sampled, with the mask that the settings declare, not that of the loss."""
@@ -288,8 +300,9 @@ class Gradient:
         self.sums = dict.fromkeys(parameters)
         self.sizes = dict.fromkeys(parameters, 0.0)
 
-    def add(self, loss: torch.Tensor) -> None:
-        gradients = torch.autograd.grad(loss, list(self.parameters.values()), allow_unused=True)
+    def add(self, loss: torch.Tensor, retain_graph=False) -> None:
+        parameters = list(self.parameters.values())
+        gradients = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=retain_graph)
         for name, gradient in zip(self.parameters, gradients, strict=True):
             if gradient is not None:
                 self.sizes[name] += float(gradient.float().norm())
@@ -310,6 +323,19 @@ class Gradient:
         return norms, distances
 
 
+    def share_of(self, part: Gradient, share: float, found: dict, rounding: Rounding) -> dict:
+        """What a part, which is `share` times in this gradient, is in the one that was found."""
+        apart = squares = 0.0
+        for name, own in part.sums.items():
+            if own is not None:
+                squares += float((own.float() ** 2).sum())
+                given = 0 if found[name] is None else found[name].float()
+                apart += float(((given - self.sums[name].float()) * own.float()).sum())
+        total = math.sqrt(sum(size**2 for size in self.sizes.values()))
+        length = math.sqrt(squares) or 1.0
+        return {"found": share + apart / length**2, "plain": share, "bound": rounding.gradient * total / length}
+
+
 def _rounding(trainer) -> Rounding:
     model = trainer.accelerator.unwrap_model(trainer.model)
     layers = getattr(model.config.get_text_config(), "num_hidden_layers", None) or 1
@@ -321,7 +347,11 @@ def reference_sum(trainer) -> float | None:
     reference = getattr(trainer, "ref_model", None)
     if reference is None or trainer.accelerator.num_processes > 1:
         return None
-    return sum(float(p.detach().double().sum()) for p in reference.parameters())
+    return sum_of(reference)
+
+
+def sum_of(model) -> float:
+    return sum(float(p.detach().double().sum()) for p in model.parameters())
 
 
 def _tokens(found: list | None, plain, mask: list | None, place: dict) -> list[dict]:

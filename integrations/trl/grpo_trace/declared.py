@@ -21,7 +21,8 @@ SAMPLING = (
 )
 
 
-def declared(trainer, rollout: Rollout) -> dict:
+def declared(trainer, rollout: Rollout, overridden: dict) -> dict:
+    own_texts = {"_generate", "_generate_and_score_completions", "_calculate_rewards"} & overridden.keys()
     args = trainer.args
     scale = getattr(trainer, "scale_rewards", None)
     if getattr(trainer, "multi_objective_aggregation", "sum_then_normalize") != "sum_then_normalize":
@@ -68,6 +69,8 @@ def declared(trainer, rollout: Rollout) -> dict:
         **precision(trainer),
         "activeDropout": rollout.dropout,
         "rewardWeights": trainer.reward_weights.tolist(),
+        # TRL changes nothing; what an override changes may be meant.
+        "textChanges": None if own_texts else [],
     }
 
 
@@ -78,7 +81,7 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
     if loss not in ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo"):
         return None, f"a plain form of the loss {loss}"
     others = {
-        "an entropy bonus": getattr(trainer, "_entropy_bonus_enabled", getattr(trainer, "entropy_coef", 0)),
+        "an entropy bonus that adapts": getattr(trainer, "use_adaptive_entropy", False),
         "a mask of entropies": getattr(trainer, "top_entropy_quantile", 1.0) < 1.0,
         "a mask of what is off policy": getattr(trainer, "off_policy_mask_threshold", None) is not None,
         "a loss of the router": getattr(trainer, "aux_loss_enabled", False),
@@ -102,6 +105,7 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
             max_length=trainer.max_completion_length,
             rollout_tokens=rollout_tokens,
             micro_batches=served,
+            entropy=getattr(args, "entropy_coef", 0.0) or 0.0,
         ),
         None,
     )

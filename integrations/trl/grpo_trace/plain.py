@@ -48,6 +48,8 @@ class Form:
     max_length: int
     rollout_tokens: int
     micro_batches: int
+    # Coefficient of the entropy bonus.
+    entropy: float
 
     def weight(self, tokens: int, batch_tokens: int) -> float:
         """Weight of a token's term, in a completion of `tokens` in a micro-batch of `batch_tokens`."""
@@ -81,21 +83,28 @@ class Form:
         return terms
 
 
+    def entropy_weight(self, batch_tokens: int) -> float:
+        """Weight of a token in the mean entropy of a micro-batch."""
+        return 1 / (max(batch_tokens, 1) * self.accumulation)
+
+
 @dataclass
 class PlainScore:
     logprobs: torch.Tensor
+    entropies: torch.Tensor
     # How far rounding may put each of them off.
     bound: float
 
 
 def score(model, prompt: list, ids: list, temperature: float, rounding: Rounding) -> PlainScore:
-    """Log-probs of one completion after its prompt, [C]."""
+    """Log-probs and entropies of one completion after its prompt, [C]."""
     device = next(model.parameters()).device
     input_ids = torch.tensor([[*prompt, *ids]], device=device)
     logits = model(input_ids=input_ids, use_cache=False).logits[0, len(prompt) - 1 : -1].float() / temperature
-    logprobs = logits.log_softmax(-1).gather(1, input_ids[0, len(prompt) :, None])[:, 0]
+    every = logits.log_softmax(-1)
+    logprobs = every.gather(1, input_ids[0, len(prompt) :, None])[:, 0]
     bound = rounding.logprob * (float(logits.detach().abs().max()) if ids else 0.0)
-    return PlainScore(logprobs, bound)
+    return PlainScore(logprobs, -(every.exp() * every).sum(-1), bound)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from .errors import RecorderError
 from .rollout import Rollout
 
 # Version of the step record: see docs/step-record.md.
-RECORD_VERSION = 2
+RECORD_VERSION = 3
 # Columns of the data that hold a reference answer, by TRL's habit.
 ANSWER_COLUMNS = ("answer", "solution")
 
@@ -43,16 +43,13 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
         "step": rollout.step,
         **facts,
         "settings": {**facts["settings"], "logitsProcessors": rollout.processors},
-        "declared": declared(trainer, rollout),
+        "declared": declared(trainer, rollout, facts["settings"]["overridden"] or {}),
         "prompts": {
             "messages": [row["prompt"] for row in data],
-            "texts": [decode(prompt_ids[row], clean_up_tokenization_spaces=False) for row in first],
             "assistantHeader": template_parts(trainer)[1] if conversational else "",
             "rows": [{key: value for key, value in row.items() if key != "prompt"} for row in data],
-            "answers": [row[answers] for row in data] if answers else None,
         },
         "completions": {
-            "texts": rollout.texts or None,
             "finish": [
                 "length" if len(ids) >= trainer.max_completion_length and ids[-1] not in end_ids else "stop"
                 for ids in rollout.ids
@@ -94,11 +91,20 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
         "rewards.totals": np.concatenate(rollout.totals) if rollout.totals else None,
         "advantages": np.array(rollout.advantages) if _whole_groups(trainer, rollout) else None,
     }
+    texts = {
+        "prompts.texts": [decode(prompt_ids[row], clean_up_tokenization_spaces=False) for row in first],
+        "prompts.answers": [row[answers] for row in data] if answers else None,
+        "completions.texts": rollout.texts,
+        "completions.sampledTexts": _sampled_texts(trainer, rollout),
+    }
+    for name, own in texts.items():
+        arrays |= _texts(name, own)
     for i, update in enumerate(rollout.updates):
         arrays[f"updates.{i}.completions"] = np.array(update.rows, np.int32)
         arrays[f"updates.{i}.policyLogprobs"] = _flat(update.logprobs, np.float32)
         arrays[f"updates.{i}.entropies"] = _flat(update.entropies, np.float32)
-    return record, {name: array for name, array in arrays.items() if array is not None and len(array) > 0}
+    empty = [name for name, array in arrays.items() if array is None or len(array) == 0 and not name.endswith(".bytes")]
+    return record, {name: array for name, array in arrays.items() if name not in empty}
 
 
 def _whole_groups(trainer, rollout: Rollout) -> bool:
@@ -132,6 +138,27 @@ def _flat(rows, dtype):
     if not rows or rows[0] is None:
         return None
     return np.concatenate([np.array(row, dtype) for row in rows])
+
+
+def _sampled_texts(trainer, rollout: Rollout) -> list | None:
+    """The sampled ids as TRL decodes them for rewards; nothing where it takes them apart: tools, and what a template names
+    the reasoning."""
+    tokenizer = tokenizer_of(trainer)
+    parses = any(getattr(tokenizer, name, None) is not None for name in ("response_template", "response_schema"))
+    if not rollout.texts or not rollout.ids or parses or any(map(any, rollout.sources)):
+        return None
+    return trainer.processing_class.batch_decode(rollout.ids, skip_special_tokens=True)
+
+
+def _texts(name: str, texts: list | None) -> dict:
+    """UTF-8 of all texts one after another, and the bytes of each; -1 where there is none."""
+    if not texts:
+        return {}
+    # Half of a surrogate pair is no UTF-8.
+    own = [None if text is None else text.encode("utf-8", "replace") for text in texts]
+    joined = b"".join(text for text in own if text is not None)
+    lengths = [-1 if text is None else len(text) for text in own]
+    return {f"{name}.bytes": np.frombuffer(joined, np.uint8), f"{name}.lengths": np.array(lengths, np.int32)}
 
 
 def _lengths(rows):

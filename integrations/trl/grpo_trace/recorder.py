@@ -13,7 +13,7 @@ import torch
 import transformers
 import trl
 
-from .audit import Audit, reference_sum
+from .audit import Audit, reference_sum, sum_of
 from .declared import micro_steps, settings, tokenizer_facts
 from .errors import RecorderError
 from .generation_listener import GenerationListener
@@ -39,6 +39,7 @@ class Recorder:
         self.optimizer_is_own = trainer.optimizer is not None
         self.schedule_is_own = trainer.lr_scheduler is not None
         self.reference = None
+        self.checksums = None
         self.rollout = None
         self.rollouts = 0
         self.rollout_micro_steps = 0
@@ -117,7 +118,12 @@ class Recorder:
         return self.audit_every > 0 and (self.rollouts <= 2 or self.rollouts % self.audit_every == 0)
 
     def begin(self) -> None:
-        self.reference = reference_sum(self.trainer) if self.audit_every > 0 else None
+        if self.audit_every == 0:
+            return
+        self.reference = reference_sum(self.trainer)
+        policy, reference = self.trainer.accelerator.unwrap_model(self.trainer.model), getattr(self.trainer, "ref_model", None)
+        if self.reference is not None and policy.dtype == reference.dtype and self.trainer.state.global_step == 0:
+            self.checksums = {"policy": sum_of(policy), "reference": self.reference}
 
     def end_step(self) -> None:
         if self.trainer.state.global_step <= 1 or self.rollouts == 0:
@@ -125,6 +131,8 @@ class Recorder:
         self.update_micro_steps = 0
         if self.rollout is not None and self.rollout_micro_steps >= micro_steps(self.trainer):
             rollout, self.rollout = self.rollout, None
+            if self.checksums and rollout.step == 1:
+                rollout.probes["checksums"] = self.checksums
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts))
             if rollout.audit is not None:
                 rollout.audit.warn(rollout.step)

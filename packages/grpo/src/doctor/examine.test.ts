@@ -119,6 +119,7 @@ describe('the order of findings', () => {
   it('puts a failure before a warning of an earlier stage that does not explain it', () => {
     const findings = found((record) => {
       record.completions!.texts!.fill('', 8, 18);
+      record.completions!.sampledTexts!.fill('', 8, 18);
       record.updates![0]!.loss = 5;
     });
     expect(codes(findings).slice(0, 1)).toEqual(['B43.components']);

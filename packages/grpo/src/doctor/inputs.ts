@@ -40,6 +40,7 @@ export const inputs = {
   /** Index of the prompt of each completion. */
   promptOf: input('completions.prompt', (r) => r.completions?.prompt),
   texts: input('completions.texts', (r) => r.completions?.texts),
+  sampledTexts: input('completions.sampledTexts', (r) => r.completions?.sampledTexts),
   finish: input('completions.finish', (r) => r.completions?.finish),
   lengths: input('completions.lengths', (r) => r.completions?.lengths),
   /** Rows. */

@@ -62,7 +62,8 @@ function reordered(record: StepRecord, order: readonly number[], prompts: readon
   for (const update of copy.updates!) moveRows(update, PER_TOKEN, scored!.lengths!);
   completions!.lengths = Int32Array.from(pick(completions!.lengths!));
   scored!.lengths = Int32Array.from(pick(scored!.lengths!));
-  completions!.texts = pick(completions!.texts!);
+  for (const key of ['texts', 'sampledTexts'] as const)
+    if (completions![key]) completions![key] = pick(completions![key]);
   completions!.finish = pick(completions!.finish!);
   completions!.prompt = Int32Array.from(pick(completions!.prompt!), (p) => prompts.indexOf(p));
   copy.advantages = Float64Array.from(pick(copy.advantages!));

@@ -103,6 +103,7 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
     };
   };
   const prompts = Array.from({ length: P }, (_, p) => `What is ${p} + ${p}?`);
+  const texts = Array.from({ length: B }, (_, b) => `<answer>${learnt(b) ? 'same' : `${b} apples`}</answer>`);
   const ended = (b: number) => [PAD, END].includes(rows[b]!.at(-1)!);
   return {
     format: 'grpo-step',
@@ -122,6 +123,7 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
       },
       maxPromptTokens: 64,
       stop: ['</answer>'],
+      textChanges: [],
       objective: {
         loss: 'dapo',
         clipLow: 0.2,
@@ -158,7 +160,9 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
     },
     completions: {
       prompt: Int32Array.from({ length: B }, (_, b) => Math.floor(b / G)),
-      texts: Array.from({ length: B }, (_, b) => `<answer>${learnt(b) ? 'same' : `${b} apples`}</answer>`),
+      texts,
+      // A later record has only what the rewards got.
+      ...(step === 1 && { sampledTexts: [...texts] }),
       finish: Array.from({ length: B }, (_, b) => (ended(b) || b % 2 ? 'stop' : 'length')),
       ids,
       lengths,

@@ -18,16 +18,20 @@ it('finds nothing in a loop without a fault, and judges much of it', () => {
   expect(judgements.filter(({ judged }) => judged > 0).length).toBeGreaterThan(35);
 });
 
-// Scored on another prompt than sampled: without the ids that were scored only the distance of the log-probs shows it.
 it.each([
-  ['other-template', 'B39.gap', 'warn'],
-  ['raw-prompts', 'B39.gap', 'warn'],
+  ['other-template', 'B02.prompt', 'fail'],
+  ['raw-prompts', 'B02.prompt', 'fail'],
   ['prompt-penalty', 'B15.first-token', 'fail'],
-  ['cut-by-count', 'B10.text', 'warn'],
-  ['right-pad-mask', 'B11.mask', 'fail'],
+  ['cut-by-count', 'B10.graded', 'fail'],
+  ['right-pad-mask', 'B11.empty', 'fail'],
   ['gather', 'B36.rows', 'fail'],
   ['train-mode', 'B38.policy', 'fail'],
   ['bf16-lost', 'B52.lost', 'warn'],
+  ['entropy-sign', 'B42.sign', 'fail'],
+  ['retokenised', 'B07.ids', 'fail'],
+  ['no-end', 'B08.end', 'fail'],
+  ['double-bos', 'B04.bos', 'fail'],
+  ['base-reference', 'B51.start', 'fail'],
 ])('names the fault %s first: %s', (run, code, severity) => {
   expect(diagnose(run).findings[0]).toMatchObject({ code, severity });
 });

@@ -48,6 +48,7 @@ export function stepRecordOf(
       ...declaredOf(config),
       ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }),
       ...(ownStages && { ownStages: [...ownStages] }),
+      ...(!ownStages?.includes('sample') && { textChanges: [] }),
     },
     tokenizer: rendered.tokenizer,
     prompts: {
@@ -61,6 +62,7 @@ export function stepRecordOf(
     completions: {
       prompt: Int32Array.from(completions_B, (_, b) => batch.problemOf(b)),
       texts: completions_B.map(({ text }) => text),
+      sampledTexts: completions_B.map(({ ids }) => model.tokenizer.decodeCompletion(ids, model)),
       finish: completions_B.map(({ finishReason }) => finishReason),
       ids: flat(completions_B.map(({ ids }) => ids)),
       lengths,

@@ -8,6 +8,7 @@ import { train } from '../library/run.js';
 import { judge } from '../rewards/index.js';
 import { judgeServer, say, score, scoreOf } from '../rewards/judge/server.test.helper.js';
 import { defineTask } from '../tasks/define.js';
+import { readStepRecord } from '../trace/index.js';
 import { openRun } from './open-run.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 import { trainGrpo } from './train-grpo.js';
@@ -76,9 +77,9 @@ it('trains for 20 steps on what a configured judge says, and keeps it', async ()
   const requests = timings.reduce((sum, row) => sum + row['judge/kindness/requests'], 0);
   // Those of the preflight, and of the evaluation after the last step, are not told.
   expect(asked.length - requests).toBeLessThanOrEqual(10);
-  const record = JSON.parse(readFileSync(join(folder, 'run', 'steps', '000020', 'step.json'), 'utf8'));
-  expect(record.rewards.providers).toEqual(Array(8).fill(provider));
-  expect(record.rewards.replies).toHaveLength(8);
+  const { rewards } = readStepRecord(join(folder, 'run', 'steps', '000020'));
+  expect(rewards!.providers).toEqual(Array(8).fill(provider));
+  expect(rewards!.replies).toHaveLength(8);
   expect(Object.keys(JSON.parse(readFileSync(join(folder, 'run', 'config.json'), 'utf8')).files)).toContain(
     prompt,
   );

@@ -61,6 +61,9 @@ const comparisonSchema = z.object({
  */
 export const LIKELIHOOD = 'log-likelihood of the draws at the declared temperature ×';
 
+/** Names the comparison of what the gradient of the entropy is multiplied by in the gradient: −c where the bonus has the coefficient c. */
+export const ENTROPY_SHARE = 'share of the entropy in the gradient';
+
 /** By so much a likelihood at one of four other temperatures is the larger one by chance once in 10⁹ runs. */
 export const CHANCE_NATS = Math.log(4e9);
 

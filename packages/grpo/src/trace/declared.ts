@@ -13,6 +13,20 @@ import { rolloutSection } from '../config/sections/rollout.js';
 import { optimizerSection } from '../config/sections/training.js';
 import { real } from './real.js';
 
+/** How the text that rewards get differs from the one that was sampled, beyond special tokens and white space at its ends. */
+export const TEXT_CHANGES = [
+  /** It begins with the end of the prompt. */
+  'prompt',
+  /** The stop string that ended it is gone. */
+  'stop',
+  /** It ends earlier. */
+  'cut',
+  /** Anything else. */
+  'rewritten',
+] as const;
+
+export type TextChange = (typeof TEXT_CHANGES)[number];
+
 /** A setting as a record has it: a number may be any, as the run had it. */
 type Recorded<T> = T extends number ? number : T;
 
@@ -54,6 +68,8 @@ export const declaredSchema = z.object({
   masterWeights: z.boolean().optional(),
   /** Strings that end a completion. */
   stop: z.array(z.string()).optional(),
+  /** What the run itself changes between the text that was sampled and the one that rewards get. */
+  textChanges: z.array(z.enum(TEXT_CHANGES)).optional(),
   maxPromptTokens: real.optional(),
   /** Optimizer updates from one rollout. */
   updatesPerRollout: real.optional(),

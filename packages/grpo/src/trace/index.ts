@@ -4,12 +4,13 @@ export {
   type AuditRecord,
   CHANCE_NATS,
   type Comparison,
+  ENTROPY_SHARE,
   HAND_OVERS,
   type HandOver,
   LIKELIHOOD,
 } from './audit.js';
 export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';
-export type { Declared, DeclaredSection } from './declared.js';
+export type { Declared, DeclaredSection, TextChange } from './declared.js';
 export { ownSeries } from './own-series.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';

@@ -6,9 +6,11 @@ import { FormatError } from '../errors/format-error.js';
 import { excerpt } from '../errors/printable.js';
 import { describeJson, parseJsonObject } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
+import { ints, type NumericArray } from './arrays.js';
 import { numbersOf } from './numbers-of.js';
-import { RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
+import { READ_VERSIONS, RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
+import { textsOf } from './texts.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
 
 /**
@@ -21,38 +23,59 @@ export function readStepRecord(folder: string): StepRecord {
   const file = join(folder, STEP_JSON);
   const bytes = onFile('read', file, () => readFileSync(file));
   const json = parseJsonObject(file, 'the record', bytes);
-  if (json.format === 'grpo-step' && json.version !== RECORD_VERSION) {
+  if (json.format === 'grpo-step' && !READ_VERSIONS.includes(json.version as number)) {
     throw new FormatError(
       file,
-      `a step record of version ${describeJson(json.version)}, and this grpo reads version ${RECORD_VERSION}: record the step again, or read it with the grpo of the run that wrote it`,
+      `a step record of version ${describeJson(json.version)}, and this grpo reads versions ${READ_VERSIONS.join(' and ')}: record the step again, or read it with the grpo of the run that wrote it`,
     );
   }
+  if (json.format === 'grpo-step') json.version = RECORD_VERSION;
   const tensors = join(folder, STEP_TENSORS);
   const names = existsSync(tensors) ? addTensors(tensors, json) : [];
   const parsed = stepRecordSchema.safeParse(json);
   if (!parsed.success) {
     throw new FormatError(file, `not a step record.\n${z.prettifyError(parsed.error)}`);
   }
-  const stray = names.find((name) => !ArrayBuffer.isView(at(parsed.data, name)));
+  const isHeld = (value: unknown) => ArrayBuffer.isView(value) || Array.isArray(value);
+  const stray = names.find((name) => !isHeld(at(parsed.data, name)));
   if (stray !== undefined) throw new FormatError(tensors, noPlace(stray));
   const problem = shapeProblem(parsed.data);
   if (problem !== undefined) throw new FormatError(file, problem);
   return parsed.data;
 }
 
-/** Puts every tensor at its path into the JSON; gives their names. */
+/** Puts every tensor at its path into the JSON, and a list of texts where its bytes and lengths are; gives the paths. */
 function addTensors(path: string, json: Record<string, unknown>): string[] {
   using file = SafetensorsFile.open(path);
-  for (const [name, { dtype }] of file.tensors) {
+  const names = [...file.tensors.keys()];
+  const lists = names.filter((name) => name.endsWith(BYTES)).map((name) => name.slice(0, -BYTES.length));
+  const parts = new Set(lists.flatMap((list) => [list + BYTES, list + LENGTHS]));
+  const numbers = (name: string) => numbersOf(file.info(name).dtype, file.read(name));
+  const values = [
+    ...lists.map((list) => [list, textsAt(path, list, numbers)] as const),
+    ...names.filter((name) => !parts.has(name)).map((name) => [name, numbers(name)] as const),
+  ];
+  for (const [name, value] of values) {
     const keys = name.split('.');
     const last = keys.pop()!;
     let place: unknown = json;
     for (const key of keys) place = child(place, key);
     if (typeof place !== 'object' || place === null || !isPlainKey(last))
       throw new FormatError(path, noPlace(name));
-    (place as Record<string, unknown>)[last] = numbersOf(dtype, file.read(name));
+    (place as Record<string, unknown>)[last] = value;
   }
-  return [...file.tensors.keys()];
+  return values.map(([name]) => name);
+}
+
+const BYTES = '.bytes';
+const LENGTHS = '.lengths';
+
+function textsAt(path: string, list: string, numbers: (name: string) => NumericArray): (string | null)[] {
+  const [bytes, lengths] = [numbers(list + BYTES), numbers(list + LENGTHS)];
+  const texts = bytes instanceof Uint8Array && textsOf({ bytes, lengths: ints.parse(lengths) });
+  if (texts) return texts;
+  const parts = [list + BYTES, list + LENGTHS].map(excerpt);
+  throw new FormatError(path, `${parts[0]} is no UTF-8 text of the lengths in ${parts[1]}`);
 }
 
 /** A name that the record does not have would be lost without a word. */

@@ -34,6 +34,7 @@ function folderOf(json: unknown, tensors: Record<string, Tensor> = {}): string {
 }
 
 const i32 = (...values: number[]): Tensor => ({ dtype: 'I32', values: Int32Array.from(values) });
+const u8 = (text: string): Tensor => ({ dtype: 'U8', values: Buffer.from(text) as Uint8Array<ArrayBuffer> });
 const f32 = (...values: number[]): Tensor => ({ dtype: 'F32', values: Float32Array.from(values) });
 
 describe('a step record', () => {
@@ -66,8 +67,42 @@ describe('a step record', () => {
     expect(readFileSync(join(folder, 'step.json'), 'utf8')).not.toContain('policyLogprobs');
   });
 
+  it('keeps texts as tensors: their bytes, and the lengths', () => {
+    const record = cleanRecord();
+    record.prompts!.answers = ['4', null, ''];
+    record.completions!.texts![0] = 'é ≠ 👍\u0000\uFEFF';
+    record.completions!.sampledTexts = [...record.completions!.texts!];
+    const folder = tempFolder();
+    writeStepRecord(folder, record);
+    expect(readFileSync(join(folder, 'step.json'), 'utf8')).not.toMatch(/answer 3|texts|answers/i);
+    using file = SafetensorsFile.open(join(folder, 'step.safetensors'));
+    const lengths = file.read('prompts.answers.lengths');
+    expect([...new Int32Array(lengths.buffer, lengths.byteOffset, 3)]).toEqual([1, -1, 0]);
+    expect(readStepRecord(folder)).toEqual(record);
+  });
+
+  it('of version 2 has its texts in the JSON', () => {
+    const texts = ['a', 'b'];
+    const folder = folderOf({ ...HEAD, version: 2, completions: { texts } });
+    expect(readStepRecord(folder)).toEqual({ ...HEAD, completions: { texts } });
+  });
+
   it('needs nothing but its head', () => {
     expect(readStepRecord(folderOf(HEAD))).toEqual(HEAD);
+  });
+
+  it('takes tensors for short lists of numbers', () => {
+    const { rewards, tokenizer } = readStepRecord(
+      folderOf(
+        { ...HEAD, rewards: { names: ['x', 'y'] } },
+        {
+          'rewards.weights': f32(1, 0.5),
+          'tokenizer.endIds': { dtype: 'I64', values: BigInt64Array.of(7n) },
+        },
+      ),
+    );
+    expect(rewards).toEqual({ names: ['x', 'y'], weights: [1, 0.5] });
+    expect(tokenizer).toEqual({ endIds: [7] });
   });
 
   it('takes numbers of other types', () => {
@@ -255,6 +290,20 @@ describe('what does not fit is refused, and named', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
+  it.each<[name: string, tensors: Record<string, Tensor>]>([
+    ['more bytes than texts', { bytes: u8('abcd'), lengths: i32(1, 2) }],
+    ['fewer', { bytes: u8('ab'), lengths: i32(1, 2) }],
+    ['a length below −1', { bytes: u8('ab'), lengths: i32(2, -2) }],
+    ['half a character', { bytes: u8('é'), lengths: i32(1, 1) }],
+    ['bytes of another type', { bytes: f32(97), lengths: i32(1) }],
+    ['no lengths', { bytes: u8('a') }],
+  ])('texts that cannot be cut apart: %s', (_, parts) => {
+    const tensors = Object.entries(parts).map(([key, value]) => [`completions.texts.${key}`, value] as const);
+    const read = () => readStepRecord(folderOf(HEAD, Object.fromEntries(tensors)));
+    expect(read).toThrow(FormatError);
+    expect(read).toThrow('completions.texts.lengths');
+  });
+
   it('a key that reaches the prototype does not', () => {
     const json = `{"format":"grpo-step","version":${RECORD_VERSION},"step":1,"producer":{"name":"x"},"__proto__":{"polluted":1},"versions":{"__proto__":"x"}}`;
     const folder = tempFolder();
@@ -265,7 +314,7 @@ describe('what does not fit is refused, and named', () => {
 
   it('another version, another format, a folder without a record', () => {
     expect(() => readStepRecord(folderOf({ ...HEAD, version: 1 }))).toThrow(
-      'step.json: a step record of version 1, and this grpo reads version 2: record the step again, or read it with the grpo of the run that wrote it',
+      'step.json: a step record of version 1, and this grpo reads versions 2 and 3: record the step again, or read it with the grpo of the run that wrote it',
     );
     expect(() => readStepRecord(folderOf({ ...HEAD, format: 'x' }))).toThrow('not a step record');
     expect(() => readStepRecord(folderOf({ ...HEAD, advantages: [1, 2] }))).toThrow('must be a tensor');

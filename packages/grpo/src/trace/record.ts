@@ -9,7 +9,7 @@ import { bytes, doubles, floats, ints } from './arrays.js';
 import { auditSchema } from './audit.js';
 import { declaredSchema } from './declared.js';
 import { probesSchema } from './probes.js';
-import { real } from './real.js';
+import { listed, real } from './real.js';
 
 /** Where a token of a completion comes from. Only the model's own are trained on. */
 export const TOKEN_SOURCES = ['model', 'tool', 'template'] as const;
@@ -23,7 +23,7 @@ const tokenizerSchema = z.object({
   expectedBos: count.optional(),
   padId: count.optional(),
   /** Tokens that end a completion: the tokenizer's, the generation settings' and the template's end of turn. */
-  endIds: z.array(count).optional(),
+  endIds: listed(count).optional(),
   /** Texts of the special tokens, by id. */
   specialTokens: z.record(z.string(), z.string()).optional(),
 });
@@ -62,6 +62,8 @@ const completionsSchema = z.object({
   prompt: ints.optional(),
   /** As the reward functions got them. `[B]` */
   texts: z.array(z.string()).optional(),
+  /** The sampled ids as text, without what the run leaves out of every text: the end token, or all special tokens. `[B]` */
+  sampledTexts: z.array(z.string()).optional(),
   /** `stop`: an end token or stop string came; `length`: cut off. `[B]` */
   finish: z.array(z.string()).optional(),
   /** As sampled, the end token included. `[T]` */
@@ -92,7 +94,7 @@ const scoredSchema = z.object({
 const rewardsSchema = z.object({
   /** `[K]` */
   names: z.array(z.string()).optional(),
-  weights: z.array(real).optional(),
+  weights: listed(real).optional(),
   /** Reward after reward: `[K × B]`, NaN where there is no value. */
   values: doubles.optional(),
   /** What a reward's values are made of, NaN where a completion has none of it: each `[B]`. */
@@ -107,7 +109,7 @@ const rewardsSchema = z.object({
     .array(z.object({ reward: z.string(), completion: count.nullable(), reason: z.string() }))
     .optional(),
   /** Values that stand for a failure, such as −0.5. */
-  fallbacks: z.array(real).optional(),
+  fallbacks: listed(real).optional(),
   /** Who judged, completion by completion. `[B]` */
   providers: z.array(z.string()).optional(),
   /** A judge's words. `[B]` */
@@ -140,7 +142,7 @@ const updateSchema = z.object({
   /** Parts of the loss: each enters it as coefficient × value. */
   components: z.array(z.object({ name: z.string(), coefficient: real, value: real })).optional(),
   /** `sizes`: completions of each that was executed, in the order of `completions`. */
-  microBatches: z.object({ executed: count, configured: count, sizes: z.array(count).optional() }).optional(),
+  microBatches: z.object({ executed: count, configured: count, sizes: listed(count).optional() }).optional(),
   learningRate: real.optional(),
   /** Of the whole gradient before clipping. */
   gradNorm: real.optional(),
@@ -157,8 +159,11 @@ const updateSchema = z.object({
   changedWeightShare: real.optional(),
 });
 
-/** The version of a step record that this grpo writes and reads; a change of the record's shape raises it. */
-export const RECORD_VERSION = 2;
+/** The version of a step record that this grpo writes; a change of the record's shape raises it. */
+export const RECORD_VERSION = 3;
+
+/** Those that it reads. Texts stood in the JSON in version 2; nothing else differs. */
+export const READ_VERSIONS: readonly number[] = [2, RECORD_VERSION];
 
 /** @see docs/step-record.md */
 export const stepRecordSchema = z.object({

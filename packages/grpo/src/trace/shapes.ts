@@ -23,7 +23,7 @@ export function shapeProblem(record: StepRecord): string | undefined {
     ),
   );
   const [B, completionRules] = agree([
-    ...['lengths', 'prompt', 'texts', 'finish'].map((key) =>
+    ...['lengths', 'prompt', 'texts', 'sampledTexts', 'finish'].map((key) =>
       list(`completions.${key}`, completions?.[key as keyof typeof completions]),
     ),
     list('scored.lengths', scored?.lengths),

@@ -4,6 +4,7 @@ import { jsonValue } from '../formats/json.js';
 import { makeFolder } from '../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../formats/safetensors.js';
 import type { StepRecord } from './record.js';
+import { bytesOf, TEXT_LISTS } from './texts.js';
 
 /** The two files of a step record. */
 export const STEP_JSON = 'step.json';
@@ -13,7 +14,8 @@ type Stored = Int32Array | Float32Array | Float64Array | Uint8Array;
 
 /**
  * Writes `step.json` and `step.safetensors` into a folder, which is made. A typed array anywhere in the record becomes
- * the tensor of that path (`completions.ids`, `updates.0.weights`); all else is JSON.
+ * the tensor of that path (`completions.ids`, `updates.0.weights`), a list of texts two of them
+ * (`completions.texts.bytes`, `completions.texts.lengths`); all else is JSON.
  *
  * The JSON comes last: a record is whole where it is there.
  */
@@ -33,6 +35,11 @@ function withoutTensors(value: unknown, path: string, tensors: TensorEntry[]): u
     return undefined;
   }
   const at = (key: string | number) => (path === '' ? String(key) : `${path}.${key}`);
+  if (TEXT_LISTS.has(path) && Array.isArray(value) && value.length > 0) {
+    const { bytes, lengths } = bytesOf(value);
+    tensors.push(entryOf(at('bytes'), bytes), entryOf(at('lengths'), lengths));
+    return undefined;
+  }
   if (Array.isArray(value)) return value.map((item, i) => withoutTensors(item, at(i), tensors));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

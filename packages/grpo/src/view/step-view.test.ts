@@ -103,7 +103,8 @@ describe('the view of a record of TRL', () => {
     ['constant-reward', 'reward'],
     ['moved-advantages', 'advantage'],
     ['dropout', 'log-prob'],
-    ['scaled-loss', 'gradient'],
+    ['scaled-loss', 'loss'],
+    ['detached', 'gradient'],
   ] as const)('with the fault %s has its first finding in the phase %s', (run, phase) => {
     const { verdicts } = viewOf(recordsOf(run)[0]!, registry);
     expect(verdicts.map((one) => one.phase)).toEqual(PHASES);

@@ -1,9 +1,9 @@
 /** A recorded step, phase by phase: numbers and texts that a terminal, a page or JSON shows. Nothing is computed by a model. */
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
-import { inputs } from '../doctor/inputs.js';
+import { inputs, keysOf, membersOf } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
-import { mean, moments, sum } from '../maths/moments.js';
+import { largest, mean, moments, sum } from '../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 import { type CompletionView, completionViews, type KlEstimates, known } from './completion-view.js';
 import { type PhaseVerdict, verdictsOf } from './phases.js';
@@ -126,7 +126,7 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
         bos: own && tokenizer?.bosId !== undefined ? leading(own, tokenizer.bosId) : undefined,
         expectedBos: tokenizer?.expectedBos,
         ending: text === undefined || header === undefined ? undefined : endingOf(text, header),
-        distinct: sampled && new Set(group.map((one) => sampled[one.index]!.join())).size,
+        distinct: sampled && new Set(group.map((one) => keysOf(sampled)[one.index]!)).size,
         mean: totals.length > 0 ? centre : undefined,
         deviation: totals.length > 1 ? deviation : undefined,
         advantages: advantages.length > 0 ? sum(advantages) : undefined,
@@ -167,12 +167,13 @@ function gapOf(record: StepRecord): number | undefined {
   const sampler = inputs.samplerLogprobs.from(record);
   const policy = inputs.firstPolicyLogprobs.from(record);
   if (!update || !sampler || !policy) return undefined;
-  const members = update.completions ? [...update.completions] : [...policy.keys()];
-  const gaps = members.flatMap((index, i) => {
+  const gaps = membersOf(record, update).flatMap((index, i) => {
     const [one, other] = [sampler[index]!, policy[i]!];
-    return one.length === other.length ? Array.from(one, (x, t) => Math.abs(x - other[t]!)) : [];
+    return one.length === other.length && one.length > 0
+      ? largest(one.map((x, t) => Math.abs(x - other[t]!)))
+      : [];
   });
-  return gaps.length > 0 ? gaps.reduce((most, gap) => Math.max(most, gap), 0) : undefined;
+  return gaps.length > 0 ? largest(gaps) : undefined;
 }
 
 function rewardViews({ rewards }: StepRecord): StepView['rewards'] {

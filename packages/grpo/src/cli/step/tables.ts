@@ -1,11 +1,15 @@
 /** Tables of a recorded step: a group, the tokens of a completion, and what each completion adds to the loss. */
 import { formatValue, percent } from '../../doctor/sentence.js';
 import { printable } from '../../errors/printable.js';
+import { sum } from '../../maths/moments.js';
 import type { CompletionView } from '../../view/completion-view.js';
 import type { PromptView, StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
 import { alignColumns } from '../text-layout.js';
 import { number, signed } from './cells.js';
+
+/** More rows than fill a screen are counted; `--json` has them all. */
+const MOST_ROWS = 40;
 
 export function groupTable({ prompts, completions }: StepView, prompt: number, width: number): string[] {
   const group = completions.filter((one) => one.prompt === prompt);
@@ -26,14 +30,18 @@ export function groupTable({ prompts, completions }: StepView, prompt: number, w
     ['k3/token', ({ kl }) => number(kl?.k3)],
   ];
   const used = columns.filter(([, cell]) => group.some((one) => cell(one) !== '–'));
+  const shown = group.slice(0, MOST_ROWS);
   const rows = alignColumns([
     used.map(([title]) => title),
-    ...group.map((one) => used.map(([, cell]) => cell(one))),
+    ...shown.map((one) => used.map(([, cell]) => cell(one))),
   ]);
   const left = Math.max(12, width - rows[0]!.length - 10);
-  return rows.map((row, i) =>
-    `  ${row}   ${i === 0 ? `text of the answers to ${promptName(prompts[prompt], left)}` : endOf(group[i - 1]!, left)}`.trimEnd(),
+  const lines = rows.map((row, i) =>
+    `  ${row}   ${i === 0 ? `text of the answers to ${promptName(prompts[prompt], left)}` : endOf(shown[i - 1]!, left)}`.trimEnd(),
   );
+  return shown.length < group.length
+    ? [...lines, `  ${group.length - shown.length} more completions of this prompt: --json`]
+    : lines;
 }
 
 const promptName = (prompt: PromptView | undefined, left: number) =>
@@ -85,11 +93,13 @@ export function lossTable({ completions }: StepView): string[] {
   if (own.length === 0) return ['  What each completion adds to the loss: not recorded'];
   const size = ({ policyLoss = 0, klLoss = 0 }: CompletionView) => Math.abs(policyLoss) + Math.abs(klLoss);
   const sorted = [...own].sort((a, b) => size(b) - size(a));
+  const [shown, others] = [sorted.slice(0, MOST_ROWS), sorted.slice(MOST_ROWS)];
+  const left = sum(others.map(size)) / sum(own.map(size));
   return [
     '  What each completion adds to the loss, the largest first',
     ...alignColumns([
       ['', 'A', 'policy', 'KL', 'clipped'],
-      ...sorted.map((one) => [
+      ...shown.map((one) => [
         one.name,
         signed(one.advantage),
         signed(one.policyLoss, 6),
@@ -97,5 +107,8 @@ export function lossTable({ completions }: StepView): string[] {
         one.clipped === undefined ? '–' : percent(one.clipped),
       ]),
     ]).map((row) => `  ${row}`),
+    ...(others.length > 0
+      ? [`  ${others.length} more make ${percent(left)} of all sizes together: --json`]
+      : []),
   ];
 }

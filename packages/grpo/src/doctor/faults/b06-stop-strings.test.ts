@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { answerWith } from '../plants.test.helper.js';
 
@@ -21,9 +22,37 @@ testStepCheck('B06.closed', [
   },
 ]);
 
+const withoutStop = ({ completions }: StepRecord) => {
+  completions!.texts![11] = completions!.texts![11]!.replace('</answer>', '');
+};
+
 testStepCheck('B06.stop', [
   {
+    name: 'the stop string was sampled, and is gone',
+    plant: withoutStop,
+    verdict: 'fail',
+    evidence: { completion: 11, text: '…<answer>11 apples' },
+    measured: { without: 1 },
+  },
+  {
+    name: 'it is gone, and nobody says whether it is meant to be',
+    plant: (record) => {
+      withoutStop(record);
+      delete record.declared!.textChanges;
+    },
+    verdict: 'warn',
+  },
+  {
+    name: 'it is gone as declared',
+    plant: (record) => {
+      withoutStop(record);
+      record.declared!.textChanges = ['stop'];
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'the stop string is gone',
+    into: { step: 5 },
     plant: answerWith(() => '<answer>4'),
     verdict: 'warn',
     evidence: { completion: 11, text: '…<answer>4' },

@@ -3,7 +3,8 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
+import { changedTexts } from '../measures/text-changes.js';
+import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Tags that formats ask for; in other markup a tag may stay open for good. */
@@ -66,31 +67,36 @@ export const b06: Fault = {
       code: 'B06.stop',
       title: 'Rewards see the stop string',
       stage: 'template',
-      kind: 'heuristic',
+      kind: 'identity',
       level: 1,
       rank: 3,
-      threshold: 'completions that ended without an end token end in a declared stop string',
+      threshold:
+        'a stop string that ended a completion is in its graded text, unless declared.textChanges has `stop`; only warns without declared.textChanges or completions.sampledTexts',
       sources: ['huggingface/open-r1#560', 'huggingface/open-r1#489', 'huggingface/trl#6966'],
       why: 'An engine that stops at </answer> and drops it leaves no completion well formed.',
       remedy: 'Have the engine include the stop string in its output, or append it before grading.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B27', 'B28', 'B30'],
-      settles: 'Grade a completion by hand with the format reward, as the engine returned it.',
       proofs: ['native'],
       needs: ['declared', 'texts', 'finish', 'ids', 'endIds'],
-      test({ declared: { stop }, texts, finish, ids, endIds }) {
+      test({ declared: { stop, textChanges }, texts, finish, ids, endIds }, record) {
         if (!stop?.length) return notApplicable('declared.stop');
+        if (textChanges?.includes('stop')) return pass();
         const stopped = [...texts.keys()].filter(
           (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
         );
         if (stopped.length === 0) return notApplicable('a completion ended by a stop string');
-        const without = stopped.flatMap((completion): Evidence[] =>
-          stop.some((string) => texts[completion]!.includes(string))
-            ? []
-            : [{ completion, text: `…${texts[completion]!.slice(-40)}` }],
-        );
-        const measured = { stopped: stopped.length, without: without.length };
-        return without.length > 0 ? warn(measured, without) : pass(measured);
+        const removed = changedTexts(record)?.filter(({ change }) => change === 'stop');
+        const lack =
+          removed?.map(({ completion }) => completion) ??
+          stopped.filter((b) => !stop.some((string) => texts[b]!.includes(string)));
+        const measured = { stopped: stopped.length, without: lack.length };
+        if (lack.length === 0) return pass(measured);
+        const evidence = lack.map((completion) => ({
+          completion,
+          text: `…${texts[completion]!.slice(-40)}`,
+        }));
+        return (removed && textChanges ? fail : warn)(measured, evidence);
       },
       says: (m) =>
         say`${m.without} of the ${m.stopped} completions that a stop string ended do not contain it: the rewards never see it.`,

@@ -3,7 +3,8 @@ import { longestRun } from '../../maths/trend.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { changedTexts } from '../measures/text-changes.js';
+import { type Evidence, fail, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Tokens of a prompt’s end that a completion must repeat from its first token to look wrongly cut. */
@@ -44,32 +45,72 @@ export const b10: Fault = {
       says: (m) => say`${m.repeating} of ${m.completions} completions begin with the end of their prompt.`,
     }),
     stepCheck({
+      code: 'B10.graded',
+      title: 'Rewards do not see the prompt',
+      stage: 'reward',
+      kind: 'identity',
+      level: 2,
+      rank: 1,
+      threshold:
+        'no graded text is the end of its prompt and then the sampled text, unless all are by the same text, as with an answer that the prompt begins, or declared.textChanges has `prompt`',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'A text that is cut out of the padded output at the count of the prompt’s tokens begins with the prompt’s end, by as much as the row was padded.',
+      remedy: 'Decode the sampled ids alone: cut the output at the padded width of the prompts.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B26', 'B27'],
+      proofs: ['native'],
+      needs: ['texts', 'sampledTexts', 'promptTexts', 'promptOf'],
+      test({ texts }, record) {
+        const begun = changedTexts(record)!.filter(({ change }) => change === 'prompt');
+        const measured = { completions: texts.length, begun: begun.length };
+        if (record.declared?.textChanges?.includes('prompt') || isPrefill(begun, texts.length))
+          return pass(measured);
+        const evidence = begun.map(({ completion, text }): Evidence => ({ completion, text }));
+        return begun.length > 0
+          ? fail({ ...measured, text: shorten(begun[0]!.text) }, evidence)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The rewards get the end of the prompt before the answer in ${m.begun} of ${m.completions} completions: ${JSON.stringify(m.text)} was not sampled.`,
+    }),
+    stepCheck({
       code: 'B10.text',
-      title: 'What the reward grades is what was sampled',
+      title: 'What the reward grades does not begin with the prompt',
       stage: 'reward',
       kind: 'heuristic',
       level: 2,
       rank: 1,
-      threshold: `at most a tenth of the graded texts, and at most one, begin with the prompt’s last ${CHARACTERS} or more characters where the sampled ids do not begin with a token of the prompt’s end`,
+      threshold: `no two or more completions that are all of a prompt begin with the same end of it, of ${CHARACTERS} or more characters, where the sampled ids do not begin with a token of the prompt’s end; unless all completions of the step begin with one text, as with an answer that the prompt begins`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'A text that is cut out of the padded output at the count of the prompt’s tokens begins with the prompt’s end, by as much as the row was padded.',
+      why: 'A text that is cut out of the padded output at the count of the prompt’s tokens begins with the prompt’s end, by as much as the row was padded: all completions of a prompt do, and those of the longest prompt do not.',
       remedy: 'Decode the sampled ids alone: cut the output at the padded width of the prompts.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B26', 'B27'],
       settles: 'Decode the sampled ids of one completion, and compare with the text that the reward got.',
       proofs: [],
       needs: ['promptTexts', 'promptIds', 'promptOf', 'ids', 'texts'],
-      test({ promptTexts, promptIds, promptOf, ids, texts }) {
-        const repeating = texts.flatMap((text, completion): Evidence[] => {
+      test({ promptTexts, promptIds, promptOf, ids, texts }, record) {
+        if (changedTexts(record)) return notApplicable('texts alone: B10.graded has the sampled ones, too');
+        const begun = texts.flatMap((text, completion) => {
           const prompt = promptOf[completion]!;
+          // Ids that repeat the prompt's end themselves show nothing.
+          if (overlap(promptIds[prompt]!, ids[completion]!) > 0) return [];
           const repeated = overlap(promptTexts[prompt]!, text);
-          const isSampled = overlap(promptIds[prompt]!, ids[completion]!) > 0;
-          return repeated >= CHARACTERS && !isSampled
-            ? [{ completion, text: text.slice(0, repeated), values: { repeated } }]
-            : [];
+          return [{ completion, text: repeated >= CHARACTERS ? text.slice(0, repeated) : '' }];
         });
-        const measured = { completions: texts.length, repeating: repeating.length };
-        return repeating.length > Math.max(1, texts.length / 10) ? warn(measured, repeating) : pass(measured);
+        // By prompt; nothing where its completions begin with different texts.
+        const endOf = new Map<number, string>();
+        for (const { completion, text } of begun) {
+          const prompt = promptOf[completion]!;
+          endOf.set(prompt, (endOf.get(prompt) ?? text) === text ? text : '');
+        }
+        const whole = begun.filter(({ completion }) => endOf.get(promptOf[completion]!) !== '');
+        const measured = { completions: texts.length, repeating: whole.length };
+        if (whole.length < 2 || isPrefill(whole, begun.length)) return pass(measured);
+        return warn(
+          measured,
+          whole.map(({ completion, text }) => ({ completion, text, values: { repeated: text.length } })),
+        );
       },
       says: (m) =>
         say`The texts of ${m.repeating} of ${m.completions} completions begin with the end of their prompt, and their sampled ids do not: the reward grades other text than was sampled.`,
@@ -106,6 +147,10 @@ export const b10: Fault = {
     }),
   ],
 };
+
+/** Whether all completions of the step begin with one text: an answer that the prompt begins. */
+const isPrefill = (begun: readonly { text: string }[], completions: number): boolean =>
+  begun.length === completions && begun.every(({ text }) => text === begun[0]!.text);
 
 /** The longest end of the prompt that the completion begins with, in tokens or characters. */
 function overlap<T extends Int32Array | string>(prompt: T, completion: T): number {

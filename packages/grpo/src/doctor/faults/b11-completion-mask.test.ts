@@ -1,4 +1,6 @@
+import type { StepRecord } from '../../trace/index.js';
 import { cutScored, startOf, testStepCheck } from '../planted.test.helper.js';
+import { all, declare } from '../plants.test.helper.js';
 
 testStepCheck('B11.mask', [
   {
@@ -38,6 +40,72 @@ testStepCheck('B11.mask', [
     name: 'a completion that was cut off, masked as a whole',
     plant: (record) => {
       record.scored!.mask!.fill(0, startOf(record, 14), startOf(record, 15));
+    },
+    verdict: 'pass',
+  },
+]);
+
+const emptied =
+  (...completions: number[]) =>
+  (record: StepRecord): void => {
+    for (const b of completions) record.scored!.mask!.fill(0, startOf(record, b), startOf(record, b + 1));
+  };
+
+const ended = ({ completions }: StepRecord) => void completions!.finish!.fill('stop');
+
+testStepCheck('B11.empty', [
+  {
+    name: 'some completions that ended, without a token in the loss',
+    plant: all(ended, emptied(9, 13)),
+    verdict: 'fail',
+    evidence: { completion: 9 },
+    measured: { judged: 16, empty: 2 },
+  },
+  {
+    name: 'no token in the loss at all, which another check names',
+    plant: all(ended, ({ scored }) => void scored!.mask!.fill(0)),
+    verdict: 'not applicable',
+  },
+  { name: 'completions without an advantage', plant: all(ended, emptied(0, 1)), verdict: 'pass' },
+  {
+    name: 'a truncated one, though truncated ones are not declared to be masked',
+    plant: (record) => {
+      record.completions!.finish![10] = 'length';
+      emptied(10)(record);
+    },
+    verdict: 'fail',
+    measured: { empty: 1 },
+  },
+  {
+    name: 'truncated ones that are declared to be masked',
+    plant: all(emptied(10, 14), declare({ objective: { maskTruncated: true } }), ({ completions }) => {
+      for (const b of [10, 14]) completions!.finish![b] = 'length';
+    }),
+    verdict: 'pass',
+  },
+  {
+    name: 'truncated ones, and nobody says what becomes of them',
+    plant: (record) => {
+      delete record.declared!.objective!.maskTruncated;
+      record.completions!.finish!.fill('length');
+      emptied(10, 14)(record);
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'those that a threshold leaves out',
+    plant: all(ended, declare({ objective: { offPolicyThreshold: 0.1 } }), (record) => {
+      const negative = [...record.advantages!.keys()].filter((b) => record.advantages![b]! < 0);
+      emptied(...negative)(record);
+    }),
+    verdict: 'pass',
+  },
+  {
+    name: 'one that is in no update',
+    plant: (record) => {
+      ended(record);
+      emptied(23)(record);
+      for (const update of record.updates!) update.completions = Int32Array.from({ length: 23 }, (_, b) => b);
     },
     verdict: 'pass',
   },

@@ -1,8 +1,8 @@
 import { nonzero } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs } from '../inputs.js';
-import { type Evidence, fail, pass } from '../outcome.js';
+import { inputs, membersOf } from '../inputs.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
 export const b11: Fault = {
@@ -46,6 +46,60 @@ export const b11: Fault = {
       },
       says: (m) =>
         say`The loss mask of ${m.wrong} of ${m.completions} completions is wrong: it leaves out tokens of the model, or covers other tokens.`,
+    }),
+    stepCheck({
+      code: 'B11.empty',
+      title: 'A completion with an advantage has tokens to train on',
+      stage: 'masks',
+      kind: 'identity',
+      level: 2,
+      rank: 1,
+      threshold:
+        'a token with mask 1 in every completion of an update whose advantage is not 0, unless it is declared to be left out: truncated with objective.maskTruncated, off policy with objective.offPolicyThreshold, masked by correction; a truncated completion is not judged where maskTruncated is not declared',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'A mask that is placed as for padding on the other side misses the completions of short prompts as a whole.',
+      remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B12', 'B37', 'B39', 'B45', 'B49'],
+      proofs: ['native'],
+      needs: ['masks', 'advantages'],
+      test({ masks, advantages }, record) {
+        const { objective, correction, ownStages } = record.declared ?? {};
+        if (ownStages?.includes('objective'))
+          return notApplicable('the standard stage objective: a custom stage need not do as declared');
+        if (masks.every((mask) => nonzero(mask) === 0))
+          return notApplicable('a token with mask 1: without any the mask is another question');
+        const finish = record.completions?.finish;
+        const sources = inputs.sources.from(record);
+        const updates = record.updates ?? [];
+        const trained = new Set(updates.flatMap((update) => membersOf(record, update)));
+        const isLeftOut = (b: number) =>
+          (objective?.maskTruncated !== false && finish?.[b] !== 'stop') ||
+          (objective?.offPolicyThreshold != null && advantages[b]! < 0) ||
+          (correction?.level !== undefined && correction.level !== 'off');
+        const judged = [...masks.keys()].filter(
+          (b) =>
+            advantages[b] !== 0 &&
+            !Number.isNaN(advantages[b]) &&
+            // One token may be the end token, which has checks of its own.
+            masks[b]!.length > 1 &&
+            (updates.length === 0 || trained.has(b)) &&
+            (sources?.[b]?.includes(0) ?? true) &&
+            !isLeftOut(b),
+        );
+        if (judged.length === 0)
+          return notApplicable('completions with an advantage that nothing leaves out on purpose');
+        const empty = judged.filter((b) => nonzero(masks[b]!) === 0);
+        const measured = { judged: judged.length, empty: empty.length };
+        if (empty.length === 0) return pass(measured);
+        const evidence = empty.map((completion) => ({
+          completion,
+          values: { advantage: advantages[completion]!, tokens: masks[completion]!.length },
+        }));
+        return fail(measured, evidence);
+      },
+      says: (m) =>
+        say`${m.empty} of ${m.judged} completions with an advantage are not trained on at all: their loss mask is empty, and no setting leaves them out.`,
     }),
   ],
 };

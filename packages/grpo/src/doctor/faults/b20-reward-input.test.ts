@@ -1,13 +1,70 @@
-import type { StepRecord } from '../../trace/index.js';
+import type { StepRecord, TextChange } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { changeCanaries, penalized } from '../plants.test.helper.js';
+import { all, changeCanaries, penalized } from '../plants.test.helper.js';
 
-const all =
+const everyReward =
   (value: number) =>
   ({ rewards }: StepRecord) => {
     rewards!.values!.fill(value);
     rewards!.totals!.fill(value);
   };
+
+const graded =
+  (change: (text: string) => string, b = 2) =>
+  ({ completions }: StepRecord) => {
+    completions!.texts![b] = change(completions!.texts![b]!);
+  };
+
+const declares =
+  (textChanges: TextChange[] | undefined) =>
+  ({ declared }: StepRecord) => {
+    if (textChanges) declared!.textChanges = textChanges;
+    else delete declared!.textChanges;
+  };
+
+const cut = graded((text) => text.slice(0, -12));
+
+testStepCheck('B20.text', [
+  {
+    name: 'a text that ends earlier than any stop string',
+    plant: cut,
+    verdict: 'fail',
+    measured: { change: 'cut', changed: 1, text: 'ame</answer>' },
+    evidence: { completion: 2 },
+  },
+  { name: 'a text that ends earlier, as declared', plant: all(cut, declares(['cut'])), verdict: 'pass' },
+  {
+    name: 'a text that ends earlier, nothing declared',
+    plant: all(cut, declares(undefined)),
+    verdict: 'warn',
+  },
+  {
+    name: 'a stop string less, which another check names',
+    plant: graded((text) => text.replace('</answer>', '')),
+    verdict: 'pass',
+  },
+  {
+    name: 'a text without its spaces',
+    plant: graded((text) => text.replaceAll(' ', ''), 9),
+    verdict: 'fail',
+    measured: { change: 'rewritten', text: '<answer>9apples</answer>' },
+  },
+  {
+    name: 'white space and an end token more',
+    plant: graded((text) => `\n${text}<|end|>`),
+    verdict: 'pass',
+  },
+  {
+    name: 'the prompt’s end, which another check names',
+    plant: graded((text) => `>${text}`),
+    verdict: 'pass',
+  },
+  {
+    name: 'no texts as sampled',
+    plant: ({ completions }) => void delete completions!.sampledTexts,
+    verdict: 'not applicable',
+  },
+]);
 
 testStepCheck('B20.canary', [
   {
@@ -76,28 +133,33 @@ testStepCheck('B20.constant', [
   {
     name: 'a fallback for everything, and a KL',
     plant: (record) => {
-      all(0.5)(record);
+      everyReward(0.5)(record);
       penalized(record);
     },
     verdict: 'warn',
     measured: { value: 0.5 },
   },
-  { name: 'a fallback for everything', plant: all(0.5), verdict: 'warn', measured: { value: 0.5 } },
+  { name: 'a fallback for everything', plant: everyReward(0.5), verdict: 'warn', measured: { value: 0.5 } },
   {
     name: 'a fallback for message lists',
     plant: (record) => {
-      all(0.5)(record);
+      everyReward(0.5)(record);
       record.rewards!.inputType = 'messages';
     },
     verdict: 'warn',
     measured: { inputType: 'messages' },
   },
-  { name: 'a sparse reward that nobody got', plant: all(0), verdict: 'inform', measured: { natural: true } },
-  { name: 'a learnt task', plant: all(1), verdict: 'inform' },
+  {
+    name: 'a sparse reward that nobody got',
+    plant: everyReward(0),
+    verdict: 'inform',
+    measured: { natural: true },
+  },
+  { name: 'a learnt task', plant: everyReward(1), verdict: 'inform' },
   {
     name: 'a learnt task with two rewards of weight 0.5 and 1',
     plant: (record) => {
-      all(1)(record);
+      everyReward(1)(record);
       record.rewards!.totals!.fill(1.5);
     },
     verdict: 'inform',
@@ -105,10 +167,10 @@ testStepCheck('B20.constant', [
   {
     name: 'one text for all',
     plant: (record) => {
-      all(0.5)(record);
+      everyReward(0.5)(record);
       record.completions!.texts!.fill('same');
     },
     verdict: 'not applicable',
   },
-  { name: 'no reward at all', plant: all(Number.NaN), verdict: 'not applicable' },
+  { name: 'no reward at all', plant: everyReward(Number.NaN), verdict: 'not applicable' },
 ]);

@@ -1,12 +1,13 @@
 import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
-import { CANARY, TOTAL } from '../../trace/index.js';
+import { CANARY, type TextChange, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
 import { gradesOf, isNatural } from '../measures/grades.js';
-import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { changedTexts } from '../measures/text-changes.js';
+import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { formatValue, percent, say } from '../sentence.js';
 
 /** Fewest entries for which a constant metric is evidence. */
@@ -19,6 +20,46 @@ export const b20: Fault = {
   name: 'reward input',
   title: 'A reward function gets a different type than it expects',
   checks: [
+    stepCheck({
+      code: 'B20.text',
+      title: 'Rewards get the texts that were sampled',
+      stage: 'reward',
+      kind: 'identity',
+      level: 2,
+      rank: 2,
+      threshold:
+        'each graded text is the sampled one, up to white space and special tokens, and to what declared.textChanges names; only warns where that is not declared',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'The reward of one text is credited to the tokens of another.',
+      remedy:
+        'Hand the reward functions the decoded ids. If the change is meant, declare it: `cut` or `rewritten` in `textChanges`.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B21', 'B22', 'B26', 'B27', 'B28', 'B30'],
+      proofs: ['native'],
+      needs: ['texts', 'sampledTexts'],
+      test(
+        { texts },
+        record,
+      ): Outcome<{ completions: number; change: TextChange; changed: number; text: string }> {
+        const { textChanges } = record.declared ?? {};
+        const all = changedTexts(record)!.filter(
+          // The prompt's end and stop strings have checks of their own.
+          ({ change }) => (change === 'cut' || change === 'rewritten') && !textChanges?.includes(change),
+        );
+        const [first] = all;
+        if (!first) return pass({ completions: texts.length });
+        const own = all.filter(({ change }) => change === first.change);
+        const { change, text } = first;
+        return (textChanges ? fail : warn)(
+          { completions: texts.length, change, changed: own.length, text: shorten(text) },
+          own.map(({ completion, text }) => ({ completion, text: shorten(text) })),
+        );
+      },
+      says: ({ changed, completions, change, text }) =>
+        change === 'rewritten'
+          ? say`In ${changed} of ${completions} completions the rewards get another text than was sampled: ${JSON.stringify(text)}.`
+          : say`In ${changed} of ${completions} completions the rewards do not get ${JSON.stringify(text)}, with which the sampled text ends.`,
+    }),
     stepCheck({
       code: 'B20.constant',
       title: 'Different completions do not all earn the same reward',

@@ -1,12 +1,14 @@
 import { longestRun } from '../../maths/trend.js';
+import { ENTROPY_SHARE, type StepRecord, type UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { lossTerms, roundingOf } from '../measures/loss-terms.js';
 import { overUpdates } from '../measures/over-updates.js';
-import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type EvidenceOf, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** What an entropy term does that raises the loss: the entropy of a tiny step, or the term itself. */
-type Raised = { entropyChange?: number; coefficient?: number; value?: number };
+/** How an entropy term shows that it raises the loss: by the entropy of a tiny step, in the gradient, or by the term itself. */
+type Raised = { entropyChange?: number; share?: number; coefficient?: number; value?: number };
 
 export const b42: Fault = {
   code: 'B42',
@@ -22,7 +24,7 @@ export const b42: Fault = {
       level: 6,
       rank: 7,
       threshold:
-        'coefficient × entropy ≤ 0 in the loss; a tiny step along the bonus alone does not lower the entropy',
+        'coefficient × entropy ≤ 0 in the loss: as logged, or as what the terms of the tokens leave of it; the same of the gradient, where the audit has its share of the entropy; a tiny step along the bonus alone does not lower the entropy',
       sources: [
         'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
         'PKU-Alignment/omnisafe#133',
@@ -41,18 +43,23 @@ export const b42: Fault = {
         if (!coefficients.some((coefficient) => coefficient > 0)) return notApplicable('an entropy bonus');
         const change = record.probes?.tinyStep?.entropyChange;
         if (change !== undefined && change < 0) return fail({ entropyChange: change });
-        return overUpdates<Raised>(updates, ({ components }) => {
-          const part = components?.find(({ name }) => name === 'entropy');
-          if (!part) return 'an entropy component in updates.components';
+        const share = record.audit?.comparisons.find(({ quantity }) => quantity === ENTROPY_SHARE);
+        if (share && Number(share.found) > 0 && share.deviation > share.bound)
+          return fail({ share: Number(share.found) });
+        return overUpdates<Raised>(updates, (update) => {
+          const part = update.components?.find(({ name }) => name === 'entropy');
+          if (!part) return share ? undefined : bonusMiss(record, update);
           return part.coefficient * part.value <= 0
             ? undefined
             : { values: { coefficient: part.coefficient, value: part.value } };
         });
       },
       says: (m) =>
-        m.entropyChange === undefined
-          ? 'The entropy bonus raises the loss: its sign is wrong, and the entropy will collapse.'
-          : 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.',
+        m.entropyChange !== undefined
+          ? 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.'
+          : m.share !== undefined
+            ? say`The gradient has the entropy’s × ${m.share} in it, and a bonus takes it away: its sign is wrong, and the entropy will collapse.`
+            : 'The entropy bonus raises the loss: its sign is wrong, and the entropy will collapse.',
     }),
     logCheck({
       code: 'B42.log',
@@ -100,3 +107,15 @@ export const b42: Fault = {
     }),
   ],
 };
+
+/** Where the loss is what the terms of its tokens sum to and the bonus on top of it, not less the bonus. */
+function bonusMiss(record: StepRecord, update: UpdateRecord): EvidenceOf<Raised> | string | undefined {
+  const own = lossTerms(record, update);
+  if (typeof own === 'string') return `an entropy component in updates.components; ${own}`;
+  const { terms, size, bonus, loss } = own;
+  const rounding = roundingOf(record) * Math.max(size + bonus, 1e-6);
+  if (bonus <= rounding) return 'an entropy bonus above rounding';
+  return Math.abs(terms + bonus - loss) <= rounding
+    ? { values: { coefficient: 1, value: bonus } }
+    : undefined;
+}

@@ -1,19 +1,13 @@
 import { sum, withoutNaN } from '../../maths/moments.js';
-import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { type LogView, valuesAt } from '../log-view.js';
+import { lossTerms, roundingOf, WITHIN } from '../measures/loss-terms.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
-import { entropyMeanOf } from '../recompute/micro-batches.js';
 import { say } from '../sentence.js';
-import { isFull } from '../tolerance.js';
-
-/** Relative to the largest part: sums in another order, and parts that were rounded to half precision. */
-const ROUNDING = { full: 1e-4, half: 0.01 };
-const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
 
 /** Fewest entries for a metric that never moves. */
 const FEW = 16;
@@ -69,35 +63,15 @@ export const b43: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['updates', 'declared'],
-      test: ({ updates, declared }, record) =>
+      test: ({ updates }, record) =>
         overUpdates(updates, (update) => {
-          const { policyTerms, klTerms, weights, klWeights = weights, loss } = update;
-          const { kl, entropy: bonus } = declared;
-          const beta = update.beta ?? (kl?.place === 'reward' ? 0 : kl?.beta);
-          const coefficient = update.entropyCoefficient ?? bonus?.coefficient ?? 0;
-          if (
-            !policyTerms ||
-            !weights ||
-            !Number.isFinite(loss) ||
-            beta === undefined ||
-            (beta !== 0 && !klTerms)
-          )
-            return 'updates: terms, weights and a finite loss; declared.kl.beta';
-          const entropy = coefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
-          if (typeof entropy === 'string') return entropy;
-          let total = -coefficient * entropy;
-          let size = Math.abs(total);
-          for (let t = 0; t < weights.length; t++) {
-            // NaN × 0 is NaN: a masked token may have no log-prob.
-            if (weights[t] === 0) continue;
-            const term =
-              policyTerms[t]! * weights[t]! + (beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!);
-            total += term;
-            size += Math.abs(term);
-          }
-          return Math.abs(total - loss!) <= roundingOf(record) * Math.max(size, 1e-6)
+          const own = lossTerms(record, update);
+          if (typeof own === 'string') return own;
+          const { terms, size, bonus, loss } = own;
+          const total = terms - bonus;
+          return Math.abs(total - loss) <= roundingOf(record) * Math.max(size + Math.abs(bonus), 1e-6)
             ? undefined
-            : { values: { sum: total, loss: loss! } };
+            : { values: { sum: total, loss } };
         }),
       says: (m) => say`The weighted terms of the tokens sum to ${m.sum}; the loss is ${m.loss}.`,
     }),
@@ -231,8 +205,6 @@ export const b43: Fault = {
     }),
   ],
 };
-
-const roundingOf = (record: StepRecord) => (isFull(record) ? ROUNDING.full : ROUNDING.half);
 
 /** Whether the policy's part of the loss is 0 at ratio 1, and the KL's is all that is left. */
 function isKlAlone(log: LogView): boolean {

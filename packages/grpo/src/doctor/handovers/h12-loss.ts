@@ -11,5 +11,5 @@ export const h12 = handOverCheck({
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at what the loss is given, at its weights, and at what is detached, clipped or masked in it.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
-  proofs: ['native'],
+  proofs: ['native', 'TRL run'],
 });

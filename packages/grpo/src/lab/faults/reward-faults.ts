@@ -25,6 +25,17 @@ export const rewardFaults: readonly PlantedFault[] = [
     code: 'B20',
     variants: [
       {
+        name: 'texts without their last character',
+        run: () => ({
+          stages: {
+            async sample(...args) {
+              const groups = await standard.sample(...args);
+              return groups.map((group) => group.map((one) => ({ ...one, text: one.text.slice(0, -1) })));
+            },
+          },
+        }),
+      },
+      {
         name: 'message lists in place of text, 0.5 for what is no text',
         run: () => ({
           task: lettersTask({

@@ -142,6 +142,24 @@ export const tokenFaults: readonly PlantedFault[] = [
           },
         }),
       },
+      {
+        name: 'the text alone begins within the prompt',
+        run: () => ({
+          task: lettersTask({ lengths: UNEVEN }),
+          settings: ['rollout.prompts=8'],
+          stages: {
+            async sample(model, requests, options, seed) {
+              const groups = await standard.sample(model, requests, options, seed);
+              const width = longest(requests.map(({ ids }) => ids));
+              return groups.map((group, p) => {
+                const { ids } = requests[p]!;
+                const end = model.tokenizer.decode(ids.slice(Math.max(0, 2 * ids.length - width)));
+                return group.map((one) => ({ ...one, text: end + one.text }));
+              });
+            },
+          },
+        }),
+      },
     ],
   },
   {
@@ -150,6 +168,10 @@ export const tokenFaults: readonly PlantedFault[] = [
       {
         name: 'begins as if padding were on the right',
         run: () => ({ stages: maskLoss((ids) => ids.map((_, t) => Number(t >= 2))) }),
+      },
+      {
+        name: 'nothing of the completions of odd length',
+        run: () => ({ stages: maskLoss((ids) => ids.map(() => Number(ids.length % 2 === 0))) }),
       },
       {
         name: 'every second token',

@@ -1,0 +1,46 @@
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
+import { entropyMeanOf } from '../recompute/micro-batches.js';
+import { isFull } from '../tolerance.js';
+
+/** Relative to the size of what is added: sums in another order, and parts that were rounded to half precision. */
+const ROUNDING = { full: 1e-4, half: 0.01 };
+export const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
+
+export const roundingOf = (record: StepRecord): number => (isFull(record) ? ROUNDING.full : ROUNDING.half);
+
+export interface LossTerms {
+  /** Σ policy × weight + β × KL × its weight, and the same of absolute values. */
+  terms: number;
+  size: number;
+  /** What the declared entropy bonus takes from it: coefficient × entropy. */
+  bonus: number;
+  loss: number;
+}
+
+/** What the loss of an update should be the sum of; as text what it cannot be told without. */
+export function lossTerms(record: StepRecord, update: UpdateRecord): LossTerms | string {
+  const { policyTerms, klTerms, weights, klWeights = weights, loss } = update;
+  const declared = record.declared ?? {};
+  const beta = update.beta ?? (declared.kl?.place === 'reward' ? 0 : declared.kl?.beta);
+  if (
+    !policyTerms ||
+    !weights ||
+    loss === undefined ||
+    !Number.isFinite(loss) ||
+    beta === undefined ||
+    (beta !== 0 && !klTerms)
+  )
+    return 'updates: terms, weights and a finite loss; declared.kl.beta';
+  const coefficient = update.entropyCoefficient ?? declared.entropy?.coefficient ?? 0;
+  const entropy = coefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
+  if (typeof entropy === 'string') return entropy;
+  let [terms, size] = [0, 0];
+  for (let t = 0; t < weights.length; t++) {
+    // NaN × 0 is NaN: a masked token may have no log-prob.
+    if (weights[t] === 0) continue;
+    const term = policyTerms[t]! * weights[t]! + (beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!);
+    terms += term;
+    size += Math.abs(term);
+  }
+  return { terms, size, bonus: coefficient * entropy, loss };
+}
