@@ -58,6 +58,45 @@ describe('the first difference', () => {
     expect(far).toMatchObject({ quantity: 'log-probs of the policy', differing: 1 });
   });
 
+  it('is found however small the numbers are', () => {
+    const [here, there] = [record(), record()];
+    for (const one of [here, there]) {
+      const [update] = one.updates!;
+      Object.assign(update!, { learningRate: 1e-6, gradNorm: 0.02 });
+      update!.weights = update!.weights!.map((weight) => weight * 1e-5);
+    }
+    const differenceWith = (change: object) => {
+      const [update, ...others] = there.updates!;
+      const other = { ...there, updates: [{ ...update!, ...change }, ...others] };
+      return compareSteps(here, other).difference?.quantity;
+    };
+    expect(differenceWith({})).toBeUndefined();
+    expect(differenceWith({ learningRate: 1.001e-6 })).toBe('learning rate');
+    expect(differenceWith({ gradNorm: 0.0201 })).toBe('norm of the gradient');
+    expect(differenceWith({ gradNorm: 0.020002 })).toBeUndefined();
+    const weights = here.updates![0]!.weights!.map((weight) => weight * 1.01);
+    expect(differenceWith({ weights })).toBe('weights of the terms');
+  });
+
+  it('is none of another order of the completions in an update', () => {
+    const [here, there] = [record(), record()];
+    const [update] = there.updates!;
+    const lengths = there.scored!.lengths!;
+    const order = Int32Array.from([...lengths.keys()].reverse());
+    const starts = lengths.map((_, b) => lengths.subarray(0, b).reduce((a, c) => a + c, 0));
+    const reordered = (values: Float32Array) =>
+      Float32Array.from([...order].flatMap((b) => [...values.subarray(starts[b], starts[b]! + lengths[b]!)]));
+    for (const key of ['policyLogprobs', 'policyTerms', 'klTerms', 'weights', 'ratios'] as const)
+      if (update![key]) update![key] = reordered(update![key]);
+    update!.completions = order;
+    expect(compareSteps(here, there).difference).toBeUndefined();
+    // The last row is now that of the first completion.
+    update!.policyLogprobs!.set([-9], update!.policyLogprobs!.length - 1);
+    expect(compareSteps(here, there).difference!.first!.where).toBe(
+      `completion 0.0, token ${lengths[0]! - 1}`,
+    );
+  });
+
   it('is none of what one record lacks', () => {
     const { advantages: _, ...other } = record();
     const { difference, missing } = compareSteps(record(), other);
