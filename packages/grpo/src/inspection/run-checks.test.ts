@@ -8,6 +8,7 @@ import { inspectModel } from './inspect-model.js';
 import { inspectPrompts } from './inspect-prompts.js';
 import { DATED, inspectedFolders, OPEN, TURNS } from './inspection.test.helper.js';
 import { type InspectedRun, promptsOf } from './run-checks.js';
+import type { TemplateRow } from './template-rows.js';
 
 const { folder } = inspectedFolders();
 
@@ -67,9 +68,15 @@ it('fails a render stage with other ids than SFT has, and asks nothing else of i
   const model = readModelFolder(folder('llama3', `${TURNS}${OPEN}`));
   const renderer = { ...model, endIds: endIdsOf(model) };
   const prompts = promptsOf(runOf([problem('1+1')]).task);
-  const found = (render?: Parameters<typeof inspectPrompts>[2]) =>
-    inspectPrompts(renderer, prompts, render).checks.filter(({ verdict }) => /warn|fail/.test(verdict));
-  expect(found()).toEqual([]);
-  const bare = found(({ prompt }) => renderPrompt(model.tokenizer, model.template, String(prompt)));
-  expect(bare.map(({ name }) => name)).toEqual(['same ids in SFT, training and evaluation']);
+  const found = (render?: Parameters<typeof inspectPrompts>[2]) => {
+    const { rows, checks } = inspectPrompts(renderer, prompts, render);
+    return { row: rows[0], findings: checks.filter(({ verdict }) => /warn|fail/.test(verdict)) };
+  };
+  const standard = found();
+  expect(standard.findings).toEqual([]);
+  const bare = found(({ prompt }) => renderPrompt(model.tokenizer, model.template, JSON.stringify(prompt)));
+  expect(bare.findings.map(({ name }) => name)).toEqual(['same ids in SFT, training and evaluation']);
+  const { ids } = standard.row as TemplateRow;
+  expect(bare.row).toMatchObject({ sftIds: ids, evaluationIds: ids });
+  expect((bare.row as TemplateRow).ids).not.toEqual(ids);
 });

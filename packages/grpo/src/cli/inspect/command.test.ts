@@ -59,6 +59,15 @@ it('takes the rows of a run, and measures with the weights', async () => {
   expect(out).toMatch(/^ max_new_tokens +20 +20 /m);
 });
 
+it('goes on where there are no weights, and says so', async () => {
+  const model = folder('llama3', `{{ bos_token }}${TURNS}${OPEN}`);
+  const { code, out } = await inspect(model, '--generate', '--save', 'weightless');
+  expect(code).toBe(1);
+  expect(out).toMatch(/^FAIL .*safetensors/m);
+  expect(out).toMatch(/^\d+ checks: \d+ passed, .*1 failed\./m);
+  expect(readdirSync(join(dir, 'weightless')).filter((name) => name.includes('weights'))).toHaveLength(1);
+});
+
 it.each([
   [[], 'grpo inspect takes one model'],
   [['nowhere'], 'nowhere'],

@@ -1,5 +1,6 @@
 import { readBuildRecord } from '@grpo/torch/setup';
-import { resolveConfig, UsageError } from '../../config/index.js';
+import { resolveConfig, UsageError, UserError } from '../../config/index.js';
+import type { InspectionCheck } from '../../inspection/check.js';
 import { inspectModel } from '../../inspection/inspect-model.js';
 import { loadTask } from '../../tasks/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
@@ -34,12 +35,29 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
       '--prompt makes the table of prompts, and --config takes those of the run: give one',
     );
   const free = await readable(() => inspect(model, asked));
-  const inspection = generate ? await (await import('./with-weights.js')).inspectWeights(free) : free;
+  const inspection = generate ? await withWeights(free) : free;
   if (save !== undefined) saveLogs(save, inspection.checks);
   process.stdout.write(
     json ? `${JSON.stringify(inspection)}\n` : inspectionPage(inspection, { width: pageWidth(), save }),
   );
   return inspection.checks.some(({ verdict }) => verdict === 'fail') ? EXIT.error : 0;
+}
+
+/** The same with what the weights tell, or why they tell nothing: the other checks stand. */
+async function withWeights(free: ShownInspection): Promise<ShownInspection> {
+  const and = (check: InspectionCheck) => ({ ...free, checks: [...free.checks, check] });
+  if (!readBuildRecord()) {
+    const says = 'Without libtorch there are no completions, and no nats. Run: npx grpo setup';
+    return and({ name: 'weights', verdict: 'inform', says, log: [] });
+  }
+  const { inspectWeights } = await import('./with-weights.js');
+  try {
+    return await inspectWeights(free);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message: says, hint: remedy } = error;
+    return and({ name: 'weights', verdict: 'fail', says, ...(remedy !== undefined && { remedy }), log: [] });
+  }
 }
 
 async function inspect(
