@@ -51,7 +51,9 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
         ? jsonReport(examined, diagnosis)
         : `${lines}\n${terminalReport(reportOf(examined, diagnosis, registry), pageWidth())}`,
     );
-    return diagnosis.findings.some(({ severity }) => severity !== 'inform') ? EXIT.error : 0;
+    const isClean =
+      warnings.length === 0 && diagnosis.findings.every(({ severity }) => severity === 'inform');
+    return isClean ? 0 : EXIT.error;
   } finally {
     reporter.close();
     rmSync(folder, { recursive: true, force: true });
