@@ -33,7 +33,7 @@ describe('without libtorch', () => {
     'data convert rows.jsonl converted.jsonl',
     'doctor RECORDS',
     'reward check arithmetic',
-    'inspect MODEL',
+    'inspect MODEL --generate',
   ])('grpo %s works', async (line) => {
     const argv = line
       .split(' ')

@@ -6,10 +6,7 @@ import { type Generation, generationCheck, tryGeneration } from './generations.j
 const model = loadModel(fileURLToPath(new URL('../../../../parity/fixtures/models/qwen2', import.meta.url)));
 
 it('completes prompts greedily once, and at temperatures several times', async () => {
-  const rows = [
-    { name: 'a', ids: [11, 12, 13] },
-    { name: 'b', ids: [21, 22] },
-  ];
+  const rows = [...'abcdefgh'].map((name, i) => ({ name, ids: [11 + i, 12, 13 + i] }));
   const found = await tryGeneration(model, rows);
   expect(
     found.filter(({ prompt }) => prompt === 'a').map((one) => [one.temperature, one.maxNewTokens]),
@@ -19,6 +16,16 @@ it('completes prompts greedily once, and at temperatures several times', async (
     expect(lengths[1]).toBeLessThanOrEqual(maxNewTokens);
     if (ended === 0) expect(lengths[0]).toBe(maxNewTokens);
   }
+  // A completion that ends later than a limit has not ended within it.
+  const pairs = found
+    .filter(({ maxNewTokens }) => maxNewTokens === 50)
+    .map((one) => {
+      const same = ({ prompt, temperature }: Generation) =>
+        prompt === one.prompt && temperature === one.temperature;
+      return { early: one.ended, whole: found.findLast(same)!.ended, unended: one.lengths[0] === 50 };
+    });
+  expect(pairs.some(({ early, whole }) => early < whole)).toBe(true);
+  for (const { early, unended } of pairs) if (unended) expect(early).toBe(0);
   // Greedy at the smaller limit is the beginning of greedy at the larger one.
   const [short, long] = found.filter(({ temperature, prompt }) => temperature === 0 && prompt === 'a');
   expect(long!.text.startsWith(short!.text.replace(/\uFFFD+$/, ''))).toBe(true);

@@ -1,17 +1,17 @@
-import type { Config } from '../config/schema.js';
 import { evalSection } from '../config/sections/progress.js';
 import { rolloutSection } from '../config/sections/rollout.js';
 import { refuseUnknown } from '../config/unknown-option.js';
 import { modelFolder } from '../hub/model-folder.js';
 import { endIdsOf, readModelFolder } from '../models/folder/folder.js';
-import type { Prompt } from '../text/message.js';
+import { asPrompt } from '../tasks/prompt.js';
 import type { InspectionCheck } from './check.js';
 import { type DecodingRow, decodingCheck, decodingRows } from './decoding.js';
 import { type EndToken, endTokens } from './end-checks.js';
 import { inspectPrompts } from './inspect-prompts.js';
 import { type Padding, paddingOf } from './padding.js';
 import { comparePath, type PathComparison, pathCheck } from './path-prompt.js';
-import { matrixOf, type NamedPrompt, type RefusedRow, type TemplateRow } from './template-rows.js';
+import { type InspectedRun, promptsOf, runChecks } from './run-checks.js';
+import { matrixOf, type RefusedRow, type TemplateRow } from './template-rows.js';
 
 /** What {@link inspectModel} takes. */
 export interface InspectOptions {
@@ -19,12 +19,8 @@ export interface InspectOptions {
   prompts?: readonly string[];
   /** Files with a prompt of another program: its text, or its ids as JSON. */
   paths?: readonly string[];
-  /** A run in place of the table: its own prompts, how it asks, and how it decodes. */
-  run?: {
-    prompts: readonly NamedPrompt[];
-    ask(question: string): Prompt;
-    config: Pick<Config, 'rollout' | 'eval'>;
-  };
+  /** A run: its first prompts in place of the table, its task, and its settings. */
+  run?: InspectedRun;
 }
 
 /** A model folder's tokenizer, template and settings, as a run meets them. */
@@ -63,10 +59,12 @@ export function inspectModel(model: string, options: InspectOptions = {}): Inspe
   const folder = readModelFolder(modelFolder(model));
   const { tokenizer, template, endSources, generation } = folder;
   const renderer = { tokenizer, template, endIds: endIdsOf(folder), endSources };
-  const asked = run?.prompts ?? matrixOf(prompts, template !== undefined);
+  const asked = run ? promptsOf(run.task) : matrixOf(prompts, template !== undefined);
   const { rows, shape, checks } = inspectPrompts(renderer, asked);
   const rendered = rows.filter((row) => 'ids' in row);
-  const compared = paths.map((path) => comparePath(renderer, path, { shape, rows: rendered, ask: run?.ask }));
+  const compared = paths.map((path) =>
+    comparePath(renderer, path, { shape, rows: rendered, ...(run && { ask: askOf(run) }) }),
+  );
   const decoding = decodingRows(
     run?.config ?? { rollout: rolloutSection.parse({}), eval: evalSection.parse({}) },
     generation,
@@ -96,9 +94,19 @@ export function inspectModel(model: string, options: InspectOptions = {}): Inspe
         tokenizer,
         rendered.map(({ ids }) => ids),
       ) ?? null,
-    checks: [...checks, decodingCheck(decoding), ...compared.map((one) => pathCheck(one, renderer))],
+    checks: [
+      ...checks,
+      ...(run ? runChecks(renderer, folder.config.maxPositions, run) : []),
+      decodingCheck(decoding),
+      ...compared.map((one) => pathCheck(one, renderer)),
+    ],
   };
 }
 
 const adderOf = (tokenizer: boolean, template: boolean) =>
   tokenizer && template ? 'both' : tokenizer ? 'tokenizer' : template ? 'template' : 'nobody';
+
+const askOf =
+  ({ config }: InspectedRun) =>
+  (question: string) =>
+    asPrompt(question, config.task.system);

@@ -36,7 +36,7 @@ export function inspectPrompts(
     rows,
     checks: [
       templateCheck(model, rows),
-      ...rowChecks(model, rendered, shape),
+      ...rowChecks(model, rendered, { shape, ownStages: render ? ['render'] : [] }),
       ...endChecks(model, shape, asksTemplate),
     ],
   };

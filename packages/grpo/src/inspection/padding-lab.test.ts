@@ -88,6 +88,14 @@ describe('the measurement', () => {
         ),
     });
     expect(paddingCheck(measured)).toMatchObject({ verdict: 'fail' });
+    const { bound } = measured;
+    const fine = { most: 0, mean: 0 };
+    const [alone, sampler] = [
+      { ...measured, sampler: fine },
+      { ...measured, alone: fine },
+    ];
+    expect([alone, sampler].map((one) => paddingCheck(one).verdict)).toEqual(['fail', 'fail']);
+    expect(paddingCheck({ ...measured, alone: bound, sampler: bound })).toMatchObject({ verdict: 'pass' });
     expect(paddingCheck({ ...measured, alone: { most: Number.NaN, mean: Number.NaN } })).toMatchObject({
       verdict: 'fail',
     });

@@ -1,20 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { evalSection } from '../config/sections/progress.js';
-import { rolloutSection } from '../config/sections/rollout.js';
+import { type Config, configSchema } from '../config/schema.js';
+import { asPrompt } from '../tasks/prompt.js';
 import { fixtureCases } from '../text/fixtures.test.data.js';
-import type { Message } from '../text/message.js';
 import { Tokenizer } from '../text/tokenizer.js';
-import { inspectModel } from './inspect-model.js';
+import { type InspectOptions, inspectModel } from './inspect-model.js';
 import { DATED, inspectedFolders, OPEN, TURNS } from './inspection.test.helper.js';
+import type { InspectedRun } from './run-checks.js';
 import type { TemplateRow } from './template-rows.js';
 
 const { root, folder } = inspectedFolders();
 let files = 0;
 
+/** A run that asks with a system message, or in plain text. */
+const runOf = (system: string | undefined): InspectedRun => ({
+  task: { name: 'sums', train: [{ prompt: asPrompt('1+1?', system), row: {} }], eval: [], stop: [] },
+  config: configSchema.parse({ task: { system } }) as Config,
+});
+
 /** What another program's text or ids are told to differ by. */
-function compared(dir: string, given: string | object, options = {}) {
+function compared(dir: string, given: string | object, options: InspectOptions = {}) {
   const path = join(root, `${files++}${typeof given === 'string' ? '.txt' : '.json'}`);
   writeFileSync(path, typeof given === 'string' ? given : JSON.stringify(given));
   const { paths, checks } = inspectModel(dir, { paths: [path], ...options });
@@ -73,19 +79,12 @@ describe("another program's prompt", () => {
   });
 
   it('goes through a template where training asks in plain text', () => {
-    const config = { rollout: rolloutSection.parse({}), eval: evalSection.parse({}) };
-    const run = { prompts: [{ name: 'row 1', prompt: 'What is 2+2?' }], ask: (text: string) => text, config };
-    expect(compared(dir, own.ids, { run }).says).toMatch(/^It is rendered through a chat template/);
+    const { says } = compared(dir, own.ids, { run: runOf(undefined) });
+    expect(says).toMatch(/^It is rendered through a chat template/);
   });
 
   it('has another system message than the run', () => {
-    const config = { rollout: rolloutSection.parse({}), eval: evalSection.parse({}) };
-    const ask = (content: string): Message[] => [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content },
-    ];
-    const run = { prompts: [{ name: 'row 1', prompt: ask('1+1?') }], ask, config };
-    const { says, from } = compared(dir, own.ids, { run });
+    const { says, from } = compared(dir, own.ids, { run: runOf('Be brief.') });
     expect(from).toBe('the same question');
     expect(says).toBe(
       'The system message is "You are a helpful assistant." there and "Be brief." in training.',

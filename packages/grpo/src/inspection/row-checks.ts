@@ -13,14 +13,16 @@ import { ownWords, type TemplateShape } from './template-shape.js';
 export function rowChecks(
   model: Renderer,
   rows: readonly TemplateRow[],
-  shape: TemplateShape | undefined,
+  { shape, ownStages }: { shape: TemplateShape | undefined; ownStages: readonly string[] },
 ): InspectionCheck[] {
   const conversations = rows.filter(({ prompt }) => typeof prompt !== 'string');
   const plain = rows.filter(({ prompt }) => typeof prompt === 'string');
+  const ask = (name: string, code: Check['code'], kinds: readonly (readonly TemplateRow[])[]) =>
+    doctorCheck(name, code, model, kinds, ownStages);
   return [
-    doctorCheck('bos', 'B04.bos', model, [conversations, plain]),
-    doctorCheck('header', 'B03.header', model, [conversations]),
-    doctorCheck('system message', 'B05.system', model, [conversations]),
+    ask('bos', 'B04.bos', [conversations, plain]),
+    ask('header', 'B03.header', [conversations]),
+    ask('system message', 'B05.system', [conversations]),
     ...(shape ? [systemTurnCheck(model, shape, conversations)] : []),
     dateCheck(model, conversations),
     roundTripCheck(rows),
@@ -34,6 +36,7 @@ function doctorCheck(
   code: Check['code'],
   model: Renderer,
   kinds: readonly (readonly TemplateRow[])[],
+  ownStages: readonly string[] = [],
 ): InspectionCheck {
   const check = checkOf(code);
   if (check.scope !== 'step') throw new Error(`${code} is not a check of a step`);
@@ -43,7 +46,12 @@ function doctorCheck(
       const prompts = rows.map(({ text, ids }) => ({ text, ids: [...ids], spans: [] }));
       const rendered = renderedRecord(model, rows, prompts);
       const record = { format: 'grpo-step', version: RECORD_VERSION, step: 1 } as const;
-      return check.test({ ...record, producer: { name: 'grpo' }, ...rendered });
+      return check.test({
+        ...record,
+        producer: { name: 'grpo' },
+        declared: { ownStages: [...ownStages] },
+        ...rendered,
+      });
     });
   const found = outcomes.find(isFound);
   const outcome = found ?? outcomes.find(({ verdict }) => verdict === 'pass') ?? outcomes[0];

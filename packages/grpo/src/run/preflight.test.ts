@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { readShape } from '../models/index.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { Stages } from '../step/stages.js';
 import { rewarding } from '../step/step.test.helper.js';
@@ -101,5 +102,36 @@ describe('a preflight', () => {
     const { options } = await place(['advantage.flat=drop', 'train.steps=1']);
     const { end, notes } = await run({ ...options, stages: { score: rewarding(() => 0.5) } });
     expect([end.stopped, notes.filter((text) => text.startsWith('preflight'))]).toEqual([undefined, []]);
+  });
+
+  it('tells of a template that writes the day, and of prompts that leave little room, once and before step 1', async () => {
+    const { root, options } = await place();
+    const { model } = resolvedRun(options).config;
+    const template = `{{ strftime_now('%Y-%m-%d %H') }}{% for one in messages %}{{ one.role ~ ':' ~ one.content ~ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}`;
+    writeFileSync(join(model!, 'chat_template.jinja'), template);
+    const rows = ['1+1', '1+2', '1+3', '10000+20000'].map((question) =>
+      JSON.stringify({ question, answer: 2 }),
+    );
+    writeFileSync(join(root, 'rows.jsonl'), rows.join('\n'));
+    writeFileSync(join(root, 'prompt.txt'), '{question}=');
+    const data = [
+      'task.name=jsonl',
+      `task.prompt=${join(root, 'prompt.txt')}`,
+      `task.data=${join(root, 'rows.jsonl')}`,
+      'task.evalSize=1',
+    ];
+    const short = [...data, 'train.steps=1', 'doctor.onFinding=warn'];
+    const warnings = async (output: string, more: readonly string[]) =>
+      (await run({ output, settings: [...options.settings, ...short, ...more] })).notes.filter((text) =>
+        /^preflight: (The template|The longest)/.test(text),
+      );
+    expect(await warnings(join(root, 'plain'), [])).toEqual([]);
+    const dated = await warnings(join(root, 'dated'), ['task.system=Add.']);
+    expect(dated).toHaveLength(1);
+    expect(dated[0]).toMatch(
+      /^preflight: The template writes the day of the run into 4 of 4 prompts .* Write a/,
+    );
+    const { maxPositions } = readShape(model!);
+    expect(await warnings(join(root, 'long'), [`rollout.maxNewTokens=${maxPositions - 8}`])).toHaveLength(1);
   });
 });

@@ -1,5 +1,8 @@
 import { Audit } from '../audit/audit.js';
 import type { Config } from '../config/schema.js';
+import type { InspectionCheck } from '../inspection/check.js';
+import { inspectPrompts } from '../inspection/inspect-prompts.js';
+import { promptsOf, runChecks } from '../inspection/run-checks.js';
 import { type CanaryProbe, probeCanaries } from '../observe/canaries.js';
 import { type MetricsRow, metricsOf } from '../observe/metrics.js';
 import { stepRecordOf } from '../observe/step-record.js';
@@ -9,6 +12,7 @@ import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
+import type { Problem } from '../tasks/task.js';
 import type { StepRecord } from '../trace/index.js';
 import { learningRateAt } from './schedule.js';
 
@@ -25,6 +29,8 @@ export interface Preflight {
   seconds: number;
   /** Those of step 1, which need not be graded again. */
   canaries: CanaryProbe | undefined;
+  /** What the inspection of model and rows warns of. */
+  warnings: InspectionCheck[];
 }
 
 /**
@@ -56,8 +62,25 @@ export async function preflight(given: Trainer, part: 'small' | 'whole'): Promis
     metrics: metricsOf(recorded, 1, { tokens, stepTokens: tokens, kindKey: config.kl.kindKey }),
     seconds: (performance.now() - start) / 1000,
     canaries,
+    warnings: inspectRun(given),
   };
 }
+
+/** Renders the first rows on every path, and holds rows and settings to the model; what is only worth a note is left out. */
+function inspectRun({ model, task, config, stages, ownStages }: Trainer): InspectionCheck[] {
+  const render = ownStages?.includes('render')
+    ? (problem: Problem) => stages.render(model, [problem])[0]!
+    : undefined;
+  const checks = [
+    ...inspectPrompts(model, promptsOf(task), render).checks,
+    ...runChecks(model, model.decoder.config.maxPositions, { task, config }),
+  ];
+  return checks.filter(({ verdict }) => verdict === 'warn' || verdict === 'fail');
+}
+
+/** A warning in a line. */
+export const warningLine = ({ says, remedy }: InspectionCheck): string =>
+  `preflight: ${says}${remedy === undefined ? '' : ` ${remedy}`}`;
 
 /** The same trainer for a step that costs little, changes no weight, and leaves nothing to later steps. */
 function smallPart(trainer: Trainer): Trainer {

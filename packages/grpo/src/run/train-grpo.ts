@@ -18,7 +18,7 @@ import { Examination, type StepVerdict } from './findings/examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
-import { type Preflight, preflight } from './preflight.js';
+import { type Preflight, preflight, warningLine } from './preflight.js';
 import { type RunEnd, runSteps, unlessAbandoned } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 
@@ -36,7 +36,7 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
   const examination = await Examination.after(progress.step, config, folder);
   const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer) : undefined;
   const { news = [], stop: stopped } = tried ? examination.tried(tried.record) : {};
-  for (const text of news) watcher.note?.(text);
+  for (const text of [...news, ...(tried?.warnings ?? []).map(warningLine)]) watcher.note?.(text);
   if (stopped) {
     discard(run);
     return { interrupted: false, stopped, before: undefined, after: undefined };

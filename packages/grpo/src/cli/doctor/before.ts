@@ -8,7 +8,7 @@ import { formatValue } from '../../doctor/sentence.js';
 import { largest, smallest } from '../../maths/moments.js';
 import { GrpoTrainer } from '../../run/grpo-trainer.js';
 import { openRun, type Run } from '../../run/open-run.js';
-import { type Preflight, preflight } from '../../run/preflight.js';
+import { type Preflight, preflight, warningLine } from '../../run/preflight.js';
 import { EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { pageWidth } from '../text-layout.js';
@@ -33,7 +33,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
     using trainer = await GrpoTrainer.open(run);
     const result = await preflight(trainer, 'whole');
     reporter.close();
-    const { record, canaries } = result;
+    const { record, canaries, warnings } = result;
     const diagnosis = examine({ records: [record] }, registry);
     const examined = {
       path: file,
@@ -42,7 +42,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
       records: 1,
       entries: 0,
       broken: { count: 0, first: [] },
-      notes: canaries?.news ?? [],
+      notes: [...(canaries?.news ?? []), ...warnings.map(warningLine)],
       isGrpo: true,
     };
     const lines = [...preflightLines(run, result), ''].join('\n');
@@ -51,7 +51,9 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
         ? jsonReport(examined, diagnosis)
         : `${lines}\n${terminalReport(reportOf(examined, diagnosis, registry), pageWidth())}`,
     );
-    return diagnosis.findings.some(({ severity }) => severity !== 'inform') ? EXIT.error : 0;
+    const isClean =
+      warnings.length === 0 && diagnosis.findings.every(({ severity }) => severity === 'inform');
+    return isClean ? 0 : EXIT.error;
   } finally {
     reporter.close();
     rmSync(folder, { recursive: true, force: true });

@@ -16,7 +16,7 @@ import { twoColumns } from '../text-layout.js';
 export async function memoryTable(
   file: string | undefined,
   settings: readonly string[],
-): Promise<{ rows: string; estimate: Estimate; requireFits: () => void }> {
+): Promise<{ rows: string; line: string; estimate: Estimate; requireFits: () => void }> {
   const resolved = withMemory(resolveConfig({ command: 'train', file, settings }));
   const { config, provenance } = resolved;
   if (config.model === undefined) {
@@ -30,5 +30,5 @@ export async function memoryTable(
   const budget = { bytes: config.memory as number, source: provenance.memory! };
   const line = memoryLine(estimate, budget);
   const rows = `${twoColumns(memoryRows(estimate), 36, 200).join('\n')}\n\n${line}\n`;
-  return { rows, estimate, requireFits: () => requireFits(resolved, estimated) };
+  return { rows, line, estimate, requireFits: () => requireFits(resolved, estimated) };
 }

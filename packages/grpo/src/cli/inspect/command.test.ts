@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { DATED, inspectedFolders, OPEN, TURNS } from '../../inspection/inspection.test.helper.js';
 import { start } from '../grpo.test.helper.js';
@@ -42,9 +43,35 @@ it('fails where another program asks otherwise, and leaves a log of each check',
   expect(log).toContain('there    (');
 });
 
+it('takes the rows of a run, and measures with the weights', async () => {
+  const model = fileURLToPath(new URL('../../../../../parity/fixtures/models/qwen2', import.meta.url));
+  const rows = ['1+1', '1+2', '1000+2000'].map((question) => JSON.stringify({ question, answer: 2 }));
+  writeFileSync(join(dir, 'prompt.txt'), '{question}=');
+  writeFileSync(join(dir, 'rows.jsonl'), rows.join('\n'));
+  const settings = { task: { data: 'rows.jsonl', prompt: 'prompt.txt', system: 'Add.', evalSize: 1 } };
+  writeFileSync(join(dir, 'run.yaml'), JSON.stringify({ ...settings, rollout: { maxNewTokens: 20 } }));
+  const { code, out, err } = await inspect(model, '--config', 'run.yaml', '--generate');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^ training row 1 +\d+ +0 +yes +yes +no +yes +yes/m);
+  expect(out).toMatch(/^Memory +about /m);
+  expect(out).toMatch(/^ +padding attended to: [\d.e-]+ nats a token$/m);
+  expect(out).toMatch(/^ training row 1 +0\.7 +100 +\d of 4 /m);
+  expect(out).toMatch(/^ max_new_tokens +20 +20 /m);
+});
+
+it('goes on where there are no weights, and says so', async () => {
+  const model = folder('llama3', `{{ bos_token }}${TURNS}${OPEN}`);
+  const { code, out } = await inspect(model, '--generate', '--save', 'weightless');
+  expect(code).toBe(1);
+  expect(out).toMatch(/^FAIL .*safetensors/m);
+  expect(out).toMatch(/^\d+ checks: \d+ passed, .*1 failed\./m);
+  expect(readdirSync(join(dir, 'weightless')).filter((name) => name.includes('weights'))).toHaveLength(1);
+});
+
 it.each([
   [[], 'grpo inspect takes one model'],
   [['nowhere'], 'nowhere'],
+  [['m', '--config', 'a.yaml', '--prompt', 'Hi'], 'give one'],
 ])('says what is wrong with %j', async (argv, message) => {
   const { code, err } = await inspect(...argv);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });

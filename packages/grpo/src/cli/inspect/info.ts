@@ -1,12 +1,15 @@
 import type { CommandInfo } from '../command.js';
-import { jsonObject } from '../flags.js';
+import { config, jsonObject } from '../flags.js';
 
 export const info: CommandInfo = {
   name: 'inspect',
-  summary:
-    'Inspect a model before it trains: template, special tokens, and another program’s prompt beside ours',
-  usage: 'inspect MODEL [--prompt TEXT] [--path FILE] [--generate] [--save DIR] [--json]',
+  summary: 'Inspect a model before it trains: its template, what ends it, another program’s prompt',
+  usage: 'inspect MODEL [--config FILE | --prompt TEXT] [--path FILE] [--generate] [--save DIR]',
   flags: {
+    config: {
+      ...config,
+      help: 'A run’s settings: its own first rows in place of the table, lengths, stop strings, memory',
+    },
     prompt: {
       type: 'string',
       value: 'TEXT',

@@ -2,12 +2,20 @@
 
 import { formatValue } from '../../doctor/sentence.js';
 import type { InspectionCheck } from '../../inspection/check.js';
+import type { Generation } from '../../inspection/generations.js';
 import type { Inspection } from '../../inspection/inspect-model.js';
 import type { Apart, PaddingMeasured } from '../../inspection/padding-lab.js';
 import { isSame, type RefusedRow, type TemplateRow } from '../../inspection/template-rows.js';
 import { colors } from '../colors.js';
 import { alignColumns, wrap } from '../text-layout.js';
-import type { WithWeights } from './with-weights.js';
+
+/** An inspection with what only the engine tells, where it was asked. */
+export interface ShownInspection extends Inspection {
+  /** What a run takes, in a line. */
+  memory?: string;
+  measured?: PaddingMeasured;
+  generations?: readonly Generation[];
+}
 
 export interface PageOptions {
   width: number;
@@ -15,7 +23,7 @@ export interface PageOptions {
   save: string | undefined;
 }
 
-export function inspectionPage(inspection: WithWeights, { width, save }: PageOptions): string {
+export function inspectionPage(inspection: ShownInspection, { width, save }: PageOptions): string {
   const lines = [
     ...block('Tokens', tokenLines(inspection), width),
     '',
@@ -26,6 +34,9 @@ export function inspectionPage(inspection: WithWeights, { width, save }: PageOpt
     '',
     ...block('Padding', paddingLines(inspection), width),
     ...generationTable(inspection),
+    ...(inspection.memory === undefined
+      ? []
+      : ['', ...block('Memory', [inspection.memory.replace(/^Memory: /, '')], width)]),
     '',
     ...wrap(`${countLine(inspection.checks)}${save === undefined ? '' : ` One log each in ${save}.`}`, width),
   ];
@@ -122,7 +133,7 @@ function decodingTable({ decoding }: Inspection): string[] {
 }
 
 /** What mistakes with padding would do to a batch of these prompts. */
-function paddingLines({ rows, padding, measured }: WithWeights): string[] {
+function paddingLines({ rows, padding, measured }: ShownInspection): string[] {
   const lengths = rows.flatMap((row) => ('ids' in row ? [row.ids.length] : []));
   if (!padding)
     return [`none: all prompts have ${lengths[0] ?? 0} ids, so nothing could go wrong or be proven`];
@@ -153,7 +164,7 @@ function measuredLines({
   ];
 }
 
-function generationTable({ generations }: WithWeights): string[] {
+function generationTable({ generations }: ShownInspection): string[] {
   if (!generations) return [];
   return [
     '',

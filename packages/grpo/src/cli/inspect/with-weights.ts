@@ -1,18 +1,12 @@
-import { type Generation, generationCheck, tryGeneration } from '../../inspection/generations.js';
-import type { Inspection } from '../../inspection/inspect-model.js';
-import { measurePadding, type PaddingMeasured, paddingCheck } from '../../inspection/padding-lab.js';
+import { generationCheck, tryGeneration } from '../../inspection/generations.js';
+import { measurePadding, paddingCheck } from '../../inspection/padding-lab.js';
 import { loadModel } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import { createReporter } from '../live.js';
-
-/** What only the weights can tell. */
-export interface WithWeights extends Inspection {
-  measured?: PaddingMeasured;
-  generations?: readonly Generation[];
-}
+import type { ShownInspection } from './page.js';
 
 /** Loads the model, measures mistakes with padding, and completes the first prompts at several temperatures. */
-export async function inspectWeights(inspection: Inspection): Promise<WithWeights> {
+export async function inspectWeights(inspection: ShownInspection): Promise<ShownInspection> {
   using reporter = createReporter({ stream: process.stderr });
   const watch = new Watch(reporter);
   const model = loadModel(inspection.model, { watch: watch.finishing() });

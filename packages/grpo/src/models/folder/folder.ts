@@ -30,6 +30,11 @@ export interface ModelFolder {
  */
 export function readModelFolder(dir: string): ModelFolder {
   const configFile = join(dir, 'config.json');
+  if (!existsSync(configFile) && existsSync(join(dir, 'adapter_config.json'))) {
+    throw new UserError(`${dir} is an adapter, not a model`, {
+      hint: 'Give the model that it adapts: base_model_name_or_path in adapter_config.json',
+    });
+  }
   const configJson = readJsonObject(configFile, 'the model configuration');
   const config = parseConfig(configJson, configFile);
   const tokenizer = Tokenizer.load(dir);
