@@ -22,3 +22,27 @@ export function tsdocExamples(name: string, text: string): Example[] {
     code: block!.replaceAll(/^ \* ?/gm, ''),
   }));
 }
+
+/** A command of a page, and the lines that the page shows of its output. */
+export interface ConsoleExample {
+  command: string;
+  output: string[];
+}
+
+/** The commands of the console blocks of a Markdown page, each after a `$`; a here-document goes up to its END. */
+export function consoleExamples(text: string): ConsoleExample[] {
+  return [...text.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(([, block]) => {
+    const examples: ConsoleExample[] = [];
+    let isOpen = false;
+    for (const line of block!.trimEnd().split('\n')) {
+      if (line.startsWith('$ ')) {
+        examples.push({ command: line.slice(2), output: [] });
+        isOpen = line.includes('<<');
+      } else if (isOpen) {
+        examples.at(-1)!.command += `\n${line}`;
+        isOpen = line !== 'END';
+      } else examples.at(-1)!.output.push(line);
+    }
+    return examples;
+  });
+}

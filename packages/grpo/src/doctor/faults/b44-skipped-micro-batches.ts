@@ -52,7 +52,7 @@ export const b44: Fault = {
       remedy:
         'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, never skip the last micro-step: it sums the gradients over the ranks.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      proofs: ['log only'],
+      proofs: ['native', 'log only'],
       needs: ['micro_steps', 'micro_steps/executed'],
       test(log) {
         const [configured, executed, divisor] = [
