@@ -32,6 +32,10 @@ export function partsOf(shape: TemplateShape, text: string): ConversationParts |
   return { system: whole.groups!.system!, user: whole.groups!.user!, tail: whole.groups!.tail! };
 }
 
+/** Whether more turns follow the user's. */
+export const hasMoreTurns = ({ userEnd }: TemplateShape, { tail }: ConversationParts): boolean =>
+  userEnd.trim() !== '' && tail.includes(userEnd.trim());
+
 /** The conversation that the parts were rendered from. */
 export const messagesOf = ({ system, user }: ConversationParts): Message[] => [
   ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),

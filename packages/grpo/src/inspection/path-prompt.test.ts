@@ -109,6 +109,14 @@ describe("another program's prompt", () => {
     expect(compared(qwen, closed.ids).says).toMatch(/header ".*" is missing at the end/);
   });
 
+  it('is not compared where it holds several turns that no row has', () => {
+    const qwen = folder('qwen2');
+    const several = fixtureCases('qwen2').conversations.find(
+      ({ messages, tools }) => messages.map(({ role }) => role).join() === 'user,assistant,user' && !tools,
+    )!;
+    expect(compared(qwen, several.open.ids)).toMatchObject({ verdict: 'warn', hasMoreTurns: true });
+  });
+
   it('refuses a file that holds no ids', () => {
     expect(() => compared(dir, { tokens: [1] })).toThrow(/must hold the ids of one prompt/);
     expect(() => compared(dir, [1, -2])).toThrow(/must hold the ids of one prompt/);

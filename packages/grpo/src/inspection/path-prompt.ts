@@ -7,7 +7,7 @@ import { asPrompt } from '../tasks/prompt.js';
 import { renderProblems } from '../tasks/render-problems.js';
 import type { Prompt } from '../text/message.js';
 import type { InspectionCheck, Renderer } from './check.js';
-import { messagesOf, partsOf, withTemplateBos } from './conversation-parts.js';
+import { hasMoreTurns, messagesOf, partsOf, withTemplateBos } from './conversation-parts.js';
 import { type LikelyCause, likelyCauses } from './likely-causes.js';
 import { isSame, leading, type TemplateRow } from './template-rows.js';
 import type { TemplateShape } from './template-shape.js';
@@ -21,6 +21,8 @@ export interface PathComparison {
   /** The ids of training, and what they were rendered from. */
   ours: readonly number[];
   from: string;
+  /** Whether it holds more turns than one, and no row has them: then nothing of ours is comparable. */
+  hasMoreTurns: boolean;
   /** Place of the first id that differs; null where all are equal. */
   first: number | null;
   causes: readonly LikelyCause[];
@@ -47,11 +49,11 @@ export function comparePath(model: Renderer, path: string, training: Training): 
   const given = /\.json$/i.test(path) ? idsIn(path, text) : undefined;
   const ids = given ?? tokenizer.encode(text, { specialTokens: true });
   const bos = leading(ids, tokenizer.bosId);
-  const { ours, from } = counterpart(model, ids, bos, training);
+  const { ours, from, more = false } = counterpart(model, ids, bos, training);
   const first = isSame(ids, ours) ? null : firstDifference(ids, ours);
   const causes =
     first === null ? [] : likelyCauses(model, training.shape, { theirs: ids, ours }, given === undefined);
-  return { path, ids, bos, ours, from, first, causes };
+  return { path, ids, bos, ours, from, hasMoreTurns: more, first, causes };
 }
 
 /**
@@ -63,7 +65,7 @@ function counterpart(
   ids: readonly number[],
   bos: number,
   { shape, rows, ask }: Training,
-): { ours: readonly number[]; from: string } {
+): { ours: readonly number[]; from: string; more?: boolean } {
   const { tokenizer, template } = model;
   const equal = rows.find((row) => isSame(row.ids, ids));
   if (equal) return { ours: equal.ids, from: equal.name };
@@ -75,7 +77,8 @@ function counterpart(
   const asDefault = (user: string) => (parts ? messagesOf(parts) : template ? asPrompt(user, '') : user);
   if (question !== undefined && question !== '') {
     const [own] = renderProblems(model, [{ prompt: (ask ?? asDefault)(question) }]);
-    return { ours: own!.ids, from: 'the same question' };
+    const more = shape !== undefined && parts !== undefined && hasMoreTurns(shape, parts);
+    return { ours: own!.ids, from: 'the same question', more };
   }
   const likeness = (row: TemplateRow) => shared(words, row.ids.slice(row.bos));
   const [first, ...more] = rows;
@@ -140,6 +143,14 @@ export function pathCheck(comparison: PathComparison, model: Renderer): Inspecti
   const name = `path ${path}`;
   if (first === null)
     return { name, verdict: 'pass', says: `${path} holds the ids that training renders (${from}).`, log };
+  if (comparison.hasMoreTurns)
+    return {
+      name,
+      verdict: 'warn',
+      says: `${path} holds several turns, and none of the rows has them: it cannot be compared with what training renders.`,
+      remedy: 'Give a prompt of one question, or --config of a run whose rows hold the conversation.',
+      log,
+    };
   return {
     name,
     verdict: 'fail',

@@ -50,7 +50,7 @@ async function withWeights(free: ShownInspection): Promise<ShownInspection> {
     const says = 'Without libtorch there are no completions, and no nats. Run: npx grpo setup';
     return and({ name: 'weights', verdict: 'inform', says, log: [] });
   }
-  const { inspectWeights } = await import('./with-weights.js');
+  const { inspectWeights } = await import('./inspect-weights.js');
   try {
     return await inspectWeights(free);
   } catch (error) {
