@@ -34,11 +34,18 @@ class Recording:
 
 
 def attach(
-    trainer, folder: str | os.PathLike | None = None, every: int = 10, audit_every: int = AUDIT_EVERY
+    trainer,
+    folder: str | os.PathLike | None = None,
+    every: int = 10,
+    audit_every: int = AUDIT_EVERY,
+    text_changes: list[str] | None = None,
 ) -> Recording:
     """Has `trainer` leave step records in `folder`, or in its output_dir: of its first two rollouts and of every
     `every`-th. The first two and every `audit_every`-th are audited, too, which calls reward functions again on a few
     completions; 0 audits none.
+
+    text_changes: what your overrides change on purpose between the sampled text and the one that rewards get: "prompt",
+    "stop", "cut", "rewritten" (docs/step-record.md). TRL itself changes nothing.
 
     With several processes the first one records, its own rows.
 
@@ -60,6 +67,7 @@ def attach(
     if not trainer.accelerator.is_main_process:
         return Recording(listeners, None)
     recorder = Recorder(trainer, Path(folder or trainer.args.output_dir) / "steps", every, audit_every, listeners)
+    recorder.text_changes = text_changes
     for name, around in recorder.outside.items():
         if name in missing:
             recorder.lacks(f"{HOOKS[name][1]} (no {signature_of(name)})")

@@ -21,8 +21,7 @@ SAMPLING = (
 )
 
 
-def declared(trainer, rollout: Rollout, overridden: dict) -> dict:
-    own_texts = {"_generate", "_generate_and_score_completions", "_calculate_rewards"} & overridden.keys()
+def declared(trainer, rollout: Rollout) -> dict:
     args = trainer.args
     scale = getattr(trainer, "scale_rewards", None)
     if getattr(trainer, "multi_objective_aggregation", "sum_then_normalize") != "sum_then_normalize":
@@ -69,8 +68,6 @@ def declared(trainer, rollout: Rollout, overridden: dict) -> dict:
         **precision(trainer),
         "activeDropout": rollout.dropout,
         "rewardWeights": trainer.reward_weights.tolist(),
-        # TRL changes nothing; what an override changes may be meant.
-        "textChanges": None if own_texts else [],
     }
 
 

@@ -21,7 +21,7 @@ RECORD_VERSION = 3
 ANSWER_COLUMNS = ("answer", "solution")
 
 
-def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
+def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None) -> tuple[dict, dict]:
     """The record as JSON, and its arrays by their paths in it."""
     if sorted(rollout.scored) != list(range(len(rollout.data))):
         raise RecorderError(f"of {len(rollout.data)} sampled rows {len(rollout.scored)} were scored")
@@ -43,7 +43,7 @@ def record_of(trainer, rollout: Rollout, facts: dict) -> tuple[dict, dict]:
         "step": rollout.step,
         **facts,
         "settings": {**facts["settings"], "logitsProcessors": rollout.processors},
-        "declared": declared(trainer, rollout, facts["settings"]["overridden"] or {}),
+        "declared": declared(trainer, rollout) | {"textChanges": _text_changes(text_changes, facts)},
         "prompts": {
             "messages": [row["prompt"] for row in data],
             "assistantHeader": template_parts(trainer)[1] if conversational else "",
@@ -138,6 +138,12 @@ def _flat(rows, dtype):
     if not rows or rows[0] is None:
         return None
     return np.concatenate([np.array(row, dtype) for row in rows])
+
+
+def _text_changes(declared: list | None, facts: dict) -> list | None:
+    """As declared. TRL changes nothing; what an override changes may be meant."""
+    own = {"_generate", "_generate_and_score_completions", "_calculate_rewards"} & (facts["settings"]["overridden"] or {}).keys()
+    return [] if declared is None and not own else declared
 
 
 def _sampled_texts(trainer, rollout: Rollout) -> list | None:

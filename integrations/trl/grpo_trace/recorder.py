@@ -40,6 +40,7 @@ class Recorder:
         self.schedule_is_own = trainer.lr_scheduler is not None
         self.reference = None
         self.checksums = None
+        self.text_changes = None
         self.rollout = None
         self.rollouts = 0
         self.rollout_micro_steps = 0
@@ -133,7 +134,7 @@ class Recorder:
             rollout, self.rollout = self.rollout, None
             if self.checksums and rollout.step == 1:
                 rollout.probes["checksums"] = self.checksums
-            write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts))
+            write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:
                 rollout.audit.warn(rollout.step)
 

@@ -164,6 +164,14 @@ describe('the audit of a TRL run', () => {
     for (const one of missing) expect(one.missing.join()).toMatch(/\w \w/);
   });
 
+  it.each([['overriding'], ['overriding/steps/000001']])(
+    '%s: has its overridden methods told',
+    async (path) => {
+      const { notes } = await readRun(fileURLToPath(new URL(path, runs)));
+      expect(notes[0]).toMatch(/^The trainer overrides .*_calculate_rewards \(Overriding\).*: no setting/);
+    },
+  );
+
   it('has a subclass named with what it overrides, and its rollout heard as without it', () => {
     const [record] = recordsOf('overriding');
     expect(record!.settings).toMatchObject({ overridden: { _calculate_rewards: 'Overriding' } });

@@ -14,7 +14,9 @@ export interface CompletionView {
   /** Tokens that enter the loss. */
   trained?: number;
   finish?: string;
+  /** As the rewards got it; and as it was sampled, where that is another. */
   text?: string;
+  sampledText?: string;
   /** Value of each reward, by name. */
   rewards?: Readonly<Record<string, number>>;
   /** The rule that decided each reward, by name. */
@@ -48,6 +50,7 @@ export interface KlEstimates {
 export function completionViews(record: StepRecord): CompletionView[] {
   const [update] = record.updates ?? [];
   const promptOf = record.completions?.prompt;
+  const sampled = record.completions?.sampledTexts;
   const count = countOf(record);
   const losses = update ? lossesOf(record, update) : new Map<number, LossNumbers>();
   const names = completionNames(promptOf ?? new Int32Array(count));
@@ -61,6 +64,7 @@ export function completionViews(record: StepRecord): CompletionView[] {
         tokens: record.completions?.lengths?.[index],
         finish: record.completions?.finish?.[index],
         text: record.completions?.texts?.[index],
+        sampledText: sampled?.[index] === record.completions?.texts?.[index] ? undefined : sampled?.[index],
         ...rewardsOf(record, index),
         total: record.rewards?.totals?.[index],
         advantage: record.advantages?.[index],

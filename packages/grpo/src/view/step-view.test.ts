@@ -98,6 +98,13 @@ describe('the view of a record of TRL', () => {
     },
   );
 
+  it('has what was sampled where the rewards got another text', () => {
+    const { completions } = viewOf(recordsOf('cut-by-count')[0]!, registry);
+    const other = completions.filter(({ sampledText }) => sampledText !== undefined);
+    expect(other).toHaveLength(12);
+    for (const { text, sampledText } of other) expect(text!.endsWith(`assistant\n${sampledText}`)).toBe(true);
+  });
+
   it.each([
     ['no-generation-prompt', 'prompt'],
     ['constant-reward', 'reward'],

@@ -173,6 +173,11 @@ function distributionOf(rollout: NonNullable<StepView['declared']['rollout']>): 
 function rewardLines({ rewards, completions }: StepView): string[] {
   if (rewards.length === 0) return [];
   const totals = completions.flatMap(({ total }) => total ?? []);
+  const other = completions.filter(({ sampledText }) => sampledText !== undefined);
+  const [first] = other;
+  const texts = first
+    ? [`${other.length} graded texts are not those that were sampled, that of ${first.name} the first`]
+    : [];
   const sums = rewards.map(
     ({ name, weight, mean }) =>
       `${name}${weight === undefined ? '' : ` × ${weight}`} (mean ${number(mean, 3)})`,
@@ -183,7 +188,7 @@ function rewardLines({ rewards, completions }: StepView): string[] {
           `total ${number(sum(totals) / totals.length, 3)} on average, ${Math.min(...totals)} to ${Math.max(...totals)}`,
         ]
       : [];
-  return [sums.join(' + '), ...mean];
+  return [sums.join(' + '), ...mean, ...texts];
 }
 
 function advantageLines(

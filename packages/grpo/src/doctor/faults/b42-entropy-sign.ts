@@ -33,8 +33,8 @@ export const b42: Fault = {
       why: 'The bonus is subtracted from the loss.',
       remedy: 'loss = … − coefficient × entropy, with the gradient of the entropy itself.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B43'],
-      proofs: ['native'],
+      induces: ['B43', 'H06', 'H12'],
+      proofs: ['native', 'TRL run'],
       needs: ['updates', 'declared'],
       test({ updates, declared }, record): Outcome<Raised> {
         const coefficients = updates.map(
@@ -58,7 +58,7 @@ export const b42: Fault = {
         m.entropyChange !== undefined
           ? 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.'
           : m.share !== undefined
-            ? say`The gradient has the entropy’s × ${m.share} in it, and a bonus takes it away: its sign is wrong, and the entropy will collapse.`
+            ? say`The gradient of the loss contains that of the entropy × ${m.share}, where a bonus has a minus: its sign is wrong, and the entropy will collapse.`
             : 'The entropy bonus raises the loss: its sign is wrong, and the entropy will collapse.',
     }),
     logCheck({

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FormatError } from '../../errors/format-error.js';
+import { isObject, readJsonObject } from '../../formats/json.js';
 import { readStepRecord } from '../read.js';
 import type { StepRecord } from '../record.js';
 import { STEP_JSON } from '../write.js';
@@ -34,8 +35,23 @@ export function readStepFolders(place: Place): Reading {
     records,
     isGrpo: true,
     broken,
-    notes: [],
+    notes: overridesIn(only!),
   };
+}
+
+/** Says which methods of its trainer a user overrode, where the producer names them. */
+function overridesIn(folder: string): string[] {
+  try {
+    const { settings } = readJsonObject(join(folder, STEP_JSON), 'the record');
+    const { overridden } = isObject(settings) ? settings : {};
+    if (!isObject(overridden)) return [];
+    const names = Object.entries(overridden).map(([method, owner]) => `${method} (${owner})`);
+    return [`The trainer overrides ${names.join(', ')}: no setting tells what they do.`];
+  } catch (error) {
+    // Whoever reads the record is told what is wrong with it.
+    if (error instanceof FormatError) return [];
+    throw error;
+  }
 }
 
 /** Records that are read when they are asked for; those that cannot be are counted, the first time only. */
