@@ -118,6 +118,12 @@ function scoresOf(record: StepRecord, index: number): Partial<CompletionView> {
   };
 }
 
+/** Whether a ratio is cut off by the declared clip. */
+export function isBeyondClip({ declared }: Pick<StepRecord, 'declared'>, ratio: number): boolean {
+  const { clipLow = Infinity, clipHigh = Infinity } = declared?.objective ?? {};
+  return ratio < 1 - clipLow || ratio > 1 + clipHigh;
+}
+
 type LossNumbers = Pick<
   Partial<CompletionView>,
   'logprob' | 'entropy' | 'ratio' | 'clipped' | 'policyLoss' | 'klLoss' | 'kl'
@@ -131,10 +137,8 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
   const klWeights = rows('klWeights') ?? weights;
   const masks = inputs.masks.from(record);
   const references = inputs.referenceLogprobs.from(record);
-  const { objective, kl } = record.declared ?? {};
+  const { kl } = record.declared ?? {};
   const beta = update.beta ?? kl?.beta ?? 0;
-  const isClipped = (ratio: number) =>
-    ratio < 1 - (objective?.clipLow ?? Infinity) || ratio > 1 + (objective?.clipHigh ?? Infinity);
   return new Map(
     membersOf(record, update).map((index, i) => {
       const mask = masks?.[index];
@@ -145,7 +149,10 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
       const numbers: LossNumbers = {
         ...(own && { logprob: sum(own) }),
         ...(entropies && { entropy: mean(trained(entropies[i])!) }),
-        ...(ratio && { ratio: mean(ratio), clipped: mean(ratio.map((r) => Number(isClipped(r)))) }),
+        ...(ratio && {
+          ratio: mean(ratio),
+          clipped: mean(ratio.map((r) => Number(isBeyondClip(record, r)))),
+        }),
         ...(terms && weights && { policyLoss: dot(terms[i]!, weights[i]!) }),
         ...(kls && klWeights && { klLoss: beta * dot(kls[i]!, klWeights[i]!) }),
         ...(own && reference && own.length > 0 && { kl: klOf(own, reference) }),

@@ -119,3 +119,13 @@ describe('the view of a record of TRL', () => {
     expect(serious[0]!.phase).toBe(phase);
   });
 });
+
+it('tells of each update how many of its tokens are beyond the clip range', () => {
+  const record = richRecord({ step: 2 });
+  const [first, second] = viewOf(record, []).updates;
+  expect(first!.beyondClip).toBe(0);
+  const ratios = record.updates![1]!.ratios!;
+  const beyond = ratios.filter((ratio) => ratio < 0.8 || ratio > 1.2).length;
+  expect(beyond).toBeGreaterThan(10);
+  expect(second).toMatchObject({ beyondClip: beyond / ratios.length, loss: record.updates![1]!.loss });
+});

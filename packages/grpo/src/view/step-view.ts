@@ -1,11 +1,17 @@
 /** A recorded step, phase by phase: numbers and texts that a terminal, a page or JSON shows. Nothing is computed by a model. */
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
-import { inputs, keysOf, membersOf } from '../doctor/inputs.js';
+import { inputs, keysOf, membersOf, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
 import { largest, mean, moments, sum } from '../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
-import { type CompletionView, completionViews, type KlEstimates, known } from './completion-view.js';
+import {
+  type CompletionView,
+  completionViews,
+  isBeyondClip,
+  type KlEstimates,
+  known,
+} from './completion-view.js';
 import { type PhaseVerdict, verdictsOf } from './phases.js';
 
 export interface StepView {
@@ -16,6 +22,8 @@ export interface StepView {
   prompts: readonly PromptView[];
   completions: readonly CompletionView[];
   sample: SampleView;
+  /** Largest distance of a log-prob to itself, in nats, where that was measured: scored twice, and alone in its batch. */
+  scoring: { twice?: number; alone?: number };
   /** Each reward with its weight and its mean over the step. */
   rewards: readonly { name: string; weight?: number; mean: number }[];
   loss?: LossView;
@@ -72,10 +80,12 @@ export interface LossView {
 /** An optimizer update. */
 export type UpdateView = Pick<
   UpdateRecord,
-  'gradNorm' | 'gradNorms' | 'learningRate' | 'updateNorm' | 'changedShare' | 'changedWeightShare'
+  'loss' | 'gradNorm' | 'gradNorms' | 'learningRate' | 'updateNorm' | 'changedShare' | 'changedWeightShare'
 > & {
   /** What the gradient was multiplied by to keep the declared norm. */
   clippedBy?: number;
+  /** Share of its trained tokens whose ratio is beyond the clip range. */
+  beyondClip?: number;
 };
 
 /**
@@ -96,9 +106,13 @@ export function viewOf(record: StepRecord, checks: readonly Check[] = registry):
     prompts: promptViews(record, completions),
     completions,
     sample: sampleView(record, completions),
+    scoring: known({
+      twice: record.probes?.repeatedScoring?.max,
+      alone: record.probes?.aloneInBatch?.max,
+    }),
     rewards: rewardViews(record),
     ...(loss && { loss }),
-    updates: (record.updates ?? []).map((update) => updateView(update, declared)),
+    updates: (record.updates ?? []).map((update) => updateView(record, update)),
     stages: stages.map(({ name, seconds }) => ({ name, seconds })),
     verdicts: verdictsOf(diagnosis, checks),
   };
@@ -220,11 +234,13 @@ function lossView(record: StepRecord, completions: readonly CompletionView[]): L
   };
 }
 
-function updateView(update: UpdateRecord, { optimizer }: Declared): UpdateView {
-  const { gradNorm, gradNorms, learningRate, updateNorm, changedShare, changedWeightShare } = update;
+function updateView(record: StepRecord, update: UpdateRecord): UpdateView {
+  const { optimizer } = record.declared ?? {};
+  const { loss, gradNorm, gradNorms, learningRate, updateNorm, changedShare, changedWeightShare } = update;
   const most = optimizer?.maxGradNorm;
   const clippedBy = gradNorm !== undefined && most ? Math.min(1, most / (gradNorm + 1e-6)) : undefined;
   return known({
+    loss,
     gradNorm,
     gradNorms,
     learningRate,
@@ -232,5 +248,16 @@ function updateView(update: UpdateRecord, { optimizer }: Declared): UpdateView {
     changedShare,
     changedWeightShare,
     clippedBy,
+    beyondClip: beyondClip(record, update),
   });
+}
+
+function beyondClip(record: StepRecord, update: UpdateRecord): number | undefined {
+  const ratios = updateRows(record, update, 'ratios');
+  if (!ratios) return undefined;
+  const masks = inputs.masks.from(record);
+  const trained = membersOf(record, update).flatMap((b, i) =>
+    [...ratios[i]!].filter((_, t) => masks?.[b]?.[t] !== 0),
+  );
+  return mean(trained.map((ratio) => Number(isBeyondClip(record, ratio))));
 }

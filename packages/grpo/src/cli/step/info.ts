@@ -3,7 +3,7 @@ import { config } from '../flags.js';
 
 export const info: CommandInfo = {
   name: 'step',
-  summary: 'Show one step of a run, phase by phase, with the doctor’s word on each; or take one and show it',
+  summary: 'Show a step of a run, phase by phase; replay it with other settings; or take one',
   usage: 'step PATH [--at N] [--show WHAT] [--against PATH | key=value ...], or step --config FILE',
   keys: 'train',
   flags: {

@@ -36,7 +36,7 @@ export function stepPage(path: string, view: StepView, options: PageOptions): st
     ...options.prompts.flatMap((prompt) => [...groupTable(view, prompt, options.width), '']),
     ...hintOf(view, options),
     ...(options.tokens ? [...tokenTable(options.tokens.name, options.tokens.rows), ''] : []),
-    ...page.phase(4, 'Log-prob', logprobLines(view)),
+    ...page.phase(4, 'Log-prob', logprobLines(view, options)),
     ...page.phase(5, 'Loss', lossLines(view)),
     ...(options.loss ? ['', ...lossTable(view), ''] : []),
     ...page.phase(6, 'Gradient', gradientLines(view)),
@@ -226,24 +226,34 @@ function hintOf({ prompts, completions }: StepView, { prompts: shown, tokens }: 
   return hints.length > 0 ? [`  ${hints.join('; ')}`, ''] : [];
 }
 
-function logprobLines({ sample: { gap }, completions }: StepView): string[] {
+function logprobLines(view: StepView, { prompts: shown }: PageOptions): string[] {
+  const { sample, completions, scoring, updates } = view;
   const ratios = completions.flatMap(({ ratio }) => ratio ?? []);
-  const sizes = completions.map(({ ratio, trained, tokens }) =>
-    ratio === undefined ? 0 : (trained ?? tokens ?? 0),
-  );
-  const beyond = sum(completions.map(({ clipped = 0 }, i) => clipped * sizes[i]!)) / sum(sizes);
-  const lines = [
-    ...(gap === undefined ? [] : [`at most ${formatValue(gap)} nats a token from the sampler’s`]),
-    ...(ratios.length === 0
-      ? []
-      : [
-          `ratio ${number(Math.min(...ratios))} to ${number(Math.max(...ratios))} by completion, ${percent(beyond)} of the tokens beyond the clip range`,
-        ]),
-  ];
-  return lines.length > 0 ? [lines.join(' · ')] : [];
+  const beyond = updates[0]?.beyondClip;
+  const againText = (of: string, apart: number | undefined) =>
+    apart === undefined ? [] : [`${of}: ${apart === 0 ? 'equal' : `within ${formatValue(apart)} nats`}`];
+  const first = completions.find(({ prompt }) => prompt === shown[0]);
+  const ids = first && view.prompts[first.prompt]?.ids?.length;
+  return [
+    ...(ids && first.tokens
+      ? [
+          `logits[${ids - 1} … ${ids + first.tokens - 2}] predict ids[${ids} … ${ids + first.tokens - 1}] of ${first.name}`,
+        ]
+      : []),
+    [
+      ...(sample.gap === undefined
+        ? []
+        : [`at most ${formatValue(sample.gap)} nats a token from the sampler’s`]),
+      ...againText('scored twice', scoring.twice),
+      ...againText('alone in the batch', scoring.alone),
+    ].join(' · '),
+    ratios.length === 0
+      ? ''
+      : `ratio ${number(Math.min(...ratios))} to ${number(Math.max(...ratios))} by completion, ${percent(beyond ?? 0)} of the tokens beyond the clip range`,
+  ].filter(Boolean);
 }
 
-function lossLines({ loss, declared, updates }: StepView): string[] {
+function lossLines({ loss, declared, updates, producer }: StepView): string[] {
   if (!loss) return [];
   const { components, largest, kl, trained, tokens } = loss;
   const shareOf = (part: 'policy' | 'KL') => {
@@ -267,7 +277,7 @@ function lossLines({ loss, declared, updates }: StepView): string[] {
     ...(trained === undefined ? [] : [`${trained} of ${tokens} tokens enter it`]),
     ...(kl
       ? [
-          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}`,
+          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}${producer.startsWith('grpo') ? '; full: kl.estimator=full replays it with the model' : ''}`,
         ]
       : []),
   ];
@@ -283,8 +293,14 @@ function gradientLines({ updates: [update] }: StepView): string[] {
 }
 
 function updateLines({ updates }: StepView): string[] {
-  return updates.flatMap(({ changedShare, changedWeightShare, updateNorm, learningRate }, i) => {
+  return updates.flatMap((update, i) => {
+    const { changedShare, changedWeightShare, updateNorm, learningRate, loss, beyondClip } = update;
+    // The phases before show those of the first.
     const parts = [
+      i === 0 || loss === undefined ? undefined : `loss ${signed(loss, 6)}`,
+      i === 0 || beyondClip === undefined
+        ? undefined
+        : `${percent(beyondClip)} of the tokens beyond the clip range`,
       changedShare === undefined ? undefined : `${percent(changedShare)} of the weights moved`,
       changedWeightShare === undefined
         ? undefined

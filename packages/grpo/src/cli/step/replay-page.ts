@@ -81,21 +81,28 @@ function wholeTable(sides: Sides, anew: ModelReplay | undefined): string[] {
     return own ? signed(own.coefficient * own.value, 6) : '–';
   };
   const advantages = (view: StepView) => view.completions.flatMap(({ advantage }) => advantage ?? []);
+  const clippedIn = (u: number) => (view: StepView) => {
+    const share = view.updates[u]?.beyondClip;
+    return share === undefined ? '–' : percent(share);
+  };
+  // A replay with the model has the first update: those after it depend on weights that it does not change.
+  const later = [...sides[0].updates.keys()].slice(1);
   const kl = (key: 'k1' | 'k2' | 'k3') => (view: StepView) => number(view.loss?.kl?.[key], 6);
   const rows = [
     ...row('advantages, largest', (view) =>
       advantages(view).length > 0 ? number(largest(advantages(view).map(Math.abs))) : '–',
     ),
-    ...row('ratio, mean', (view) => meanOf(view, 'ratio', 6)),
-    ...row('beyond the clip range', (view) => {
-      const shares = trainedMean(view, 'clipped');
-      return shares === undefined ? '–' : percent(shares);
-    }),
+    ...row('ratio, mean', (view) => number(meanRatio(view), 6)),
+    ...row('beyond the clip range', clippedIn(0)),
     ...row('tokens in the loss', ({ loss }) => (loss?.trained === undefined ? '–' : String(loss.trained))),
     ...row('loss: policy', part('policy')),
     ...row('loss: β × KL', part('kl')),
     ...row('loss: entropy', part('entropy')),
     ...row('loss', ({ loss }) => signed(loss?.loss, 6)),
+    ...later.flatMap((u) => [
+      ...row(`loss, update ${u + 1}`, ({ updates }) => signed(updates[u]?.loss, 6)),
+      ...row(`beyond the clip range, update ${u + 1}`, clippedIn(u)),
+    ]),
     ...row('KL per token: k1', kl('k1')),
     ...row('KL per token: k2', kl('k2')),
     ...row('KL per token: k3', kl('k3')),
@@ -160,13 +167,11 @@ function boundaryTable({ recorded }: Replay, { boundary }: ModelReplay, name: st
 }
 
 /** Mean over the trained tokens of all completions. */
-function trainedMean({ completions }: StepView, key: 'ratio' | 'clipped'): number | undefined {
-  const own = completions.filter((one) => one[key] !== undefined && (one.trained ?? one.tokens ?? 0) > 0);
+function meanRatio({ completions }: StepView): number | undefined {
+  const own = completions.filter((one) => one.ratio !== undefined && (one.trained ?? one.tokens ?? 0) > 0);
   const weights = own.map(({ trained, tokens }) => trained ?? tokens ?? 0);
-  return own.length > 0 ? sum(own.map((one, i) => one[key]! * weights[i]!)) / sum(weights) : undefined;
+  return own.length > 0 ? sum(own.map((one, i) => one.ratio! * weights[i]!)) / sum(weights) : undefined;
 }
-
-const meanOf = (view: StepView, key: 'ratio', digits: number) => number(trainedMean(view, key), digits);
 
 /** What each completion adds to the loss, on either side. */
 function completionTable([recorded, replayed]: Sides, prompts: readonly number[] | undefined): string[] {
