@@ -62,7 +62,7 @@ describe('explain', () => {
       ...['objective.delta', 'objective.cap', 'objective.slopePositive', 'objective.slopeNegative'],
       ...['advantage.clip', 'kl.up', 'kl.down', 'kl.least', 'kl.most', 'entropy.least', 'entropy.most'],
       ...['correction.min', 'correction.max', 'optimizer.beta1', 'optimizer.beta2', 'optimizer.epsilon'],
-      ...['optimizer.maxGradNorm', 'eval.temperature'],
+      ...['optimizer.maxGradNorm', 'eval.temperature', 'eval.stopAt'],
     ]);
     expect(keys.filter(({ unit }) => unit !== undefined).every((key) => numbers.includes(key))).toBe(true);
   });
