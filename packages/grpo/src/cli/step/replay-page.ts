@@ -85,7 +85,6 @@ function wholeTable(sides: Sides, anew: ModelReplay | undefined): string[] {
     const share = view.updates[u]?.beyondClip;
     return share === undefined ? '–' : percent(share);
   };
-  // A replay with the model has the first update: those after it depend on weights that it does not change.
   const later = [...sides[0].updates.keys()].slice(1);
   const kl = (key: 'k1' | 'k2' | 'k3') => (view: StepView) => number(view.loss?.kl?.[key], 6);
   const rows = [

@@ -95,6 +95,25 @@ describe('a step replayed with the weights that took it', () => {
   });
 });
 
+it('has the updates after the first by the recorded log-probs', async () => {
+  const own = join(folder, 'several');
+  await run({
+    output: own,
+    settings: [
+      ...['train.steps=1', 'kl.beta=0.2', 'objective.iterations=2', 'objective.oldLogprobs=recompute'],
+      ...['optimizer.learningRate=1e-2', 'eval.before=false', 'eval.limit=1'],
+    ],
+  });
+  const several = await readStep(own);
+  const same = await replayStep(own, several, objectLayer('the test', {}));
+  expect(typeof same.model).toBe('object');
+  expect(compareSteps(several, same.replayed).difference).toBeUndefined();
+  const narrow = await replayStep(own, several, objectLayer('the test', { objective: { clipLow: 1e-4 } }));
+  const losses = (step: StepRecord) => step.updates!.map(({ loss }) => loss!);
+  expect(losses(narrow.replayed)[0]).toBeCloseTo(losses(several)[0]!, 6);
+  expect(Math.abs(losses(narrow.replayed)[1]! - losses(several)[1]!)).toBeGreaterThan(1e-4);
+});
+
 it('does without weights that are not there, and says so', async () => {
   const other = join(output, 'checkpoints', 'aside');
   renameSync(join(output, 'checkpoints', 'step-2'), other);

@@ -1,6 +1,6 @@
 import type { Layer } from '../../config/index.js';
 import { Watch } from '../../progress/watch.js';
-import type { StepRecord } from '../../trace/index.js';
+import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { ownOf, type Replay } from '../../view/replay.js';
 import { NotInRecordError, replayRecord } from '../../view/replay-record.js';
 import { replaySettings } from '../../view/replay-settings.js';
@@ -36,7 +36,10 @@ export async function replayStep(
     settings,
     changed,
     model,
-    replayed: typeof model === 'string' ? withoutModel(record, settings, model) : model.record,
+    replayed:
+      typeof model === 'string'
+        ? withoutModel(record, settings, model)
+        : { ...model.record, updates: [model.record.updates![0]!, ...laterUpdates(record, settings)] },
   };
 }
 
@@ -46,5 +49,18 @@ function withoutModel(record: StepRecord, settings: Replay['settings'], why: str
   } catch (error) {
     if (!(error instanceof NotInRecordError)) throw error;
     throw new NotInRecordError(error.lack, why);
+  }
+}
+
+/**
+ * The updates after the first: by the log-probs that were recorded with the weights that these had made; none where the
+ * record alone does not give them.
+ */
+function laterUpdates(record: StepRecord, settings: Replay['settings']): UpdateRecord[] {
+  try {
+    return replayRecord(record, settings).updates?.slice(1) ?? [];
+  } catch (error) {
+    if (error instanceof NotInRecordError) return [];
+    throw error;
   }
 }
