@@ -132,3 +132,28 @@ testStepCheck('B21.alike', [
     verdict: 'pass',
   },
 ]);
+
+/** All completions end in the answer of their prompt, and the first reward pays those that a grader takes for right. */
+const graded = (isPaid: (b: number, prompt: number, prompts: number) => boolean) => (record: StepRecord) => {
+  const { completions, prompts: own } = record;
+  const count = prompts(record);
+  own!.answers = Array.from({ length: count }, (_, p) => String(100 + p));
+  completions!.texts = Array.from(completions!.prompt!, (p) => `It is ${100 + p}.`);
+  first((b) => Number(isPaid(b, completions!.prompt![b]!, count)))(record);
+};
+
+testStepCheck('B21.answers', [
+  {
+    name: 'answers taken in turn, completions group by group',
+    plant: graded((b, p, P) => b % P === p),
+    verdict: 'warn',
+    measured: { order: 'taken in turn' },
+  },
+  { name: 'a right grader', plant: graded((b) => b >= 0), verdict: 'pass' },
+  {
+    name: 'a strict one, which pays one answer of each group',
+    plant: graded((b) => b % 4 === 0),
+    verdict: 'pass',
+  },
+  { name: 'one that pays two alone', plant: graded((b) => b < 2), verdict: 'pass' },
+]);

@@ -7,11 +7,30 @@ import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Natural logarithm of the probability below which a pattern is no accident: about 1e-6. */
 const ACCIDENT = -14;
+
+/** Prompts whose answers a completion may be graded against by mistake. */
+const PAIRINGS: Readonly<Record<string, (completion: number, prompt: number, prompts: number) => number>> = {
+  'taken in turn': (b, _, P) => b % P,
+  'of the next prompt': (_, p, P) => (p + 1) % P,
+  'of the prompt before': (_, p, P) => (p + P - 1) % P,
+  'in reverse': (_, p, P) => P - 1 - p,
+};
+
+/** Natural logarithm of the choices, of which one is the pattern, above which it is no accident: a thousand. */
+const RARE = Math.log(1000);
+
+/** Natural logarithm of the number of ways to choose `k` of `n`. */
+function logChoose(n: number, k: number): number {
+  let sum = 0;
+  for (let i = 1; i <= k; i++) sum += Math.log((n - k + i) / i);
+  return sum;
+}
 
 export const b21: Fault = {
   code: 'B21',
@@ -113,6 +132,55 @@ export const b21: Fault = {
       test: ({ probes }) => judgePairing(probes),
       says: (m) =>
         say`On ${m.wrong} of ${m.probes} rows the same right answer earned otherwise in another place of the batch: rewards go to other completions than they were computed of, or depend on chance.`,
+    }),
+    stepCheck({
+      code: 'B21.answers',
+      title: 'Completions are graded against the answer of their own prompt',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold:
+        'no reward pays just the completions that end in the answer of another prompt, of those in turn, the next, the one before, or in reverse, where the own answers differ for a tenth of the completions and chance would do so in less than one step of a thousand',
+      sources: ['huggingface/trl#6533'],
+      why: 'Seen in a reward that got its prompts in the order [p1, p2, p1, p2], and its completions as [p1, p1, p2, p2].',
+      remedy:
+        'Take the answer from the row that comes with the completion; never count prompts and completions apart.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B27', 'B30'],
+      settles: 'Grade one completion by hand against the answer of its prompt.',
+      proofs: [],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      test({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const [P, B] = [answers.length, texts.length];
+        if (P < 2 || answers.some((answer) => answer === null))
+          return notApplicable('answers of several prompts');
+        const rightBy = (other: (b: number) => number) =>
+          texts.map((text, b) => endsIn(text, goldIn(answers[other(b)]!)));
+        const own = rightBy((b) => promptOf[b]!);
+        const found = rewardNames.flatMap((reward, k): EvidenceOf<{ order: string }>[] => {
+          const values = rewardValues.subarray(k * B, (k + 1) * B);
+          const most = Math.max(...values);
+          const off = (right: readonly boolean[]) =>
+            right.filter((isRight, b) => isRight !== (values[b] === most)).length / B;
+          if (!(most > Math.min(...values)) || off(own) < 0.1) return [];
+          const order = Object.keys(PAIRINGS).find((name) => {
+            const right = rightBy((b) => PAIRINGS[name]!(b, promptOf[b]!, P));
+            const paid = right.filter(Boolean).length;
+            const either = right.filter((isRight, b) => isRight || own[b]).length;
+            return off(right) <= 0.02 && logChoose(either, paid) > RARE;
+          });
+          return order === undefined ? [] : [{ text: reward, values: { order } }];
+        });
+        const [first] = found;
+        const measured = {
+          completions: B,
+          ...(first && { reward: first.text!, order: first.values.order }),
+        };
+        return first ? warn(measured, found) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward ?? ''} pays the completions that end in the answer of another prompt (${m.order ?? ''}), not those that end in their own: rows and completions are in different orders.`,
     }),
     stepCheck({
       code: 'B21.cycled',

@@ -3,6 +3,7 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { gradesOf } from '../measures/grades.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -42,7 +43,7 @@ export const b27: Fault = {
           return notApplicable('a group with different rewards');
         if (isFlat(totals) || unrewarded.length < 10)
           return notApplicable('ten unrewarded completions beside rewarded ones');
-        const goldOf = (completion: number) => lastLine(answers[promptOf[completion]!]!);
+        const goldOf = (completion: number) => goldIn(answers[promptOf[completion]!]!);
         const isRight = (completion: number) => endsIn(texts[completion]!, goldOf(completion));
         const missed = unrewarded.filter(isRight).map(
           (completion): Evidence => ({
@@ -69,22 +70,3 @@ export const b27: Fault = {
     }),
   ],
 };
-
-const lastLine = (answer: string) =>
-  answer
-    .trim()
-    .split('\n')
-    .at(-1)!
-    .replace(/^#### */, '')
-    .trim();
-
-/** Returns whether a text ends in the answer: as its last number, or as its last words. */
-function endsIn(text: string, answer: string): boolean {
-  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
-  if (/^-?[\d.,]+$/.test(answer))
-    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
-  const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const gold = words(answer);
-  const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
-  return gold.length > 0 && gold.join(' ') === last.join(' ');
-}
