@@ -22,7 +22,8 @@ export type Phase = (typeof PHASES)[number];
 const PHASE_OF: Readonly<Record<Stage, Phase>> = {
   data: 'prompt',
   template: 'prompt',
-  tokens: 'prompt',
+  // Ids that were scored, beside those that were sampled.
+  tokens: 'log-prob',
   generation: 'sample',
   'weight sync': 'sample',
   reward: 'reward',

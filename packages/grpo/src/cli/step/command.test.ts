@@ -16,7 +16,7 @@ it('shows the last step of a run of TRL in ten phases', async () => {
   const heads = out.split('\n').flatMap((line) => /^ ?(\d+) [A-Z]/.exec(line)?.[1] ?? []);
   expect(heads).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
   expect(out).toContain('Step 3 of ');
-  expect(out).toContain('signal in 3 of 4 groups · nothing wrong');
+  expect(out).toContain('signal in 3 of 4 groups');
   for (const line of out.split('\n').slice(2)) expect(line.length).toBeLessThanOrEqual(100);
 });
 
@@ -26,6 +26,23 @@ it('marks the phase that is wrong, and ends with exit code 1', async () => {
   expect(out).toMatch(/^ 4 Advantage .* ok$/m);
   expect(out).toMatch(/^ 5 Log-prob .* FAIL$/m);
   expect(out).toContain('FAIL B38.repeat: ');
+  expect(out).toMatch(/first in \d\.\d, token \d+/);
+  expect(out).toMatch(/^10 Verdict {10}FAIL B38\.repeat, scoring mode$/m);
+});
+
+it('adds up what the completions add to the loss, and says what other terms make of it', async () => {
+  const loop = fileURLToPath(
+    new URL('../../../../../parity/fixtures/torch-loop/entropy-sign/', import.meta.url),
+  );
+  const { out } = await step(loop, '--show', 'loss');
+  const [policy, kl] = /^ +all +(\S+) +(\S+)/m.exec(out)!.slice(1).map(Number) as [number, number];
+  const [, loss, rest] = /The loss is (\S+): (\S+) of it is neither; the entropy bonus is/
+    .exec(out)!
+    .map(Number);
+  expect(policy + kl + rest!).toBeCloseTo(loss!, 5);
+  expect(rest).toBeGreaterThan(0);
+  expect(out).toContain('(follows from B42.sign)');
+  expect((await step(run('clean'), '--show', 'loss')).out).not.toContain('is neither');
 });
 
 it('shows the tokens of a completion, and all of it as JSON', async () => {

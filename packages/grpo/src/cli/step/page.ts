@@ -1,6 +1,8 @@
 /** A recorded step as a page of text: ten phases, each with its numbers and the doctor's word on it. */
 
-import { registry } from '../../doctor/registry.js';
+import type { Finding } from '../../doctor/finding.js';
+import type { Evidence } from '../../doctor/outcome.js';
+import { entryOf, sentenceOf } from '../../doctor/registry.js';
 import { formatValue, percent } from '../../doctor/sentence.js';
 import { excerpt } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
@@ -8,6 +10,7 @@ import type { PhaseVerdict } from '../../view/phases.js';
 import type { StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
 import { colors } from '../colors.js';
+import { place } from '../doctor/examined.js';
 import { wrap } from '../text-layout.js';
 import { number, signed } from './cells.js';
 import { groupTable, lossTable, tokenTable } from './tables.js';
@@ -72,13 +75,27 @@ class Page {
     return wrapped.map((line, i) => (i === 0 ? name : '').padEnd(NAME) + line);
   }
 
-  #finding({ code, severity, measured }: PhaseVerdict['findings'][number]): string[] {
-    const check = registry.find((one) => one.code === code)!;
-    const label = { fail: 'FAIL', warn: 'WARN', inform: 'note' }[severity];
-    const lines = wrap(`${label} ${code}: ${check.says(measured)}`, this.width - NAME);
+  #finding(finding: Finding): string[] {
+    const cause = finding.inducedBy;
+    const from = cause ? ` (${cause.sure ? 'follows' : 'may follow'} from ${cause.code})` : '';
+    const text = `${LABELS[finding.severity]} ${finding.code}: ${sentenceOf(finding)}${from}`;
+    const [first] = finding.evidence;
+    const where = first ? wrap(`     first ${this.#placeOf(first)}`, this.width - NAME) : [];
+    const lines = [...wrap(text, this.width - NAME), ...where];
     return lines.map((line) => ' '.repeat(NAME) + line);
   }
+
+  /** As the doctor says it, by the names that completions have on the page. */
+  #placeOf({ completion, token, text, values, prompt }: Evidence): string {
+    const name = completion === undefined ? undefined : this.view.completions[completion]?.name;
+    if (name === undefined) return place({ prompt, completion, token, text, values });
+    const at = token === undefined ? `in ${name}` : `in ${name}, token ${token}`;
+    const told = place({ text, values });
+    return told ? `${at}: ${told}` : at;
+  }
 }
+
+const LABELS = { fail: 'FAIL', warn: 'WARN', inform: 'note' } as const;
 
 /** `ok` where checks were judged and none found anything; nothing where none could be judged. */
 function markOf({ phase, judged, findings }: PhaseVerdict): string {
@@ -89,7 +106,7 @@ function markOf({ phase, judged, findings }: PhaseVerdict): string {
 }
 
 function headOf(path: string, { step, producer, declared, prompts, completions, seed }: StepView): string {
-  const { objective, rollout, kl, optimizer } = declared;
+  const { objective, rollout, kl, entropy, optimizer } = declared;
   const group = prompts.length > 0 ? completions.length / prompts.length : undefined;
   const parts = [
     `Step ${step} of ${path}`,
@@ -100,6 +117,7 @@ function headOf(path: string, { step, producer, declared, prompts, completions, 
     kl?.beta === undefined
       ? undefined
       : `β ${kl.beta}${kl.beta ? ` (${kl.estimator ?? 'estimator unknown'})` : ''}`,
+    entropy?.coefficient ? `entropy bonus ${formatValue(entropy.coefficient)}` : undefined,
     optimizer?.learningRate === undefined ? undefined : `lr ${formatValue(optimizer.learningRate)}`,
     seed === undefined ? undefined : `seed ${seed}`,
   ];
@@ -134,7 +152,7 @@ function sampleLines({ sample, completions, declared: { rollout }, prompts }: St
   const distinct = prompts.every(({ distinct }) => distinct !== undefined)
     ? `${sum(prompts.map(({ distinct }) => distinct!))} of ${completions.length} distinct`
     : `${completions.length} completions`;
-  const { shortest, longest, ended, cut, entropy, gap } = sample;
+  const { shortest, longest, ended, cut, entropy } = sample;
   const first = [
     distinct,
     shortest === undefined ? undefined : `${shortest}–${longest} tokens`,
@@ -144,14 +162,7 @@ function sampleLines({ sample, completions, declared: { rollout }, prompts }: St
     entropy === undefined ? undefined : `entropy ${formatValue(entropy)} nat a token`,
   ];
   const from = rollout?.temperature === undefined ? [] : [`drawn from ${distributionOf(rollout)}`];
-  const compared =
-    gap === undefined
-      ? []
-      : [`the policy’s log-probs differ from the sampler’s by at most ${formatValue(gap)} nats`];
-  return [
-    first.filter((part) => part !== undefined).join(' · '),
-    ...[[...from, ...compared].join(': ')].filter(Boolean),
-  ];
+  return [first.filter((part) => part !== undefined).join(' · '), ...from];
 }
 
 function distributionOf(rollout: NonNullable<StepView['declared']['rollout']>): string {
@@ -185,7 +196,7 @@ function rewardLines({ rewards, completions }: StepView): string[] {
   const mean =
     totals.length > 0
       ? [
-          `total ${number(sum(totals) / totals.length, 3)} on average, ${Math.min(...totals)} to ${Math.max(...totals)}`,
+          `total ${number(sum(totals) / totals.length, 3)} on average, ${number(Math.min(...totals), 3)} to ${number(Math.max(...totals), 3)}`,
         ]
       : [];
   return [sums.join(' + '), ...mean, ...texts];
@@ -277,7 +288,7 @@ function lossLines({ loss, declared, updates, producer }: StepView): string[] {
     ...(trained === undefined ? [] : [`${trained} of ${tokens} tokens enter it`]),
     ...(kl
       ? [
-          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}${producer.startsWith('grpo') ? '; full: kl.estimator=full replays it with the model' : ''}`,
+          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}${producer.startsWith('grpo') ? '; kl.estimator=full computes the full one with the model' : ''}`,
         ]
       : []),
   ];
@@ -316,11 +327,22 @@ function verdictLines({ verdicts, prompts }: StepView): string[] {
   const { judged, checks, findings } = verdicts.at(-1)!;
   const signal = prompts.filter(({ signal }) => signal).length;
   const serious = findings.filter(({ severity }) => severity !== 'inform');
-  const says = serious.length === 0 ? 'nothing wrong' : serious.map(({ code }) => code).join(', ');
+  const causes = serious.filter(({ inducedBy }) => !inducedBy?.sure);
+  const following = serious.length - causes.length;
+  const says =
+    serious.length === 0
+      ? ['nothing wrong']
+      : [
+          ...causes.map((one) => `${LABELS[one.severity]} ${one.code}, ${entryOf(one.code).name}`),
+          ...(following > 0
+            ? [`${following} more follow${following === 1 ? 's' : ''} from what is named here`]
+            : []),
+        ];
   const groups = prompts.some((prompt) => prompt.signal !== undefined)
-    ? `signal in ${signal} of ${prompts.length} groups · `
-    : '';
-  return [`${groups}${says} in ${judged} checks, ${checks - judged} could not be judged`];
+    ? [`signal in ${signal} of ${prompts.length} groups`]
+    : [];
+  const unjudged = `${judged} checks were made, ${checks - judged} could not be: \`grpo doctor\` says what they lack`;
+  return [...says, ...groups, unjudged];
 }
 
 function timeLines({ stages }: StepView): string[] {

@@ -86,7 +86,7 @@ export function tokenTable(name: string, rows: readonly TokenView[]): string[] {
   ];
 }
 
-export function lossTable({ completions }: StepView): string[] {
+export function lossTable({ completions, loss, declared }: StepView): string[] {
   const own = completions.filter(
     ({ policyLoss, klLoss }) => policyLoss !== undefined || klLoss !== undefined,
   );
@@ -95,6 +95,12 @@ export function lossTable({ completions }: StepView): string[] {
   const sorted = [...own].sort((a, b) => size(b) - size(a));
   const [shown, others] = [sorted.slice(0, MOST_ROWS), sorted.slice(MOST_ROWS)];
   const left = sum(others.map(size)) / sum(own.map(size));
+  const policy = sum(own.map(({ policyLoss = 0 }) => policyLoss));
+  const kl = sum(own.map(({ klLoss = 0 }) => klLoss));
+  const rest = (loss?.loss ?? policy + kl) - policy - kl;
+  const bonus = declared.entropy?.coefficient;
+  // Float32's rounding of as many terms is far below.
+  const isOther = Math.abs(rest) > 1e-3 * sum(own.map(size));
   return [
     '  What each completion adds to the loss, the largest first',
     ...alignColumns([
@@ -106,9 +112,15 @@ export function lossTable({ completions }: StepView): string[] {
         signed(one.klLoss, 6),
         one.clipped === undefined ? '–' : percent(one.clipped),
       ]),
+      ['all', '', signed(policy, 6), signed(kl, 6), ''],
     ]).map((row) => `  ${row}`),
     ...(others.length > 0
       ? [`  ${others.length} more make ${percent(left)} of all sizes together: --json`]
+      : []),
+    ...(isOther
+      ? [
+          `  The loss is ${signed(loss!.loss, 6)}: ${signed(rest, 6)} of it is neither${bonus ? `; the entropy bonus is ${formatValue(bonus)} × the entropy, and lowers the loss` : ''}.`,
+        ]
       : []),
   ];
 }
