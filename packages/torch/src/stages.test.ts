@@ -1,15 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   addNorm,
   type DType,
   empty,
   gatedActivation,
+  getThreads,
   linear,
   noGrad,
   ones,
   packedLinear,
   packLinear,
   rmsNorm,
+  setThreads,
   silu,
   synchronize,
   type Tensor,
@@ -18,18 +20,22 @@ import {
 
 const random = (dtype: DType, ...shape: number[]) => empty(shape).uniform_(-1, 1).to(dtype);
 
-/** A block of a decoder's, [N, 48] → [N, 48], by operators of ours or by libtorch's. */
+/** A block of a decoder's, [N, 48] → [N, 48], by operators of ours, `between` which something may be done, or by libtorch's. */
 function block(dtype: DType) {
   const [weight, up, down] = [random(dtype, 48), random(dtype, 2 * 80, 48), random(dtype, 48, 80)];
   const [packedUp, packedDown] = [packLinear(up), packLinear(down)];
   const half = (x: Tensor) => x.splitWithSizes([80, 80], -1) as [Tensor, Tensor];
   return {
-    ours(x: Tensor, delta: Tensor): [Tensor, Tensor] {
+    ours(x: Tensor, delta: Tensor, between = () => {}): [Tensor, Tensor] {
       // What a scope frees is still to be read when the block is computed.
       return tidy(() => {
         const [sum, normed] = addNorm(x, delta, weight, null, 1e-6) as [Tensor, Tensor];
+        between();
         const [gate, factor] = half(packedLinear(normed, packedUp, 160));
-        return [sum, packedLinear(gatedActivation(gate, factor, 'silu'), packedDown, 48)] as [Tensor, Tensor];
+        between();
+        const activated = gatedActivation(gate, factor, 'silu');
+        between();
+        return [sum, packedLinear(activated, packedDown, 48)] as [Tensor, Tensor];
       });
     },
     theirs(x: Tensor, delta: Tensor): [Tensor, Tensor] {
@@ -40,34 +46,49 @@ function block(dtype: DType) {
   };
 }
 
+/** Four blocks, one after another. */
+function blocks(
+  [x, delta]: readonly [Tensor, Tensor],
+  one: (x: Tensor, delta: Tensor) => [Tensor, Tensor],
+): [Tensor, Tensor] {
+  let both: [Tensor, Tensor] = [x, delta];
+  for (let i = 0; i < 4; i++) both = one(...both);
+  return both;
+}
+
 const distance = (a: Tensor, b: Tensor) => a.sub(b).abs().amax([]).item() / b.abs().amax([]).item();
 
 describe('operators that wait for one another', () => {
-  // Rows for one thread, for several, and for more than may wait.
+  const threads = getThreads();
+  afterEach(() => setThreads(threads));
+
+  // Rows for one thread, for several, and for more than may wait; a team, and one with more members than cores.
   it.each([
-    ['float32', 1, 1e-5],
-    ['float32', 64, 1e-5],
-    ['float32', 3000, 1e-5],
-    ['bfloat16', 64, 0.05],
-  ] as const)('compute in %s, of %d rows, what they do one by one', (dtype, rows, bound) => {
-    noGrad(() =>
-      tidy(() => {
-        const { ours, theirs } = block(dtype);
-        const start = [random(dtype, rows, 48), random(dtype, rows, 48)] as const;
-        let [together, apart, expected] = [start, start, start] as (readonly [Tensor, Tensor])[];
-        for (let layer = 0; layer < 4; layer++) {
-          together = ours(...together!);
-          apart = ours(...apart!);
-          synchronize();
-          expected = theirs(...expected!);
-        }
-        for (const i of [0, 1]) {
-          expect(Buffer.compare(together![i]!.toBytes(), apart![i]!.toBytes())).toBe(0);
-          expect(distance(together![i]!, expected![i]!)).toBeLessThan(bound);
-        }
-      }),
-    );
-  });
+    ['float32', 1, 2, 1e-5],
+    ['float32', 64, 2, 1e-5],
+    ['float32', 64, 5, 1e-5],
+    ['float32', 3000, 2, 1e-5],
+    ['bfloat16', 64, 2, 0.05],
+  ] as const)(
+    'compute in %s, of %d rows on %d threads, what they do one by one',
+    (dtype, rows, members, bound) => {
+      noGrad(() =>
+        tidy(() => {
+          const { ours, theirs } = block(dtype);
+          const start = [random(dtype, rows, 48), random(dtype, rows, 48)] as const;
+          setThreads(members);
+          const together = blocks(start, ours).map((x) => x.toBytes());
+          setThreads(1);
+          const apart = blocks(start, (x, delta) => ours(x, delta, synchronize));
+          const expected = blocks(start, theirs);
+          for (const i of [0, 1]) {
+            expect(Buffer.compare(together[i]!, apart[i]!.toBytes())).toBe(0);
+            expect(distance(apart[i]!, expected[i]!)).toBeLessThan(bound);
+          }
+        }),
+      );
+    },
+  );
 
   it('have read their input before another operator writes it, and written before one reads', () => {
     tidy(() => {

@@ -46,6 +46,8 @@ void tellListener(const at::Tensor&) {
   const auto [env, callback] = *listener;
   napi_value result;
   if (napi_call_function(env, undefined(env), callback, 0, nullptr, &result) != napi_ok) throw CallbackFailed();
+  // The pass goes on to write gradients that it may have read.
+  performStages();
 }
 
 // mark(tensor): backward passes tell their listener when they have its gradient

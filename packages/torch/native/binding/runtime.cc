@@ -33,6 +33,8 @@ napi_value setThreads(napi_env env, const Arguments& args) {
   if (count < 1 || count > kMostThreads)
     throw std::invalid_argument("threads must be a whole number from 1 to " + std::to_string(kMostThreads) +
                                 ", found " + std::to_string(count));
+  // What was asked for under another number is done under that one.
+  performStages();
   at::set_num_threads(int(count));
   watchWaiting();
   return undefined(env);
@@ -110,6 +112,7 @@ napi_value cpuLevels(napi_env env, const Arguments&) {
 }
 
 napi_value capCpuLevel(napi_env env, const Arguments& args) {
+  performStages();
   capLevel(stringOf(env, args[0]));
   return undefined(env);
 }

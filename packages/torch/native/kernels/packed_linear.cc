@@ -85,9 +85,11 @@ void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
   const int64_t count = x.size(0), steps = packed.size(1), blocks = (count + PANEL - 1) / PANEL;
   const int64_t row = steps * AT_LEVEL(numbersOf<T>)();
   const auto arranged = std::make_shared<Scratch>(blocks * PANEL * row);
+  // Of one level, whatever the cap is when they are performed: `row` depends on it.
+  const auto arrangeBlocks = AT_LEVEL(arrange<T>);
+  const auto multiplyRows = AT_LEVEL(multiply<T>);
   addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
-            [=](int64_t begin, int64_t end) { AT_LEVEL(arrange<T>)
-                                              (rowsOf(x), steps, arranged->data, begin, end); }},
+            [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, arranged->data, begin, end); }},
            blocks * PANEL * row * 4);
   addStage({packed.size(0), std::max<int64_t>(1, WORK / (count * steps * PANEL)),
             [=](int64_t begin, int64_t end) {
@@ -99,7 +101,7 @@ void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
                                   out.data_ptr<T>() + first * outputs,
                                   std::min(MOST_ROWS, count - first),
                                   outputs};
-                AT_LEVEL(multiply<T>)(job, begin, end);
+                multiplyRows(job, begin, end);
               }
             }},
            out.nbytes());

@@ -5,26 +5,26 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
+#if AT_PARALLEL_OPENMP && defined(_OPENMP)
+// Elsewhere the turns of a loop need not run side by side, and must not wait for one another.
+#define HAS_TEAMS
+#include <omp.h>
+#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-// OpenMP's, which libtorch loads; null where its threads are another library's.
-extern "C" {
-__attribute__((weak)) int omp_get_num_threads();
-}
 
 namespace grpo {
 namespace {
 
 // About what a core's own cache holds beside the weights that pass through it.
 constexpr int64_t kMostBytes = 1 << 20;
-// A member of a team is awake, and takes a share of less than is worth waking it for.
-constexpr int64_t kAwake = 8;
+// What a stage reads is kept as long as it waits.
+constexpr size_t kMostStages = 1024;
 
 struct Waiting {
   std::vector<Stage> stages;
@@ -36,11 +36,17 @@ Waiting& waiting() {
   return all;
 }
 
+#if defined(HAS_TEAMS)
+// A member of a team is awake, and takes a share of less than is worth waking it for.
+constexpr int64_t kAwake = 8;
+
 int64_t roundedUp(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
 
 void rest() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 
@@ -64,7 +70,9 @@ class Barrier {
  private:
   static constexpr int kSpins = 1000;
   const int members_;
-  std::atomic<int> arrived_{0}, turn_{0};
+  // On cache lines of their own: who arrives is not to disturb who waits.
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<int> turn_{0};
 };
 
 class Team {
@@ -78,7 +86,8 @@ class Team {
       const int64_t share = roundedUp(stage.count, std::clamp<int64_t>(parts, 1, members_)), begin = member * share;
       if (begin < stage.count && !failed_.load(std::memory_order_acquire))
         perform(stage, begin, std::min(begin + share, stage.count));
-      if (members_ > 1) barrier_.wait();
+      // The end of the loop is a barrier, too.
+      if (members_ > 1 && &stage != &stages_.back()) barrier_.wait();
     }
   }
 
@@ -102,20 +111,21 @@ class Team {
   const std::vector<Stage>& stages_;
   const int members_;
   Barrier barrier_;
-  std::atomic<bool> failing_{false}, failed_{false};
+  alignas(64) std::atomic<bool> failing_{false};
+  std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
 
 // One loop of libtorch's with a turn for each thread: OpenMP runs them side by side, or fewer that take several.
 void performTogether(const std::vector<Stage>& stages) {
   const int64_t wanted = at::get_num_threads();
-  std::unique_ptr<Team> team;
+  std::optional<Team> team;
   std::atomic<bool> made{false};
   std::atomic_flag making = ATOMIC_FLAG_INIT;
   at::parallel_for(0, wanted, 1, [&](int64_t begin, int64_t) {
     const int64_t there = std::min<int64_t>(omp_get_num_threads(), wanted), turns = roundedUp(wanted, there);
     if (!making.test_and_set()) {
-      team = std::make_unique<Team>(stages, int(roundedUp(wanted, turns)));
+      team.emplace(stages, int(roundedUp(wanted, turns)));
       made.store(true, std::memory_order_release);
     }
     while (!made.load(std::memory_order_acquire)) std::this_thread::yield();
@@ -123,6 +133,11 @@ void performTogether(const std::vector<Stage>& stages) {
   });
   team->rethrow();
 }
+#else
+void performTogether(const std::vector<Stage>& stages) {
+  for (const Stage& stage : stages) at::parallel_for(0, stage.count, stage.grain, stage.run);
+}
+#endif
 
 }  // namespace
 
@@ -130,7 +145,7 @@ void addStage(Stage stage, int64_t bytes) {
   Waiting& all = waiting();
   all.stages.push_back(std::move(stage));
   all.bytes += bytes;
-  if (all.bytes > kMostBytes) performStages();
+  if (all.bytes > kMostBytes || all.stages.size() >= kMostStages) performStages();
 }
 
 void performStages() {
@@ -142,10 +157,8 @@ void performStages() {
   const bool large = std::any_of(stages.begin(), stages.end(), [](const Stage& s) { return s.count > s.grain; });
   if (!large || at::get_num_threads() == 1 || at::in_parallel_region()) {
     for (const Stage& stage : stages) stage.run(0, stage.count);
-  } else if (omp_get_num_threads) {
-    performTogether(stages);
   } else {
-    for (const Stage& stage : stages) at::parallel_for(0, stage.count, stage.grain, stage.run);
+    performTogether(stages);
   }
 }
 
