@@ -58,8 +58,8 @@ export const b42: Fault = {
         m.entropyChange !== undefined
           ? 'A tiny step along the loss lowers the entropy, although a bonus is declared: its sign is wrong.'
           : m.share !== undefined
-            ? say`The gradient of the loss contains that of the entropy × ${m.share}, where a bonus has a minus: its sign is wrong, and the entropy will collapse.`
-            : 'The entropy bonus raises the loss: its sign is wrong, and the entropy will collapse.',
+            ? say`The gradient of the loss contains that of the entropy × ${m.share}, where a bonus has a minus: its sign is wrong, and it lowers the entropy.`
+            : 'The entropy bonus raises the loss: its sign is wrong, and it lowers the entropy.',
     }),
     logCheck({
       code: 'B42.log',
