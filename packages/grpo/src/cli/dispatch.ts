@@ -4,6 +4,7 @@ import { nearestName } from '../errors/nearest-name.js';
 import { parseArguments } from './arguments.js';
 import { type CommandInfo, EXIT } from './command.js';
 import { commandHelp, overview } from './help.js';
+import { wrap } from './text-layout.js';
 
 /** Where a command line comes from and goes to; replaced in tests. */
 export interface Surroundings {
@@ -118,5 +119,12 @@ function describeError(error: unknown, debug: boolean): string {
     if (!debug) lines.push('GRPO_DEBUG=1 shows where this happened.');
   }
   if (debug && error.stack !== undefined) lines.push(error.stack);
-  return lines.join('\n');
+  const width = process.stderr.columns;
+  const text = lines.join('\n');
+  return width === undefined
+    ? text
+    : text
+        .split('\n')
+        .flatMap((line) => wrap(line, width))
+        .join('\n');
 }

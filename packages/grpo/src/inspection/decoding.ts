@@ -22,7 +22,7 @@ export function decodingRows(
     return { name, training, evaluation: evaluated, folder: typeof value === 'number' ? value : null };
   };
   return [
-    of('temperature', rollout.temperature, samples > 0 ? `0, and ${samples} at ${temperature}` : '0'),
+    of('temperature', rollout.temperature, samples > 0 ? `0; ${samples} sampled at ${temperature}` : '0'),
     of('top_p', rollout.topP),
     of('top_k', rollout.topK),
     of('min_p', rollout.minP),

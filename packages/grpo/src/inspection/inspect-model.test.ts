@@ -111,7 +111,7 @@ describe('decoding', () => {
     expect(decoding[0]).toEqual({
       name: 'temperature',
       training: 1,
-      evaluation: '0, and 1 at 1',
+      evaluation: '0; 1 sampled at 1',
       folder: 0.6,
     });
     expect(checkOf(dir, 'decoding').says).toMatch(/asks for temperature 0\.6 \(training: 1\)\. /);

@@ -136,7 +136,7 @@ export function paddingCheck(measured: PaddingMeasured): InspectionCheck {
   const { alone, sampler, bound, positions, attended, mask, completions, tokens } = measured;
   const name = 'padding';
   const nats = (apart: Apart | null) =>
-    apart === null ? 'does not fit the context' : `${apart.mean} nats a token, at most ${apart.most}`;
+    apart === null ? 'does not fit the context' : `${apart.mean} nats per token, at most ${apart.most}`;
   const log = [
     `${completions} completions, ${tokens} tokens, sampled and scored in one batch`,
     `alone against in the batch: ${nats(alone)}`,

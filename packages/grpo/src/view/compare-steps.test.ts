@@ -28,6 +28,18 @@ describe('the first difference', () => {
     expect(compared.filter(({ differing }) => differing > 0)).toEqual([difference]);
   });
 
+  it('counts the prompts that only one of the steps has', () => {
+    const other = record();
+    other.prompts!.texts = ['another'];
+    const own = record();
+    own.prompts!.texts = ['another', 'second', 'third'];
+    expect(compareSteps(own, other).difference).toMatchObject({
+      values: 3,
+      differing: 2,
+      first: { where: 'number of rows', here: 3, there: 1 },
+    });
+  });
+
   it('is the earliest of several', () => {
     const other = record();
     for (const [, change] of [...CHANGES].reverse()) change(other);

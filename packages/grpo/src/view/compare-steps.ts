@@ -233,8 +233,8 @@ function differences(
   let [values, differing, total] = [0, 0, 0];
   let worst = { apart: 0, row: 0, t: 0 };
   let first: Compared['first'];
-  const note = (where: string, here: number | string, there: number | string) => {
-    differing++;
+  const note = (where: string, here: number | string, there: number | string, count = 1) => {
+    differing += count;
     first ??= { where, here, there };
   };
   const noteAt = (row: number, t: number) => {
@@ -242,18 +242,18 @@ function differences(
     const place = own.length === 1 && other.length === 1 ? [] : [a.placeOf?.(t) ?? `token ${t}`];
     note([a.nameOf(row), ...place].filter(Boolean).join(', '), own[t]!, other[t]!);
   };
-  if (a.rows.length !== b.rows.length) note('number of rows', a.rows.length, b.rows.length);
-  for (const [row, own] of a.rows.entries()) {
-    const other = b.rows[row];
-    if (!other) break;
-    values += own.length;
+  if (a.rows.length !== b.rows.length) note('number of rows', a.rows.length, b.rows.length, 0);
+  for (let row = 0; row < Math.max(a.rows.length, b.rows.length); row++) {
+    const [own, other] = [a.rows[row] ?? [], b.rows[row] ?? []];
+    values += Math.max(own.length, other.length);
     for (let t = 0; t < Math.min(own.length, other.length); t++) {
       const apart = Math.abs(Number(own[t]) - Number(other[t]));
       if (Number.isFinite(apart)) total += apart;
       if (apart > worst.apart) worst = { apart, row, t };
       if (!isSame(own[t]!, other[t]!, bounds)) noteAt(row, t);
     }
-    if (own.length !== other.length) note(`${a.nameOf(row)}, length`, own.length, other.length);
+    const excess = Math.abs(own.length - other.length);
+    if (excess > 0) note(`length of ${a.nameOf(row)}`, own.length, other.length, excess);
   }
   if (differing === 0 && total / values > bounds.mean) noteAt(worst.row, worst.t);
   return { values, differing, ...(first && { first }) };

@@ -6,7 +6,7 @@ import { readRun } from '../trace/readers/index.js';
  * Reads the record of one step: of a run folder, of a folder of records, or of one record; of ours, of TRL's, of any
  * trainer's.
  *
- * @param at - the step; the last one that was recorded when not given
+ * @param at - the step; when not given, the last one with its updates, or else the last one
  * @throws UserError and its kind for a path that has no such record, or one that cannot be read
  *
  * @example
@@ -33,12 +33,24 @@ export async function readStep(path: string, at?: number): Promise<StepRecord> {
   let found: StepRecord | undefined;
   for (const record of reading.records ?? []) {
     steps.push(record.step);
-    if (at === undefined || record.step === at) found = record;
+    const isBetter = at === undefined ? !found?.updates || record.updates : record.step === at;
+    if (isBetter) found = record;
   }
   if (found) return found;
   if (steps.length === 0)
     throw new UsageError(`${path} has no step record: it is ${reading.kind}`, {
       hint: 'grpo train writes records itself; for TRL see integrations/trl. A log alone is read by: grpo doctor PATH',
     });
-  throw new UsageError(`${path} has no record of step ${at}; it has those of ${steps.join(', ')}`);
+  throw new UsageError(`${path} has no record of step ${at}; it has those of ${ranges(steps)}`);
+}
+
+/** Steps as text: `1–20, 40`. */
+function ranges(steps: readonly number[]): string {
+  const runs: [number, number][] = [];
+  for (const step of [...steps].sort((a, b) => a - b)) {
+    const last = runs.at(-1);
+    if (last && step <= last[1] + 1) last[1] = step;
+    else runs.push([step, step]);
+  }
+  return runs.map(([from, to]) => (from === to ? String(from) : `${from}–${to}`)).join(', ');
 }

@@ -54,7 +54,7 @@ it('takes the rows of a run, and measures with the weights', async () => {
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toMatch(/^ training row 1 +\d+ +0 +yes +yes +no +yes +yes/m);
   expect(out).toMatch(/^Memory +about /m);
-  expect(out).toMatch(/^ +padding attended to: [\d.e-]+ nats a token$/m);
+  expect(out).toMatch(/^ +padding attended to: [\d.e-]+ nats per token$/m);
   expect(out).toMatch(/^ training row 1 +0\.7 +100 +\d of 4 /m);
   expect(out).toMatch(/^ max_new_tokens +20 +20 /m);
 });

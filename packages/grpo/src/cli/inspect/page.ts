@@ -7,7 +7,7 @@ import type { Inspection } from '../../inspection/inspect-model.js';
 import type { Apart, PaddingMeasured } from '../../inspection/padding-lab.js';
 import { isSame, type RefusedRow, type TemplateRow } from '../../inspection/template-rows.js';
 import { colors } from '../colors.js';
-import { alignColumns, wrap } from '../text-layout.js';
+import { alignColumns, shortened, wrap } from '../text-layout.js';
 
 /** An inspection with what only the engine tells, where it was asked. */
 export interface ShownInspection extends Inspection {
@@ -27,13 +27,13 @@ export function inspectionPage(inspection: ShownInspection, { width, save }: Pag
   const lines = [
     ...block('Tokens', tokenLines(inspection), width),
     '',
-    ...templateTable(inspection),
+    ...templateTable(inspection, width),
     '',
     ...inspection.checks.flatMap((check) => findingLines(check, width)),
     ...decodingTable(inspection),
     '',
     ...block('Padding', paddingLines(inspection), width),
-    ...generationTable(inspection),
+    ...generationTable(inspection, width),
     ...(inspection.memory === undefined
       ? []
       : ['', ...block('Memory', [inspection.memory.replace(/^Memory: /, '')], width)]),
@@ -69,13 +69,13 @@ function tokenLines({ tokens: { bos, pad, ends }, hasTemplate }: Inspection): st
   ];
 }
 
-function templateTable({ rows }: Inspection): string[] {
+function templateTable({ rows }: Inspection, width: number): string[] {
   const head = ['Template', 'ids', 'BOS', 'header', 'system', 'date', 'decode', 'SFT=RL'];
   const cells = rows.map((row) => ('ids' in row ? cellsOf(row) : refusedCells(row, head.length)));
   const ends = rows.map((row) => ('ids' in row ? `   ${endsOf(row.ids)}` : ''));
-  return alignColumns([head, ...cells]).map((line, i) =>
-    (line + (i === 0 ? '   first … last' : ends[i - 1]!)).trimEnd(),
-  );
+  const lines = alignColumns([head, ...cells]);
+  const withEnds = lines.map((line, i) => (line + (i === 0 ? '   first … last' : ends[i - 1]!)).trimEnd());
+  return withEnds.every((line) => line.length <= width) ? withEnds : lines.map((line) => line.trimEnd());
 }
 
 const yes = (holds: boolean, otherwise = 'NO') => (holds ? 'yes' : otherwise);
@@ -139,7 +139,7 @@ function paddingLines({ rows, padding, measured }: ShownInspection): string[] {
     return [`none: all prompts have ${lengths[0] ?? 0} ids, so nothing could go wrong or be proven`];
   const { prompts, width, shortest, cut } = padding;
   return [
-    `here none. A batch of the ${prompts} prompts, ${shortest} to ${width} ids, would have up to ${width - shortest} places of it, and the usual mistakes would do this:`,
+    `none here. Padded to one width, these ${prompts} prompts of ${shortest} to ${width} ids have up to ${width - shortest} pads each, and the usual mistakes would do this:`,
     `cut by count: up to ${cut.tokens} tokens, ${cut.characters} characters, of the prompt in the text that is rewarded, in ${cut.prompts} of ${prompts} groups`,
     ...(measured ? measuredLines(measured) : ['in nats, with the weights: --generate']),
   ];
@@ -155,16 +155,16 @@ function measuredLines({
   mask,
 }: PaddingMeasured): string[] {
   const nats = (apart: Apart | null) =>
-    apart === null ? 'does not fit the context' : `${formatValue(apart.mean)} nats a token`;
+    apart === null ? 'does not fit the context' : `${formatValue(apart.mean)} nats per token`;
   return [
     `mask placed as if the padding were on the right: ${mask.tokens} of ${tokens} tokens lost, ${mask.completions} of ${completions} completions trained on nothing`,
     `positions that count the padding: ${nats(positions)}${positions && positions.mean < 1e-3 ? ' (they are relative)' : ''}`,
     `padding attended to: ${nats(attended)}`,
-    `ours: a completion alone and in the batch ${formatValue(alone.most)} nats apart at most, sampled and scored ${formatValue(sampler.most)}`,
+    `without padding, as here: a completion alone and in the batch differ by at most ${formatValue(alone.most)} nats per token, sampled and scored by ${formatValue(sampler.most)}`,
   ];
 }
 
-function generationTable({ generations }: ShownInspection): string[] {
+function generationTable({ generations }: ShownInspection, width: number): string[] {
   if (!generations) return [];
   return [
     '',
@@ -180,7 +180,7 @@ function generationTable({ generations }: ShownInspection): string[] {
         String(one.blank),
       ]),
     ]).map((line, i) =>
-      i === 0 ? line : `${line}   ${JSON.stringify(generations[i - 1]!.text)}`.slice(0, 98),
+      i === 0 ? line : `${line}   ${shortened(generations[i - 1]!.text, width - line.length - 3)}`,
     ),
   ];
 }

@@ -17,7 +17,7 @@ function differenceText({ phase, quantity, values, differing, first }: Compared)
   const { where, here, there } = first!;
   const place = where ? `${where}: ` : '';
   const [one, other] = [shown(here, there), shown(there, here)];
-  return `The first difference is in phase ${PHASES.indexOf(phase) + 1}, ${phase}: ${quantity}. ${place}${one} here, ${other} there; ${differing} of ${values} differ.`;
+  return `First difference: phase ${PHASES.indexOf(phase) + 1}, ${phase}, ${quantity}: ${differing} of ${values} differ. ${place}${one} here, ${other} there.`;
 }
 
 /** A text from shortly before it differs from the other. */

@@ -15,7 +15,7 @@ export const info: CommandInfo = {
       type: 'string',
       value: 'N',
       multiple: true,
-      help: 'The step; the last one that was recorded when not given. Given twice, the second is that of --against',
+      help: 'The step; the last full record when not given. Given twice, the second is that of --against',
     },
     against: {
       type: 'string',

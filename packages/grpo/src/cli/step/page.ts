@@ -9,11 +9,12 @@ import { sum } from '../../maths/moments.js';
 import type { PhaseVerdict } from '../../view/phases.js';
 import type { StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
+import { number, signed } from '../cells.js';
 import { colors } from '../colors.js';
 import { place } from '../doctor/examined.js';
 import { wrap } from '../text-layout.js';
-import { number, signed } from './cells.js';
-import { groupTable, lossTable, tokenTable } from './tables.js';
+import { groupTable, lossTable } from './tables.js';
+import { tokenTable } from './token-table.js';
 
 export interface PageOptions {
   /** Prompts whose groups are shown. */
@@ -29,7 +30,7 @@ export interface PageOptions {
 export function stepPage(path: string, view: StepView, options: PageOptions): string {
   const page = new Page(view, options.width);
   const lines = [
-    headOf(path, view),
+    ...[headOf(path, view), ...extentOf(view)].flatMap((text) => wrap(text, options.width)),
     '',
     ...page.phase(0, 'Prompt', promptLines(view, options)),
     ...page.phase(1, 'Sample', sampleLines(view)),
@@ -38,7 +39,7 @@ export function stepPage(path: string, view: StepView, options: PageOptions): st
     '',
     ...options.prompts.flatMap((prompt) => [...groupTable(view, prompt, options.width), '']),
     ...hintOf(view, options),
-    ...(options.tokens ? [...tokenTable(options.tokens.name, options.tokens.rows), ''] : []),
+    ...(options.tokens ? [...tokenTable(options.tokens.name, options.tokens.rows, options.width), ''] : []),
     ...page.phase(4, 'Log-prob', logprobLines(view, options)),
     ...page.phase(5, 'Loss', lossLines(view)),
     ...(options.loss ? ['', ...lossTable(view), ''] : []),
@@ -66,7 +67,8 @@ class Page {
     const head = `${String(index + 1).padStart(2)} ${name}`;
     const [first, ...rest] = this.lines(head, own.length > 0 ? own : ['not recorded']);
     const says = index < 9 ? verdict.findings.flatMap((one) => this.#finding(one)) : [];
-    return [`${first!.padEnd(this.width - 4)}${markOf(verdict)}`.trimEnd(), ...rest, ...says];
+    const mark = own.length > 0 || says.length > 0 ? markOf(verdict) : '';
+    return [`${first!.padEnd(this.width - 4)}${mark}`.trimEnd(), ...rest, ...says];
   }
 
   /** Lines behind a name, which leave room for a mark. */
@@ -124,6 +126,16 @@ function headOf(path: string, { step, producer, declared, prompts, completions, 
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
+/** Only our own runs have settings to change, and weights to load. */
+const isOurs = (producer: string) => producer.split(' ')[0] === 'grpo';
+
+/** A run keeps texts and rewards of every step, the rest of some. */
+function extentOf({ sample, loss, producer }: StepView): string[] {
+  if (loss || sample.shortest !== undefined) return [];
+  const how = isOurs(producer) ? '; record.every sets which steps have a full record' : '';
+  return [`Only texts and rewards of this step were recorded${how}.`];
+}
+
 function promptLines({ prompts }: StepView, { prompts: shown }: PageOptions): string[] {
   const one = prompts[shown[0] ?? 0];
   if (!one) return [];
@@ -131,12 +143,15 @@ function promptLines({ prompts }: StepView, { prompts: shown }: PageOptions): st
   const parts = [
     `p${one.index} ${one.text === undefined ? '(no text)' : excerpt(one.text)}`,
     ids && `${ids.length} ids ${idsText(ids)}`,
-    one.bos === undefined ? undefined : `BOS ${one.bos} of ${one.expectedBos ?? '?'}`,
+    one.bos === undefined ? undefined : bosText(one.bos, one.expectedBos),
     one.ending && ENDINGS[one.ending],
     one.answer === undefined ? undefined : `answer ${excerpt(one.answer)}`,
   ];
   return [parts.filter((part) => part !== undefined).join(' · ')];
 }
+
+const bosText = (count: number, expected: number | undefined) =>
+  expected === undefined ? `${count} BOS` : `${count} BOS, ${expected} expected`;
 
 const ENDINGS = {
   plain: 'plain text, no header of an assistant',
@@ -159,7 +174,7 @@ function sampleLines({ sample, completions, declared: { rollout }, prompts }: St
     ended === undefined
       ? undefined
       : `${ended} ended, ${cut} cut${rollout?.maxNewTokens ? ` at ${rollout.maxNewTokens}` : ''}`,
-    entropy === undefined ? undefined : `entropy ${formatValue(entropy)} nat a token`,
+    entropy === undefined ? undefined : `entropy ${formatValue(entropy)} nats per token`,
   ];
   const from = rollout?.temperature === undefined ? [] : [`drawn from ${distributionOf(rollout)}`];
   return [first.filter((part) => part !== undefined).join(' · '), ...from];
@@ -254,7 +269,7 @@ function logprobLines(view: StepView, { prompts: shown }: PageOptions): string[]
     [
       ...(sample.gap === undefined
         ? []
-        : [`at most ${formatValue(sample.gap)} nats a token from the sampler’s`]),
+        : [`at most ${formatValue(sample.gap)} nats per token from the sampler’s`]),
       ...againText('scored twice', scoring.twice),
       ...againText('alone in the batch', scoring.alone),
     ].join(' · '),
@@ -269,7 +284,7 @@ function lossLines({ loss, declared, updates, producer }: StepView): string[] {
   const { components, largest, kl, trained, tokens } = loss;
   const shareOf = (part: 'policy' | 'KL') => {
     const own = largest.find((one) => one.part === part);
-    return own ? `; ${own.name} makes ${percent(own.share)} of it` : '';
+    return own ? `; completion ${own.name} makes ${percent(own.share)} of it` : '';
   };
   const isZero = components.some(({ name, value }) => name === 'policy' && Math.abs(value) < 1e-6);
   return [
@@ -288,7 +303,7 @@ function lossLines({ loss, declared, updates, producer }: StepView): string[] {
     ...(trained === undefined ? [] : [`${trained} of ${tokens} tokens enter it`]),
     ...(kl
       ? [
-          `KL to the reference, nats a token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}${producer.startsWith('grpo') ? '; kl.estimator=full computes the full one with the model' : ''}`,
+          `KL to the reference, nats per token: k1 ${number(kl.k1)} · k2 ${number(kl.k2)} · k3 ${number(kl.k3)}${declared.kl?.estimator ? `; the loss takes ${declared.kl.estimator}` : ''}${isOurs(producer) ? '; kl.estimator=full computes the full one with the model' : ''}`,
         ]
       : []),
   ];
@@ -316,7 +331,7 @@ function updateLines({ updates }: StepView): string[] {
       changedWeightShare === undefined
         ? undefined
         : `${percent(changedWeightShare)} of those that the forward pass reads`,
-      updateNorm === undefined ? undefined : `by ${formatValue(updateNorm)} in all`,
+      updateNorm === undefined ? undefined : `norm of the change ${formatValue(updateNorm)}`,
       learningRate === undefined ? undefined : `lr ${formatValue(learningRate)}`,
     ].filter((part) => part !== undefined);
     return parts.length > 0 ? [`${updates.length > 1 ? `update ${i + 1}: ` : ''}${parts.join(' · ')}`] : [];

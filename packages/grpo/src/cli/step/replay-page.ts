@@ -6,9 +6,10 @@ import type { ReplayedStep } from '../../run/replay/replay-step.js';
 import type { CompletionView } from '../../view/completion-view.js';
 import type { Replay } from '../../view/replay.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
-import { type TokenView, tokenViews } from '../../view/token-view.js';
+import { tokenViews } from '../../view/token-view.js';
+import { both, number, signed } from '../cells.js';
 import { alignColumns, wrap } from '../text-layout.js';
-import { number, signed } from './cells.js';
+import { tokenTable } from './token-table.js';
 
 /** What is shown of a replay. */
 export interface ReplayPageOptions {
@@ -38,10 +39,12 @@ export function replayPage(
     ...[weights, ownText(replay)].flatMap((text) => wrap(text, width)),
     '',
     ...wholeTable(sides, anew),
-    ...(anew ? ['', ...gradientTable(sides[0], anew), '', ...boundaryTable(replay, anew, completion)] : []),
+    ...(anew
+      ? ['', ...gradientTable(sides[0], anew), '', ...boundaryTable(replay, anew, completion, width)]
+      : []),
     '',
-    ...completionTable(sides, prompts),
-    ...(completion === undefined ? [] : ['', ...tokenTable(replay, completion)]),
+    ...completionTable(sides, prompts, width),
+    ...(completion === undefined ? [] : ['', ...tokensOf(replay, completion, width)]),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -112,6 +115,8 @@ function wholeTable(sides: Sides, anew: ModelReplay | undefined): string[] {
   return alignColumns([RULE, ...rows]).map((line) => `  ${line}`);
 }
 
+const titled = (title: string, width: number) => wrap(title, width - 2).map((line) => `  ${line}`);
+
 /** The parts of the gradient, layer by layer. */
 function gradientTable(
   { updates: [recorded] }: StepView,
@@ -142,14 +147,22 @@ function gradientTable(
 const shareOf = (policy = 0, kl = 0) => (policy + kl > 0 ? percent(kl / (policy + kl)) : '–');
 
 /** Which row of the logits predicts which token, where prompt and completion meet. */
-function boundaryTable({ recorded }: Replay, { boundary }: ModelReplay, name: string | undefined): string[] {
+function boundaryTable(
+  { recorded }: Replay,
+  { boundary }: ModelReplay,
+  name: string | undefined,
+  width: number,
+): string[] {
   const view = viewOf(recorded, []);
   const own = view.completions.find((one) => one.name === name) ?? view.completions[0]!;
   const prompt = view.prompts[own.prompt]!.ids!.length;
   const tokens = tokenViews(recorded, own.name, view);
   const last = prompt + tokens.length - 1;
   return [
-    `  logits[${prompt - 1} … ${last - 1}] predict ids[${prompt} … ${last}] of ${own.name}; log-probs by a second decoder, which computes this sequence alone`,
+    ...titled(
+      `logits[${prompt - 1} … ${last - 1}] predict ids[${prompt} … ${last}] of ${own.name}; log-probs in nats by a second decoder, which computes this sequence alone`,
+      width,
+    ),
     ...alignColumns([
       ['row', 'token', 'predicts', 'log π', 'recorded', 'a row early', 'a row late'],
       ...boundary.map(({ row, input, predicts, logprob, before, after }) => [
@@ -173,7 +186,11 @@ function meanRatio({ completions }: StepView): number | undefined {
 }
 
 /** What each completion adds to the loss, on either side. */
-function completionTable([recorded, replayed]: Sides, prompts: readonly number[] | undefined): string[] {
+function completionTable(
+  [recorded, replayed]: Sides,
+  prompts: readonly number[] | undefined,
+  width: number,
+): string[] {
   const pairs = recorded.completions.map((one, i) => [one, replayed.completions[i]!] as const);
   const change = ([a, b]: readonly [CompletionView, CompletionView]) =>
     mean([Math.abs((b.policyLoss ?? 0) - (a.policyLoss ?? 0)), Math.abs((b.klLoss ?? 0) - (a.klLoss ?? 0))]);
@@ -188,10 +205,10 @@ function completionTable([recorded, replayed]: Sides, prompts: readonly number[]
   ];
   const used = columns.filter(([, cell]) => shown.some((pair) => pair.some((one) => cell(one) !== '–')));
   const title = prompts
-    ? '  What each completion adds to the loss: recorded → replayed'
-    : `  What ${shown.length} of the ${moved.length} completions whose share of the loss changes add to it, the largest change first: recorded → replayed`;
+    ? 'What each completion adds to the loss: recorded → replayed'
+    : `What a completion adds to the loss, recorded → replayed: the ${shown.length} largest changes of ${moved.length}`;
   return [
-    title,
+    ...titled(title, width),
     ...alignColumns([
       ['', ...used.map(([name]) => name)],
       ...shown.map(([a, b]) => [a.name, ...used.map(([, cell]) => both(cell(a), cell(b)))]),
@@ -199,32 +216,7 @@ function completionTable([recorded, replayed]: Sides, prompts: readonly number[]
   ];
 }
 
-const both = (a: string, b: string) => (a === b ? a : `${a} → ${b}`);
-
-/** The tokens of a completion, on either side. */
-function tokenTable({ recorded, replayed }: Replay, name: string): string[] {
+function tokensOf({ recorded, replayed }: Replay, name: string, width: number): string[] {
   const rowsOf = (record: Replay['recorded']) => tokenViews(record, name, viewOf(record, []));
-  const [own, other] = [rowsOf(recorded), rowsOf(replayed)];
-  const columns: [string, (one: TokenView) => string][] = [
-    ['policy', ({ policy }) => number(policy)],
-    ['reference', ({ reference }) => number(reference)],
-    ['ratio', ({ ratio }) => number(ratio)],
-    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
-    ['KL term', ({ klTerm }) => number(klTerm)],
-    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
-    ['policy slope', ({ policySlope }) => signed(policySlope, 5)],
-    ['KL slope', ({ klSlope }) => signed(klSlope, 5)],
-  ];
-  const used = columns.filter(([, cell]) => [...own, ...other].some((one) => cell(one) !== '–'));
-  return [
-    `  Tokens of ${name}: recorded → replayed. A slope is d loss / d log π: a negative one makes the token likelier`,
-    ...alignColumns([
-      ['token', 'id', ...used.map(([title]) => title)],
-      ...own.map((one, t) => [
-        String(one.token),
-        `${one.id ?? '–'}${one.special ? ` ${one.special}` : ''}`,
-        ...used.map(([, cell]) => both(cell(one), cell(other[t]!))),
-      ]),
-    ]).map((line) => `  ${line}`),
-  ];
+  return tokenTable(name, rowsOf(recorded), width, rowsOf(replayed));
 }

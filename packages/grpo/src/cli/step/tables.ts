@@ -1,12 +1,10 @@
-/** Tables of a recorded step: a group, the tokens of a completion, and what each completion adds to the loss. */
+/** Tables of a recorded step: a group, and what each completion adds to the loss. */
 import { formatValue, percent } from '../../doctor/sentence.js';
-import { printable } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
 import type { CompletionView } from '../../view/completion-view.js';
 import type { PromptView, StepView } from '../../view/step-view.js';
-import type { TokenView } from '../../view/token-view.js';
-import { alignColumns } from '../text-layout.js';
-import { number, signed } from './cells.js';
+import { number, signed } from '../cells.js';
+import { alignColumns, shortened } from '../text-layout.js';
 
 /** More rows than fill a screen are counted; `--json` has them all. */
 const MOST_ROWS = 40;
@@ -51,39 +49,6 @@ const promptName = (prompt: PromptView | undefined, left: number) =>
 function endOf({ text, finish }: CompletionView, left: number): string {
   const cut = finish === 'length' ? '  cut' : '';
   return text === undefined ? cut : `${shortened(text, left, true)}${cut}`;
-}
-
-function shortened(text: string, length: number, fromEnd = false): string {
-  const line = printable(text.replace(/\s+/g, ' ').trim(), Number.POSITIVE_INFINITY);
-  if (line === '') return '(blank)';
-  if (line.length <= length) return line;
-  return fromEnd ? `…${line.slice(1 - length)}` : `${line.slice(0, length - 1)}…`;
-}
-
-export function tokenTable(name: string, rows: readonly TokenView[]): string[] {
-  const columns: [string, (one: TokenView) => string][] = [
-    ['token', ({ token }) => String(token)],
-    ['id', ({ id, special }) => `${id ?? '–'}${special ? ` ${special}` : ''}`],
-    ['in loss', ({ trained }) => (trained === undefined ? '–' : trained ? 'yes' : 'no')],
-    ['sampler', ({ sampler }) => number(sampler)],
-    ['policy', ({ policy }) => number(policy)],
-    ['reference', ({ reference }) => number(reference)],
-    ['entropy', ({ entropy }) => number(entropy)],
-    ['ratio', ({ ratio }) => number(ratio)],
-    ['policy term', ({ policyTerm }) => signed(policyTerm, 4)],
-    ['KL term', ({ klTerm }) => number(klTerm)],
-    ['weight', ({ weight }) => (weight === undefined ? '–' : formatValue(weight))],
-    ['policy slope', ({ policySlope }) => signed(policySlope, 5)],
-    ['KL slope', ({ klSlope }) => signed(klSlope, 5)],
-  ];
-  const used = columns.filter(([, cell]) => rows.some((one) => cell(one) !== '–'));
-  return [
-    `  Tokens of ${name}; log-probs in nats, slopes are d loss / d log π: a negative one makes the token likelier`,
-    ...alignColumns([
-      used.map(([title]) => title),
-      ...rows.map((one) => used.map(([, cell]) => cell(one))),
-    ]).map((row) => `  ${row}`),
-  ];
 }
 
 export function lossTable({ completions, loss, declared }: StepView): string[] {

@@ -3,6 +3,7 @@ import { describeDevice } from '../../run/device.js';
 import { forOneStep, type StepTaken, scoreIn, takeStep } from '../../run/one-step.js';
 import { openRun } from '../../run/open-run.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
+import { signed } from '../cells.js';
 import { claimStdout } from '../claim-stdout.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { interruptible } from '../interrupt.js';
@@ -47,9 +48,9 @@ function changeOf({ before, after, change }: StepTaken, sampled: string): Change
     if (difference === null) return [`${name}: no prompt has a reward from both`];
     const { of, mean, low, high, better, worse } = difference;
     const [from, to] = [before!, after!].map((result) => scoreIn(result, decoding, difference)!.toFixed(3));
-    const interval = low === null ? '' : ` (${signed(low)} to ${signed(high!)})`;
+    const interval = low === null ? '' : ` (95 % interval ${signed(low)} to ${signed(high!)})`;
     return [
-      `${name}: ${of} ${from} → ${to}, paired ${signed(mean)}${interval}; better at ${better} of the prompts, worse at ${worse}`,
+      `${name}: ${of} ${from} → ${to}, paired ${signed(mean)}${interval}; ${better} prompts better, ${worse} worse`,
     ];
   });
   const scores = ({ greedy, sampled: drawn }: NonNullable<typeof before>) => ({
@@ -61,5 +62,3 @@ function changeOf({ before, after, change }: StepTaken, sampled: string): Change
     data: { evaluation: { before: scores(before!), after: scores(after!), change } },
   };
 }
-
-const signed = (value: number) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;

@@ -1,6 +1,7 @@
+import { percent } from '../../doctor/sentence.js';
 import type { Estimate } from '../../evaluation/eval-score.js';
-import { colors } from '../colors.js';
-import { alignColumns, pageWidth, wrap } from '../text-layout.js';
+import { signed } from '../cells.js';
+import { alignWithin, pageWidth, wrap } from '../text-layout.js';
 import { type ArmEnd, type ArmResult, rewardDifference } from './arm-result.js';
 import type { Axis } from './axes.js';
 
@@ -14,18 +15,18 @@ export interface Arm extends ArmEnd {
 export function sweepTable(axes: readonly Axis[], arms: readonly Arm[]): string {
   const [first] = arms as [Arm, ...Arm[]];
   const differences = arms.map((arm) => rewardDifference(arm.result, first.result));
+  const names = axes.map(({ key }, k) => [
+    key.split('.').at(-1)!,
+    ...arms.map(({ settings }) => settings[k]!.slice(key.length + 1)),
+  ]);
   const columns: [head: string, cell: (arm: Arm, i: number) => string | undefined][] = [
-    ...axes.map(({ key }, k): [string, (arm: Arm) => string] => [
-      key.split('.').at(-1)!,
-      ({ settings }) => settings[k]!.slice(key.length + 1),
-    ]),
     ...(isOneNumber(arms.map(({ result }) => result.steps))
       ? []
       : [['steps', ({ result }: Arm) => String(result.steps)] as [string, (arm: Arm) => string]]),
     ['reward', ({ result }) => arrow(result.reward, 3)],
     ['evaluated', ({ result }) => result.evaluated?.mean.toFixed(3)],
     ['against the first', (_, i) => (i === 0 ? undefined : interval(differences[i]))],
-    ['signal', ({ result }) => percent(result.signal)],
+    ['signal', ({ result: { signal } }) => (signal === undefined ? undefined : percent(signal))],
     ['entropy', ({ result }) => arrow(result.entropy, 2)],
     ['KL', ({ result }) => result.kl?.to.toPrecision(2)],
     [
@@ -36,12 +37,13 @@ export function sweepTable(axes: readonly Axis[], arms: readonly Arm[]): string 
     ['found', ({ result }) => result.findings[0]],
   ];
   const shown = columns.filter(([, cell]) => arms.some((arm, i) => cell(arm, i) !== undefined));
-  const rows = arms.map((arm, i) => shown.map(([, cell]) => cell(arm, i) ?? '–'));
-  const [head, ...body] = alignColumns([shown.map(([name]) => name), ...rows]);
   const early = arms.filter(({ because }) => because !== undefined);
   return [
-    colors.bold(head!),
-    ...body,
+    ...alignWithin(
+      names,
+      shown.map(([head, cell]) => [head, ...arms.map((arm, i) => cell(arm, i) ?? '–')]),
+      pageWidth(),
+    ),
     '',
     ...early.map(({ settings, because }) => `${settings.join(' ')} ended early: ${because}`),
     ...wrap(LEGEND, pageWidth()),
@@ -72,12 +74,7 @@ const isOneNumber = (values: readonly number[]) => new Set(values).size === 1;
 const arrow = (value: { from: number; to: number } | undefined, digits: number) =>
   value && `${value.from.toFixed(digits)} → ${value.to.toFixed(digits)}`;
 
-const percent = (share: number | undefined) =>
-  share === undefined ? undefined : `${(100 * share).toFixed(0)}%`;
-
 const short = (value: number) => Number(value.toPrecision(2)).toString();
-
-const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(3)}`;
 
 function interval(estimate: Estimate | undefined): string | undefined {
   if (!estimate) return undefined;

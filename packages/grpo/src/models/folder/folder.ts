@@ -35,6 +35,11 @@ export function readModelFolder(dir: string): ModelFolder {
       hint: 'Give the model that it adapts: base_model_name_or_path in adapter_config.json',
     });
   }
+  if (existsSync(dir) && !existsSync(configFile)) {
+    throw new UserError(`${dir} is no model folder: it has no config.json`, {
+      hint: 'A Hugging Face folder holds config.json, *.safetensors and tokenizer.json',
+    });
+  }
   const configJson = readJsonObject(configFile, 'the model configuration');
   const config = parseConfig(configJson, configFile);
   const tokenizer = Tokenizer.load(dir);

@@ -49,7 +49,7 @@ const resharded = (change: (map: Record<string, string>) => void) => (dir: strin
 type Case = [name: string, fixture: string, damage: (dir: string) => void, message: RegExp];
 
 const cases: Case[] = [
-  ['no config.json', 'llama3', remove('config.json'), /cannot read .*config\.json: there is no such file/],
+  ['no config.json', 'llama3', remove('config.json'), /is no model folder: it has no config\.json/],
   ['config.json that is no JSON', 'llama3', write('config.json', '{"a": '), /config\.json: .*not valid JSON/],
   [
     'config.json that is a list',

@@ -1,4 +1,4 @@
-/** Numbers in the tables of a step; a dash where nothing was recorded. */
+/** Numbers in tables; a dash where there is none. */
 export const number = (value: number | undefined, digits = 4): string =>
   value === undefined ? '–' : Number.isFinite(value) ? fixed(value, digits) : String(value);
 
@@ -10,3 +10,7 @@ const fixed = (value: number, digits: number) => {
 
 export const signed = (value: number | undefined, digits = 3): string =>
   value === undefined ? '–' : `${Number(number(value, digits)) > 0 ? '+' : ''}${number(value, digits)}`;
+
+/** The value of the record and that of its replay. */
+export const both = (recorded: string, replayed: string): string =>
+  recorded === replayed ? recorded : `${recorded} → ${replayed}`;
