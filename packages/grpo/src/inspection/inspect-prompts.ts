@@ -11,7 +11,7 @@ import {
 import { shapeOf, type TemplateShape } from './template-shape.js';
 
 /** Prompts as a run makes ids of them, and what was found. */
-export interface PromptInspection {
+interface PromptInspection {
   shape: TemplateShape | undefined;
   rows: (TemplateRow | RefusedRow)[];
   checks: InspectionCheck[];

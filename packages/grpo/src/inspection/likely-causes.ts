@@ -11,7 +11,7 @@ export interface LikelyCause {
 }
 
 /** The ids of a prompt that another program asked with, and those of training. */
-export interface IdPair {
+interface IdPair {
   theirs: readonly number[];
   ours: readonly number[];
 }

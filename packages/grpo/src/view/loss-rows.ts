@@ -46,7 +46,7 @@ export function countsOf(record: StepRecord): number[] {
 }
 
 /** d loss / d log π of each token of an update: that of the policy's part, and that of the KL's. */
-export interface TokenSlopes {
+interface TokenSlopes {
   policy: readonly Float64Array[];
   kl: readonly Float64Array[];
 }

@@ -15,7 +15,7 @@ export interface Difference {
 }
 
 /** Lines of the formulas that are not the same. */
-export interface FormulaDifference {
+interface FormulaDifference {
   /** `L`, or a symbol. */
   symbol: string;
   a: string | undefined;

@@ -16,7 +16,7 @@ export interface TrlDifferences {
 }
 
 /** A function that differs, or that one version alone has. */
-export interface FunctionDifference {
+interface FunctionDifference {
   /** Of both, where it was renamed. */
   name: string;
   in: 'both' | 'a' | 'b';

@@ -1,5 +1,6 @@
 import { colors } from '../../colors.js';
 import { hangIndent } from '../../explain/explained-page.js';
+import { wrap } from '../../text-layout.js';
 import type { TrlDifferences } from './compare-trl.js';
 
 /** The page of `diff --trl`. */
@@ -12,7 +13,7 @@ export function trlPage(differences: TrlDifferences, width: number): string {
       : [differences.a, differences.b];
   const count = `${alike} functions on the way of a step are alike but for comments`;
   if (defaults.length === 0 && functions.length === 0)
-    return `${a} and ${b} make the same numbers of a GRPO step: all ${count}, and the defaults are the same.\n`;
+    return `${wrap(`${a} and ${b} make the same numbers of a GRPO step: all ${count}, and the defaults are the same.`, width).join('\n')}\n`;
   const nameWidth = 2 + Math.max(0, ...defaults.map(({ name }) => name.length));
   const sections = [
     [colors.bold(`${a} → ${b}`), ...hangIndent('', `${count}; ${functions.length} differ.`, 0, width)],
