@@ -36,7 +36,7 @@ it('adds up what the completions add to the loss, and says what other terms make
   );
   const { out } = await step(loop, '--show', 'loss');
   const [policy, kl] = /^ +all +(\S+) +(\S+)/m.exec(out)!.slice(1).map(Number) as [number, number];
-  const [, loss, rest] = /The loss is (\S+): (\S+) of it is neither; the entropy bonus is/
+  const [, loss, rest] = /The loss is (\S+): (\S+) of it is neither\.\n {2}The entropy bonus, 0\.01 ×/
     .exec(out)!
     .map(Number);
   expect(policy + kl + rest!).toBeCloseTo(loss!, 5);
@@ -60,6 +60,7 @@ it.each([
   [[run('clean'), '--prompt', '4'], 'there is no prompt 4; the step has 0 to 3'],
   [[run('clean'), '--at', '1', '--at', '2'], '--at is given twice'],
   [[run('clean'), '--against', run('clean'), '--prompt', '1'], '--prompt shows one step'],
+  [[run('clean'), 'kl.beta'], 'grpo step takes one path, and kl.beta is a second'],
   [[run('clean'), '--at', 'two'], '--at takes a whole number, not two'],
   [[run('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
 ])('says what is wrong with %j', async (argv, message) => {

@@ -28,8 +28,12 @@ export async function run(args: CommandArguments): Promise<number> {
     const { takeAndShow } = await import('./take-step.js');
     return takeAndShow(args, (view) => shownOf(view, args));
   }
-  if (path === undefined || more.length > 0)
-    throw new UsageError('grpo step needs one path, or --config FILE', {
+  if (more.length > 0)
+    throw new UsageError(`grpo step takes one path, and ${more[0]} is a second`, {
+      hint: 'A setting for a replay has its value behind it: key=value. Another step is compared by --against PATH.',
+    });
+  if (path === undefined)
+    throw new UsageError('grpo step needs a path, or --config FILE', {
       hint: 'A run folder, a folder of step records or one of them: grpo step RUN --at 2',
     });
   const shown = ['show', 'prompt', 'completion'].filter((name) => given.includes(name));

@@ -84,7 +84,8 @@ export function lossTable({ completions, loss, declared }: StepView): string[] {
       : []),
     ...(isOther
       ? [
-          `  The loss is ${signed(loss!.loss, 6)}: ${signed(rest, 6)} of it is neither${bonus ? `; the entropy bonus is ${formatValue(bonus)} × the entropy, and lowers the loss` : ''}.`,
+          `  The loss is ${signed(loss!.loss, 6)}: ${signed(rest, 6)} of it is neither.`,
+          ...(bonus ? [`  The entropy bonus, ${formatValue(bonus)} × the entropy, lowers the loss.`] : []),
         ]
       : []),
   ];
