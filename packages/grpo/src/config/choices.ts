@@ -58,6 +58,13 @@ export const CORRECTION_LEVELS = ['off', 'token', 'sequence'] as const;
 /** Treatments of a correction's weight that is out of bounds. */
 export const CORRECTION_ACTIONS = ['truncate', 'mask'] as const;
 
+/** Which of the places that a denoising step predicted are kept; the others stay masked. */
+export const REMASKINGS = ['low_confidence', 'random'] as const;
+
+/** Estimates of a completion's log-probs under a masked-diffusion model; see `objective/estimators.ts`. */
+export const ESTIMATORS = ['d1', 'coupled', 'sum_masked'] as const;
+export type Estimator = (typeof ESTIMATORS)[number];
+
 /** Answers to a reward function that fails on a completion. */
 export const REWARD_ERRORS = ['stop', 'drop'] as const;
 export type OnRewardError = (typeof REWARD_ERRORS)[number];

@@ -13,14 +13,19 @@ export type ConfigCommand =
   | 'demo';
 
 const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads', 'memory'];
-const DECODE = keys
-  .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
-  .map((key) => key.path);
+const DENOISE = ['diffusion.blockLength', 'diffusion.steps', 'diffusion.remasking'];
+const DECODE = [
+  ...keys
+    .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
+    .map((key) => key.path),
+  ...DENOISE,
+];
 
 /** Keys that training with GRPO reads, whatever the task and the machine. */
 const TRAINING = [
   'onRewardError',
   'rollout',
+  'diffusion',
   'groups',
   'objective',
   'advantage',
@@ -61,6 +66,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'rewards',
     'onRewardError',
     'rollout',
+    ...DENOISE,
     'groups.overlongBuffer',
     'expert',
     'sft.batchSize',

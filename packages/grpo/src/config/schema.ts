@@ -4,6 +4,7 @@ import { PRESET_NAMES } from './presets/index.js';
 import { advantageSection } from './sections/advantage.js';
 import { correctionSection } from './sections/correction.js';
 import { taskSection } from './sections/data.js';
+import { diffusionSection } from './sections/diffusion.js';
 import { entropySection } from './sections/entropy.js';
 import { groupsSection } from './sections/groups.js';
 import { klSection } from './sections/kl.js';
@@ -66,6 +67,7 @@ export const configSchema = z.strictObject({
     ),
   task: taskSection.prefault({}),
   rollout: rolloutSection.prefault({}),
+  diffusion: diffusionSection.prefault({}),
   groups: groupsSection.prefault({}),
   objective: objectiveSection.prefault({}),
   advantage: advantageSection.prefault({}),

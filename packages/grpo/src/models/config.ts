@@ -12,6 +12,18 @@ export type RopeScaling =
       originalPositions: number;
     };
 
+/** What makes a decoder predict masked places from both sides, in place of the next token. */
+export interface DiffusionShape {
+  /** The token that stands at a hidden place. */
+  maskId: number;
+  /** The logits of a place predict the token after it, as in Dream; else the token at it. */
+  shifted: boolean;
+  /** Places that are filled before the next block begins, where the folder names them. */
+  blockLength?: number;
+  /** Denoising steps of a completion, where the folder names them. */
+  steps?: number;
+}
+
 /** The shape of a decoder: all differences between GPT-2, Llama 3, Qwen 2 and Qwen 3. */
 export interface DecoderConfig {
   family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3';
@@ -40,6 +52,8 @@ export interface DecoderConfig {
   qkNorm: boolean;
   /** The vocabulary projection is the token embedding. */
   tied: boolean;
+  /** Of a masked-diffusion model; a causal one has none. */
+  diffusion?: DiffusionShape;
 }
 
 /** Ten times those of the deepest models; without a limit, a wrong number here would fill the memory. */

@@ -89,7 +89,7 @@ function attendBlock(block: Block, q: Tensor, k: Tensor, v: Tensor): Tensor {
 }
 
 /** Each key or value head once for every query head that it serves. */
-function repeatHeads(x: Tensor, { heads, kvHeads, headDim }: DecoderConfig): Tensor {
+export function repeatHeads(x: Tensor, { heads, kvHeads, headDim }: DecoderConfig): Tensor {
   if (heads === kvHeads) return x;
   return x
     .unsqueeze(2)

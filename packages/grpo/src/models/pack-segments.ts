@@ -1,4 +1,5 @@
 import { cat, cpuLevels, segmentAttention, type Tensor, tensor, torchVersion } from '@grpo/torch';
+import { attendBothWays } from './both-ways-attention.js';
 import type { DecoderConfig } from './config.js';
 import { attendBlocks, planBlocks } from './masked-attention.js';
 import type { Segment, Span } from './segment.js';
@@ -12,7 +13,8 @@ export interface PackedSegments extends PackedTokens {
 }
 
 /**
- * Packs segments one after another. Children of one parent must be neighbours; a parent has no parent itself.
+ * Packs segments one after another. Children of one parent must be neighbours; a parent has no parent itself. A
+ * masked-diffusion model attends both ways within a segment, and a segment has no parent there.
  * The result belongs to the running `tidy` scope.
  */
 export function packSegments(
@@ -41,6 +43,10 @@ export function packSegments(
 }
 
 function attentionOf(spans: readonly Span[], config: DecoderConfig, device: string): Attend {
+  if (config.diffusion) {
+    if (spans.some(({ parent }) => parent)) throw new Error('attention both ways has no shared prompts');
+    return (_layer, ...qkv) => attendBothWays(spans, qkv, config);
+  }
   const table = tableOf(spans);
   // The CPU hardly ever needs blocks; it makes them when it does.
   const blocks = device === 'cpu' ? undefined : planBlocks(spans, device);

@@ -1,11 +1,15 @@
 import { mark, noGrad, tensor } from '@grpo/torch';
 import { type Attend, type Decoder, packSegments, type Segment } from '../models/index.js';
+import type { MaskedCompletion } from './masked/mask-plan.js';
+import { scoreMasked } from './masked/masked-logprob.js';
 import { scoreHidden, type TokenScores } from './vocabulary.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
 export interface ScoredGroup {
   prompt: readonly number[];
   completions: readonly (readonly number[])[];
+  /** For a masked-diffusion model: how each completion is hidden. */
+  masked?: readonly MaskedCompletion[];
 }
 
 /** Scores to compute beside the log-probs. */
@@ -23,7 +27,8 @@ export interface ScoringOptions {
 
 /**
  * Scores completions under softmax(logits / temperature): the logits after a token predict the next one, the prompt's
- * last logits the completion's first token. Only these rows are projected to the vocabulary.
+ * last logits the completion's first token. Only these rows are projected to the vocabulary. Those of a masked-diffusion
+ * model are estimates ({@link scoreMasked}).
  *
  * @param temperature - that of the sampling; 0 (greedy) scores at 1
  */
@@ -34,6 +39,22 @@ export function scoreTokens(
   { entropyGradient = false, fullKlTo, onLayer }: ScoringOptions = {},
 ): TokenScores {
   const { device } = decoder;
+  const scoringTemperature = temperature === 0 ? 1 : temperature;
+  const watched =
+    (attend: Attend): Attend =>
+    (layer, q, k, v) => {
+      onLayer?.(layer);
+      if (onLayer) mark(q);
+      return attend(layer, q, k, v);
+    };
+  if (decoder.config.diffusion) {
+    if (fullKlTo) throw new TypeError('a masked-diffusion model has no full KL');
+    const maskedGroups = groups.map(({ masked, ...group }) => {
+      if (masked) return { ...group, masked };
+      throw new TypeError('the completions of a masked-diffusion model have no mask plans');
+    });
+    return scoreMasked(decoder, maskedGroups, scoringTemperature, { entropyGradient, watched });
+  }
   const segments: Segment[] = [];
   const targets: number[] = [];
   /** For each target, the segment and the place in it of the token whose logits predict it. */
@@ -61,11 +82,7 @@ export function scoreTokens(
   const packed = packSegments(segments, decoder.config, device);
   const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
   const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
-  const attend: Attend = (layer, q, k, v) => {
-    onLayer?.(layer);
-    if (onLayer) mark(q);
-    return packed.attend(layer, q, k, v);
-  };
+  const attend = watched(packed.attend);
   const hiddenOf = (model: Decoder) => model.hidden(packed, attend).indexSelect(0, predictors_T);
   const hidden_TD = hiddenOf(decoder);
   const reference = fullKlTo && { decoder: fullKlTo, hidden_TD: noGrad(() => hiddenOf(fullKlTo)) };
@@ -73,7 +90,7 @@ export function scoreTokens(
     decoder,
     hidden_TD,
     targets_T: tensor(targets, undefined, { dtype: 'int64', device }),
-    temperature: temperature === 0 ? 1 : temperature,
+    temperature: scoringTemperature,
     entropyGradient,
     reference,
   });

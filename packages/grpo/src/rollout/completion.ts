@@ -1,7 +1,16 @@
+import type { DiffusionSettings } from '../config/sections/diffusion.js';
 import { LEAST_LOT } from '../memory/room.js';
 
 /** Why a completion ended: at an end token or stop string, or because it may not grow longer. */
 export type FinishReason = 'stop' | 'length';
+
+/** The places after a prompt that a masked-diffusion model filled. */
+export interface Region {
+  /** All tokens, those after the end of the completion as well: `[W]`. */
+  ids: number[];
+  /** The denoising step that filled each, from 0: `[W]`. */
+  order: number[];
+}
 
 /** One sampled answer to a prompt. */
 export interface Completion {
@@ -19,7 +28,12 @@ export interface Completion {
   sampledLogprobs: Float32Array;
   /** Checksum of the weights that sampled it; undefined where that is not known. */
   weights?: number;
+  /** Of a masked-diffusion model: all that it filled; `ids` is its beginning. */
+  region?: Region;
 }
+
+/** The way in which a masked-diffusion model fills the places of a completion. */
+export type DenoisingOptions = Pick<DiffusionSettings, 'blockLength' | 'steps' | 'remasking'>;
 
 /** How the next token is chosen. */
 export interface SamplingOptions {
@@ -48,6 +62,8 @@ export interface SamplingOptions {
   stop: readonly string[];
   /** A completion's log-probs do not depend, to the bit, on the completions that are sampled beside it. */
   invariant: boolean;
+  /** How a masked-diffusion model fills its places; a causal model has none. */
+  diffusion: DenoisingOptions;
   /** Bytes that completions decoded at once may take in cache and logits; not more than one where that takes more. */
   lotBytes: number;
 }
@@ -65,5 +81,6 @@ export const plainSampling: SamplingOptions = {
   frequencyPenalty: 0,
   stop: [],
   invariant: false,
+  diffusion: { remasking: 'low_confidence' },
   lotBytes: LEAST_LOT,
 };

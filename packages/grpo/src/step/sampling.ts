@@ -8,9 +8,10 @@ import { plainSampling, type SamplingOptions } from '../rollout/index.js';
  * @param lotBytes - memory for completions that are decoded at once
  */
 export function samplingOf(
-  { rollout: { prompts: _, group: __, ...options } }: Config,
+  { rollout: { prompts: _, group: __, ...options }, diffusion }: Config,
   stop: readonly string[],
   lotBytes = plainSampling.lotBytes,
 ): SamplingOptions {
-  return { ...options, stop, lotBytes };
+  const { blockLength, steps, remasking } = diffusion;
+  return { ...options, stop, diffusion: { blockLength, steps, remasking }, lotBytes };
 }
