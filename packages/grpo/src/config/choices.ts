@@ -61,7 +61,7 @@ export const CORRECTION_ACTIONS = ['truncate', 'mask'] as const;
 /** Which of the places that a denoising step predicted are kept; the others stay masked. */
 export const REMASKINGS = ['low_confidence', 'random'] as const;
 
-/** Estimates of a completion's log-probs under a masked-diffusion model; see `objective/estimators.ts`. */
+/** Estimates of a completion's log-probs under a masked-diffusion model; see `objective/masked/estimators.ts`. */
 export const ESTIMATORS = ['d1', 'coupled', 'sum_masked'] as const;
 export type Estimator = (typeof ESTIMATORS)[number];
 

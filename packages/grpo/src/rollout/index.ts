@@ -1,3 +1,9 @@
-export { type Completion, type FinishReason, plainSampling, type SamplingOptions } from './completion.js';
+export {
+  type Completion,
+  type FinishReason,
+  plainSampling,
+  type Region,
+  type SamplingOptions,
+} from './completion.js';
 export { type GroupRequest, sample } from './sampler.js';
 export { memoryNews, withinMemory } from './within-memory.js';

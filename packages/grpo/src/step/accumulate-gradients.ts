@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.js';
 import { sum } from '../maths/moments.js';
 import type { LossInput, LossSettings, TokenScores, UpdateSize } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
-import type { Batch } from './batch.js';
+import type { Batch, Iteration } from './batch.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
 import { join } from './token-values.js';
@@ -24,8 +24,10 @@ export async function accumulateGradients(
   watch: Watch,
 ): Promise<number> {
   const { config, optimizer, model } = trainer;
-  const size = updateSize(batch, membersOf(batch.trained, update.prompts), config.objective);
-  const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart: update.apart };
+  const { iteration, prompts, apart } = update;
+  const groups = batch.groupsIn(iteration);
+  const size = updateSize(iteration, membersOf(groups, prompts), config.objective);
+  const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart };
   let loss = 0;
   const begin = () => {
     loss = 0;
@@ -37,11 +39,11 @@ export async function accumulateGradients(
   };
   const add = (micro: MicroBatch, tell: PassProgress) => {
     events.microBatchBegins(micro);
-    loss += tidy(() => learn(trainer, batch, micro, size, events, tell));
+    loss += tidy(() => learn(trainer, batch, micro, { iteration, size }, events, tell));
   };
   try {
     begin();
-    await eachMicroBatch(model.decoder, batch.trained, update.prompts, limits, add, restart);
+    await eachMicroBatch(model.decoder, groups, prompts, limits, add, restart);
     events.beforeUpdate(update);
   } catch (error) {
     // Or the update after this one would begin with half of its gradients.
@@ -53,7 +55,7 @@ export async function accumulateGradients(
 
 /** Size of an update of these completions, by which its loss is normalized. */
 export function updateSize(
-  { masks_B }: Batch,
+  { masks_B }: Pick<Iteration, 'masks_B'>,
   members: readonly number[],
   { compat }: Config['objective'],
 ): UpdateSize {
@@ -72,7 +74,7 @@ export function learn(
   trainer: Trainer,
   batch: Batch,
   micro: MicroBatch,
-  size: UpdateSize,
+  update: { iteration: Iteration; size: UpdateSize },
   events: StepEvents,
   tell: PassProgress,
 ): number {
@@ -86,7 +88,7 @@ export function learn(
       onLayer: pass.onLayer,
     }),
   );
-  const input = lossInput(trainer, batch, micro, size, scores);
+  const input = lossInput(trainer, batch, micro, update, scores);
   const output = stages.objective(input);
   events.stage('backward', () => optimizer.accumulate(() => pass.backward(output.loss)));
   events.microBatchDone({ micro, scores, input, output });
@@ -98,18 +100,19 @@ function lossInput(
   { model, config, control }: Trainer,
   batch: Batch,
   { members }: MicroBatch,
-  update: UpdateSize,
+  { iteration, size }: { iteration: Iteration; size: UpdateSize },
   { logprobs_T, entropies_T, fullKl_T }: TokenScores,
 ): LossInput {
   const { kl } = config;
-  const { old_B, reference_B, betas_P, kinds_P } = batch;
+  const { betas_P, kinds_P } = batch;
+  const { masks_B, masked_B, old_B, reference_B } = iteration;
   const { device } = model.decoder;
   const pick = <V>(values_B: ArrayLike<V>): V[] => members.map((b) => values_B[b]!);
   const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(pick(values_B)), undefined, { device });
   const lengths = pick(batch.trained.completions_B).map(({ ids }) => ids.length);
   const completions = pick(batch.completions_B);
-  // A stage of one's own may train on other tokens than were sampled.
-  const isSampled = completions.every(({ ids }, i) => ids.length === lengths[i]);
+  // A stage of one's own may train on other tokens than were sampled; an estimate sees others than the sampler saw.
+  const isSampled = !masked_B && completions.every(({ ids }, i) => ids.length === lengths[i]);
   return {
     logprobs_T,
     entropies_T,
@@ -119,8 +122,8 @@ function lossInput(
     fullKl_T: fullKl_T ?? null,
     advantages: pick(batch.advantages.advantages),
     lengths,
-    mask: Uint8Array.from(pick(batch.masks_B).flatMap((mask) => [...mask])),
-    update,
+    mask: Uint8Array.from(pick(masks_B).flatMap((mask) => [...mask])),
+    update: size,
     betas: members.map((b) => (kl.place === 'loss' ? betas_P[batch.problemOf(b)]! : 0)),
     kinds: kl.kindKey === undefined ? undefined : members.map((b) => kinds_P[batch.problemOf(b)]!),
     entropyCoefficient: control.entropyCoefficient,

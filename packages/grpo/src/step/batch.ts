@@ -1,4 +1,4 @@
-import type { Advantages, RewardColumns } from '../objective/index.js';
+import type { Advantages, MaskedCompletion, RewardColumns } from '../objective/index.js';
 import { type RewardTable, totals } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
@@ -20,12 +20,8 @@ export class Batch {
   exchange?: Exchange;
   /** The ids that are scored and trained on: those sampled, unless a user's stage gives others. */
   trained: Groups;
-  /** 1 where a token of `trained` enters the loss, by completion. */
-  masks_B: Uint8Array[] = [];
-  /** Log-probs of `trained` by the policy that sampled; undefined where the policy's own, detached, serve. */
-  old_B: Float32Array[] | undefined;
-  /** Log-probs of `trained` by the reference; undefined without one. */
-  reference_B: Float32Array[] | undefined;
+  /** The passes over the rollout; those of a causal model are all the same one. */
+  iterations: readonly Iteration[] = [];
   /** Kind of each problem; '' where kinds are not told apart. */
   kinds_P: readonly string[];
   /** Weight of the KL to the reference, by problem. */
@@ -58,6 +54,31 @@ export class Batch {
   /** The problem of a completion, by its place. */
   problemOf(b: number): number {
     return Math.floor(b / this.groupSize);
+  }
+
+  /** The completions of a problem, by their places. */
+  membersOf(p: number): number[] {
+    return Array.from({ length: this.groupSize }, (_, g) => p * this.groupSize + g);
+  }
+
+  /** The trained tokens of the first iteration, by completion. */
+  get masks_B(): readonly Uint8Array[] {
+    return this.iterations[0]?.masks_B ?? [];
+  }
+
+  /** The old log-probs of the first iteration. */
+  get old_B(): readonly Float32Array[] | undefined {
+    return this.iterations[0]?.old_B;
+  }
+
+  /** The reference's log-probs of the first iteration. */
+  get reference_B(): readonly Float32Array[] | undefined {
+    return this.iterations[0]?.reference_B;
+  }
+
+  /** The ids that an iteration scores, with their masks. */
+  groupsIn({ masked_B }: Iteration): Groups {
+    return { ...this.trained, masked_B };
   }
 
   /** The reward of each completion, compared within its group. */
@@ -96,6 +117,18 @@ export class Batch {
   get sampledTokens(): number {
     return this.exchange?.tokens ?? this.tokens;
   }
+}
+
+/** A pass over the rollout: the tokens of `trained` that it learns from, and the log-probs that they are compared with. */
+export interface Iteration {
+  /** 1 where a token enters the loss, by completion. */
+  masks_B: readonly Uint8Array[];
+  /** Of a masked-diffusion model: how each completion is hidden while its log-probs are estimated, old and new alike. */
+  masked_B?: readonly MaskedCompletion[] | undefined;
+  /** Log-probs by the policy that sampled; undefined where the policy's own, detached, serve. */
+  old_B?: readonly Float32Array[] | undefined;
+  /** Log-probs by the reference; undefined without one. */
+  reference_B?: readonly Float32Array[] | undefined;
 }
 
 /** How the groups of a step came together. */

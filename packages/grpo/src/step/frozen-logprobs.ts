@@ -1,17 +1,27 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
-import type { Batch } from './batch.js';
-import { eachMicroBatch } from './micro-batch.js';
+import type { Batch, Iteration } from './batch.js';
+import { eachMicroBatch, type Groups } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
 import { cut } from './token-values.js';
 import type { Trainer } from './trainer.js';
 
 /** Scores a batch, before the first update, under the policies that stay as they are: the old one and the reference. */
 export async function scoreFrozen(trainer: Trainer, batch: Batch, events: StepEvents): Promise<void> {
+  for (const iteration of new Set(batch.iterations)) await scoreIteration(trainer, batch, iteration, events);
+}
+
+async function scoreIteration(
+  trainer: Trainer,
+  batch: Batch,
+  iteration: Iteration,
+  events: StepEvents,
+): Promise<void> {
   const { model, reference, config } = trainer;
   const all = [...batch.problems.keys()];
+  const groups = batch.groupsIn(iteration);
   const score = (decoder: Decoder, stage: string, prompts = all) =>
-    scoreUnder(decoder, trainer, batch, { prompts, stage, events });
+    scoreUnder(decoder, trainer, groups, { prompts, stage, events });
   const old = {
     detach: () => undefined,
     sampler: () => batch.completions_B.map(({ logprobs }) => logprobs),
@@ -22,8 +32,8 @@ export async function scoreFrozen(trainer: Trainer, batch: Batch, events: StepEv
       return batch.completions_B.map((_, b) => stored.get(b) ?? scored[b]!);
     },
   };
-  batch.old_B = await old[config.objective.oldLogprobs]();
-  batch.reference_B = reference && (await score(reference, 'reference'));
+  iteration.old_B = await old[config.objective.oldLogprobs]();
+  iteration.reference_B = reference && (await score(reference, 'reference'));
 }
 
 /** Log-probs of replayed completions, by their place, as of the step that sampled them. */
@@ -40,7 +50,7 @@ function storedLogprobs({ exchange, groupSize }: Batch): Map<number, Float32Arra
 async function scoreUnder(
   decoder: Decoder,
   { stages, model, config, sampling, watch }: Trainer,
-  { trained }: Batch,
+  trained: Groups,
   { prompts, stage, events }: { prompts: readonly number[]; stage: string; events: StepEvents },
 ): Promise<Float32Array[]> {
   const logprobs_B: Float32Array[] = [];

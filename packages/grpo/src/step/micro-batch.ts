@@ -1,5 +1,5 @@
 import type { Decoder } from '../models/index.js';
-import type { ScoredGroup } from '../objective/index.js';
+import { inputOf, type MaskedCompletion, type ScoredGroup } from '../objective/index.js';
 import { Watch } from '../progress/watch.js';
 import { withinMemory } from '../rollout/index.js';
 import type { PassProgress } from './training-pass.js';
@@ -13,6 +13,8 @@ interface Tokens {
 export interface Groups {
   prompts: readonly Tokens[];
   completions_B: readonly Tokens[];
+  /** For a masked-diffusion model: how each completion is hidden. */
+  masked_B?: readonly MaskedCompletion[] | undefined;
 }
 
 /** Completions that are computed together. */
@@ -22,7 +24,7 @@ export interface MicroBatch {
   members: number[];
   /** Number of completions. */
   count: number;
-  /** Tokens, each prompt counted once. */
+  /** Tokens that its passes compute, what completions of a prompt share counted once. */
   size: number;
 }
 
@@ -95,44 +97,72 @@ const WHOLE = 2;
  * @param apart - members of which it differs are not in one micro-batch
  */
 export function microBatchAt(
-  { prompts, completions_B }: Groups,
+  groups: Groups,
   members: readonly number[],
   from: number,
   budget: number,
   { slack = WHOLE, apart = () => '' }: { slack?: number; apart?: ((b: number) => string) | undefined } = {},
 ): MicroBatch {
+  const { prompts, completions_B, masked_B } = groups;
   const size = completions_B.length / prompts.length;
   const groupOf = (b: number) => Math.floor(b / size);
-  const lengthOf = (b: number) => completions_B[b]!.ids.length;
   const micro: MicroBatch = { groups: [], members: [], count: 0, size: 0 };
   for (let i = from; i < members.length; ) {
     const p = groupOf(members[i]!);
-    const prompt = prompts[p]!.ids;
+    const { shared, of: costOf } = passCost(groups, p);
     const rest = members.slice(i, i + size).filter((b) => groupOf(b) === p);
-    const whole = rest.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    const whole = rest.reduce((sum, b) => sum + costOf(b), shared);
     const isKept = whole <= slack * budget;
-    const least = isKept ? whole : prompt.length + lengthOf(rest[0]!);
+    const least = isKept ? whole : shared + costOf(rest[0]!);
     if (micro.count > 0 && micro.size + least > budget) break;
     if (micro.count > 0 && apart(members[i]!) !== apart(micro.members[0]!)) break;
     const room = isKept ? whole : budget - micro.size;
-    const taken = fitting(rest.map(lengthOf), room - prompt.length);
+    const taken = fitting(rest.map(costOf), room - shared);
     const fittingMembers = rest.slice(0, taken);
-    micro.groups.push({ prompt, completions: fittingMembers.map((b) => completions_B[b]!.ids) });
+    micro.groups.push({
+      prompt: prompts[p]!.ids,
+      completions: fittingMembers.map((b) => completions_B[b]!.ids),
+      ...(masked_B && { masked: fittingMembers.map((b) => masked_B[b]!) }),
+    });
     micro.members.push(...fittingMembers);
     micro.count += taken;
-    micro.size += fittingMembers.reduce((sum, b) => sum + lengthOf(b), prompt.length);
+    micro.size += fittingMembers.reduce((sum, b) => sum + costOf(b), shared);
     i += taken;
     if (taken < rest.length) break;
   }
   return micro;
 }
 
-/** How many of the lengths, from the first on, fit into the room together; at least 1. */
-function fitting(lengths: readonly number[], room: number): number {
+/**
+ * Tokens that the passes over a group compute: once for all of its completions, and for each by itself. A causal model
+ * shares the prompt, a masked-diffusion model the passes that see the same of every completion.
+ */
+function passCost(groups: Groups, p: number): { shared: number; of: (b: number) => number } {
+  const { prompts, completions_B, masked_B } = groups;
+  const prompt = prompts[p]!.ids;
+  if (!masked_B) return { shared: prompt.length, of: (b) => completions_B[b]!.ids.length };
+  const members = membersOf(groups, [p]);
+  const inputsOf = ({ region, plan }: MaskedCompletion) =>
+    plan.map((view) => inputOf(prompt, region, view, HIDDEN).join());
+  const inputs = new Map(members.map((b) => [b, inputsOf(masked_B[b]!)]));
+  const isShared = (input: string) => [...inputs.values()].every((own) => own.includes(input));
+  const lengthOf = (b: number) => prompt.length + masked_B[b]!.region.length;
+  const first = members[0]!;
+  return {
+    shared: inputs.get(first)!.filter(isShared).length * lengthOf(first),
+    of: (b) => inputs.get(b)!.filter((input) => !isShared(input)).length * lengthOf(b),
+  };
+}
+
+/** Stands for the id of the mask where inputs are compared. */
+const HIDDEN = -1;
+
+/** How many of the costs, from the first on, fit into the room together; at least 1. */
+function fitting(costs: readonly number[], room: number): number {
   let sum = 0;
-  const beyond = lengths.findIndex((length) => {
-    sum += length;
+  const beyond = costs.findIndex((cost) => {
+    sum += cost;
     return sum > room;
   });
-  return beyond < 0 ? lengths.length : Math.max(1, beyond);
+  return beyond < 0 ? costs.length : Math.max(1, beyond);
 }

@@ -3,6 +3,7 @@ import { withOverlong } from '../rewards/index.js';
 import type { Problem } from '../tasks/task.js';
 import { Batch } from './batch.js';
 import { exchangeFlat } from './exchange.js';
+import { iterationsOf } from './iterations.js';
 import type { StepEvents } from './observer.js';
 import type { Trainer } from './trainer.js';
 
@@ -20,10 +21,7 @@ export async function rollOut(
   const firstBatch = await draw(problems, 0);
   const batch = refills > 0 || replay > 0 ? await exchangeFlat(trainer, firstBatch, step, draw) : firstBatch;
   batch.trained = stages.assemble(model, batch.trained);
-  batch.masks_B = batch.trained.completions_B.map(({ ids }, b) => {
-    const isLeftOut = config.objective.maskTruncated && batch.completions_B[b]!.finishReason === 'length';
-    return new Uint8Array(ids.length).fill(isLeftOut ? 0 : 1);
-  });
+  batch.iterations = iterationsOf(trainer, batch, step);
   return batch;
 }
 

@@ -1,4 +1,5 @@
 import type { AdamW, GradientNorms } from '@grpo/torch';
+import type { DiffusionSettings } from '../config/sections/diffusion.js';
 import type { Decoder, Model } from '../models/index.js';
 import {
   type AdvantageSettings,
@@ -6,6 +7,9 @@ import {
   advantagesOf,
   composedLoss,
   type Loss,
+  type MaskPlan,
+  type PlannedGroup,
+  planMasks,
   type RewardColumns,
   type ScoredGroup,
   type ScoringOptions,
@@ -44,6 +48,13 @@ export interface Stages {
   ): Promise<RewardTable>;
   /** Sampled prompts and completions → the ids that are scored and trained on: the very same. */
   assemble(model: Model, sampled: Groups): Groups;
+  /** For a masked-diffusion model: completions → the places that the passes of one iteration hide, by completion. */
+  plan(
+    groups: readonly PlannedGroup[],
+    settings: DiffusionSettings,
+    seed: number,
+    place: { step: number; iteration: number },
+  ): MaskPlan[];
   /** Rewards → advantages. */
   advantage(rewards: RewardColumns, groupSize: number, settings: AdvantageSettings): Advantages;
   /** Token log-probs and entropies under a decoder: the policy, or the reference. */
@@ -78,6 +89,7 @@ export const stages: Stages = {
     return scoreCompletions(task.rewards, batch, { onError });
   },
   assemble: (_model, sampled) => sampled,
+  plan: planMasks,
   advantage: advantagesOf,
   logprob: scoreTokens,
   objective: composedLoss,

@@ -1,10 +1,12 @@
 import type { Config } from '../config/schema.js';
-import type { Batch } from './batch.js';
+import type { Batch, Iteration } from './batch.js';
 
 /** One optimizer update of a step. */
 export interface Update {
   /** Its place among the updates of the step, from 0. With the first the policy is still the one that sampled. */
   index: number;
+  /** The pass over the rollout that it is part of. */
+  iteration: Iteration;
   /** The prompts whose groups it learns from. */
   prompts: readonly number[];
   /** Completions of which this differs are not computed together. */
@@ -21,8 +23,9 @@ export function updatesOf(
   step: number,
 ): Update[] {
   const runs = minibatches(batch, objective.minibatches);
-  const all = Array.from({ length: objective.iterations }, () => runs).flat();
-  const updates = all.map((prompts, index): Update => ({ index, prompts }));
+  const updates = batch.iterations
+    .flatMap((iteration) => runs.map((prompts) => ({ iteration, prompts })))
+    .map((update, index): Update => ({ index, ...update }));
   if (train.kindGradients > 0 && step % train.kindGradients === 0 && updates[0])
     updates[0] = kindByKind(updates[0], batch);
   return updates;

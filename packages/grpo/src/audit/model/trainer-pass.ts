@@ -29,9 +29,11 @@ export function runTrainer<T>(
   const ratios = new Map<number, Float32Array>();
   const micros = microBatches(context);
   const events = joinObservers([{ microBatchDone: (pass) => note(pass, logprobs, ratios) }]);
-  const size = updateSize(batch, chosen, config.objective);
+  const iteration = batch.iterations[0]!;
+  const size = updateSize(iteration, chosen, config.objective);
   try {
-    for (const micro of micros) tidy(() => learn(trainer, batch, micro, size, events, () => {}));
+    for (const micro of micros)
+      tidy(() => learn(trainer, batch, micro, { iteration, size }, events, () => {}));
     return use({ logprobs, ratios, sizes: micros.map(({ count }) => count) }, optimizer.gradients);
   } finally {
     optimizer.zeroGrad();
@@ -44,7 +46,7 @@ export function runTrainer<T>(
  */
 function microBatches({ trainer, batch, chosen }: AuditContext): MicroBatch[] {
   const { microBatchTokens } = trainer.config.train;
-  const groups = batch.trained;
+  const groups = batch.groupsIn(batch.iterations[0]!);
   const isPair = chosen.length === 2 && batch.problemOf(chosen[0]!) === batch.problemOf(chosen[1]!);
   const parts = chosen.length > 1 && !isPair ? [chosen.slice(0, -1), chosen.slice(-1)] : [chosen];
   return parts.flatMap((members) => {
