@@ -1,3 +1,4 @@
 export { type Completion, type FinishReason, plainSampling, type SamplingOptions } from './completion.js';
-export { type GroupRequest, sample } from './sampler.js';
+export type { GroupRequest } from './completion-requests.js';
+export { sample } from './sampler.js';
 export { memoryNews, withinMemory } from './within-memory.js';
