@@ -5,5 +5,6 @@ export {
   type Region,
   type SamplingOptions,
 } from './completion.js';
-export { type GroupRequest, sample } from './sampler.js';
+export type { GroupRequest } from './completion-requests.js';
+export { sample } from './sampler.js';
 export { memoryNews, withinMemory } from './within-memory.js';

@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { benchModels } from '../lab/bench/workload.js';
 import { initDecoder, type Model } from '../models/index.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
+import type { GroupRequest } from './completion-requests.js';
 import { fixture, range } from './rollout.test.helper.js';
-import { type GroupRequest, sample } from './sampler.js';
+import { sample } from './sampler.js';
 
 /** Groups of several sizes, prompts of several lengths. */
 const requests: readonly GroupRequest[] = [3, 1, 5, 9].map((count, i) => ({

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { DEVICE } from '../device.test.helper.js';
+import type { DiffusionShape } from '../models/config.js';
 import {
   type DecoderConfig,
   type LoadedModel,
@@ -28,6 +29,16 @@ export const expectedOf = (name: string) =>
     prompts: number[][];
     greedy: number[][];
   };
+
+/** The token that stands at a hidden place; it is no text. */
+export const MASK = 263;
+
+/** The same weights as a masked-diffusion model, which takes them over. */
+export function diffusing(like: LoadedModel, shape: Partial<DiffusionShape> = {}): LoadedModel {
+  const diffusion = { maskId: MASK, shifted: false, ...shape };
+  const { config, parameters } = like.decoder;
+  return { ...like, decoder: new OwningDecoder({ ...config, diffusion }, parameters) };
+}
 
 export const range = (end: number) => Array.from({ length: end }, (_, i) => i);
 

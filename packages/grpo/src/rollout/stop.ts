@@ -1,4 +1,15 @@
+import type { Model } from '../models/index.js';
 import type { Tokenizer } from '../text/tokenizer.js';
+import type { SamplingOptions } from './completion.js';
+
+/** Whether a growing completion ends with its last token: at an end token, or a stop string that this completed. */
+export function endingOf(
+  { endIds, tokenizer }: Pick<Model, 'endIds' | 'tokenizer'>,
+  { minNewTokens, stop }: Pick<SamplingOptions, 'minNewTokens' | 'stop'>,
+): (ids: readonly number[]) => boolean {
+  const strings = new StopStrings(stop, tokenizer);
+  return (ids) => ids.length >= minNewTokens && (endIds.has(ids.at(-1)!) || strings.endsAt(ids));
+}
 
 /** Finds stop strings at the end of a growing completion without decoding all of it again. */
 export class StopStrings {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from './completion.js';
+import type { GroupRequest } from './completion-requests.js';
 import { expectedOf, fixture, range } from './rollout.test.helper.js';
-import { type GroupRequest, sample } from './sampler.js';
+import { sample } from './sampler.js';
 
 // About every tenth token ends a completion, so rows leave all the time.
 const model = fixture('qwen3', range(26));
