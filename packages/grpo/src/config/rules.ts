@@ -2,6 +2,7 @@ import type { ConfigCommand } from './command-keys.js';
 import { inert, usesOldPolicy } from './inert.js';
 import { rewardName, rewardProblem } from './reward-kinds.js';
 import type { Config } from './schema.js';
+import { isGenerated } from './sections/data.js';
 import { usesLora } from './sections/lora.js';
 
 /** Facts that a rule reads beside the configuration. */
@@ -24,6 +25,10 @@ const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly stri
     why: 'makes its own problems and prompts',
     keys: ['data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'],
   },
+  sudoku: {
+    why: 'makes its own problems and prompts',
+    keys: ['data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'],
+  },
   chess: {
     why: 'has rows of text, P and A',
     keys: ['grading', 'prompt', 'system', 'questionKey', 'answerKey'],
@@ -41,7 +46,7 @@ export const rules: readonly Rule[] = [
       if (task.name === undefined) {
         return 'no task. Give task.data=FILE.jsonl, or task.name=arithmetic for built-in problems.';
       }
-      return task.name !== 'arithmetic' && task.name !== 'mix' && task.data === undefined
+      return !isGenerated(task.name) && task.name !== 'mix' && task.data === undefined
         ? `the task ${task.name} needs a file of problems. Give task.data=FILE.jsonl.`
         : undefined;
     },
@@ -51,7 +56,7 @@ export const rules: readonly Rule[] = [
     check: ({ task }) => {
       if (task.name !== 'mix')
         return task.mix && `the task ${task.name} is no mixture. Use task.name=mix, or take task.mix out.`;
-      const fileless = (task.mix ?? []).find(({ name, data }) => name !== 'arithmetic' && data === undefined);
+      const fileless = (task.mix ?? []).find(({ name, data }) => !isGenerated(name) && data === undefined);
       if (fileless)
         return `the task ${fileless.name} of the mixture needs a file of problems. Give it data: FILE.jsonl.`;
       return task.mix

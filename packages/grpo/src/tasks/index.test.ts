@@ -25,6 +25,12 @@ describe('loadTask', () => {
     expect(b.stop).toEqual(['!']);
   });
 
+  it('makes sudokus from the seed', async () => {
+    using task = await load({ task: { name: 'sudoku', evalSize: 3 }, seed: 1 });
+    expect(task).toMatchObject({ name: 'sudoku', stop: [] });
+    expect(task.eval).toHaveLength(3);
+  });
+
   it('holds out 200 problems of arithmetic, also in a mixture, and a fifth of a file', async () => {
     using arithmetic = await load({ task: { name: 'arithmetic' } });
     expect(arithmetic.eval).toHaveLength(200);

@@ -11,6 +11,7 @@ import { bbqTask } from './fairness/task.js';
 import { haluevalTask } from './hallucination/task.js';
 import { jsonlTask } from './jsonl/task.js';
 import { mixedTask } from './mix.js';
+import { sudokuTask } from './sudoku/task.js';
 import type { Task } from './task.js';
 
 /** A task that may own worker threads for the user's rewards, or a chess engine, which disposing ends. */
@@ -67,6 +68,8 @@ async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<
     const { evalSize, slips } = task;
     return arithmeticTask({ seed, slips, ...(evalSize !== undefined && { evalSize }) });
   }
+  if (name === 'sudoku')
+    return sudokuTask({ seed, ...(task.evalSize !== undefined && { evalSize: task.evalSize }) });
   if (name === undefined || task.data === undefined) {
     throw new UserError(name === undefined ? 'no task is set' : `task.name=${name} needs task.data`, {
       hint: 'Set task.data to a file of problems (JSON Lines, a JSON array or Parquet), or task.name=arithmetic.',

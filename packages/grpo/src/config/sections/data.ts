@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { count, positive, probability } from './number-schemas.js';
 
+/** Tasks that make their problems, and need no file. */
+const GENERATED = ['arithmetic', 'sudoku'] as const;
+
+/** Whether a task makes its problems. */
+export const isGenerated = (name: string): boolean => (GENERATED as readonly string[]).includes(name);
+
 /** Tasks that have problems of their own, in the order of the help. */
-const SINGLE = ['arithmetic', 'jsonl', 'countdown', 'chess', 'bbq', 'halueval'] as const;
+const SINGLE = [...GENERATED, 'jsonl', 'countdown', 'chess', 'bbq', 'halueval'] as const;
 const TASK_NAMES = [...SINGLE, 'mix'] as const;
 
 const part = z.strictObject({
@@ -19,7 +25,7 @@ export const taskSection = z.strictObject({
     .enum(TASK_NAMES)
     .optional()
     .describe(
-      'Built-in problems (arithmetic), your own (jsonl), the Countdown game (countdown), chess in rows of RookWorld (chess), fairness in rows of BBQ (bbq), hallucination in rows of HaluEval (halueval), or several of them (mix). jsonl when task.data is given',
+      'Built-in problems (arithmetic, sudoku), your own (jsonl), the Countdown game (countdown), chess in rows of RookWorld (chess), fairness in rows of BBQ (bbq), hallucination in rows of HaluEval (halueval), or several of them (mix). jsonl when task.data is given',
     ),
   data: z
     .string()
@@ -43,7 +49,7 @@ export const taskSection = z.strictObject({
   evalSize: count
     .optional()
     .describe(
-      'Problems held out for evaluation: more narrows its interval, less leaves more to train on. A fifth of task.data, at most 200, when not given; arithmetic: 200',
+      'Problems held out for evaluation: more narrows its interval, less leaves more to train on. A fifth of task.data, at most 200, when not given; arithmetic and sudoku: 200',
     ),
   grading: z
     .enum(['numeric', 'math', 'r1_zero', 'question_only', 'none'])
