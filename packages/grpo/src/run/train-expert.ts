@@ -103,10 +103,12 @@ async function imitate(
     const order = permutation(examples.length, config.seed, iteration, epoch);
     for (let start = 0; start < order.length; start += config.sft.batchSize) {
       const batch = order.slice(start, start + config.sft.batchSize).map((i) => examples[i]!);
-      const dropout = { share: config.lora.dropout, seed: seedOf(config.seed, iteration, epoch, start) };
+      const seed = seedOf(config.seed, iteration, epoch, start);
       const note = `Step ${iteration + 1} has changed the weights already: it is finished first.`;
       const options = {
-        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, activationRoom, dropout },
+        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, activationRoom, seed },
+        dropout: config.lora.dropout,
+        width: config.rollout.maxNewTokens,
         watch: updates.length > 0 ? watch.finishing(note) : watch,
       };
       updates.push(await sftStep(model, optimizer, batch, options));

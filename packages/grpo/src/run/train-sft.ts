@@ -21,13 +21,12 @@ export async function trainSft(run: Run): Promise<RunEnd> {
       microBatchTokens: config.train.microBatchTokens,
       recompute: config.train.recompute,
       activationRoom: run.activationRoom,
-      dropout: { share: config.lora.dropout, seed: seedOf(config.seed, step) },
+      dropout: config.lora.dropout,
+      width: config.rollout.maxNewTokens,
+      seed: seedOf(config.seed, step),
       watch,
     });
-    const stepTokens = batch.reduce(
-      (sum, { prompt, completion }) => sum + prompt.length + completion.length,
-      0,
-    );
+    const stepTokens = batch.reduce((sum, { prompt }) => sum + prompt.length, result.tokens);
     progress.tokens += stepTokens;
     const metrics = {
       step: step + 1,
