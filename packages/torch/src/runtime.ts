@@ -42,7 +42,7 @@ export function mpsAvailable(): boolean {
   return native.mpsAvailable();
 }
 
-/** Waits until the CUDA device has done all work; nothing without one. */
+/** Performs the operators that wait, and waits until a CUDA device has done all work. */
 export function synchronize(): void {
   native.synchronize();
 }

@@ -14,7 +14,8 @@ struct Operator {
   c10::OperatorHandle handle;
   // Writes into its first argument and returns just that: JavaScript has a handle to it already.
   bool inPlace;
-  bool letsStagesWait;
+  // Stages may wait while it is called.
+  bool canWait;
 };
 
 // One table a thread, as every worker loads the addon for itself; a deque, so that references outlive its growth.
@@ -62,7 +63,7 @@ napi_value resolve(napi_env env, const Arguments& args) {
 
 // call(id, ...arguments): an undefined argument takes the schema's default. An in-place operator returns nothing.
 napi_value call(napi_env env, const Arguments& args) {
-  const auto& [handle, inPlace, patient] = operators().at(size_t(intOf(env, args[0])));
+  const auto& [handle, inPlace, canWait] = operators().at(size_t(intOf(env, args[0])));
   const auto& formal = handle.schema().arguments();
   if (args.count - 1 > formal.size())
     throw std::invalid_argument("at most " + std::to_string(formal.size()) + " arguments are taken");
@@ -77,7 +78,7 @@ napi_value call(napi_env env, const Arguments& args) {
     else
       throw std::invalid_argument("argument '" + formal[i].name() + "' is missing");
   }
-  if (!patient) performStages();
+  if (!canWait) performStages();
   handle.callBoxed(stack);
   if (inPlace || stack.empty()) return undefined(env);
   if (stack.size() == 1) return fromIValue(env, stack[0]);

@@ -39,8 +39,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kInterval = std::chrono::milliseconds(100);
 // Seconds that the threads wait for a core, together, per second. One other thread that never rests makes it 0.5.
 constexpr double kContended = 0.25;
-// Intervals above that before they sleep, and below it before they spin again: collecting garbage takes a core for
-// less.
+// Intervals above that before they sleep, and below it before they spin again. Garbage is collected in less.
 constexpr int kInARow = 3;
 
 // libgomp spins a hundred rounds only while it manages more threads than there are processors. A crowd is one thread

@@ -40,8 +40,6 @@ Waiting& waiting() {
 // A member of a team is awake, and takes a share of less than is worth waking it for.
 constexpr int64_t kAwake = 8;
 
-int64_t roundedUp(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
-
 void rest() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -82,8 +80,8 @@ class Team {
   // What the member does, from the first stage to the last.
   void work(int member) {
     for (const Stage& stage : stages_) {
-      const int64_t parts = roundedUp(stage.count, std::max<int64_t>(1, stage.grain / kAwake));
-      const int64_t share = roundedUp(stage.count, std::clamp<int64_t>(parts, 1, members_)), begin = member * share;
+      const int64_t parts = at::divup(stage.count, std::max<int64_t>(1, stage.grain / kAwake));
+      const int64_t share = at::divup(stage.count, std::clamp<int64_t>(parts, 1, members_)), begin = member * share;
       if (begin < stage.count && !failed_.load(std::memory_order_acquire))
         perform(stage, begin, std::min(begin + share, stage.count));
       // The end of the loop is a barrier, too.
@@ -123,9 +121,9 @@ void performTogether(const std::vector<Stage>& stages) {
   std::atomic<bool> made{false};
   std::atomic_flag making = ATOMIC_FLAG_INIT;
   at::parallel_for(0, wanted, 1, [&](int64_t begin, int64_t) {
-    const int64_t there = std::min<int64_t>(omp_get_num_threads(), wanted), turns = roundedUp(wanted, there);
+    const int64_t there = std::min<int64_t>(omp_get_num_threads(), wanted), turns = at::divup(wanted, there);
     if (!making.test_and_set()) {
-      team.emplace(stages, int(roundedUp(wanted, turns)));
+      team.emplace(stages, int(at::divup(wanted, turns)));
       made.store(true, std::memory_order_release);
     }
     while (!made.load(std::memory_order_acquire)) std::this_thread::yield();
