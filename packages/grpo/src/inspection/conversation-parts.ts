@@ -2,7 +2,7 @@ import type { Message } from '../text/message.js';
 import type { TemplateShape } from './template-shape.js';
 
 /** A rendered conversation, taken apart again. */
-export interface ConversationParts {
+interface ConversationParts {
   system: string | undefined;
   user: string;
   /** What follows the user's turn: the assistant's header, or what somebody wrote in its place. */

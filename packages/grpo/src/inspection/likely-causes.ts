@@ -1,8 +1,8 @@
 import { excerpt } from '../errors/printable.js';
+import { countLeading, firstDifference, isSame } from '../maths/lists.js';
 import type { Renderer } from './check.js';
 import { DAY, partsOf, withTemplateBos } from './conversation-parts.js';
-import { leading } from './template-rows.js';
-import type { TemplateShape } from './template-shape.js';
+import { hasSpecialToken, type TemplateShape } from './template-shape.js';
 
 /** Why somebody's prompt differs from ours, and what to do about it. */
 export interface LikelyCause {
@@ -30,16 +30,17 @@ export function likelyCauses(
 ): LikelyCause[] {
   const { tokenizer } = model;
   if (tokenizer.decode(pair.theirs) === tokenizer.decode(pair.ours)) return [SAME_TEXT];
-  const [bosTheirs, bosOurs] = [leading(pair.theirs, tokenizer.bosId), leading(pair.ours, tokenizer.bosId)];
+  const [bosTheirs, bosOurs] = [pair.theirs, pair.ours].map((ids) => countLeading(ids, tokenizer.bosId)) as [
+    number,
+    number,
+  ];
   const theirs = pair.theirs.slice(bosTheirs);
   const ours = pair.ours.slice(bosOurs);
   const bos = bosCause({ theirs: bosTheirs, ours: bosOurs }, encoded);
-  if (isSameText(theirs, ours)) return bos;
+  if (isSame(theirs, ours)) return bos;
   const [their, our] = [tokenizer.decode(theirs), tokenizer.decode(ours)];
   return [...bos, ...textCauses(model, shape, their, our)];
 }
-
-const isSameText = (a: readonly number[], b: readonly number[]) => a.join() === b.join();
 
 const SAME_TEXT: LikelyCause = {
   cause:
@@ -70,13 +71,13 @@ function bosCause({ theirs, ours }: { theirs: number; ours: number }, encoded: b
 
 /** Causes that the texts show, without their BOS. */
 function textCauses(
-  { tokenizer }: Renderer,
+  model: Renderer,
   shape: TemplateShape | undefined,
   theirs: string,
   ours: string,
 ): LikelyCause[] {
-  const isMarked = (text: string) =>
-    Object.values(tokenizer.specialTokens).some((token) => text.includes(token));
+  const isMarked = (text: string) => hasSpecialToken(model, text);
+  const { bosToken } = model.tokenizer;
   if (shape && isMarked(ours) && !isMarked(theirs))
     return [
       {
@@ -92,13 +93,13 @@ function textCauses(
       },
     ];
   if (unspaced(theirs) === unspaced(ours)) return [spaceCause(theirs, ours)];
-  const own = shape && partsOf(shape, withTemplateBos(shape, tokenizer.bosToken, ours));
-  const other = shape && partsOf(shape, withTemplateBos(shape, tokenizer.bosToken, theirs));
+  const own = shape && partsOf(shape, withTemplateBos(shape, bosToken, ours));
+  const other = shape && partsOf(shape, withTemplateBos(shape, bosToken, theirs));
   if (!shape || !own) return [elsewhere(theirs, ours)];
   if (!other)
     return [
       {
-        cause: `Another template: ${firstDifference(theirs, ours)}.`,
+        cause: `Another template: ${atDifference(theirs, ours)}.`,
         remedy: 'Take the chat template of this folder in both places.',
       },
     ];
@@ -144,7 +145,7 @@ function spaceCause(theirs: string, ours: string): LikelyCause {
   const place =
     theirs.trimEnd() === ours.trimEnd()
       ? `at the end: ${JSON.stringify(ending(theirs))} there, ${JSON.stringify(ending(ours))} in training`
-      : firstDifference(theirs, ours);
+      : atDifference(theirs, ours);
   return {
     cause: `White space differs ${place}.`,
     remedy: 'Keep every byte of the rendered text: no strip, no added newline.',
@@ -152,13 +153,12 @@ function spaceCause(theirs: string, ours: string): LikelyCause {
 }
 
 const elsewhere = (theirs: string, ours: string): LikelyCause => ({
-  cause: `The texts differ: ${firstDifference(theirs, ours)}.`,
+  cause: `The texts differ: ${atDifference(theirs, ours)}.`,
   remedy: 'Render both with one function.',
 });
 
-function firstDifference(theirs: string, ours: string): string {
-  let at = 0;
-  while (at < theirs.length && theirs[at] === ours[at]) at++;
+function atDifference(theirs: string, ours: string): string {
+  const at = firstDifference(theirs, ours) ?? 0;
   const from = Math.max(0, at - 12);
   return `${excerpt(theirs.slice(from, at + 28))} there, ${excerpt(ours.slice(from, at + 28))} in training`;
 }

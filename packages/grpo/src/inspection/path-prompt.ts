@@ -3,14 +3,15 @@ import { UserError } from '../errors/user-error.js';
 import { describeJson, isObject, jsonProblem } from '../formats/json.js';
 import { readWhole } from '../formats/read-file.js';
 import { decodeUtf8 } from '../formats/utf8.js';
+import { countLeading, firstDifference, isSame } from '../maths/lists.js';
 import { asPrompt } from '../tasks/prompt.js';
 import { renderProblems } from '../tasks/render-problems.js';
 import type { Prompt } from '../text/message.js';
 import type { InspectionCheck, Renderer } from './check.js';
 import { hasMoreTurns, messagesOf, partsOf, withTemplateBos } from './conversation-parts.js';
 import { type LikelyCause, likelyCauses } from './likely-causes.js';
-import { isSame, leading, type TemplateRow } from './template-rows.js';
-import type { TemplateShape } from './template-shape.js';
+import type { TemplateRow } from './template-rows.js';
+import { hasSpecialToken, type TemplateShape } from './template-shape.js';
 
 /** Somebody's prompt beside what training renders of the same question. */
 export interface PathComparison {
@@ -48,9 +49,9 @@ export function comparePath(model: Renderer, path: string, training: Training): 
   const text = decodeUtf8(path, 'the prompt', readWhole(path, 'the prompt', MAX_BYTES));
   const given = /\.json$/i.test(path) ? idsIn(path, text) : undefined;
   const ids = given ?? tokenizer.encode(text, { specialTokens: true });
-  const bos = leading(ids, tokenizer.bosId);
+  const bos = countLeading(ids, tokenizer.bosId);
   const { ours, from, more = false } = counterpart(model, ids, bos, training);
-  const first = isSame(ids, ours) ? null : firstDifference(ids, ours);
+  const first = firstDifference(ids, ours) ?? null;
   const causes =
     first === null ? [] : likelyCauses(model, training.shape, { theirs: ids, ours }, given === undefined);
   return { path, ids, bos, ours, from, hasMoreTurns: more, first, causes };
@@ -72,8 +73,7 @@ function counterpart(
   const words = ids.slice(bos);
   const text = withoutBos(tokenizer.decode(ids), tokenizer.bosToken);
   const parts = shape && partsOf(shape, withTemplateBos(shape, tokenizer.bosToken, text));
-  const isMarked = Object.values(tokenizer.specialTokens).some((token) => text.includes(token));
-  const question = parts?.user ?? (isMarked && template ? undefined : text.trimEnd());
+  const question = parts?.user ?? (template && hasSpecialToken(model, text) ? undefined : text.trimEnd());
   const asDefault = (user: string) => (parts ? messagesOf(parts) : template ? asPrompt(user, '') : user);
   if (question !== undefined && question !== '') {
     const [own] = renderProblems(model, [{ prompt: (ask ?? asDefault)(question) }]);
@@ -96,17 +96,11 @@ function withoutBos(text: string, bos: string | undefined): string {
 
 /** Ids that two lists share at their beginnings and at their ends. */
 function shared(a: readonly number[], b: readonly number[]): number {
-  const start = firstDifference(a, b);
+  const start = firstDifference(a, b) ?? a.length;
   const most = Math.min(a.length, b.length) - start;
   let end = 0;
   while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   return start + end;
-}
-
-function firstDifference(a: readonly number[], b: readonly number[]): number {
-  let at = 0;
-  while (at < a.length && at < b.length && a[at] === b[at]) at++;
-  return at;
 }
 
 /** A list of ids, by itself or under a name that tokenizers and servers give it; of a batch of one, its row. */

@@ -2,12 +2,13 @@ import type { Check } from '../doctor/check.js';
 import type { Found, Outcome } from '../doctor/outcome.js';
 import { checkOf } from '../doctor/registry.js';
 import { printable } from '../errors/printable.js';
+import { isSame } from '../maths/lists.js';
 import { renderedRecord } from '../observe/rendered-record.js';
 import type { Prompt } from '../text/message.js';
 import { RECORD_VERSION } from '../trace/index.js';
 import type { InspectionCheck, Renderer } from './check.js';
-import { isSame, type TemplateRow } from './template-rows.js';
-import { ownWords, type TemplateShape } from './template-shape.js';
+import type { TemplateRow } from './template-rows.js';
+import { ownWords, type TemplateShape, withoutSpecialTokens } from './template-shape.js';
 
 /** What holds of every prompt that training renders. */
 export function rowChecks(
@@ -135,7 +136,7 @@ function dateCheck(model: Renderer, rows: readonly TemplateRow[]): InspectionChe
     return {
       name,
       verdict: 'warn',
-      says: `The template writes the day of the run into ${dated.length} of ${rows.length} prompts (${JSON.stringify(printable(bare(model, first.dated[0]!), 80))}): the same data gives other ids tomorrow.`,
+      says: `The template writes the day of the run into ${dated.length} of ${rows.length} prompts (${JSON.stringify(printable(withoutSpecialTokens(model, first.dated[0]!, ' ').trim(), 80))}): the same data gives other ids tomorrow.`,
       remedy,
       log,
     };
@@ -149,11 +150,6 @@ function dateCheck(model: Renderer, rows: readonly TemplateRow[]): InspectionChe
         log,
       };
 }
-
-const bare = ({ tokenizer }: Renderer, line: string) =>
-  Object.values(tokenizer.specialTokens)
-    .reduce((text, token) => text.split(token).join(' '), line)
-    .trim();
 
 function roundTripCheck(rows: readonly TemplateRow[]): InspectionCheck {
   const lost = rows.filter(({ roundTrip }) => !roundTrip);

@@ -1,6 +1,7 @@
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import { examplesOf } from '../imitation/examples.js';
+import { countLeading, isSame } from '../maths/lists.js';
 import { asPrompt } from '../tasks/prompt.js';
 import { renderProblems } from '../tasks/render-problems.js';
 import type { Problem } from '../tasks/task.js';
@@ -103,7 +104,7 @@ export function templateRow(
       prompt,
       text,
       ids,
-      bos: leading(ids, model.tokenizer.bosId),
+      bos: countLeading(ids, model.tokenizer.bosId),
       header: model.template ? isOpened(shape, text) : null,
       system: isConversation && shape ? systemTurn(shape, text, prompt) : '–',
       dated: evaluated.text.split('\n').filter((line) => !otherLines.has(line)),
@@ -119,12 +120,3 @@ export function templateRow(
 
 const isOpened = (shape: TemplateShape | undefined, text: string) =>
   shape !== undefined && shape.header.trim() !== '' && text.endsWith(shape.header);
-
-/** How many times ids begin with one. */
-export function leading(ids: readonly number[], id: number | undefined): number {
-  const other = ids.findIndex((own) => own !== id);
-  return id === undefined ? 0 : other < 0 ? ids.length : other;
-}
-
-export const isSame = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((id, i) => id === b[i]);

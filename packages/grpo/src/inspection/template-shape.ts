@@ -82,16 +82,17 @@ export function systemTurn(
 }
 
 /** Lines of a system turn that the template itself writes, without tokens and header. */
-export function ownWords(
-  { tokenizer }: Renderer,
-  { system, userHead }: TemplateShape,
-  turn: SystemTurn,
-): string {
+export function ownWords(model: Renderer, { system, userHead }: TemplateShape, turn: SystemTurn): string {
   const written = turn === 'OWN' ? userHead : (system?.head ?? '');
-  const bare = Object.values(tokenizer.specialTokens).reduce(
-    (text, token) => text.split(token).join('\n'),
-    written,
-  );
-  const lines = bare.split('\n').filter((line) => line.trim() !== '');
+  const lines = withoutSpecialTokens(model, written, '\n')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   return lines.filter((line) => !/^\s*(system|user)\s*$/.test(line)).join(' · ');
 }
+
+/** A text with something else in place of each special token. */
+export const withoutSpecialTokens = ({ tokenizer }: Renderer, text: string, instead: string): string =>
+  Object.values(tokenizer.specialTokens).reduce((rest, token) => rest.split(token).join(instead), text);
+
+export const hasSpecialToken = ({ tokenizer }: Renderer, text: string): boolean =>
+  Object.values(tokenizer.specialTokens).some((token) => text.includes(token));

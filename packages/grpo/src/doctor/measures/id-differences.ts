@@ -1,4 +1,5 @@
 /** Where the ids that were scored are not those that were sampled. */
+import { firstDifference } from '../../maths/lists.js';
 
 /** Rows of which some id differs, with the first place. */
 export function differences(sampled: readonly Int32Array[], scored: readonly Int32Array[]) {
@@ -8,11 +9,4 @@ export function differences(sampled: readonly Int32Array[], scored: readonly Int
     if (token === undefined) return [];
     return [{ row, token, values: { sampled: own[token] ?? 'nothing', scored: other[token] ?? 'nothing' } }];
   });
-}
-
-/** The first index at which two lists differ; the shorter's length when one begins with the other. */
-function firstDifference(a: ArrayLike<number>, b: ArrayLike<number>): number | undefined {
-  const most = Math.max(a.length, b.length);
-  for (let i = 0; i < most; i++) if (a[i] !== b[i]) return i;
-  return undefined;
 }
