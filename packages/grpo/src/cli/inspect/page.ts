@@ -5,7 +5,8 @@ import type { InspectionCheck } from '../../inspection/check.js';
 import type { Generation } from '../../inspection/generations.js';
 import type { Inspection } from '../../inspection/inspect-model.js';
 import type { Apart, PaddingMeasured } from '../../inspection/padding-lab.js';
-import { isSame, type RefusedRow, type TemplateRow } from '../../inspection/template-rows.js';
+import type { RefusedRow, TemplateRow } from '../../inspection/template-rows.js';
+import { isSame } from '../../maths/lists.js';
 import { colors } from '../colors.js';
 import { alignColumns, shortened, wrap } from '../text-layout.js';
 
@@ -75,8 +76,14 @@ function templateTable({ rows }: Inspection, width: number): string[] {
   const ends = rows.map((row) => ('ids' in row ? `   ${endsOf(row.ids)}` : ''));
   const lines = alignColumns([head, ...cells]);
   const withEnds = lines.map((line, i) => (line + (i === 0 ? '   first … last' : ends[i - 1]!)).trimEnd());
-  return withEnds.every((line) => line.length <= width) ? withEnds : lines.map((line) => line.trimEnd());
+  const shown = withEnds.every((line) => line.length <= width)
+    ? withEnds
+    : lines.map((line) => line.trimEnd());
+  return [...shown, ...wrap(LEGEND, width - 1).map((line) => ` ${line}`)];
 }
+
+const LEGEND =
+  'header: the prompt ends in the assistant’s header · system: EMPTY, a turn without words; OWN, words of the template; LOST, the message is missing · date: TODAY, the ids change tomorrow · decode: the decoded text encodes to the same ids · SFT=RL: SFT and evaluation have the ids of training';
 
 const yes = (holds: boolean, otherwise = 'NO') => (holds ? 'yes' : otherwise);
 
@@ -99,8 +106,7 @@ const refusedCells = (row: RefusedRow, count: number): string[] => [
 
 const LONGEST_NAME = 24;
 
-const nameOf = ({ name }: { name: string }) =>
-  name.length <= LONGEST_NAME ? ` ${name}` : ` ${name.slice(0, LONGEST_NAME - 1)}…`;
+const nameOf = ({ name }: { name: string }) => ` ${shortened(name, LONGEST_NAME)}`;
 
 /** The first two ids and the last two. */
 const endsOf = (ids: readonly number[]) =>
