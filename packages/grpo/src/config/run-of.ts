@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** The run folder that a path is of: itself, or the one of a step record in it; undefined where it is of none. */
+/** Finds the run folder of a path: the path itself, or the folder that holds the step record. */
 export function runOf(path: string): string | undefined {
   return [path, dirname(dirname(resolve(path)))].find((folder) => existsSync(join(folder, 'config.json')));
 }
+
+/** Why a path that {@link runOf} finds no run for has no weights. */
+export const noRun = (path: string): string =>
+  `${path} is not a run folder of grpo, so there are no weights to load`;

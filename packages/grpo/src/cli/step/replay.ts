@@ -1,6 +1,6 @@
 import { type Layer, UsageError } from '../../config/index.js';
 import { argumentsLayer } from '../../config/layers/arguments-layer.js';
-import { runOf } from '../../config/run-of.js';
+import { noRun, runOf } from '../../config/run-of.js';
 import { Watch } from '../../progress/watch.js';
 import type { StepRecord } from '../../trace/index.js';
 import { replay } from '../../view/replay.js';
@@ -32,11 +32,7 @@ export async function printReplay(
 
 /** With the weights of the step where its run has them; only then is a tensor engine loaded. */
 async function replayOf(path: string, record: StepRecord, given: Layer, name: string | undefined) {
-  if (runOf(path) === undefined)
-    return {
-      ...replay(record, given),
-      model: `${path} is no run folder of grpo, so there are no weights to load`,
-    };
+  if (runOf(path) === undefined) return { ...replay(record, given), model: noRun(path) };
   const { replayStep } = await import('../../run/replay/replay-step.js');
   using reporter = createReporter({ stream: process.stderr });
   const completion = viewOf(record, []).completions.find((one) => one.name === name)?.index;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { IN_CODE, type InCode } from '../../config/in-code.js';
 import { type ResolvedConfig, readRecord, recordLayer, resolveConfig } from '../../config/index.js';
-import { runOf } from '../../config/run-of.js';
+import { noRun, runOf } from '../../config/run-of.js';
 import type { StepRecord } from '../../trace/index.js';
 import type { ReplaySettings } from '../../view/replay-settings.js';
 import { checkpointsIn } from '../folder/checkpoint.js';
@@ -29,7 +29,7 @@ export function findWeights(
   settings: ReplaySettings,
 ): StepWeights | string {
   const folder = runOf(path);
-  if (folder === undefined) return `${path} is no run folder of grpo, so there are no weights to load`;
+  if (folder === undefined) return noRun(path);
   const { values, ownStages = [] } = readRecord(folder);
   const isMoving = Number(values['kl.referenceEvery']?.value ?? 0) > 0;
   const lack = isMoving ? 'the reference of the run moves' : notReplayed(record, ownStages);
