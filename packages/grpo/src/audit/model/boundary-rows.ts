@@ -27,34 +27,31 @@ export function boundaryRows(model: Model, config: Config, sequence: PlainSequen
   const ids = [...prompt, ...completion];
   const first = prompt.length - 1;
   const shown = [first - 1, first, first + 1, ids.length - 2];
-  const rows = [...new Set(shown)].filter((row) => row >= 0 && row <= ids.length - 2);
+  const isRow = (row: number) => row >= 0 && row <= ids.length - 2;
+  const rows = [...new Set(shown)].filter(isRow);
   const raw = rawModel(model, model.decoder, config);
   const { temperature } = config.rollout;
-  // Of each row, the log-probs of the tokens that the three rows about it predict.
-  const table = noGrad(() =>
+  const near = [...new Set(rows.flatMap((row) => [row - 1, row, row + 1]))].filter(isRow);
+  // The log-probs that a row gives to the token at its own place and to the two tokens after it.
+  const table = new Map<number, number[]>();
+  noGrad(() =>
     tidy(() => {
       const [last] = lastStates(raw, [inputOf(sequence)]);
-      const found = new Map<number, number[]>();
-      eachLogits(finalNorm(raw).of(last!), headOf(raw), (logits, start) => {
-        const count = logits.size(0);
-        const logprobs = tidy(() => {
-          const scaled = logits.div(temperature === 0 ? 1 : temperature);
-          const normed = scaled.sub(scaled.logsumexp([-1], true));
-          return [0, 1, 2].map((ahead) => {
-            const targets = Array.from(
-              { length: count },
-              (_, i) => ids[Math.min(start + i + ahead, ids.length - 1)]!,
-            );
-            return normed.gather(1, column(targets, logits.device)).flatten().toNumbers();
-          });
+      const states = last!.indexSelect(0, column(near, last!.device).flatten());
+      eachLogits(finalNorm(raw).of(states), headOf(raw), (logits, start) => {
+        const own = near.slice(start, start + logits.size(0));
+        const scaled = logits.div(temperature === 0 ? 1 : temperature);
+        const logprobs = scaled.sub(scaled.logsumexp([-1], true));
+        const given = [0, 1, 2].map((ahead) => {
+          const targets = own.map((row) => ids[Math.min(row + ahead, ids.length - 1)]!);
+          return logprobs.gather(1, column(targets, logits.device)).flatten().toNumbers();
         });
-        for (let i = 0; i < count; i++)
-          found.set(
-            start + i,
-            logprobs.map((values) => values[i]!),
+        for (const [i, row] of own.entries())
+          table.set(
+            row,
+            given.map((values) => values[i]!),
           );
       });
-      return found;
     }),
   );
   return rows.map((row): LogitsRow => {
