@@ -58,6 +58,32 @@ testStepCheck('B06.stop', [
     evidence: { completion: 11, text: '…<answer>4' },
   },
   {
+    name: 'the sampled ids lack it, too',
+    plant: (record) => {
+      withoutStop(record);
+      record.completions!.sampledTexts![11] = record.completions!.texts![11]!;
+    },
+    verdict: 'warn',
+    measured: { without: 1 },
+  },
+  {
+    name: 'it is gone before an end token, which no other completion was stopped without',
+    plant: (record) => {
+      withoutStop(record);
+      record.completions!.finish!.fill('length');
+    },
+    verdict: 'fail',
+    measured: { stopped: 1, without: 1 },
+  },
+  {
+    name: 'a line break that was trimmed',
+    plant: ({ declared, completions }) => {
+      declared!.stop = ['\n'];
+      completions!.sampledTexts = completions!.texts!.map((text) => `${text}\n`);
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'no stop string declared',
     plant: ({ declared }) => {
       delete declared!.stop;

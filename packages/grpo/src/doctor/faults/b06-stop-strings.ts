@@ -82,21 +82,24 @@ export const b06: Fault = {
       test({ declared: { stop, textChanges }, texts, finish, ids, endIds }, record) {
         if (!stop?.length) return notApplicable('declared.stop');
         if (textChanges?.includes('stop')) return pass();
+        const removed = new Set(
+          changedTexts(record)?.flatMap(({ change, completion }) => (change === 'stop' ? [completion] : [])),
+        );
         const stopped = [...texts.keys()].filter(
-          (b) => finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1),
+          (b) => removed.has(b) || (finish[b] === 'stop' && !endIds.includes(ids[b]!.at(-1) ?? -1)),
         );
         if (stopped.length === 0) return notApplicable('a completion ended by a stop string');
-        const removed = changedTexts(record)?.filter(({ change }) => change === 'stop');
-        const lack =
-          removed?.map(({ completion }) => completion) ??
-          stopped.filter((b) => !stop.some((string) => texts[b]!.includes(string)));
+        // A stop string of white space alone may be trimmed before grading.
+        const lack = stopped.filter(
+          (b) => removed.has(b) || !stop.some((string) => texts[b]!.includes(string.trim())),
+        );
         const measured = { stopped: stopped.length, without: lack.length };
         if (lack.length === 0) return pass(measured);
         const evidence = lack.map((completion) => ({
           completion,
           text: `…${texts[completion]!.slice(-40)}`,
         }));
-        return (removed && textChanges ? fail : warn)(measured, evidence);
+        return (removed.size > 0 && textChanges ? fail : warn)(measured, evidence);
       },
       says: (m) =>
         say`${m.without} of the ${m.stopped} completions that a stop string ended do not contain it: the rewards never see it.`,
