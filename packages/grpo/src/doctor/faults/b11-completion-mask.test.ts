@@ -101,6 +101,19 @@ testStepCheck('B11.empty', [
     verdict: 'pass',
   },
   {
+    name: 'those of which no token is of high entropy',
+    plant: all(ended, emptied(9, 13), declare({ entropy: { topShare: 0.2 } })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'those of equal rewards, whose mean was rounded',
+    plant: all(ended, emptied(9, 13), (record) => {
+      for (const b of [9, 13]) record.advantages![b] = 1e-9;
+    }),
+    verdict: 'pass',
+    measured: { judged: 14 },
+  },
+  {
     name: 'one that is in no update',
     plant: (record) => {
       ended(record);

@@ -5,6 +5,9 @@ import { inputs, membersOf } from '../inputs.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
+/** Advantages up to it may be those of equal rewards, whose mean was rounded. */
+const ROUNDING = 1e-6;
+
 export const b11: Fault = {
   code: 'B11',
   name: 'completion mask',
@@ -55,7 +58,7 @@ export const b11: Fault = {
       level: 2,
       rank: 1,
       threshold:
-        'a token with mask 1 in every completion of an update whose advantage is not 0, unless it is declared to be left out: truncated with objective.maskTruncated, off policy with objective.offPolicyThreshold, masked by correction; a truncated completion is not judged where maskTruncated is not declared',
+        'a token with mask 1 in every completion of an update whose advantage is above rounding, unless it is declared to be left out: truncated with objective.maskTruncated, off policy with objective.offPolicyThreshold, without a token of high entropy with entropy.topShare, masked by correction; a truncated completion is not judged where maskTruncated is not declared',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'A mask that is placed as for padding on the other side misses the completions of short prompts as a whole.',
       remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
@@ -64,7 +67,7 @@ export const b11: Fault = {
       proofs: ['native'],
       needs: ['masks', 'advantages'],
       test({ masks, advantages }, record) {
-        const { objective, correction, ownStages } = record.declared ?? {};
+        const { objective, correction, entropy, ownStages } = record.declared ?? {};
         if (ownStages?.includes('objective'))
           return notApplicable('the standard stage objective: a custom stage need not do as declared');
         if (masks.every((mask) => nonzero(mask) === 0))
@@ -76,11 +79,11 @@ export const b11: Fault = {
         const isLeftOut = (b: number) =>
           (objective?.maskTruncated !== false && finish?.[b] !== 'stop') ||
           (objective?.offPolicyThreshold != null && advantages[b]! < 0) ||
+          (entropy?.topShare ?? 1) < 1 ||
           (correction?.level !== undefined && correction.level !== 'off');
         const judged = [...masks.keys()].filter(
           (b) =>
-            advantages[b] !== 0 &&
-            !Number.isNaN(advantages[b]) &&
+            Math.abs(advantages[b]!) > ROUNDING &&
             // One token may be the end token, which has checks of its own.
             masks[b]!.length > 1 &&
             (updates.length === 0 || trained.has(b)) &&

@@ -157,3 +157,23 @@ testStepCheck('B21.answers', [
   },
   { name: 'one that pays two alone', plant: graded((b) => b < 2), verdict: 'pass' },
 ]);
+
+it('needs B21.answers to pay what it says, not only to be off by few of many', () => {
+  const [P, G] = [16, 4];
+  const prompt = Int32Array.from({ length: P * G }, (_, b) => Math.floor(b / G));
+  const texts = Array.from(prompt, (p, b) => `It is ${b === 0 || b === 8 ? p + 1 : p}.`);
+  const record = (paid: readonly number[]): StepRecord => ({
+    ...richRecord(),
+    prompts: { answers: Array.from({ length: P }, (_, p) => String(p)) },
+    completions: { prompt, texts },
+    rewards: {
+      names: ['short'],
+      weights: [1],
+      values: Float64Array.from(prompt, (_, b) => Number(paid.includes(b))),
+    },
+  });
+  // Two of 64 end in the answer of the next prompt.
+  expect(outcomeOf('B21.answers', record([0, 8]))).toMatchObject({ verdict: 'warn' });
+  expect(outcomeOf('B21.answers', record([0]))).toMatchObject({ verdict: 'pass' });
+  expect(outcomeOf('B21.answers', record([0, 8, 20]))).toMatchObject({ verdict: 'pass' });
+});

@@ -22,7 +22,7 @@ const PAIRINGS: Readonly<Record<string, (completion: number, prompt: number, pro
   'in reverse': (_, p, P) => P - 1 - p,
 };
 
-/** Natural logarithm of the choices, of which one is the pattern, above which it is no accident: a thousand. */
+/** Natural logarithm of the number of equally likely choices above which hitting the pattern is no accident: a thousand. */
 const RARE = Math.log(1000);
 
 /** Natural logarithm of the number of ways to choose `k` of `n`. */
@@ -141,7 +141,7 @@ export const b21: Fault = {
       level: 4,
       rank: 1,
       threshold:
-        'no reward pays just the completions that end in the answer of another prompt, of those in turn, the next, the one before, or in reverse, where the own answers differ for a tenth of the completions and chance would do so in less than one step of a thousand',
+        'no reward pays exactly the completions that end in the answer of another prompt (in turn, the next one, the one before, or in reverse; one exception per 50 that it pays), if it is off by their own answers for a tenth of the completions, and if chance would do so in less than one step of a thousand',
       sources: ['huggingface/trl#6533'],
       why: 'Seen in a reward that got its prompts in the order [p1, p2, p1, p2], and its completions as [p1, p1, p2, p2].',
       remedy:
@@ -158,17 +158,24 @@ export const b21: Fault = {
         const rightBy = (other: (b: number) => number) =>
           texts.map((text, b) => endsIn(text, goldIn(answers[other(b)]!)));
         const own = rightBy((b) => promptOf[b]!);
+        // Read for all rewards at once, and only if one of them needs it.
+        const known = new Map<string, boolean[]>();
+        const rightIn = (order: string) => {
+          const right = known.get(order) ?? rightBy((b) => PAIRINGS[order]!(b, promptOf[b]!, P));
+          known.set(order, right);
+          return right;
+        };
         const found = rewardNames.flatMap((reward, k): EvidenceOf<{ order: string }>[] => {
           const values = rewardValues.subarray(k * B, (k + 1) * B);
           const most = Math.max(...values);
           const off = (right: readonly boolean[]) =>
-            right.filter((isRight, b) => isRight !== (values[b] === most)).length / B;
-          if (!(most > Math.min(...values)) || off(own) < 0.1) return [];
+            right.filter((isRight, b) => isRight !== (values[b] === most)).length;
+          if (!(most > Math.min(...values)) || off(own) < B / 10) return [];
           const order = Object.keys(PAIRINGS).find((name) => {
-            const right = rightBy((b) => PAIRINGS[name]!(b, promptOf[b]!, P));
+            const right = rightIn(name);
             const paid = right.filter(Boolean).length;
             const either = right.filter((isRight, b) => isRight || own[b]).length;
-            return off(right) <= 0.02 && logChoose(either, paid) > RARE;
+            return off(right) <= paid / 50 && logChoose(either, paid) > RARE;
           });
           return order === undefined ? [] : [{ text: reward, values: { order } }];
         });
