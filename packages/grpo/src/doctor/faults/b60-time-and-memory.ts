@@ -18,8 +18,23 @@ function growth(sizes: readonly number[], steps: readonly number[]) {
   return measured.aStep > 0.01 && t > 4 ? inform(measured) : pass(measured);
 }
 
-const saysGrowth = (m: { entries: number; first: number; last: number; aStep: number }) =>
-  say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.entries} entries.`;
+/** Both checks of memory: of step records, and of a log. */
+const MEMORY = {
+  title: 'Memory does not grow from step to step',
+  stage: 'performance',
+  kind: 'heuristic',
+  level: 8,
+  rank: 1,
+  sources: [],
+  why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
+  remedy:
+    'Look for tensors with a graph that outlive the step: losses that are summed up, outputs that are kept.',
+  consequence: { rerun: 'nothing', checkpointsVoid: false },
+  settles: 'The number of live tensors after each of three steps.',
+  proofs: [],
+  says: (m: { entries: number; first: number; last: number; aStep: number }) =>
+    say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.entries} entries.`,
+} as const;
 
 export const b60: Fault = {
   code: 'B60',
@@ -28,20 +43,9 @@ export const b60: Fault = {
   checks: [
     runCheck({
       code: 'B60.memory',
-      title: 'Memory does not grow from step to step',
-      stage: 'performance',
-      kind: 'heuristic',
-      level: 8,
-      rank: 1,
+      ...MEMORY,
       threshold:
         'the memory of the largest stage rises by at most 1 % of its mean per step (t > 4), over 5 records and 20 steps or more',
-      sources: [],
-      why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
-      remedy:
-        'Look for tensors with a graph that outlive the step: losses that are summed up, outputs that are kept.',
-      consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The number of live tensors after each of three steps.',
-      proofs: [],
       needs: ['stages'],
       see({ stages }) {
         const sizes = stages.flatMap(({ bytes }) => bytes ?? []);
@@ -55,35 +59,21 @@ export const b60: Fault = {
           seen.map(({ step }) => step),
         );
       },
-      says: saysGrowth,
     }),
     logCheck({
       code: 'B60.memory-log',
-      title: 'Memory does not grow from step to step',
-      stage: 'performance',
-      kind: 'heuristic',
-      level: 8,
-      rank: 1,
+      ...MEMORY,
       threshold:
         'the memory of the entries rises by at most 1 % of its mean per step (t > 4), over 20 entries or more',
-      sources: [],
-      why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
-      remedy:
-        'Look for tensors with a graph that outlive the step: losses that are summed up, outputs that are kept.',
-      consequence: { rerun: 'nothing', checkpointsVoid: false },
-      settles: 'The number of live tensors after each of three steps.',
-      proofs: [],
       needs: ['memory_bytes'],
       test(log) {
         const known = log.series.entries.filter(({ values }) => Number.isFinite(values.memory_bytes));
         if (known.length < 20) return notApplicable('20 entries');
-        const sizes = known.map(({ values }) => values.memory_bytes!);
         return growth(
-          sizes,
+          known.map(({ values }) => values.memory_bytes!),
           known.map(({ step }) => step),
         );
       },
-      says: saysGrowth,
     }),
     stepCheck({
       code: 'B60.stage',

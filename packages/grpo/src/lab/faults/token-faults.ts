@@ -1,10 +1,11 @@
 /** Other tokens are trained on than were sampled. */
 import type { Model } from '../../models/index.js';
+import type { Completion } from '../../rollout/index.js';
 import type { Groups } from '../../step/micro-batch.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
 import { lettersTask } from '../letters-task.js';
 import { maskLoss } from '../mask-loss.js';
-import type { PlantedFault } from './planted-fault.js';
+import type { PlantedFault, Variant } from './planted-fault.js';
 import { rawQuestion } from './template-faults.js';
 
 type Ids = readonly number[];
@@ -38,6 +39,21 @@ const filled = (ids: Ids, length: number, pad: number) => [
 
 /** The two-letter question beside long ones, so that padding is wide. */
 const UNEVEN = [2, 22] as const;
+
+/** A run of prompts of uneven length whose completions are cut out of the padded rows wrongly. */
+const cutWithinPrompt =
+  (cut: (model: Model, one: Completion, prompt: Ids, width: number) => Completion): Variant['run'] =>
+  () => ({
+    task: lettersTask({ lengths: UNEVEN }),
+    settings: ['rollout.prompts=8'],
+    stages: {
+      async sample(model, requests, options, seed) {
+        const groups = await standard.sample(model, requests, options, seed);
+        const width = longest(requests.map(({ ids }) => ids));
+        return groups.map((group, p) => group.map((one) => cut(model, one, requests[p]!.ids, width)));
+      },
+    },
+  });
 
 export const tokenFaults: readonly PlantedFault[] = [
   {
@@ -111,53 +127,25 @@ export const tokenFaults: readonly PlantedFault[] = [
     variants: [
       {
         name: 'text and ids begin within the prompt',
-        run: () => ({
-          task: lettersTask({ lengths: UNEVEN }),
-          settings: ['rollout.prompts=8'],
-          stages: {
-            async sample(model, requests, options, seed) {
-              const groups = await standard.sample(model, requests, options, seed);
-              const width = longest(requests.map(({ ids }) => ids));
-              return groups.map((group, p) => {
-                const prompt = requests[p]!.ids;
-                return group.map((one) => {
-                  // The row as the sampler returns it, cut where the prompt would end without its padding.
-                  const row = [
-                    ...filled([], width - prompt.length, model.tokenizer.padId!),
-                    ...prompt,
-                    ...one.ids,
-                  ];
-                  const ids = row.slice(prompt.length);
-                  const unknown = new Float32Array(ids.length - one.ids.length).fill(Number.NaN);
-                  return {
-                    ...one,
-                    ids,
-                    text: model.tokenizer.decodeCompletion(ids, model),
-                    logprobs: Float32Array.of(...unknown, ...one.logprobs),
-                    sampledLogprobs: Float32Array.of(...unknown, ...one.sampledLogprobs),
-                  };
-                });
-              });
-            },
-          },
+        run: cutWithinPrompt((model, one, prompt, width) => {
+          // The row as the sampler returns it, cut where the prompt would end without its padding.
+          const row = [...filled([], width - prompt.length, model.tokenizer.padId!), ...prompt, ...one.ids];
+          const ids = row.slice(prompt.length);
+          const unknown = new Float32Array(ids.length - one.ids.length).fill(Number.NaN);
+          return {
+            ...one,
+            ids,
+            text: model.tokenizer.decodeCompletion(ids, model),
+            logprobs: Float32Array.of(...unknown, ...one.logprobs),
+            sampledLogprobs: Float32Array.of(...unknown, ...one.sampledLogprobs),
+          };
         }),
       },
       {
         name: 'the text alone begins within the prompt',
-        run: () => ({
-          task: lettersTask({ lengths: UNEVEN }),
-          settings: ['rollout.prompts=8'],
-          stages: {
-            async sample(model, requests, options, seed) {
-              const groups = await standard.sample(model, requests, options, seed);
-              const width = longest(requests.map(({ ids }) => ids));
-              return groups.map((group, p) => {
-                const { ids } = requests[p]!;
-                const end = model.tokenizer.decode(ids.slice(Math.max(0, 2 * ids.length - width)));
-                return group.map((one) => ({ ...one, text: end + one.text }));
-              });
-            },
-          },
+        run: cutWithinPrompt(({ tokenizer }, one, prompt, width) => {
+          const end = tokenizer.decode(prompt.slice(Math.max(0, 2 * prompt.length - width)));
+          return { ...one, text: end + one.text };
         }),
       },
     ],
