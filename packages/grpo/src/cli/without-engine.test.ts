@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { trlRun } from '../trace/trl-records.test.helper.js';
 import { grpo } from './grpo.test.helper.js';
 
 /** A machine on which libtorch has not been set up: no record is found for this one. */
 let dir = '';
-const RECORDS = fileURLToPath(new URL('../../../../parity/fixtures/trl-run/clean', import.meta.url));
+const RECORDS = trlRun('clean');
 const MODEL = fileURLToPath(new URL('../../../../parity/fixtures/models/llama3', import.meta.url));
 const ROWS = '{"question":"1+1","answer":2}\n{"question":"1+2","answer":3}\n';
 beforeAll(() => {

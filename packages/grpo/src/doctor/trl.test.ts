@@ -1,23 +1,11 @@
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readStepRecord } from '../trace/index.js';
 import { readRun } from '../trace/readers/index.js';
+import { trlRecords, trlRun } from '../trace/trl-records.test.helper.js';
 import { examine } from './examine.js';
 import { cleanRecord } from './record.test.helper.js';
 import { registry } from './registry.js';
 
-/** Records of real TRL runs, made by parity/trl_faults.py; nothing in them was edited. */
-const runs = new URL('../../../../parity/fixtures/trl-run/', import.meta.url);
-
-function recordsOf(run: string) {
-  const steps = new URL(`${run}/steps/`, runs);
-  return readdirSync(steps)
-    .sort()
-    .map((step) => readStepRecord(fileURLToPath(new URL(step, steps))));
-}
-
-const diagnose = (run: string) => examine({ records: recordsOf(run) }, registry);
+const diagnose = (run: string) => examine({ records: trlRecords(run) }, registry);
 
 describe('a TRL run without a fault', () => {
   it.each([['clean'], ['entropy-bonus']])('%s: has no finding', (run) => {
@@ -50,12 +38,12 @@ describe('a TRL run without a fault', () => {
   });
 
   it('is found by the folder that was given to the recorder', async () => {
-    const { kind, isGrpo } = await readRun(fileURLToPath(new URL('clean/', runs)));
+    const { kind, isGrpo } = await readRun(trlRun('clean'));
     expect({ kind, isGrpo }).toEqual({ kind: '3 step records', isGrpo: true });
   });
 
   it('tells the producer, and the policy before the first update is the reference', () => {
-    const [first] = recordsOf('clean');
+    const [first] = trlRecords('clean');
     expect(first!.producer).toEqual({ name: 'trl', version: '1.13.0' });
     expect(first!.step).toBe(1);
     expect(diagnose('clean').judgements.find(({ code }) => code === 'B51.start')).toMatchObject({
@@ -65,7 +53,7 @@ describe('a TRL run without a fault', () => {
   });
 
   it('has micro-batches matched to their rows: old numbering would not fit the sampler', () => {
-    const [record] = recordsOf('clean');
+    const [record] = trlRecords('clean');
     const [update] = record!.updates!;
     expect([...update!.completions!]).not.toEqual([...update!.completions!].sort((a, b) => a - b));
     const straight = {
@@ -167,22 +155,22 @@ describe('the audit of a TRL run', () => {
   it.each([['overriding'], ['overriding/steps/000001']])(
     '%s: has its overridden methods told',
     async (path) => {
-      const { notes } = await readRun(fileURLToPath(new URL(path, runs)));
+      const { notes } = await readRun(trlRun(path));
       expect(notes[0]).toMatch(/^The trainer overrides .*_calculate_rewards \(Overriding\).*: no setting/);
     },
   );
 
   it('has a subclass named with what it overrides, and its rollout heard as without it', () => {
-    const [record] = recordsOf('overriding');
+    const [record] = trlRecords('overriding');
     expect(record!.settings).toMatchObject({ overridden: { _calculate_rewards: 'Overriding' } });
-    const [clean] = recordsOf('clean');
+    const [clean] = trlRecords('clean');
     expect(record!.completions!.ids).toEqual(clean!.completions!.ids);
     expect(record!.completions!.samplerLogprobs).toEqual(clean!.completions!.samplerLogprobs);
     expect(record!.updates![0]!.policyLogprobs).toEqual(clean!.updates![0]!.policyLogprobs);
   });
 
   it('hears within an override what the loss and the rewards were given', () => {
-    const [record] = recordsOf('inside');
+    const [record] = trlRecords('inside');
     const { mask, lengths } = record!.scored!;
     const left = [...mask!].flatMap((value, t) => (value === 0 ? [t] : []));
     const ends = [...lengths!].map((_, b) => lengths!.slice(0, b + 1).reduce((a, n) => a + n, 0) - 1);

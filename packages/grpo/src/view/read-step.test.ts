@@ -1,12 +1,12 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { RECORD_VERSION } from '../trace/index.js';
+import { trlRun } from '../trace/trl-records.test.helper.js';
 import { readStep } from './read-step.js';
 
-const RUN = fileURLToPath(new URL('../../../../parity/fixtures/trl-run/clean/', import.meta.url));
+const RUN = trlRun('clean');
 
 it('reads the last full record where no step is asked for', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'read-step-'));

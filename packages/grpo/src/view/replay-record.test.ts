@@ -1,24 +1,13 @@
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { objectLayer } from '../config/index.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
-import { readStepRecord, type StepRecord } from '../trace/index.js';
+import type { StepRecord } from '../trace/index.js';
+import { trlRecords } from '../trace/trl-records.test.helper.js';
 import { compareSteps } from './compare-steps.js';
 import { replayRecord } from './replay-record.js';
 import { replaySettings } from './replay-settings.js';
 import { viewOf } from './step-view.js';
 import { tokenViews } from './token-view.js';
-
-/** Records of real TRL runs, made by parity/trl_faults.py. */
-const runs = new URL('../../../../parity/fixtures/trl-run/', import.meta.url);
-
-function recordsOf(run: string): StepRecord[] {
-  const steps = new URL(`${run}/steps/`, runs);
-  return readdirSync(steps)
-    .sort()
-    .map((step) => readStepRecord(fileURLToPath(new URL(step, steps))));
-}
 
 const settingsOf = (record: StepRecord, settings: object) =>
   replaySettings(objectLayer('the test', settings), record.declared);
@@ -35,7 +24,7 @@ describe('a step replayed with its own settings', () => {
   });
 
   it('is that step of TRL, which records the loss and none of its terms', () => {
-    const records = recordsOf('clean');
+    const records = trlRecords('clean');
     expect(records).toHaveLength(3);
     for (const record of records) {
       const { compared, difference } = compareSteps(record, replayRecord(record));
@@ -45,7 +34,7 @@ describe('a step replayed with its own settings', () => {
   });
 
   it('is not a step whose loss was scaled behind the record', () => {
-    const [record] = recordsOf('moved-advantages');
+    const [record] = trlRecords('moved-advantages');
     const { declared } = record!;
     const { settings } = settingsOf(record!, { advantage: { scale: declared!.advantage!.scale, clip: 50 } });
     expect(compareSteps(record!, replayRecord(record!, settings)).difference).toMatchObject({

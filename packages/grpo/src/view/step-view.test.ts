@@ -1,23 +1,11 @@
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { registry } from '../doctor/registry.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
 import { sum } from '../maths/moments.js';
-import { readStepRecord, type StepRecord } from '../trace/index.js';
+import { trlRecords } from '../trace/trl-records.test.helper.js';
 import { PHASES } from './phases.js';
 import { viewOf } from './step-view.js';
 import { tokenViews } from './token-view.js';
-
-/** Records of real TRL runs, made by parity/trl_faults.py. */
-const runs = new URL('../../../../parity/fixtures/trl-run/', import.meta.url);
-
-function recordsOf(run: string): StepRecord[] {
-  const steps = new URL(`${run}/steps/`, runs);
-  return readdirSync(steps)
-    .sort()
-    .map((step) => readStepRecord(fileURLToPath(new URL(step, steps))));
-}
 
 describe('the view of a record of ours', () => {
   const record = richRecord({ step: 2 });
@@ -77,7 +65,7 @@ describe('the view of a record of ours', () => {
 });
 
 describe('the view of a record of TRL', () => {
-  it.each(recordsOf('clean').map((record) => [record.step, record] as const))(
+  it.each(trlRecords('clean').map((record) => [record.step, record] as const))(
     'has the numbers of step %d',
     (_, record) => {
       const view = viewOf(record, registry);
@@ -99,7 +87,7 @@ describe('the view of a record of TRL', () => {
   );
 
   it('has what was sampled where the rewards got another text', () => {
-    const { completions } = viewOf(recordsOf('cut-by-count')[0]!, registry);
+    const { completions } = viewOf(trlRecords('cut-by-count')[0]!, registry);
     const other = completions.filter(({ sampledText }) => sampledText !== undefined);
     expect(other).toHaveLength(12);
     for (const { text, sampledText } of other) expect(text!.endsWith(`assistant\n${sampledText}`)).toBe(true);
@@ -113,7 +101,7 @@ describe('the view of a record of TRL', () => {
     ['scaled-loss', 'loss'],
     ['detached', 'gradient'],
   ] as const)('with the fault %s has its first finding in the phase %s', (run, phase) => {
-    const { verdicts } = viewOf(recordsOf(run)[0]!, registry);
+    const { verdicts } = viewOf(trlRecords(run)[0]!, registry);
     expect(verdicts.map((one) => one.phase)).toEqual(PHASES);
     const serious = verdicts.filter(({ findings }) => findings.some(({ severity }) => severity !== 'inform'));
     expect(serious[0]!.phase).toBe(phase);

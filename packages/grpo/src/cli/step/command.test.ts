@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { trlRun } from '../../trace/trl-records.test.helper.js';
 import { start } from '../grpo.test.helper.js';
-
-const run = (name: string) =>
-  fileURLToPath(new URL(`../../../../../parity/fixtures/trl-run/${name}/`, import.meta.url));
 
 const step = (...argv: string[]) => start('.', ['step', ...argv]).ended;
 
 it('shows the last step of a run of TRL in ten phases', async () => {
-  const { code, out } = await step(run('clean'));
+  const { code, out } = await step(trlRun('clean'));
   expect(code).toBe(0);
   const heads = out.split('\n').flatMap((line) => /^ ?(\d+) [A-Z]/.exec(line)?.[1] ?? []);
   expect(heads).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
@@ -21,7 +19,7 @@ it('shows the last step of a run of TRL in ten phases', async () => {
 });
 
 it('marks the phase that is wrong, and ends with exit code 1', async () => {
-  const { code, out } = await step(run('dropout'), '--at', '1');
+  const { code, out } = await step(trlRun('dropout'), '--at', '1');
   expect(code).toBe(1);
   expect(out).toMatch(/^ 4 Advantage .* ok$/m);
   expect(out).toMatch(/^ 5 Log-prob .* FAIL$/m);
@@ -42,42 +40,42 @@ it('adds up what the completions add to the loss, and says what other terms make
   expect(policy + kl + rest!).toBeCloseTo(loss!, 5);
   expect(rest).toBeGreaterThan(0);
   expect(out).toContain('(follows from B42.sign)');
-  expect((await step(run('clean'), '--show', 'loss')).out).not.toContain('is neither');
+  expect((await step(trlRun('clean'), '--show', 'loss')).out).not.toContain('is neither');
 });
 
 it('shows the tokens of a completion, and all of it as JSON', async () => {
-  const shown = await step(run('clean'), '--at', '2', '--completion', '1.2');
+  const shown = await step(trlRun('clean'), '--at', '2', '--completion', '1.2');
   expect(shown.out).toContain('Tokens of 1.2. sampler, policy, reference: log-probs in nats.');
-  const { out } = await step(run('clean'), '--at', '2', '--completion', '1.2', '--json');
+  const { out } = await step(trlRun('clean'), '--at', '2', '--completion', '1.2', '--json');
   const json = JSON.parse(out);
   expect(json).toMatchObject({ step: 2, prompts: { length: 4 }, completions: { length: 16 } });
   expect(json.tokens).toHaveLength(json.completions[6].tokens);
 });
 
 it.each([
-  [[run('clean'), '--at', '9'], 'has no record of step 9; it has those of 1–3'],
-  [[run('clean'), '--completion', '4.0'], 'there is no completion 4.0; the step has 0.0 to 3.3'],
-  [[run('clean'), '--prompt', '4'], 'there is no prompt 4; the step has 0 to 3'],
-  [[run('clean'), '--at', '1', '--at', '2'], '--at is given twice'],
-  [[run('clean'), '--against', run('clean'), '--prompt', '1'], '--prompt shows one step'],
-  [[run('clean'), 'kl.beta'], 'grpo step takes one path, and kl.beta is a second'],
-  [[run('clean'), '--at', 'two'], '--at takes a whole number, not two'],
-  [[run('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
+  [[trlRun('clean'), '--at', '9'], 'has no record of step 9; it has those of 1–3'],
+  [[trlRun('clean'), '--completion', '4.0'], 'there is no completion 4.0; the step has 0.0 to 3.3'],
+  [[trlRun('clean'), '--prompt', '4'], 'there is no prompt 4; the step has 0 to 3'],
+  [[trlRun('clean'), '--at', '1', '--at', '2'], '--at is given twice'],
+  [[trlRun('clean'), '--against', trlRun('clean'), '--prompt', '1'], '--prompt shows one step'],
+  [[trlRun('clean'), 'kl.beta'], 'grpo step takes one path, and kl.beta is a second'],
+  [[trlRun('clean'), '--at', 'two'], '--at takes a whole number, not two'],
+  [[trlRun('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
 ])('says what is wrong with %j', async (argv, message) => {
   const { code, err } = await step(...argv);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
 });
 
 it('names the first difference of two runs of TRL', async () => {
-  const argv = [run('clean'), '--at', '1', '--against', run('dropout')];
+  const argv = [trlRun('clean'), '--at', '1', '--against', trlRun('dropout')];
   const { code, out } = await step(...argv);
   expect(code).toBe(1);
   expect(out).toMatch(
     /^First difference: phase 2, sample, sampled ids: \d+ of \d+ differ\. completion 0\.1, /,
   );
   expect(out).toContain('Equal before it: messages, texts of the prompts, ids of the prompts.');
-  expect(await step(...argv.slice(0, 4), run('clean'))).toMatchObject({ code: 0 });
-  const later = await step(...argv.slice(0, 4), run('clean'), '--at', '2', '--json');
+  expect(await step(...argv.slice(0, 4), trlRun('clean'))).toMatchObject({ code: 0 });
+  const later = await step(...argv.slice(0, 4), trlRun('clean'), '--at', '2', '--json');
   expect(JSON.parse(later.out).difference).toMatchObject({ phase: 'prompt' });
 });
 
@@ -92,7 +90,7 @@ it('says that a log has no record of a step', async () => {
 });
 
 it('replays a step of TRL with other settings, beside the record', async () => {
-  const argv = [run('clean'), '--at', '2', 'kl.beta=1', 'objective.loss=grpo', 'advantage.scale=none'];
+  const argv = [trlRun('clean'), '--at', '2', 'kl.beta=1', 'objective.loss=grpo', 'advantage.scale=none'];
   const { code, out } = await step(...argv, '--completion', '1.2');
   expect(code).toBe(0);
   expect(out).toContain('kl.beta=1 (recorded: 0.04)');
@@ -110,9 +108,9 @@ it.each([
   [['kl.estimator=k9'], 'kl.estimator: expected'],
   [['kl.betta=1'], 'The nearest known key is kl.beta'],
   [['kl.estimator=full'], 'it lacks the KL over the whole vocabulary'],
-  [['kl.beta=1', '--against', run('clean')], 'settings do not go with --against'],
+  [['kl.beta=1', '--against', trlRun('clean')], 'settings do not go with --against'],
 ])('says what is wrong with a replay with %j', async (argv, message) => {
-  const { code, err } = await step(run('clean'), ...argv);
+  const { code, err } = await step(trlRun('clean'), ...argv);
   expect({ code, err }).toEqual({ code: expect.toBeOneOf([1, 2]), err: expect.stringContaining(message) });
 });
 

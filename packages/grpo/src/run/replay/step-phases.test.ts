@@ -25,6 +25,13 @@ describe.each(['ours', 'trl'] as const)('a step of %s', (whose) => {
     expect(found).toHaveLength(right.length);
     for (const [i, value] of found.entries()) expect(value).toBeCloseTo(right[i]!, digits);
   };
+  type Key = 'total' | 'advantage' | 'logprob' | 'referenceLogprob' | 'policyLoss' | 'klLoss';
+  const each = (key: Key, right: readonly number[], digits: number) =>
+    close(
+      completions.map((one) => one[key]),
+      right,
+      digits,
+    );
 
   it('has the phases 1 to 4', () => {
     expect(prompts.map(({ ids }) => ids!.length)).toEqual(expected.promptIds);
@@ -37,42 +44,18 @@ describe.each(['ours', 'trl'] as const)('a step of %s', (whose) => {
       expected.rewards,
       9,
     );
-    close(
-      completions.map(({ total }) => total),
-      expected.totals,
-      9,
-    );
-    close(
-      completions.map(({ advantage }) => advantage),
-      expected.advantages,
-      // TRL compares rewards in float32.
-      whose === 'trl' ? 5 : 9,
-    );
+    each('total', expected.totals, 9);
+    // TRL compares rewards in float32.
+    each('advantage', expected.advantages, whose === 'trl' ? 5 : 9);
     expect(prompts.map(({ signal }) => signal)).toEqual(expected.signal);
   });
 
   it('has the phases 5 and 6, completion by completion and token by token', () => {
     expect(unexplained).toBeUndefined();
-    close(
-      completions.map(({ logprob }) => logprob),
-      expected.logprobs,
-      4,
-    );
-    close(
-      completions.map(({ referenceLogprob }) => referenceLogprob),
-      expected.referenceLogprobs,
-      4,
-    );
-    close(
-      completions.map(({ policyLoss }) => policyLoss),
-      expected.policyLosses,
-      6,
-    );
-    close(
-      completions.map(({ klLoss }) => klLoss),
-      expected.klLosses,
-      6,
-    );
+    each('logprob', expected.logprobs, 4);
+    each('referenceLogprob', expected.referenceLogprobs, 4);
+    each('policyLoss', expected.policyLosses, 6);
+    each('klLoss', expected.klLosses, 6);
     const { k1, k2, k3 } = expected.kl;
     for (const [found, right] of [
       [loss!.loss, expected.loss],
