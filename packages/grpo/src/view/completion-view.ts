@@ -143,7 +143,7 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
     membersOf(record, update).map((index, i) => {
       const mask = masks?.[index];
       const trained = (values: Float32Array | undefined) =>
-        values && Float64Array.from(values.filter((_, t) => mask?.[t] !== 0));
+        values && new Float64Array(mask ? values.filter((_, t) => mask[t] !== 0) : values);
       const [own, reference] = [trained(logprobs?.[i]), trained(references?.[index])];
       const ratio = trained(ratios?.[i]);
       const numbers: LossNumbers = {
@@ -162,9 +162,12 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
   );
 }
 
-const dot = (a: Float32Array, b: Float32Array) =>
-  // A term that has no weight does not count, whatever it is.
-  sum(Float64Array.from(a, (x, t) => (b[t] === 0 ? 0 : x * b[t]!)));
+function dot(a: Float32Array, b: Float32Array): number {
+  let total = 0;
+  // NaN × 0 is NaN: a masked token may have no term.
+  for (let t = 0; t < a.length; t++) if (b[t] !== 0) total += a[t]! * b[t]!;
+  return total;
+}
 
 function klOf(policy: Float64Array, reference: Float64Array): KlEstimates {
   const d = policy.map((logprob, t) => reference[t]! - logprob);

@@ -3,6 +3,7 @@ import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
 import { inputs, keysOf, membersOf, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
+import { countLeading } from '../maths/lists.js';
 import { largest, mean, moments, sum } from '../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 import {
@@ -56,7 +57,7 @@ export interface PromptView {
   signal?: boolean;
 }
 
-export interface SampleView {
+interface SampleView {
   shortest?: number;
   longest?: number;
   ended?: number;
@@ -66,7 +67,7 @@ export interface SampleView {
   gap?: number;
 }
 
-export interface LossView {
+interface LossView {
   loss?: number;
   components: readonly { name: string; coefficient: number; value: number }[];
   kl?: KlEstimates;
@@ -78,7 +79,7 @@ export interface LossView {
 }
 
 /** An optimizer update. */
-export type UpdateView = Pick<
+type UpdateView = Pick<
   UpdateRecord,
   'loss' | 'gradNorm' | 'gradNorms' | 'learningRate' | 'updateNorm' | 'changedShare' | 'changedWeightShare'
 > & {
@@ -137,7 +138,7 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
         text,
         answer: prompts?.answers?.[index] ?? undefined,
         ids: own && [...own],
-        bos: own && tokenizer?.bosId !== undefined ? leading(own, tokenizer.bosId) : undefined,
+        bos: own && tokenizer?.bosId !== undefined ? countLeading(own, tokenizer.bosId) : undefined,
         expectedBos: tokenizer?.expectedBos,
         ending: text === undefined || header === undefined ? undefined : endingOf(text, header),
         distinct: sampled && new Set(group.map((one) => keysOf(sampled)[one.index]!)).size,
@@ -153,12 +154,6 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
 function endingOf(text: string, header: string): NonNullable<PromptView['ending']> {
   if (header === '') return 'plain';
   return text.endsWith(header) ? 'header' : 'other';
-}
-
-/** How often an id stands at the beginning. */
-function leading(ids: Int32Array, id: number): number {
-  const end = ids.findIndex((one) => one !== id);
-  return end < 0 ? ids.length : end;
 }
 
 function sampleView(record: StepRecord, completions: readonly CompletionView[]): SampleView {
@@ -256,8 +251,12 @@ function beyondClip(record: StepRecord, update: UpdateRecord): number | undefine
   const ratios = updateRows(record, update, 'ratios');
   if (!ratios) return undefined;
   const masks = inputs.masks.from(record);
-  const trained = membersOf(record, update).flatMap((b, i) =>
-    [...ratios[i]!].filter((_, t) => masks?.[b]?.[t] !== 0),
-  );
-  return mean(trained.map((ratio) => Number(isBeyondClip(record, ratio))));
+  let [trained, beyond] = [0, 0];
+  for (const [i, b] of membersOf(record, update).entries())
+    for (const [t, ratio] of ratios[i]!.entries()) {
+      if (masks?.[b]?.[t] === 0) continue;
+      trained++;
+      if (isBeyondClip(record, ratio)) beyond++;
+    }
+  return beyond / trained;
 }
