@@ -3,7 +3,8 @@ import type { Config, Layer, ResolvedConfig } from '../../config/index.js';
 import { info as cs336 } from '../../cs336/command-line/info.js';
 import type { CommandArguments, PresetFlags } from '../command.js';
 
-export interface Dialect extends PresetFlags {
+/** A command line of another trainer. */
+interface Dialect extends PresetFlags {
   load(): Promise<{
     /**
      * Translates the flags that were given into settings, and says how it read them.

@@ -2,27 +2,27 @@ import { createTwoFilesPatch, OMIT_HEADERS } from 'diff';
 import { KNOWN_CODE, KNOWN_DEFAULTS } from './known-differences.js';
 import type { TrlTree } from './trl-tree.js';
 
-/** How two versions of TRL differ in what makes a step's numbers. */
+/** Differences of two versions of TRL in the code and the defaults that make a step's numbers. */
 export interface TrlDifferences {
   a: string;
   b: string;
   /** Null where a version has no such setting. */
   defaults: { name: string; a: string | null; b: string | null; known?: string }[];
-  /** Number of functions that are the same but for comments. */
+  /** Number of functions that differ in comments at most. */
   alike: number;
   functions: FunctionDifference[];
-  /** What is known of code that one of the two alone has. */
+  /** Notes on code that only one version has. */
   known: { in: 'a' | 'b'; says: string }[];
 }
 
-/** A function that differs, or that one version alone has. */
+/** A function that differs, or that only one version has. */
 interface FunctionDifference {
-  /** Of both, where it was renamed. */
+  /** Both names if it was renamed. */
   name: string;
   in: 'both' | 'a' | 'b';
   added: number;
   removed: number;
-  /** Unified, comments left out; empty for one that a version alone has. */
+  /** Unified diff without comments; empty for a function that only one version has. */
   patch: string;
 }
 
