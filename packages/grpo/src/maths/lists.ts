@@ -13,3 +13,17 @@ export function firstDifference<T>(a: ArrayLike<T>, b: ArrayLike<T>): number | u
 }
 
 export const isSame = <T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean => firstDifference(a, b) === undefined;
+
+/** The rows in one array, one after another. */
+export function joinRows<A extends Int32Array | Float32Array | Float64Array | Uint8Array>(
+  kind: new (length: number) => A,
+  rows: readonly ArrayLike<number>[],
+): A {
+  const joined = new kind(rows.reduce((count, { length }) => count + length, 0));
+  let start = 0;
+  for (const row of rows) {
+    joined.set(row, start);
+    start += row.length;
+  }
+  return joined;
+}

@@ -1,3 +1,4 @@
+import { joinRows } from '../maths/lists.js';
 import type { RewardColumns } from './reward-columns.js';
 import type { AdvantageSettings } from './settings.js';
 import { type Statistics, statistics } from './statistics.js';
@@ -118,7 +119,8 @@ function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageS
 function relative(values: Float64Array, groupSize: number, settings: AdvantageSettings): Float64Array {
   const { baseline, scale, ddof, epsilon, floor } = settings;
   const batch = statistics(values, ddof);
-  return join(
+  return joinRows(
+    Float64Array,
     groupsOf(values, groupSize).map((group) => {
       const groupStatistics = statistics(group, ddof);
       const deviation = Math.max((scale === 'batch' ? batch : groupStatistics).deviation, floor) + epsilon;
@@ -146,7 +148,3 @@ const bounded = (value: number, clip = Number.POSITIVE_INFINITY) => Math.max(-cl
 
 const groupsOf = (values: Float64Array, size: number) =>
   Array.from({ length: values.length / size }, (_, g) => values.subarray(g * size, (g + 1) * size));
-
-function join(parts: readonly Float64Array[]): Float64Array {
-  return Float64Array.from(parts.flatMap((part) => [...part]));
-}

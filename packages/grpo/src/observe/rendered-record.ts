@@ -1,3 +1,4 @@
+import { joinRows } from '../maths/lists.js';
 import type { Model } from '../models/model.js';
 import type { Problem } from '../tasks/task.js';
 import type { Message, Prompt } from '../text/message.js';
@@ -18,24 +19,16 @@ export function renderedRecord(
       messages: problems.map(({ prompt }) => prompt),
       texts: prompts.map(({ text }) => text),
       ...assistantHeaderOf(model, problems[0]?.prompt),
-      ids: flat(prompts.map(({ ids }) => ids)),
+      ids: joinRows(
+        Int32Array,
+        prompts.map(({ ids }) => ids),
+      ),
       lengths: Int32Array.from(prompts, ({ ids }) => ids.length),
       spans: prompts.map(({ spans }) =>
         spans.map(({ kind, role, start, end }) => ({ kind, start, end, ...(role && { role }) })),
       ),
     },
   };
-}
-
-/** The numbers of all rows, one row after another. */
-export function flat(rows: readonly (readonly number[])[]): Int32Array {
-  const all = new Int32Array(rows.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const row of rows) {
-    all.set(row, at);
-    at += row.length;
-  }
-  return all;
 }
 
 function tokenizerOf({ tokenizer, endIds }: Renderer, text: string): NonNullable<StepRecord['tokenizer']> {

@@ -1,8 +1,8 @@
 import { packageVersion } from '../config/version.js';
 import { isObject } from '../formats/json.js';
+import { joinRows } from '../maths/lists.js';
 import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Batch } from '../step/batch.js';
-import { join } from '../step/token-values.js';
 import type { Trainer } from '../step/trainer.js';
 import { declaredOf } from '../trace/declared-of.js';
 import {
@@ -13,7 +13,7 @@ import {
   type UpdateRecord,
 } from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
-import { flat, renderedRecord } from './rendered-record.js';
+import { renderedRecord } from './rendered-record.js';
 import type { RecordedStep } from './step-recorder.js';
 
 /**
@@ -56,7 +56,7 @@ export function stepRecordOf(
       rows: problems.map(({ row }) => row),
       ...(answers.some((answer) => answer !== null) && { answers }),
       ...replayedOf(batch),
-      scoredIds: flat(scoredPrompts),
+      scoredIds: joinRows(Int32Array, scoredPrompts),
       scoredLengths: Int32Array.from(scoredPrompts, (ids) => ids.length),
     },
     completions: {
@@ -64,23 +64,37 @@ export function stepRecordOf(
       texts: completions_B.map(({ text }) => text),
       sampledTexts: completions_B.map(({ ids }) => model.tokenizer.decodeCompletion(ids, model)),
       finish: completions_B.map(({ finishReason }) => finishReason),
-      ids: flat(completions_B.map(({ ids }) => ids)),
+      ids: joinRows(
+        Int32Array,
+        completions_B.map(({ ids }) => ids),
+      ),
       lengths,
       source: new Uint8Array(lengths.reduce((a, b) => a + b, 0)),
-      samplerLogprobs: join(completions_B.map(({ logprobs }) => logprobs)),
-      sampledLogprobs: join(completions_B.map(({ sampledLogprobs }) => sampledLogprobs)),
+      samplerLogprobs: joinRows(
+        Float32Array,
+        completions_B.map(({ logprobs }) => logprobs),
+      ),
+      sampledLogprobs: joinRows(
+        Float32Array,
+        completions_B.map(({ sampledLogprobs }) => sampledLogprobs),
+      ),
     },
     scored: {
-      ids: flat(own.map(({ completion }) => completion)),
+      ids: joinRows(
+        Int32Array,
+        own.map(({ completion }) => completion),
+      ),
       lengths: scoredLengths,
       mask: maskOf(scoredLengths, updates, batch.masks_B),
-      ...(batch.old_B && { oldLogprobs: join(batch.old_B.filter(isScored)) }),
-      ...(batch.reference_B && { referenceLogprobs: join(batch.reference_B.filter(isScored)) }),
+      ...(batch.old_B && { oldLogprobs: joinRows(Float32Array, batch.old_B.filter(isScored)) }),
+      ...(batch.reference_B && {
+        referenceLogprobs: joinRows(Float32Array, batch.reference_B.filter(isScored)),
+      }),
     },
     rewards: {
       names: [...compared.names],
       weights: [...compared.weights],
-      values: Float64Array.from(compared.columns.flatMap((column) => [...column])),
+      values: joinRows(Float64Array, compared.columns),
       totals: compared.totals,
       ...groundsIn(rewardTable, compared.names.length),
       inputType: 'text',

@@ -1,7 +1,7 @@
 import type { Tensor } from '@grpo/torch';
+import { joinRows } from '../maths/lists.js';
 import type { LossPart } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
-import { join } from '../step/token-values.js';
 import type { UpdateRecord } from '../trace/index.js';
 
 type PerToken =
@@ -70,12 +70,14 @@ export class UpdateTrace {
     const place = this.#members.indexOf(completion);
     const lengthOf = (b: number) => this.scored.get(b)!.completion.length;
     const start = this.#members.slice(0, place).reduce((sum, b) => sum + lengthOf(b), 0);
-    return join(this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));
+    return joinRows(Float32Array, this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));
   }
 
   /** The record of the update, with what the optimizer tells. */
   record(facts: UpdateRecord): UpdateRecord {
-    const perToken = Object.entries(this.#values).map(([name, parts]) => [name, join(parts)] as const);
+    const perToken = Object.entries(this.#values).map(
+      ([name, parts]) => [name, joinRows(Float32Array, parts)] as const,
+    );
     return {
       completions: Int32Array.from(this.#members),
       ...Object.fromEntries(perToken),

@@ -1,12 +1,12 @@
 import { tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
+import { joinRows } from '../maths/lists.js';
 import { sum } from '../maths/moments.js';
 import type { LossInput, LossSettings, TokenScores, UpdateSize } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Batch, Iteration } from './batch.js';
 import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
-import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 import { openTrainingPass, type PassProgress } from './training-pass.js';
 import type { Update } from './updates.js';
@@ -108,7 +108,8 @@ function lossInput(
   const { masks_B, masked_B, old_B, reference_B } = iteration;
   const { device } = model.decoder;
   const pick = <V>(values_B: ArrayLike<V>): V[] => members.map((b) => values_B[b]!);
-  const tokensOf = (values_B: readonly Float32Array[]) => tensor(join(pick(values_B)), undefined, { device });
+  const tokensOf = (values_B: readonly Float32Array[]) =>
+    tensor(joinRows(Float32Array, pick(values_B)), undefined, { device });
   const lengths = pick(batch.trained.completions_B).map(({ ids }) => ids.length);
   const completions = pick(batch.completions_B);
   // A stage of one's own may train on other tokens than were sampled; an estimate sees others than the sampler saw.
@@ -122,7 +123,7 @@ function lossInput(
     fullKl_T: fullKl_T ?? null,
     advantages: pick(batch.advantages.advantages),
     lengths,
-    mask: Uint8Array.from(pick(masks_B).flatMap((mask) => [...mask])),
+    mask: joinRows(Uint8Array, pick(masks_B)),
     update: size,
     betas: members.map((b) => (kl.place === 'loss' ? betas_P[batch.problemOf(b)]! : 0)),
     kinds: kl.kindKey === undefined ? undefined : members.map((b) => kinds_P[batch.problemOf(b)]!),

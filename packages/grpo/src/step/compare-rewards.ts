@@ -1,8 +1,8 @@
 import { noGrad, tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
+import { joinRows } from '../maths/lists.js';
 import { type AdvantageSettings, klOf, TokenRows } from '../objective/index.js';
 import type { Batch } from './batch.js';
-import { join } from './token-values.js';
 import type { Trainer } from './trainer.js';
 
 /** Compares the rewards of each group, the KL taken from them where it has its place there. */
@@ -28,7 +28,10 @@ function klPenalties(kl: Config['kl'], batch: Batch): Float64Array | undefined {
   const lengths = trained.completions_B.map(({ ids }) => ids.length);
   const kls_B = noGrad(() =>
     tidy(() => {
-      const [logprobs_T, referenceLogprobs_T] = [tensor(join(policy_B)), tensor(join(reference_B))];
+      const [logprobs_T, referenceLogprobs_T] = [
+        tensor(joinRows(Float32Array, policy_B)),
+        tensor(joinRows(Float32Array, reference_B)),
+      ];
       const rows = new TokenRows(lengths, null, logprobs_T);
       const kl_T = klOf(kl, { logprobs_T, referenceLogprobs_T, full_T: null, rows });
       return (kl.level === 'token' ? rows.sum(kl_T) : rows.mean(kl_T)).toNumbers();

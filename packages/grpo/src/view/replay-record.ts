@@ -1,4 +1,5 @@
 /** A recorded step with other settings: what follows from its rewards and log-probs, computed anew without a model. */
+
 import { groupsOf } from '../doctor/groups.js';
 import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
 import { columnsOf } from '../doctor/measures/advantages.js';
@@ -11,6 +12,7 @@ import type { LossRow } from '../doctor/recompute/policy-slopes.js';
 import { missingOf, policyTermsOf } from '../doctor/recompute/policy-term.js';
 import { ratiosOf } from '../doctor/recompute/ratio.js';
 import { UserError } from '../errors/user-error.js';
+import { joinRows } from '../maths/lists.js';
 import { sum } from '../maths/moments.js';
 import { declaredByBoth } from '../trace/declared.js';
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
@@ -66,7 +68,7 @@ function masksOf(record: StepRecord, { objective }: ReplaySettings): Pick<StepRe
     if (finish[b] !== 'length') return own?.[b] ?? new Uint8Array(length).fill(1);
     return new Uint8Array(length).fill(isMasked ? 0 : 1);
   });
-  return { scored: { ...scored, lengths, mask: Uint8Array.from(masks.flatMap((mask) => [...mask])) } };
+  return { scored: { ...scored, lengths, mask: joinRows(Uint8Array, masks) } };
 }
 
 /** The advantages, where a setting of theirs is set anew. */
@@ -99,9 +101,10 @@ function replayUpdate(record: StepRecord, update: UpdateRecord, settings: Replay
   const policyTerms = policyTermsIn(form, record, update, rows, ratios);
   const klTerms = klTermsIn(record, update, settings, rows, ratios, beta);
   const perToken = (values: readonly number[]) =>
-    rows.map(({ policy, mask }, i) =>
-      Float64Array.from(policy, (_, t) => (mask?.[t] === 0 ? 0 : values[i]!)),
-    );
+    rows.map(({ policy, mask }, i) => {
+      const row = new Float64Array(policy.length).fill(values[i]!);
+      return mask ? row.map((value, t) => (mask[t] === 0 ? 0 : value)) : row;
+    });
   const [policyWeights, klWeights] = [perToken(weights.policy), perToken(weights.kl)];
   const coefficient =
     settings.entropy?.coefficient ?? update.entropyCoefficient ?? declared.entropy?.coefficient ?? 0;
@@ -119,11 +122,11 @@ function replayUpdate(record: StepRecord, update: UpdateRecord, settings: Replay
     ...(entropies && { entropies }),
     ...(microBatches && { microBatches }),
     ...(learningRate !== undefined && { learningRate }),
-    ratios: joined(ratios),
-    policyTerms: joined(policyTerms),
-    ...(klTerms && { klTerms: joined(klTerms) }),
-    weights: joined(policyWeights),
-    ...(klTerms && weights.kl !== weights.policy && { klWeights: joined(klWeights) }),
+    ratios: joinRows(Float32Array, ratios),
+    policyTerms: joinRows(Float32Array, policyTerms),
+    ...(klTerms && { klTerms: joinRows(Float32Array, klTerms) }),
+    weights: joinRows(Float32Array, policyWeights),
+    ...(klTerms && weights.kl !== weights.policy && { klWeights: joinRows(Float32Array, klWeights) }),
     beta,
     entropyCoefficient: coefficient,
     loss: sum(components.map((one) => one.coefficient * one.value)),
@@ -197,5 +200,3 @@ function klTermsIn(
 
 const weighed = (terms: readonly Float64Array[], weights: readonly Float64Array[]) =>
   sum(terms.map((row, i) => sum(row.map((term, t) => term * weights[i]![t]!))));
-
-const joined = (rows: readonly Float64Array[]) => Float32Array.from(rows.flatMap((row) => [...row]));

@@ -1,8 +1,10 @@
 /** What a small run did, in numbers that are compared with those of other runs. */
+
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SafetensorsFile } from '../../formats/safetensors.js';
+import { joinRows } from '../../maths/lists.js';
 import { mean } from '../../maths/moments.js';
 import { checkpointsIn } from '../../run/folder/checkpoint.js';
 import type { Course } from './small-run.js';
@@ -99,5 +101,5 @@ function finalWeights(output: string): Float32Array {
     const bytes = Uint8Array.from(file.read(name));
     return new Float32Array(bytes.buffer);
   });
-  return Float32Array.from(parts.flatMap((part) => [...part]));
+  return joinRows(Float32Array, parts);
 }
