@@ -1,7 +1,8 @@
 /** The phases of a step, in the order in which it goes through them, and what the doctor says of each. */
-import type { Stage } from '../doctor/check.js';
+import type { Check, Stage } from '../doctor/check.js';
 import type { Diagnosis } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
+import { type Lack, lacksOf } from './lacks.js';
 
 export const PHASES = [
   'prompt',
@@ -45,15 +46,17 @@ export interface PhaseVerdict {
   /** Checks that could be judged, of those that the phase has. */
   judged: number;
   checks: number;
+  /** Why the others were not judged. */
+  lacks: readonly Lack[];
   findings: readonly Finding[];
 }
 
 /** The verdict of each phase but the last, whose own is that of the whole step. */
 export function verdictsOf(
   { judgements, findings }: Pick<Diagnosis, 'judgements' | 'findings'>,
-  checks: readonly { code: string; stage: Stage }[],
+  checks: readonly Pick<Check, 'code' | 'scope' | 'stage'>[],
 ): PhaseVerdict[] {
-  const stages = new Map(checks.map(({ code, stage }) => [code, stage]));
+  const stages = new Map<string, Stage>(checks.map(({ code, stage }) => [code, stage]));
   // The hand-over of the gradient is filed under the forward pass that it comes from.
   const phaseOf = ({ code }: { code: string }) =>
     code.startsWith('H06.') ? 'gradient' : PHASE_OF[stages.get(code)!];
@@ -64,6 +67,7 @@ export function verdictsOf(
       phase,
       judged: own.filter(({ judged }) => judged > 0).length,
       checks: own.length,
+      lacks: lacksOf(own, checks),
       findings: findings.filter(isOwn),
     };
   });

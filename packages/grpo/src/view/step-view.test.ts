@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { registry } from '../doctor/registry.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
 import { sum } from '../maths/moments.js';
+import type { StepRecord } from '../trace/index.js';
 import { trlRecords } from '../trace/trl-records.test.helper.js';
 import { PHASES } from './phases.js';
 import { viewOf } from './step-view.js';
@@ -85,6 +86,22 @@ describe('the view of a record of TRL', () => {
       expect(view.verdicts.at(-1)!.findings).toEqual([]);
     },
   );
+
+  it('counts each check that was not made once, by the part of the record that it needs', () => {
+    const [record] = trlRecords('clean');
+    const lacksIn = (step: StepRecord) => {
+      const { lacks, judged, checks } = viewOf(step, registry).verdicts.at(-1)!;
+      expect(sum(lacks.map((lack) => lack.checks))).toBe(checks - judged);
+      return new Map(lacks.map((lack) => [lack.of, lack]));
+    };
+    const lacks = lacksIn(record!);
+    expect(lacks.get('log')!.checks).toBe(registry.filter(({ scope }) => scope === 'log').length);
+    expect(lacks.get('scored')).toEqual({ of: 'scored', checks: 1, reasons: ['scored.oldLogprobs'] });
+    expect([...lacks.keys()].at(-1)).toBe('case');
+    expect(lacks.get('case')!.reasons).toContain('a group of equal rewards');
+    const { probes: _, ...unprobed } = record!;
+    expect(lacksIn(unprobed).get('probes')!.reasons[0]).toBe('probes');
+  });
 
   it('has what was sampled where the rewards got another text', () => {
     const { completions } = viewOf(trlRecords('cut-by-count')[0]!, registry);

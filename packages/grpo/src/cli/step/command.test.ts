@@ -15,6 +15,7 @@ it('shows the last step of a run of TRL in ten phases', async () => {
   expect(heads).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
   expect(out).toContain('Step 3 of ');
   expect(out).toContain('signal in 3 of 4 groups');
+  expect(out).toMatch(/^ +\d+ need a log of the run$/m);
   for (const line of out.split('\n').slice(2)) expect(line.length).toBeLessThanOrEqual(100);
 });
 

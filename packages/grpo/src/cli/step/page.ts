@@ -6,13 +6,14 @@ import { entryOf, sentenceOf } from '../../doctor/registry.js';
 import { formatValue, percent } from '../../doctor/sentence.js';
 import { excerpt } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
+import type { Lack } from '../../view/lacks.js';
 import type { PhaseVerdict } from '../../view/phases.js';
 import type { StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
 import { number, signed } from '../cells.js';
 import { colors } from '../colors.js';
 import { place } from '../doctor/examined.js';
-import { wrap } from '../text-layout.js';
+import { shortened, wrap } from '../text-layout.js';
 import { groupTable, lossTable } from './tables.js';
 import { tokenTable } from './token-table.js';
 
@@ -46,7 +47,7 @@ export function stepPage(path: string, view: StepView, options: PageOptions): st
     ...page.phase(6, 'Gradient', gradientLines(view)),
     ...page.phase(7, 'Update', updateLines(view)),
     ...page.phase(8, 'Before and after', options.change ?? ['not measured: a record is of one moment']),
-    ...page.phase(9, 'Verdict', verdictLines(view)),
+    ...page.phase(9, 'Verdict', verdictLines(view, options.width)),
     ...page.lines('   Time', timeLines(view)),
   ];
   return `${lines.join('\n')}\n`;
@@ -339,8 +340,8 @@ function updateLines({ updates }: StepView): string[] {
   });
 }
 
-function verdictLines({ verdicts, prompts }: StepView): string[] {
-  const { judged, checks, findings } = verdicts.at(-1)!;
+function verdictLines({ verdicts, prompts }: StepView, width: number): string[] {
+  const { judged, checks, lacks, findings } = verdicts.at(-1)!;
   const signal = prompts.filter(({ signal }) => signal).length;
   const serious = findings.filter(({ severity }) => severity !== 'inform');
   const causes = serious.filter(({ inducedBy }) => !inducedBy?.sure);
@@ -357,8 +358,17 @@ function verdictLines({ verdicts, prompts }: StepView): string[] {
   const groups = prompts.some((prompt) => prompt.signal !== undefined)
     ? [`signal in ${signal} of ${prompts.length} groups`]
     : [];
-  const unjudged = `${judged} checks were made, ${checks - judged} could not be: \`grpo doctor\` says what they lack`;
-  return [...says, ...groups, unjudged];
+  const made = `${judged} checks were made${judged < checks ? `, ${checks - judged} were not (no passes):` : ''}`;
+  const room = width - NAME - 5;
+  return [...says, ...groups, made, ...lacks.map((lack) => shortened(lackText(lack), room))];
+}
+
+/** One line: how many checks, which part of the record they need, and what of it. */
+function lackText({ of, checks, reasons }: Lack): string {
+  if (of === 'log') return `${checks} need a log of the run`;
+  if (of === 'case') return `${checks} need what this step does not have: ${reasons.join(', ')}`;
+  const names = reasons.map((reason) => reason.replace(/^\w+[.:]? ?/, '')).filter((name) => name !== '');
+  return `${checks} need ${[of, ...(names.length > 0 ? [names.join(', ')] : [])].join(': ')}`;
 }
 
 function timeLines({ stages }: StepView): string[] {
