@@ -105,6 +105,18 @@ describe('on a terminal', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('shows a stage of unknown length by what is done', () => {
+    const stream = sink({ columns: 60 });
+    const reporter = createReporter({ stream });
+    const reading = { stage: 'reading', total: 0, unit: 'step records' };
+    reporter.progress({ ...reading, done: 0 });
+    vi.advanceTimersByTime(3000);
+    reporter.progress({ ...reading, done: 12 });
+    vi.advanceTimersByTime(100);
+    expect(screen(stream.text)).toEqual(['reading 12 step records  for 3s']);
+    reporter.close();
+  });
+
   it('counts another stage, and one that begins again, from its beginning', () => {
     const stream = sink({ columns: 100 });
     const reporter = createReporter({ stream });

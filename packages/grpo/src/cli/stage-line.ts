@@ -41,7 +41,7 @@ export class StageLine {
     const gained = shareOf(now) - this.#begun.share;
     const left = (seconds * (1 - shareOf(now))) / gained;
     return [
-      `${now.stage} ${count(now.done)}/${count(now.total)}${unit}`,
+      `${now.stage} ${count(now.done)}${now.total > 0 ? `/${count(now.total)}` : ''}${unit}`,
       ...(speed > 0 && seconds > 0 ? [rate] : []),
       // A wait that does not say how far it is.
       gained > 0 ? `left ${formatDuration(left)}` : `for ${formatDuration(seconds)}`,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type StageProgress, Watch } from '../progress/watch.js';
 import type { StepRecord } from '../trace/index.js';
 import { RECORD_VERSION } from '../trace/record.js';
 import type { StepCheck } from './check.js';
@@ -296,4 +297,15 @@ describe('what cannot be told', () => {
     ];
     for (const sentence of sentences) expect(sentence).toMatch(/\b[Ee]ither .+ or .+ would show which/s);
   });
+});
+
+it('reports how far it is between two checks of a record', () => {
+  const heard: StageProgress[] = [];
+  const watch = new Watch({ progress: (now) => heard.push(now) });
+  examine({ records: [richRecord(), richRecord({ step: 2 })] }, registry, watch);
+  const steps = registry.filter(({ scope }) => scope === 'step').length;
+  expect(heard).toHaveLength(1 + 2 * steps);
+  const done = heard.map((now) => now.done);
+  expect(done).toEqual([...done].sort((a, b) => a - b));
+  expect(heard.at(-1)).toMatchObject({ stage: 'doctor', done: 2 - 1 / steps, total: 2 });
 });

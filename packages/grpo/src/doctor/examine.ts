@@ -1,4 +1,5 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
+import { Watch } from '../progress/watch.js';
 import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
 import type { Check, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
 import type { RunCourse } from './course/run-course.js';
@@ -40,17 +41,23 @@ export interface Diagnosis {
 const SEVERITIES: readonly Severity[] = ['fail', 'warn', 'inform'];
 
 /** Examines a run with the given checks. */
-export function examine(material: Material, checks: readonly Check[]): Diagnosis {
+export function examine(material: Material, checks: readonly Check[], watch = new Watch()): Diagnosis {
   const tallies = new Map(checks.map((check) => [check, new Tally(check)]));
   const stepChecks = checks.filter((check): check is StepCheck => check.scope === 'step');
   const runs = checks
     .filter((check): check is RunCheck => check.scope === 'run')
     .map((check) => new Run(check));
   let records = 0;
+  const total = Array.isArray(material.records) ? material.records.length : 0;
+  const report = (done: number) => watch.report({ stage: 'doctor', done, total, unit: 'step records' });
+  report(0);
   for (const record of material.records ?? []) {
-    records++;
-    for (const check of stepChecks) tallies.get(check)!.add(check.test(record), record.step);
+    for (const [i, check] of stepChecks.entries()) {
+      report(records + i / stepChecks.length);
+      tallies.get(check)!.add(check.test(record), record.step);
+    }
     for (const run of runs) run.see(record);
+    records++;
   }
   for (const run of runs) tallies.get(run.check)!.add(run.outcome());
   const log = material.series && new LogView(material.series, material.declared);

@@ -6,6 +6,7 @@ export interface StageProgress {
   stage: string;
   /** Units done, from 0 to `total`. */
   done: number;
+  /** 0 if it is unknown. */
   total: number;
   /** The unit in the plural, such as `completions`; `bytes` are shown as sizes. */
   unit: string;

@@ -1,4 +1,5 @@
 import { UsageError } from '../errors/user-error.js';
+import { Watch } from '../progress/watch.js';
 import type { StepRecord } from '../trace/index.js';
 import { readRun } from '../trace/readers/index.js';
 
@@ -27,14 +28,17 @@ import { readRun } from '../trace/readers/index.js';
  * const { completions, loss, verdicts } = viewOf(await readStep(output, 1));
  * console.log(loss?.loss, completions[0]?.advantage, verdicts.at(-1)?.findings);
  */
-export async function readStep(path: string, at?: number): Promise<StepRecord> {
+export async function readStep(path: string, at?: number, watch = new Watch()): Promise<StepRecord> {
   const reading = await readRun(path);
   const steps: number[] = [];
   let found: StepRecord | undefined;
+  const report = () => watch.report({ stage: 'reading', done: steps.length, total: 0, unit: 'step records' });
+  report();
   for (const record of reading.records ?? []) {
     steps.push(record.step);
-    const isBetter = at === undefined ? !found?.updates || record.updates : record.step === at;
-    if (isBetter) found = record;
+    report();
+    if (record.step === at) return record;
+    if (at === undefined && (!found?.updates || record.updates)) found = record;
   }
   if (found) return found;
   if (steps.length === 0)

@@ -1,4 +1,5 @@
 import type { Layer } from '../config/index.js';
+import { Watch } from '../progress/watch.js';
 import type { StepRecord } from '../trace/index.js';
 import { type Compared, compareSteps } from './compare-steps.js';
 import { NotInRecordError, replayRecord } from './replay-record.js';
@@ -22,17 +23,24 @@ export interface Replay {
  *
  * @throws UsageError for settings that are wrong or that a rollout has fixed; NotInRecordError where the model is needed
  */
-export function replay(record: StepRecord, given: Layer): Replay {
+export function replay(record: StepRecord, given: Layer, watch = new Watch()): Replay {
   const { settings, changed } = replaySettings(given, record.declared);
-  const own = ownOf(record);
+  const own = ownOf(record, watch);
   return { ...own, changed, settings, replayed: replayRecord(record, settings) };
 }
 
 /** The record, with what follows from it by its own settings. */
-export function ownOf(record: StepRecord): Pick<Replay, 'recorded' | 'unexplained' | 'unchecked'> {
+export function ownOf(
+  record: StepRecord,
+  watch = new Watch(),
+): Pick<Replay, 'recorded' | 'unexplained' | 'unchecked'> {
+  const report = (done: number) => watch.report({ stage: 'replay', done, total: 3, unit: 'passes' });
+  report(0);
   const again = replayable(record);
+  report(1);
   if (typeof again === 'string') return { recorded: record, unchecked: again };
   const { difference } = compareSteps(record, again);
+  report(2);
   const updates = record.updates?.map((update, u) => ({ ...again.updates![u], ...update }));
   return {
     recorded: { ...record, ...(updates && { updates }) },

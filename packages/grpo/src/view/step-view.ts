@@ -5,6 +5,7 @@ import { inputs, keysOf, membersOf, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
 import { countLeading } from '../maths/lists.js';
 import { largest, mean, moments, sum } from '../maths/moments.js';
+import { Watch } from '../progress/watch.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 import {
   type CompletionView,
@@ -94,10 +95,14 @@ type UpdateView = Pick<
  *
  * @param checks - of the doctor
  */
-export function viewOf(record: StepRecord, checks: readonly Check[] = registry): StepView {
+export function viewOf(
+  record: StepRecord,
+  checks: readonly Check[] = registry,
+  watch = new Watch(),
+): StepView {
   const { declared = {}, producer, seed, stages = [] } = record;
   const completions = completionViews(record);
-  const diagnosis = examine({ records: [record], declared }, checks);
+  const diagnosis = examine({ records: [record], declared }, checks, watch);
   const loss = lossView(record, completions);
   return {
     step: record.step,

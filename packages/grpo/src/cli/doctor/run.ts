@@ -4,9 +4,11 @@ import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
+import { Watch } from '../../progress/watch.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { isEvaluation, type Reading, readRun } from '../../trace/readers/index.js';
 import { type CommandArguments, EXIT } from '../command.js';
+import { createReporter } from '../live.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { jsonReport } from './data.js';
@@ -68,7 +70,9 @@ function judge(path: string, reading: Reading, flags: CommandArguments['flags'],
   const material = isGrpo
     ? { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) }
     : {};
-  const diagnosis = examine(material, registry);
+  using reporter = createReporter({ stream: process.stderr });
+  const diagnosis = examine(material, registry, new Watch(reporter));
+  reporter.close();
   const examined: ExaminedReading = {
     path,
     kind: reading.kind,

@@ -83,7 +83,7 @@ function templateTable({ rows }: Inspection, width: number): string[] {
 }
 
 const LEGEND =
-  'header: the prompt ends in the assistant’s header · system: EMPTY, a turn without words; OWN, words of the template; LOST, the message is missing · date: TODAY, the ids change tomorrow · decode: the decoded text encodes to the same ids · SFT=RL: SFT and evaluation have the ids of training';
+  "header: the prompt ends in the assistant's header · system: EMPTY, a turn without words; OWN, words of the template; LOST, the message is missing · date: TODAY, the ids change tomorrow · decode: the decoded text encodes to the same ids · SFT=RL: SFT and evaluation have the ids of training";
 
 const yes = (holds: boolean, otherwise = 'NO') => (holds ? 'yes' : otherwise);
 

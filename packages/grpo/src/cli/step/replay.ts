@@ -32,12 +32,13 @@ export async function printReplay(
 
 /** With the weights of the step where its run has them; only then is a tensor engine loaded. */
 async function replayOf(path: string, record: StepRecord, given: Layer, name: string | undefined) {
-  if (runOf(path) === undefined) return { ...replay(record, given), model: noRun(path) };
-  const { replayStep } = await import('../../run/replay/replay-step.js');
   using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  if (runOf(path) === undefined) return { ...replay(record, given, watch), model: noRun(path) };
+  const { replayStep } = await import('../../run/replay/replay-step.js');
   const completion = viewOf(record, []).completions.find((one) => one.name === name)?.index;
   return await replayStep(path, record, given, {
-    watch: new Watch(reporter),
+    watch,
     ...(completion !== undefined && { completion }),
   });
 }

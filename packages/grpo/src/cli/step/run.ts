@@ -1,8 +1,11 @@
 import { UsageError } from '../../config/index.js';
+import { registry } from '../../doctor/registry.js';
+import { Watch } from '../../progress/watch.js';
 import { compareSteps } from '../../view/compare-steps.js';
 import { readStep } from '../../view/read-step.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
 import { type CommandArguments, EXIT } from '../command.js';
+import { createReporter } from '../live.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { comparisonText } from './comparison.js';
@@ -45,16 +48,21 @@ export async function run(args: CommandArguments): Promise<number> {
     throw new UsageError('--at is given twice: the second is the step of --against');
   const [at, otherAt = at] =
     (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)) ?? [];
-  const record = await readable(() => readStep(path, at));
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  const record = await readable(() => readStep(path, at, watch));
   if (flags.against !== undefined) {
-    const other = await readable(() => readStep(flags.against as string, otherAt));
+    const other = await readable(() => readStep(flags.against as string, otherAt, watch));
     const comparison = compareSteps(record, other);
+    reporter.close();
     process.stdout.write(
       flags.json ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison, pageWidth()),
     );
     return comparison.difference ? EXIT.error : 0;
   }
-  const view = viewOf(record);
+  // A replay shows no verdict.
+  const view = viewOf(record, settings.length > 0 ? [] : registry, watch);
+  reporter.close();
   const { prompts, completion, loss } = shownOf(view, args);
   if (settings.length > 0) {
     const { printReplay } = await import('./replay.js');

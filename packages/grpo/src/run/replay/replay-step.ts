@@ -32,7 +32,7 @@ export async function replayStep(
   const model =
     typeof weights === 'string' ? weights : await replayWithModel(record, weights, completion, watch);
   return {
-    ...ownOf(record),
+    ...ownOf(record, watch),
     settings,
     changed,
     model,
