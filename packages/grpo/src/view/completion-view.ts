@@ -1,6 +1,6 @@
 /** One completion of a step: everything that the record has of it, as sums and means over its trained tokens. */
 import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
-import { mean, sum } from '../maths/moments.js';
+import { mean, nonzero, sum } from '../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
 
 /** What is missing in the record is missing here. Sums and means are over the tokens of the mask. */
@@ -108,13 +108,12 @@ function rewardsOf(record: StepRecord, index: number): Pick<Partial<CompletionVi
 
 function scoresOf(record: StepRecord, index: number): Partial<CompletionView> {
   const mask = inputs.masks.from(record)?.[index];
-  const isTrained = (t: number) => mask?.[t] !== 0;
   const sampler = inputs.samplerLogprobs.from(record)?.[index];
   const reference = inputs.referenceLogprobs.from(record)?.[index];
   return {
-    ...(mask && { trained: sum(mask) }),
+    ...(mask && { trained: nonzero(mask) }),
     ...(sampler && { samplerLogprob: sum(sampler) }),
-    ...(reference && { referenceLogprob: sum(reference.filter((_, t) => isTrained(t))) }),
+    ...(reference && { referenceLogprob: sum(trainedOf(reference, mask)) }),
   };
 }
 
@@ -141,9 +140,7 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
   const beta = update.beta ?? kl?.beta ?? 0;
   return new Map(
     membersOf(record, update).map((index, i) => {
-      const mask = masks?.[index];
-      const trained = (values: Float32Array | undefined) =>
-        values && new Float64Array(mask ? values.filter((_, t) => mask[t] !== 0) : values);
+      const trained = (values: Float32Array | undefined) => values && trainedOf(values, masks?.[index]);
       const [own, reference] = [trained(logprobs?.[i]), trained(references?.[index])];
       const ratio = trained(ratios?.[i]);
       const numbers: LossNumbers = {
@@ -160,6 +157,15 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
       return [index, numbers];
     }),
   );
+}
+
+/** Values of the tokens that enter the loss. */
+function trainedOf(values: Float32Array, mask: Uint8Array | undefined): Float64Array {
+  if (!mask) return new Float64Array(values);
+  const trained = new Float64Array(nonzero(mask));
+  let count = 0;
+  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) trained[count++] = values[t]!;
+  return trained;
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

@@ -82,13 +82,14 @@ export const b49: Fault = {
           return notApplicable('a KL of each token that is not negative');
         const masks = firstMasks(record);
         const terms = updateRows(record, firstUpdate, 'klTerms') ?? [];
-        const trained: number[] = [];
+        const all = new Float64Array(sum(terms.map((row) => row.length)));
+        let count = 0;
         for (const [at, row] of terms.entries()) {
           const mask = masks?.[at];
-          for (let t = 0; t < row.length; t++) if (mask?.[t] !== 0) trained.push(row[t]!);
+          for (let t = 0; t < row.length; t++) if (mask?.[t] !== 0) all[count++] = row[t]!;
         }
-        if (trained.length < 200) return notApplicable('updates.klTerms of 200 tokens');
-        const sorted = Float64Array.from(trained).sort().reverse();
+        if (count < 200) return notApplicable('updates.klTerms of 200 tokens');
+        const sorted = all.subarray(0, count).sort().reverse();
         const total = sum(sorted);
         const top = sum(sorted.subarray(0, Math.ceil(sorted.length / 100)));
         const measured = {
