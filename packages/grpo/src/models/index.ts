@@ -1,5 +1,6 @@
 export { checksumOf, weightsChecksum } from './checksum.js';
-export { type DecoderConfig, parseConfig } from './config.js';
+export type { DecoderConfig } from './config.js';
+export { parseConfig } from './parse/parse-config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
 export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
