@@ -2,8 +2,8 @@
 import { AdamW, type DType } from '@grpo/torch';
 import { examplesOf } from '../imitation/examples.js';
 import { sftStep } from '../imitation/sft.js';
-import { parseConfig } from '../models/parse/parse-config.js';
 import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
+import { parseConfig } from '../models/parse/parse-config.js';
 import { DataOrder } from '../tasks/order/data-order.js';
 import { lettersTask } from './letters-task.js';
 import { labText } from './model-files.js';

@@ -6,8 +6,8 @@ import { modelFolder } from '../../hub/model-folder.js';
 import { ChatTemplate } from '../../text/chat-template.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import type { DecoderConfig } from '../config.js';
-import { parseConfig } from '../parse/parse-config.js';
 import { ConfigFields } from '../config-fields.js';
+import { parseConfig } from '../parse/parse-config.js';
 import { endIds } from './end-ids.js';
 
 /** Everything in a Hugging Face folder but the weights. */

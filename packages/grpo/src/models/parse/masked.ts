@@ -9,7 +9,7 @@ export interface FilesBeside {
   maskToken?: () => number | undefined;
 }
 
-
+/** Reads a family's configuration. */
 export type Parse = (fields: ConfigFields, beside: FilesBeside) => DecoderConfig;
 
 /** A masked-diffusion model with the layers of another family. */

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
-import { parseConfig } from './parse-config.js';
 import { ConfigFields } from '../config-fields.js';
+import { parseConfig } from './parse-config.js';
 
 const json = (name: string) =>
   JSON.parse(
-    readFileSync(new URL(`../../../../../parity/fixtures/models/${name}/config.json`, import.meta.url), 'utf8'),
+    readFileSync(
+      new URL(`../../../../../parity/fixtures/models/${name}/config.json`, import.meta.url),
+      'utf8',
+    ),
   ) as Record<string, unknown>;
 
 describe('parseConfig', () => {
