@@ -2,13 +2,13 @@
 import { AdamW, type DType } from '@grpo/torch';
 import { examplesOf } from '../imitation/examples.js';
 import { sftStep } from '../imitation/sft.js';
-import { parseConfig } from '../models/config.js';
 import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
+import { parseConfig } from '../models/parse/parse-config.js';
 import { DataOrder } from '../tasks/order/data-order.js';
 import { lettersTask } from './letters-task.js';
 import { labText } from './model-files.js';
 
-export type Family = DecoderConfig['family'];
+export type Family = Exclude<DecoderConfig['family'], 'llada'>;
 
 /** What tells one policy of the lab from another. */
 export interface PolicyOptions {

@@ -22,6 +22,14 @@ it('makes a model that loads, reads every byte and speaks in turns', async () =>
   expect(chat.generationPrompt).toBe(true);
 });
 
+it('makes a masked-diffusion model, which is read back as one', async () => {
+  const dir = await writeTinyModel(join(tempFolder(), 'masked'), { ...size, family: 'a2d-qwen2' });
+  const { decoder, tokenizer } = loadModel(dir);
+  using _ = decoder;
+  expect(decoder.config.diffusion).toEqual({ maskId: tokenizer.maskId, shifted: false });
+  expect(decoder.config.vocabSize).toBe(tokenizer.vocabSize);
+});
+
 it('leaves the same model alone, and refuses to replace another', async () => {
   const dir = join(tempFolder(), 'tiny');
   const weights = () => readFileSync(join(dir, 'model.safetensors'));

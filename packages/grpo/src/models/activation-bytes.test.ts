@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { activationBytes } from './activation-bytes.js';
-import { parseConfig } from './config.js';
+import { parseConfig } from './parse/parse-config.js';
 
 const TOKENS = 2048;
 
@@ -31,7 +31,7 @@ function measured(...[name, dtype, how, recompute]: Case): number {
   const code = `
     import { readFileSync } from 'node:fs';
     import { tidy } from '@grpo/torch';
-    import { parseConfig } from ${at('./config.js')};
+    import { parseConfig } from ${at('./parse/parse-config.js')};
     import { initDecoder } from ${at('./init.js')};
     import { initLora } from ${at('./lora/init-lora.js')};
     import { packSegments } from ${at('./pack-segments.js')};

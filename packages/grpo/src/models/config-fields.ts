@@ -60,6 +60,14 @@ export class ConfigFields {
     return value;
   }
 
+  /** The id of a token. */
+  id(key: string, vocabSize: number): number {
+    const value = this.number(key);
+    if (!Number.isInteger(value) || value < 0 || value >= vocabSize)
+      this.#wrong(key, `must be an id below ${vocabSize}, the model's vocabulary, found ${value}`);
+    return value;
+  }
+
   flag(key: string, fallback: boolean): boolean {
     const value = this.value(key) ?? fallback;
     if (typeof value !== 'boolean') this.#wrong(key, `must be true or false, found ${describeJson(value)}`);

@@ -1,5 +1,5 @@
 export { checksumOf, weightsChecksum } from './checksum.js';
-export { type DecoderConfig, parseConfig } from './config.js';
+export type { DecoderConfig } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
 export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
@@ -12,6 +12,7 @@ export { mergeLora } from './lora/merge-lora.js';
 export type { LoadedModel, Model } from './model.js';
 export { type PackedSegments, packSegments } from './pack-segments.js';
 export { parameterSpecs } from './parameters.js';
+export { parseConfig } from './parse/parse-config.js';
 export { openPass } from './recompute.js';
 export { sampleOf } from './sample-of.js';
 export type { Segment } from './segment.js';

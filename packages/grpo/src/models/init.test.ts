@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { type DecoderConfig, parseConfig } from './config.js';
+import type { DecoderConfig } from './config.js';
 import type { Decoder } from './decoder.js';
 import { initDecoder } from './init.js';
 import { packSegments } from './pack-segments.js';
 import { parameterSpecs } from './parameters.js';
+import { parseConfig } from './parse/parse-config.js';
 
 /** A fixture's shape, wide enough for statistics. */
 function shapeOf(name: string): DecoderConfig {

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { type DType, Generator, keep, noGrad, ones, type Tensor, tidy, zeros } from '@grpo/torch';
 import { readJsonObject } from '../formats/json.js';
-import { type DecoderConfig, parseConfig } from './config.js';
+import type { DecoderConfig } from './config.js';
 import { OwningDecoder } from './decoder.js';
 import { saveWeights } from './folder/save.js';
 import { namesOf, parameterSpecs } from './parameters.js';
+import { parseConfig } from './parse/parse-config.js';
 
 /**
  * A decoder with random weights: normal with standard deviation `std`, projections into the residual stream divided by

@@ -1,11 +1,11 @@
 import { memory, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
-import { parseConfig } from './config.js';
 import { DecodingDecoder } from './decoding-decoder.js';
 import { initDecoder } from './init.js';
 import { initLora } from './lora/init-lora.js';
 import { packSegments } from './pack-segments.js';
+import { parseConfig } from './parse/parse-config.js';
 
 const LAYERS = 5;
 const HIDDEN = 16;

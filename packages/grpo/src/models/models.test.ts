@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { DEVICE } from '../device.test.helper.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import type { DecoderConfig } from './config.js';
 import { loadModel } from './folder/load.js';
 import { saveModel } from './folder/save.js';
 import type { Model } from './model.js';
@@ -17,8 +18,11 @@ const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
 
 interface Expected {
+  /** Of a masked-diffusion model with the mask token at hidden places. */
   prompts: number[][];
-  greedy: number[][];
+  /** What stands at the hidden places: the prompts with nothing hidden. */
+  targets?: number[][];
+  greedy?: number[][];
   loss: number;
   predictedTokens: number;
 }
@@ -54,9 +58,19 @@ const maxDifference = (a: Float32Array, b: Float32Array) => {
   return a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
 };
 
-const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+/** A place whose token counts in the loss: the row of the logits that predicts it, and the token. */
+function predictionsOf(config: DecoderConfig, { prompts, targets }: Expected, prompt: number) {
+  const { maskId, shifted } = config.diffusion ?? { maskId: undefined, shifted: true };
+  const predicted = (place: number) => (targets ? prompts[prompt]![place] === maskId : place > 0);
+  return (targets ?? prompts)[prompt]!.flatMap((token, place) =>
+    predicted(place) ? [{ row: place - Number(shifted), token }] : [],
+  );
+}
 
-describe.each(architectures)('%s against transformers', (name) => {
+const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+const masked = ['a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
+
+describe.each([...causal, ...masked])('%s against PyTorch', (name) => {
   const model = loadModel(fixture(name), { device: DEVICE });
   const expected = expectedOf(name);
 
@@ -66,7 +80,44 @@ describe.each(architectures)('%s against transformers', (name) => {
     }
   });
 
+  it('gives the same gradients of every parameter', () => {
+    const { decoder } = model;
+    for (const p of decoder.parameters.values()) p.requiresGrad = true;
+    const loss = tidy(() => {
+      const packed = packSegments(
+        expected.prompts.map((ids) => ({ ids })),
+        decoder.config,
+        DEVICE,
+      );
+      const logprobs = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
+      const parts: Tensor[] = expected.prompts.flatMap((_, i) => {
+        const predictions = predictionsOf(decoder.config, expected, i);
+        if (predictions.length === 0) return [];
+        const int64 = (values: number[]) => tensor(values, undefined, { dtype: 'int64', device: DEVICE });
+        const rows = int64(predictions.map(({ row }) => packed.starts[i]! + row));
+        const targets = int64(predictions.map(({ token }) => token)).unsqueeze(1);
+        return [logprobs.indexSelect(0, rows).gather(1, targets).sum()];
+      });
+      const total = parts.reduce((a, b) => a.add(b)).div(-expected.predictedTokens);
+      total.backward();
+      return total.item();
+    });
+    expect(Math.abs(loss - expected.loss)).toBeLessThan(1e-5);
+    for (const [parameter, spec] of parameterSpecs(decoder.config)) {
+      const gradient = decoder.parameters.get(parameter)!.grad!;
+      const ours = (spec.transposed ? gradient.t() : gradient).contiguous().toTypedArray() as Float32Array;
+      const theirs = stored(name, `grad.${parameter}`);
+      const { cosine, relative } = compare(ours, theirs);
+      expect(cosine, parameter).toBeGreaterThanOrEqual(0.99999);
+      expect(relative, parameter).toBeLessThanOrEqual(1e-4);
+    }
+  });
+});
+
+describe.each(causal)('%s against PyTorch', (name) => {
   it('gives the same logits for continuations of one shared prompt', () => {
+    const model = loadModel(fixture(name), { device: DEVICE });
+    const expected = expectedOf(name);
     const whole = expected.prompts[3]!;
     const prompt = whole.slice(0, 11);
     const own = whole.slice(11);
@@ -93,41 +144,6 @@ describe.each(architectures)('%s against transformers', (name) => {
       ).toBeLessThan(2e-5);
     }
   });
-
-  it('gives the same gradients of every parameter', () => {
-    const { decoder } = model;
-    for (const p of decoder.parameters.values()) p.requiresGrad = true;
-    const loss = tidy(() => {
-      const packed = packSegments(
-        expected.prompts.map((ids) => ({ ids })),
-        decoder.config,
-        DEVICE,
-      );
-      const logprobs = decoder.logits(decoder.hidden(packed, packed.attend)).logSoftmax(-1);
-      const parts: Tensor[] = expected.prompts.flatMap((ids, i) => {
-        if (ids.length < 2) return [];
-        const targets = packed.ids_N.narrow(0, packed.starts[i]! + 1, ids.length - 1).unsqueeze(1);
-        return [
-          logprobs
-            .narrow(0, packed.starts[i]!, ids.length - 1)
-            .gather(1, targets)
-            .sum(),
-        ];
-      });
-      const total = parts.reduce((a, b) => a.add(b)).div(-expected.predictedTokens);
-      total.backward();
-      return total.item();
-    });
-    expect(Math.abs(loss - expected.loss)).toBeLessThan(1e-5);
-    for (const [parameter, spec] of parameterSpecs(decoder.config)) {
-      const gradient = decoder.parameters.get(parameter)!.grad!;
-      const ours = (spec.transposed ? gradient.t() : gradient).contiguous().toTypedArray() as Float32Array;
-      const theirs = stored(name, `grad.${parameter}`);
-      const { cosine, relative } = compare(ours, theirs);
-      expect(cosine, parameter).toBeGreaterThanOrEqual(0.99999);
-      expect(relative, parameter).toBeLessThanOrEqual(1e-4);
-    }
-  });
 });
 
 function compare(a: Float32Array, b: Float32Array): { cosine: number; relative: number } {
@@ -149,36 +165,39 @@ describe('model folders', () => {
     }
   });
 
-  it('runs bf16 weights in bf16 near, and in fp32 exactly, as transformers does', () => {
-    const { prompts } = expectedOf('qwen3-bf16');
-    const narrow = loadModel(fixture('qwen3-bf16'), { device: DEVICE });
-    expect(narrow.decoder.dtype).toBe('bfloat16');
-    const wide = loadModel(fixture('qwen3-bf16'), { dtype: 'float32', device: DEVICE });
-    const [bf16, fp32] = [logitsOf(narrow, prompts), logitsOf(wide, prompts)];
-    for (const i of prompts.keys()) {
-      expect(maxDifference(fp32[i]!, stored('qwen3-bf16', `logitsFloat32.${i}`))).toBeLessThan(2e-5);
-      // bf16 keeps 8 bits: two right implementations differ by the rounding of each against fp32.
-      const lost = maxDifference(
-        stored('qwen3-bf16', `logits.${i}`),
-        stored('qwen3-bf16', `logitsFloat32.${i}`),
-      );
-      expect(maxDifference(bf16[i]!, fp32[i]!)).toBeLessThan(2 * lost);
-    }
-  });
+  it.each(['qwen3-bf16', 'a2d-qwen3-bf16'])(
+    'runs %s in bf16 near, and in fp32 exactly, as PyTorch does',
+    (name) => {
+      const { prompts } = expectedOf(name);
+      const narrow = loadModel(fixture(name), { device: DEVICE });
+      expect(narrow.decoder.dtype).toBe('bfloat16');
+      const wide = loadModel(fixture(name), { dtype: 'float32', device: DEVICE });
+      const [bf16, fp32] = [logitsOf(narrow, prompts), logitsOf(wide, prompts)];
+      for (const i of prompts.keys()) {
+        expect(maxDifference(fp32[i]!, stored(name, `logitsFloat32.${i}`))).toBeLessThan(2e-5);
+        // bf16 keeps 8 bits: two right implementations differ by the rounding of each against fp32.
+        const lost = maxDifference(stored(name, `logits.${i}`), stored(name, `logitsFloat32.${i}`));
+        expect(maxDifference(bf16[i]!, fp32[i]!)).toBeLessThan(2 * lost);
+      }
+    },
+  );
 
-  it.each(['gpt2', 'qwen2-untied', 'qwen3-bf16'])('saves %s so that it loads to the same weights', (name) => {
-    const dir = tempFolder();
-    const model = loadModel(fixture(name));
-    saveModel(model, dir);
-    const again = loadModel(dir);
-    expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
-    for (const [parameter, value] of model.decoder.parameters) {
-      expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
-    }
-    expect(again.decoder.dtype).toBe(model.decoder.dtype);
-    expect(again.endIds).toEqual(model.endIds);
-    expect(again.decoder.config).toEqual(model.decoder.config);
-  });
+  it.each(['gpt2', 'qwen2-untied', 'qwen3-bf16', 'a2d-qwen3', 'dream', 'llada'])(
+    'saves %s so that it loads to the same weights',
+    (name) => {
+      const dir = tempFolder();
+      const model = loadModel(fixture(name));
+      saveModel(model, dir);
+      const again = loadModel(dir);
+      expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
+      for (const [parameter, value] of model.decoder.parameters) {
+        expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
+      }
+      expect(again.decoder.dtype).toBe(model.decoder.dtype);
+      expect(again.endIds).toEqual(model.endIds);
+      expect(again.decoder.config).toEqual(model.decoder.config);
+    },
+  );
 });
 
 describe('a packed batch', () => {

@@ -70,9 +70,37 @@ const rotaryNames: ModelNames = {
   head: 'lm_head',
 };
 
+const lladaNames: ModelNames = {
+  embedding: 'model.transformer.wte',
+  layer: (i) => ({
+    attentionNorm: `model.transformer.blocks.${i}.attn_norm`,
+    qkv: [
+      `model.transformer.blocks.${i}.q_proj`,
+      `model.transformer.blocks.${i}.k_proj`,
+      `model.transformer.blocks.${i}.v_proj`,
+    ],
+    queryNorm: '',
+    keyNorm: '',
+    output: `model.transformer.blocks.${i}.attn_out`,
+    mlpNorm: `model.transformer.blocks.${i}.ff_norm`,
+    gate: `model.transformer.blocks.${i}.ff_proj`,
+    up: `model.transformer.blocks.${i}.up_proj`,
+    down: `model.transformer.blocks.${i}.ff_out`,
+  }),
+  finalNorm: 'model.transformer.ln_f',
+  head: 'model.transformer.ff_out',
+};
+
+const familyNames: Record<DecoderConfig['family'], ModelNames> = {
+  gpt2: gpt2Names,
+  llama: rotaryNames,
+  qwen2: rotaryNames,
+  qwen3: rotaryNames,
+  llada: lladaNames,
+};
+
 /** The names of the checkpoints of a configuration's family. */
-export const namesOf = (config: DecoderConfig): ModelNames =>
-  config.family === 'gpt2' ? gpt2Names : rotaryNames;
+export const namesOf = ({ family }: DecoderConfig): ModelNames => familyNames[family];
 
 /** Every tensor of a checkpoint of this shape, by name, in the order in which the decoder uses them. */
 export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec> {

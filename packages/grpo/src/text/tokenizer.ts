@@ -62,6 +62,10 @@ export class Tokenizer {
   get padId(): number | undefined {
     return this.#idOf(this.padToken);
   }
+  /** The token that stands at a hidden place of a masked-diffusion model. */
+  get maskId(): number | undefined {
+    return this.#idOf(this.namedTokens.mask_token);
+  }
 
   /**
    * The ids of `text`. The text of a special token becomes that token's id, wherever it stands.

@@ -36,6 +36,7 @@ const GRPO: readonly (readonly [path: string, stages: readonly Stage[] | null])[
   ['models/folder/load-', ['checkpoint', 'logprob']],
   ['models/folder/', null],
   ['models/config', null],
+  ['models/parse/', null],
   ['models/activation-bytes', null],
   ['models/sequence-classifier', null],
   ['models/init', null],

@@ -5,7 +5,9 @@ import { readJsonObject } from '../../formats/json.js';
 import { modelFolder } from '../../hub/model-folder.js';
 import { ChatTemplate } from '../../text/chat-template.js';
 import { Tokenizer } from '../../text/tokenizer.js';
-import { type DecoderConfig, parseConfig } from '../config.js';
+import type { DecoderConfig } from '../config.js';
+import { ConfigFields } from '../config-fields.js';
+import { parseConfig } from '../parse/parse-config.js';
 import { endIds } from './end-ids.js';
 
 /** Everything in a Hugging Face folder but the weights. */
@@ -41,18 +43,26 @@ export function readModelFolder(dir: string): ModelFolder {
     });
   }
   const configJson = readJsonObject(configFile, 'the model configuration');
-  const config = parseConfig(configJson, configFile);
-  const tokenizer = Tokenizer.load(dir);
+  const generationFile = join(dir, 'generation_config.json');
+  const generation = existsSync(generationFile)
+    ? readJsonObject(generationFile, 'the generation configuration')
+    : {};
+  let loaded: Tokenizer | undefined;
+  const config = parseConfig(configJson, configFile, {
+    generation: new ConfigFields(generation, generationFile),
+    // Only now: of a family that is not supported, the tokenizer would be refused first.
+    maskToken: () => {
+      loaded = Tokenizer.load(dir);
+      return loaded.maskId;
+    },
+  });
+  const tokenizer = loaded ?? Tokenizer.load(dir);
   if (tokenizer.vocabSize > config.vocabSize) {
     throw new UserError(
       `${dir}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the model's embedding only ${config.vocabSize} rows`,
       { hint: 'the folder mixes files of two models, or tokens were added without resizing the embedding' },
     );
   }
-  const generationFile = join(dir, 'generation_config.json');
-  const generation = existsSync(generationFile)
-    ? readJsonObject(generationFile, 'the generation configuration')
-    : {};
   const endSources = [
     { file: generationFile, value: generation.eos_token_id },
     { file: configFile, value: configJson.eos_token_id },

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseConfig } from '../../models/config.js';
+import { parseConfig } from '../../models/parse/parse-config.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import { writeArithmeticModelFiles } from './arithmetic-model.js';
 import { arithmeticTask } from './task.js';
@@ -46,6 +46,22 @@ describe('writeArithmeticModelFiles', () => {
       pad_token_id: vocab['<pad>'],
     });
     expect(config.eos_token_id).not.toBe(config.pad_token_id);
+  });
+
+  it('gives a masked-diffusion model a mask token of its own, after the tokens of the others', async () => {
+    const masked = join(dir, 'masked');
+    await writeArithmeticModelFiles(masked, { family: 'a2d-qwen2' });
+    const tokenizer = Tokenizer.load(masked);
+    const { vocabSize } = Tokenizer.load(dir);
+    expect([tokenizer.vocabSize, tokenizer.maskId]).toEqual([vocabSize + 1, vocabSize]);
+    expect(tokenizer.isSpecial(vocabSize)).toBe(true);
+    expect(tokenizer.encode('<answer>7')).toEqual(Tokenizer.load(dir).encode('<answer>7'));
+    const config = JSON.parse(readFileSync(join(masked, 'config.json'), 'utf8'));
+    expect(parseConfig(config, 'config.json')).toMatchObject({
+      family: 'qwen2',
+      vocabSize: vocabSize + 1,
+      diffusion: { maskId: vocabSize, shifted: false },
+    });
   });
 
   it('writes a GPT-2 of the asked size too', async () => {

@@ -1,5 +1,6 @@
 /**
- * The files of a tiny model, apart from its weights: a tokenizer of single bytes, and a configuration of Qwen 2 or GPT-2.
+ * The files of a tiny model, apart from its weights: a tokenizer of single bytes, and a configuration of Qwen 2, GPT-2, or
+ * of a masked-diffusion model with Qwen 2's layers.
  * Any loader of Hugging Face folders reads them.
  */
 import { join } from 'node:path';
@@ -14,10 +15,17 @@ const TAGS = ['<think>', '</think>', '<answer>', '</answer>'];
 const VOCABULARY = [...SPECIAL, ...TAGS, ...byteAlphabet()];
 const PAD = VOCABULARY.indexOf('<pad>');
 const EOS = VOCABULARY.indexOf('<eos>');
+/** Stands at a hidden place: the last token of a masked-diffusion model. */
+const MASK = '<|mask|>';
+
+const isMasked = ({ family }: TinyModelSize) => family === 'a2d-qwen2';
+
+const vocabularyOf = (size: TinyModelSize) => (isMasked(size) ? [...VOCABULARY, MASK] : VOCABULARY);
 
 /** Kind and size of the decoder. */
 export interface TinyModelSize {
-  family: 'qwen2' | 'gpt2';
+  /** `a2d-qwen2` is a masked-diffusion model. */
+  family: 'qwen2' | 'gpt2' | 'a2d-qwen2';
   hiddenSize: number;
   layers: number;
   /** Divides `hiddenSize`. */
@@ -41,20 +49,22 @@ export const TINY_MODEL: TinyModelSize = {
 /** Writes `tokenizer.json`, `tokenizer_config.json`, `config.json` and `generation_config.json` into a folder. */
 export async function writeArithmeticModelFiles(
   dir: string,
-  size: Partial<TinyModelSize> = {},
+  options: Partial<TinyModelSize> = {},
 ): Promise<void> {
+  const size = { ...TINY_MODEL, ...options };
   makeFolder(dir);
   const files = {
-    'tokenizer.json': tokenizer(),
+    'tokenizer.json': tokenizer(vocabularyOf(size)),
     'tokenizer_config.json': {
       tokenizer_class: 'PreTrainedTokenizerFast',
       eos_token: '<eos>',
       pad_token: '<pad>',
+      ...(isMasked(size) && { mask_token: MASK }),
       // Never used, but transformers would add one of its own beyond the vocabulary.
       unk_token: '<pad>',
       clean_up_tokenization_spaces: false,
     },
-    'config.json': decoderConfig({ ...TINY_MODEL, ...size }),
+    'config.json': decoderConfig(size),
     'generation_config.json': { eos_token_id: [EOS], pad_token_id: PAD },
   };
   for (const [name, content] of Object.entries(files)) {
@@ -63,21 +73,23 @@ export async function writeArithmeticModelFiles(
 }
 
 /** Byte-level BPE without merges: every byte of text is a token. */
-function tokenizer(): object {
+function tokenizer(vocabulary: readonly string[]): object {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
   return {
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: [...SPECIAL, ...TAGS].map((content, id) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: SPECIAL.includes(content),
-    })),
+    added_tokens: [...SPECIAL, ...TAGS, MASK]
+      .filter((content) => vocabulary.includes(content))
+      .map((content) => ({
+        id: vocabulary.indexOf(content),
+        content,
+        single_word: false,
+        lstrip: false,
+        rstrip: false,
+        normalized: false,
+        special: !TAGS.includes(content),
+      })),
     normalizer: null,
     pre_tokenizer: byteLevel,
     post_processor: null,
@@ -91,7 +103,7 @@ function tokenizer(): object {
       fuse_unk: false,
       byte_fallback: false,
       ignore_merges: false,
-      vocab: Object.fromEntries(VOCABULARY.map((token, id) => [token, id])),
+      vocab: Object.fromEntries(vocabulary.map((token, id) => [token, id])),
       merges: [],
     },
   };
@@ -104,7 +116,8 @@ function decoderConfig(size: TinyModelSize): object {
   }
   return {
     ...(size.family === 'gpt2' ? gpt2(size) : qwen2(size)),
-    vocab_size: VOCABULARY.length,
+    ...(isMasked(size) && { mask_token_id: vocabularyOf(size).indexOf(MASK) }),
+    vocab_size: vocabularyOf(size).length,
     initializer_range: 0.02,
     tie_word_embeddings: true,
     bos_token_id: null,
@@ -131,10 +144,10 @@ function gpt2({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyMo
   };
 }
 
-function qwen2({ hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
+function qwen2({ family, hiddenSize, layers, heads, intermediateSize, maxLength }: TinyModelSize): object {
   return {
-    architectures: ['Qwen2ForCausalLM'],
-    model_type: 'qwen2',
+    architectures: [family === 'qwen2' ? 'Qwen2ForCausalLM' : 'A2DQwen2LMHeadModel'],
+    model_type: family,
     hidden_size: hiddenSize,
     intermediate_size: intermediateSize,
     num_hidden_layers: layers,

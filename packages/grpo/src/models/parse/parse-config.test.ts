@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../errors/user-error.js';
-import { parseConfig } from './config.js';
+import { UserError } from '../../errors/user-error.js';
+import { ConfigFields } from '../config-fields.js';
+import { parseConfig } from './parse-config.js';
 
 const json = (name: string) =>
   JSON.parse(
-    readFileSync(new URL(`../../../../parity/fixtures/models/${name}/config.json`, import.meta.url), 'utf8'),
+    readFileSync(
+      new URL(`../../../../../parity/fixtures/models/${name}/config.json`, import.meta.url),
+      'utf8',
+    ),
   ) as Record<string, unknown>;
 
 describe('parseConfig', () => {
@@ -39,6 +43,52 @@ describe('parseConfig', () => {
       qkvBias: true,
       outputBias: false,
     });
+  });
+});
+
+describe('parseConfig of a masked-diffusion model', () => {
+  const beside = (generation: Record<string, unknown>) => ({
+    generation: new ConfigFields(generation, 'generation_config.json'),
+    maskToken: () => 7,
+  });
+
+  it('takes the mask token from config.json, else generation_config.json, else the tokenizer', () => {
+    const maskOf = (named: object, generation = {}) =>
+      parseConfig({ ...json('a2d-qwen3'), ...named }, 'config.json', beside(generation)).diffusion!.maskId;
+    expect(maskOf({ mask_token_id: 0 }, { mask_token_id: 5 })).toBe(0);
+    expect(maskOf({ mask_token_id: null }, { mask_token_id: 5 })).toBe(5);
+    expect(maskOf({})).toBe(7);
+  });
+
+  it('reads how a completion is denoised where a file says so', () => {
+    const denoising = (named: object, generation = {}) =>
+      parseConfig({ ...json('llada'), ...named }, 'config.json', beside(generation)).diffusion;
+    expect(denoising({})).toEqual({ maskId: 263, shifted: false });
+    expect(denoising({ steps: 64 }, { steps: 8, block_length: 32 })).toEqual({
+      maskId: 263,
+      shifted: false,
+      steps: 64,
+      blockLength: 32,
+    });
+  });
+
+  it('knows that the logits of Dream predict the next place, and of no other family', () => {
+    const shifted = ['dream', 'llada', 'a2d-qwen2'].map(
+      (name) => parseConfig(json(name), 'config.json').diffusion!.shifted,
+    );
+    expect(shifted).toEqual([true, false, false]);
+    expect(parseConfig(json('qwen2'), 'config.json').diffusion).toBeUndefined();
+  });
+
+  it('gives LLaDA an embedding that may be longer than its vocabulary, and every head keys of its own', () => {
+    const { n_kv_heads: _, ...llada } = json('llada');
+    expect(parseConfig({ ...llada, vocab_size: 250 }, 'config.json')).toMatchObject({
+      vocabSize: 264,
+      kvHeads: 4,
+      headDim: 8,
+      intermediateSize: 48,
+    });
+    expect(parseConfig({ ...llada, mlp_hidden_size: null }, 'config.json').intermediateSize).toBe(128);
   });
 });
 
@@ -156,6 +206,38 @@ const refused: Case[] = [
     'llama3',
     JSON.parse('{"hidden_size": 1e999}'),
     /hidden_size must be a number, found Infinity/,
+  ],
+  [
+    'a masked-diffusion model without a mask token',
+    'a2d-qwen3',
+    {},
+    /mask_token_id is missing, and the tokenizer names no mask_token/,
+  ],
+  [
+    'a mask token beyond the vocabulary',
+    'llada',
+    { mask_token_id: 264 },
+    /mask_token_id must be an id below 264, the model's vocabulary, found 264/,
+  ],
+  [
+    'block diffusion',
+    'a2d-qwen2',
+    { block_size: 32 },
+    /block_size: block diffusion \(BD3LM\) is not supported/,
+  ],
+  [
+    'blocks of OLMo',
+    'llada',
+    { block_type: null },
+    /block_type "sequential" is not supported; supported: "llama"/,
+  ],
+  ['LLaDA with learned positions', 'llada', { rope: false }, /rope false is not supported; supported: true/],
+  ['LLaDA with clipped projections', 'llada', { clip_qkv: 8 }, /clip_qkv is not supported/],
+  [
+    'LLaDA with heads that do not divide',
+    'llada',
+    { n_kv_heads: 3 },
+    /n_heads 4 is not divisible by n_kv_heads 3/,
   ],
   [
     'quantised weights',
