@@ -216,11 +216,12 @@ function scored({ rollout: { temperature } }: Config): string {
 
 /** How the log-probs of a masked-diffusion model are estimated. */
 function estimated({ diffusion: { estimator, promptMaskRate, maskRates } }: Config): string {
-  const share = `a share t of them, drawn from ${maskRates.map(decimal).join(' … ')}`;
+  const [least, most] = maskRates.map(decimal);
+  const share = least === most ? `the share ${least} of oᵢ` : `a share t of oᵢ, drawn from ${least} … ${most}`;
   const text = {
     d1: `of each token with all of oᵢ hidden, and ${decimal(100 * promptMaskRate)} % of the prompt`,
-    coupled: `of each token, half with all of oᵢ hidden and half with ${share}, or with the others: divided by t or 1 − t`,
-    sum_masked: `of the hidden tokens, ${share}; the other tokens have no part in L`,
+    coupled: `of each token: half with all of oᵢ hidden, half with ${share}, or with the rest, divided by t or 1 − t`,
+    sum_masked: `of the tokens that are hidden, ${share}; others have no part in L`,
   }[estimator];
   return `${text}. π_old and the reference see the same, and each pass over a rollout other masks`;
 }
