@@ -1,5 +1,6 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { repeatBound } from '../doctor/tolerance.js';
+import { carriedGroup } from '../step/trainer.js';
 import type { AuditContext, Measured } from './context.js';
 import { worstOf } from './worst.js';
 
@@ -10,8 +11,8 @@ export function auditCheckpoint({
   if (!restored) return { comparisons: [] };
   // Scored alone then and now; another number of threads may add up in another order.
   const bound = repeatBound({ declared: { dtype: config.dtype } });
-  const pairs = restored.completions.flatMap(({ prompt, ids, logprobs }) => {
-    const groups = [{ prompt, completions: [ids] }];
+  const pairs = restored.completions.flatMap(({ logprobs, ...completion }) => {
+    const groups = [carriedGroup(completion)];
     const found = noGrad(() =>
       tidy(() => stages.logprob(model.decoder, groups, sampling.temperature).logprobs_T.toNumbers()),
     );

@@ -10,6 +10,7 @@ export {
 } from './config-record.js';
 export type { InCode } from './in-code.js';
 export { type Layer, objectLayer } from './layers/layer.js';
+export { requireModelKind } from './model-kind.js';
 export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './reward-kinds.js';
 export { requireSameRun } from './same-run.js';

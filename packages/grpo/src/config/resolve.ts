@@ -11,7 +11,7 @@ import { environmentLayer } from './layers/environment-layer.js';
 import { fileLayer } from './layers/file-layer.js';
 import type { Entry, Layer } from './layers/layer.js';
 import { presetLayer } from './layers/preset-layer.js';
-import { rules } from './rules.js';
+import { type Rule, type RuleContext, rules } from './rules.js';
 import { type Config, configSchema } from './schema.js';
 import { describeFound, describeType } from './value-type.js';
 
@@ -85,16 +85,30 @@ export function resolveConfig({
       JSON.stringify(entry.value) !== JSON.stringify(findKey(path)?.default)
     );
   };
-  const broken = rules
+  const provenance = Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)]));
+  const resolved = { command, config, provenance, code };
+  requireRules(rules, resolved, given);
+  return resolved;
+}
+
+/**
+ * Checks rules for the keys that a command reads.
+ *
+ * @throws UsageError that lists every broken one
+ */
+export function requireRules(
+  held: readonly Rule[],
+  { command, config, provenance, code }: ResolvedConfig,
+  given: RuleContext['given'],
+): void {
+  const broken = held
     .filter((rule) => rule.keys.every((path) => readsFromConfig(command, path, code)))
     .flatMap(({ keys: involved, check }) => {
       const message = check(config, { command, given });
-      const where = involved.map((path) => `${path} (${sourceOf(path)})`).join(', ');
+      const where = involved.map((path) => `${path} (${provenance[path]})`).join(', ');
       return message === undefined ? [] : `${where}: ${message}`;
     });
   if (broken.length > 0) throw invalid(broken, command);
-  const provenance = Object.fromEntries(keys.map(({ path }) => [path, sourceOf(path)]));
-  return { command, config, provenance, code };
 }
 
 /** More of them on one screen help nobody: the file is of another kind. */

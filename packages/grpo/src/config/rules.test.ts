@@ -32,6 +32,7 @@ function inert(setting: string, beside: string[], mended: string[], why: RegExp)
 const BESIDE: Record<string, string[]> = {
   'objective.policy': OWN,
   'kl.control': [...KL, 'kl.target=1'],
+  'diffusion.estimator': OWN,
 };
 
 /** A number, or numbers, that are not the default and stay within its bounds. */
@@ -62,6 +63,16 @@ const cases: Case[] = [
     /the policy term clip is one of a ratio/,
     [...OWN, 'objective.ratio=none'],
     [...OWN, 'objective.ratio=token'],
+  ],
+  [
+    /the least share, 0\.8, is above the largest, 0\.2/,
+    [...OWN, 'diffusion.estimator=sum_masked', 'diffusion.maskRates=[0.8, 0.2]'],
+    [...OWN, 'diffusion.estimator=sum_masked', 'diffusion.maskRates=[0.2, 0.8]'],
+  ],
+  [
+    /the other half is empty/,
+    [...OWN, 'diffusion.estimator=coupled', 'diffusion.maskRates=[0.2, 1]'],
+    [...OWN, 'diffusion.estimator=sum_masked', 'diffusion.maskRates=[0.2, 1]'],
   ],
   [/jsonl needs a file/, ['task.name=jsonl', 'model=m'], ['task.name=jsonl', ...OWN]],
   ...['data=x', 'evalData=x', 'grading=none', 'prompt=x', 'system=x', 'questionKey=x', 'answerKey=x'].map(

@@ -248,6 +248,20 @@ export const rules: readonly Rule[] = [
         : undefined,
   },
   {
+    keys: ['diffusion.estimator', 'diffusion.maskRates'],
+    check: ({
+      diffusion: {
+        estimator,
+        maskRates: [least, most],
+      },
+    }) => {
+      if (least > most) return `the least share, ${least}, is above the largest, ${most}. Swap them.`;
+      return estimator === 'coupled' && most === 1
+        ? 'where all is hidden the other half is empty, and its weight 1 / (1 - rate) has no value. Use a largest share below 1.'
+        : undefined;
+    },
+  },
+  {
     keys: ['kl.control', 'kl.target'],
     check: ({ kl: { control, target } }) =>
       control !== 'fixed' && target === undefined

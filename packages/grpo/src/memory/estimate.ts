@@ -28,8 +28,11 @@ export interface Sampling {
 export interface Training {
   prompts: number;
   group: number;
-  longest: number;
-  newTokens: number;
+  /** Most tokens that the passes over a group compute: once for all of its completions, and for each. */
+  shared: number;
+  own: number;
+  /** Most tokens of a completion that are scored. */
+  scored: number;
   microBatchTokens: number;
   backward: Backward;
 }
@@ -173,12 +176,12 @@ function trainingParts(
 }
 
 /** The largest micro-batch: of whole groups, of as much of one as fits, or of a single completion. */
-function largestPass({ prompts, group, longest, newTokens, microBatchTokens }: Training): Pass {
-  const whole = longest + group * newTokens;
+function largestPass({ prompts, group, shared, own, scored, microBatchTokens }: Training): Pass {
+  const whole = shared + group * own;
   if (whole <= 2 * microBatchTokens) {
     const groups = Math.max(1, Math.min(prompts, Math.floor(microBatchTokens / whole)));
-    return { tokens: groups * whole, scored: groups * group * newTokens };
+    return { tokens: groups * whole, scored: groups * group * scored };
   }
-  const rows = Math.max(1, Math.floor((microBatchTokens - longest) / newTokens));
-  return { tokens: longest + rows * newTokens, scored: rows * newTokens };
+  const rows = own === 0 ? group : Math.max(1, Math.floor((microBatchTokens - shared) / own));
+  return { tokens: shared + rows * own, scored: rows * scored };
 }

@@ -6,8 +6,13 @@ export { klOf } from './kl.js';
 export { type ScoredGroup, type ScoringOptions, scoreTokens } from './logprob.js';
 export { composedLoss } from './loss.js';
 export type { Loss, LossInput, LossMetrics, LossOutput, LossPart, LossTerms } from './loss-types.js';
-export { isEstimated, MASK_STREAM, type PlannedGroup, planMasks } from './masked/estimators.js';
-export type { MaskedCompletion, MaskedView, MaskPlan } from './masked/mask-plan.js';
+export { isEstimated, MASK_STREAM, type PlannedGroup, passesOf, planMasks } from './masked/estimators.js';
+export {
+  hiddenRegion,
+  type MaskedCompletion,
+  type MaskedView,
+  type MaskPlan,
+} from './masked/mask-plan.js';
 export { inputOf } from './masked/masked-logprob.js';
 export type { Share } from './metrics/clip-shares.js';
 export type { RewardColumns } from './reward-columns.js';

@@ -1,7 +1,7 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { scoreTokens } from '../objective/index.js';
 import type { Batch } from '../step/batch.js';
-import type { CarriedCompletion, Trainer } from '../step/trainer.js';
+import { type CarriedCompletion, carriedGroup, type Trainer } from '../step/trainer.js';
 
 /** Completions that a checkpoint carries. */
 const CARRIED = 2;
@@ -19,12 +19,9 @@ export function carriedCompletions(
   return chosen.map((b) => {
     const prompt = prompts[batch.problemOf(b)]!.ids;
     const { ids } = completions_B[b]!;
-    const score = () =>
-      scoreTokens(
-        model.decoder,
-        [{ prompt, completions: [ids] }],
-        sampling.temperature,
-      ).logprobs_T.toNumbers();
-    return { prompt, ids, logprobs: noGrad(() => tidy(score)) };
+    const region = batch.iterations[0]?.masked_B?.[b]?.region;
+    const group = carriedGroup({ prompt, ids, region });
+    const score = () => scoreTokens(model.decoder, [group], sampling.temperature).logprobs_T.toNumbers();
+    return { prompt, ids, logprobs: noGrad(() => tidy(score)), ...(region && { region }) };
   });
 }

@@ -19,6 +19,7 @@ import {
   type ModelFolder,
   readShape,
 } from '../models/index.js';
+import { passesOf } from '../objective/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { renderExample, renderPrompt } from '../text/render.js';
 import { resolveDevice } from './device.js';
@@ -185,15 +186,34 @@ function trainingOf(
     return {
       prompts: rollout.prompts / objective.minibatches,
       group: rollout.group,
-      longest: train,
-      newTokens,
+      ...passTokens(train, newTokens, model.diffusion && passesOf[config.diffusion.estimator]),
       microBatchTokens,
     };
   const { prompt, completion } = (command === 'sft' && demonstration) || {
     prompt: train,
     completion: newTokens,
   };
-  return { prompts: sft.batchSize, group: 1, longest: prompt, newTokens: completion, microBatchTokens };
+  return {
+    prompts: sft.batchSize,
+    group: 1,
+    ...passTokens(prompt, completion, model.diffusion && { shared: 0, own: 1 }),
+    microBatchTokens,
+  };
+}
+
+/**
+ * Tokens of the passes over a group. A causal model computes the prompt once and each completion; a masked-diffusion
+ * model both together in every pass.
+ */
+function passTokens(
+  prompt: number,
+  completion: number,
+  passes: { shared: number; own: number } | undefined,
+): Pick<Training, 'shared' | 'own' | 'scored'> {
+  if (!passes) return { shared: prompt, own: completion, scored: completion };
+  const { shared, own } = passes;
+  const tokens = prompt + completion;
+  return { shared: shared * tokens, own: own * tokens, scored: (shared + own) * completion };
 }
 
 const newTokensAfter = (prompt: number, { rollout }: Config, { maxPositions }: DecoderConfig) =>

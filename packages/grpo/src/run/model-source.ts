@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ResolvedConfig, rewardName } from '../config/index.js';
+import { type ResolvedConfig, requireModelKind, rewardName } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { UserError } from '../errors/user-error.js';
@@ -88,6 +88,7 @@ export function openSampler(
   const model = openModel(config, {
     watch,
     beforeWeights: (shape) => {
+      requireModelKind(resolved, shape.config.diffusion !== undefined);
       ({ lotBytes } = planMemory(resolved, shape, task));
     },
   });

@@ -6,6 +6,7 @@ import {
   configRecord,
   type ResolvedConfig,
   readRecord,
+  requireModelKind,
   requireSameRun,
   UserError,
 } from '../config/index.js';
@@ -68,7 +69,14 @@ const progressSchema = z.object({
     .object({ policy: z.number(), optimizer: z.number(), reference: z.number().optional() })
     .optional(),
   completions: z
-    .array(z.object({ prompt: z.array(z.int()), ids: z.array(z.int()), logprobs: z.array(z.number()) }))
+    .array(
+      z.object({
+        prompt: z.array(z.int()),
+        ids: z.array(z.int()),
+        logprobs: z.array(z.number()),
+        region: z.array(z.int()).optional(),
+      }),
+    )
     .optional(),
 });
 
@@ -140,6 +148,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       checkpoint,
       watch: watch.finishing(),
       beforeWeights: (shape) => {
+        requireModelKind(resolved, shape.config.diffusion !== undefined);
         plan = planMemory(resolved, shape, task);
       },
     });

@@ -1,6 +1,7 @@
 import type { AdamW } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import type { Decoder, Model } from '../models/index.js';
+import { hiddenRegion, type ScoredGroup } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
@@ -22,7 +23,16 @@ export interface CarriedCompletion {
   prompt: readonly number[];
   ids: readonly number[];
   logprobs: readonly number[];
+  /** Of a masked-diffusion model: all that it filled; the log-probs are those with all of it hidden. */
+  region?: readonly number[] | undefined;
 }
+
+/** A carried completion as it is scored. */
+export const carriedGroup = ({ prompt, ids, region }: Omit<CarriedCompletion, 'logprobs'>): ScoredGroup => ({
+  prompt,
+  completions: [ids],
+  ...(region && { masked: [hiddenRegion(prompt, region)] }),
+});
 
 /** Models, settings and stages of a GRPO step. */
 export interface Trainer {

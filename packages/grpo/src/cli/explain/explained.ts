@@ -78,15 +78,18 @@ export function explain({ preset, file, settings = [] }: ExplainRequest): Explai
     // The preset that the page is about need not be named at each value.
     return preset !== undefined && isOfPreset(source) ? citation(source) : source;
   };
+  const isDiffusion = keys.some(
+    ({ path, section }) => section === 'diffusion' && !/^default/.test(provenance[path]!),
+  );
   const base: Preset | undefined = config.preset && presets[config.preset];
   return {
     name: preset ?? file ?? config.preset ?? DEFAULTS,
     summary: base?.summary,
-    formula: formulaOf(config),
+    formula: formulaOf(config, isDiffusion),
     reading: readingOf(config),
     cautions: cautionsOf(config),
     settings: keys
-      .filter((key) => matters(key, config))
+      .filter((key) => matters(key, config) && (isDiffusion || key.section !== 'diffusion'))
       .map((key) => settingOf(key, config, sourceOf(key.path))),
     unsupported: base?.unsupported ?? [],
   };

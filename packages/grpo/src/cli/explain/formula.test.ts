@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LOSS_NAMES, type LossName } from '../../config/loss-names.js';
 import { resolveConfig } from '../../config/resolve.js';
+import { explain } from './explained.js';
 import { formulaOf } from './formula.js';
 
 const formula = (...settings: string[]) =>
@@ -70,6 +71,15 @@ describe('the formula', () => {
         `${name}: ${loss.join(' ')}`,
       ).toEqual([]);
     }
+  });
+
+  it('says how the log-probs of a masked-diffusion model are estimated', () => {
+    const estimate = (preset: string) =>
+      explain({ preset }).formula.where.find(({ symbol }) => symbol === 'log π')?.text;
+    expect(estimate('diffu-grpo')).toMatch(/^of each token with all of oᵢ hidden, and 15 % of the prompt\. /);
+    expect(estimate('coupled-grpo')).toMatch(/half with a share t of oᵢ, drawn from 0\.2 … 0\.8, or with the rest/);
+    expect(estimate('seed-003')).toMatch(/^of the tokens that are hidden, the share 1 of oᵢ; /);
+    expect(estimate('dapo')).toBeUndefined();
   });
 
   it('puts a KL in the reward there', () => {

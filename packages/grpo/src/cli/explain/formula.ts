@@ -64,8 +64,12 @@ function factors({ objective, entropy, correction }: Config): string {
   return `${masked ? 'mᵢₜ ' : ''}${objective.policy === 'vespo' ? '' : corrected}`;
 }
 
-/** The formula of a configuration. */
-export function formulaOf(config: Config): Formula {
+/**
+ * The formula of a configuration.
+ *
+ * @param isDiffusion - it is for a masked-diffusion model
+ */
+export function formulaOf(config: Config, isDiffusion = false): Formula {
   const { kl, entropy } = config;
   const inLoss = kl.beta > 0 && kl.place === 'loss';
   // A KL per completion is averaged over completions; the token weights of the policy do not apply.
@@ -92,6 +96,7 @@ export function formulaOf(config: Config): Formula {
         : []),
       ...(hasBonus ? entropyMeanings(config) : []),
       { symbol: 'π', text: scored(config) },
+      ...(isDiffusion ? [{ symbol: 'log π', text: estimated(config) }] : []),
     ],
   };
 }
@@ -207,4 +212,16 @@ function entropyMeanings({ entropy }: Config): Meaning[] {
 function scored({ rollout: { temperature } }: Config): string {
   const softmax = temperature === 1 ? 'softmax(logits)' : `softmax(logits / ${decimal(temperature)})`;
   return `${softmax}, the policy; sg() takes no gradient`;
+}
+
+/** How the log-probs of a masked-diffusion model are estimated. */
+function estimated({ diffusion: { estimator, promptMaskRate, maskRates } }: Config): string {
+  const [least, most] = maskRates.map(decimal);
+  const share = least === most ? `the share ${least} of oᵢ` : `a share t of oᵢ, drawn from ${least} … ${most}`;
+  const text = {
+    d1: `of each token with all of oᵢ hidden, and ${decimal(100 * promptMaskRate)} % of the prompt`,
+    coupled: `of each token: half with all of oᵢ hidden, half with ${share}, or with the rest, divided by t or 1 − t`,
+    sum_masked: `of the tokens that are hidden, ${share}; others have no part in L`,
+  }[estimator];
+  return `${text}. π_old and the reference see the same, and each pass over a rollout other masks`;
 }

@@ -2,6 +2,7 @@
 import { argen } from './argen.js';
 import { cs336, cs336OffPolicy } from './cs336.js';
 import { grpoDual } from './grpo-dual.js';
+import { coupledGrpo, diffuGrpo, seed003 } from './masked-diffusion.js';
 import { cispo, dapo, drGrpo, gspo, r1, rloo } from './papers.js';
 import type { Preset } from './preset.js';
 import { quick } from './quick.js';
@@ -26,6 +27,9 @@ export const presets = {
   gspo,
   cispo,
   rloo,
+  'diffu-grpo': diffuGrpo,
+  'coupled-grpo': coupledGrpo,
+  'seed-003': seed003,
   quick,
 } as const satisfies Record<string, Preset>;
 

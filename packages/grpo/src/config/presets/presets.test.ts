@@ -22,7 +22,8 @@ describe('presets', () => {
         'cs336',
         'cs336-offpolicy',
       ],
-      ...['trl-0.17', 'trl-1', 'r1', 'dapo', 'dr-grpo', 'gspo', 'cispo', 'rloo', 'quick'],
+      ...['trl-0.17', 'trl-1', 'r1', 'dapo', 'dr-grpo', 'gspo', 'cispo', 'rloo'],
+      ...['diffu-grpo', 'coupled-grpo', 'seed-003', 'quick'],
     ]);
   });
 
@@ -42,7 +43,7 @@ describe('presets', () => {
     expect(summary).toMatch(/^[A-Z].{20,}[^.]$/);
     for (const { source } of Object.values(values)) {
       expect(source).toMatch(
-        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt)/,
+        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt|d1|DiffuCoder)/,
       );
       expect(source).not.toMatch(/seed \d|spec\//);
     }

@@ -30,7 +30,7 @@ export const quick: Preset = {
   unsupported: [
     {
       what: 'masked diffusion: tokens are filled in, not continued',
-      why: 'our decoder writes from left to right',
+      why: 'it trains any model; seed-003 is for masked-diffusion models',
     },
     {
       what: 'warm-up of 100 steps, a cosine to 1e-6 over 10,000',

@@ -33,11 +33,21 @@ export const diffusionSection = z.strictObject({
     .describe(
       'Share of the prompt that the estimate d1 hides: more makes passes over one rollout differ more',
     )
-    .meta({ unit: 'of the prompt' }),
+    .meta({
+      unit: 'of the prompt',
+      appliesTo: { key: 'diffusion.estimator', values: ['d1'], else: 'does not hide the prompt' },
+    }),
   maskRates: z
     .tuple([maskRate, maskRate])
     .default([0.2, 0.8])
-    .describe('Least and largest share of the completion that the estimates coupled and sum_masked hide'),
+    .describe('Least and largest share of the completion that the estimates coupled and sum_masked hide')
+    .meta({
+      appliesTo: {
+        key: 'diffusion.estimator',
+        values: ['coupled', 'sum_masked'],
+        else: 'does not draw a share of the completion',
+      },
+    }),
 });
 
 export type DiffusionSettings = z.output<typeof diffusionSection>;

@@ -58,6 +58,13 @@ const sumMasked: Plan = ({ prompt, region, rate }, tokens, { maskRates }) => {
 
 const estimators: Record<Estimator, Plan> = { d1, coupled, sum_masked: sumMasked };
 
+/** Passes over a group: shared by all of its completions, and of each. */
+export const passesOf: Readonly<Record<Estimator, { shared: number; own: number }>> = {
+  d1: { shared: 1, own: 0 },
+  coupled: { shared: 1, own: 2 },
+  sum_masked: { shared: 0, own: 1 },
+};
+
 /** Draws of masks have a stream of their own. */
 export const MASK_STREAM = -3;
 

@@ -17,3 +17,9 @@ export interface MaskedCompletion {
   region: readonly number[];
   plan: MaskPlan;
 }
+
+/** A completion with its whole region hidden and its prompt open, in one pass. */
+export const hiddenRegion = (prompt: readonly number[], region: readonly number[]): MaskedCompletion => ({
+  region,
+  plan: [{ prompt: new Uint8Array(prompt.length), region: new Uint8Array(region.length).fill(1), weight: 1 }],
+});
