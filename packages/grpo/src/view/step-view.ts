@@ -1,7 +1,7 @@
 /** A recorded step, phase by phase: numbers and texts that a terminal, a page or JSON shows. Nothing is computed by a model. */
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
-import { inputs, keysOf, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, keysOf, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
 import { largest, mean, moments, sum } from '../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
@@ -178,7 +178,7 @@ function sampleView(record: StepRecord, completions: readonly CompletionView[]):
 /** Of tokens that both scored, in the completions of the first update. */
 function gapOf(record: StepRecord): number | undefined {
   const [update] = record.updates ?? [];
-  const sampler = inputs.samplerLogprobs.from(record);
+  const sampler = inputs.comparableLogprobs.from(record);
   const policy = inputs.firstPolicyLogprobs.from(record);
   if (!update || !sampler || !policy) return undefined;
   const gaps = membersOf(record, update).flatMap((index, i) => {
@@ -255,9 +255,7 @@ function updateView(record: StepRecord, update: UpdateRecord): UpdateView {
 function beyondClip(record: StepRecord, update: UpdateRecord): number | undefined {
   const ratios = updateRows(record, update, 'ratios');
   if (!ratios) return undefined;
-  const masks = inputs.masks.from(record);
-  const trained = membersOf(record, update).flatMap((b, i) =>
-    [...ratios[i]!].filter((_, t) => masks?.[b]?.[t] !== 0),
-  );
+  const masks = scoredRows(record, update, 'mask');
+  const trained = ratios.flatMap((own, i) => [...own].filter((_, t) => masks?.[i]?.[t] !== 0));
   return mean(trained.map((ratio) => Number(isBeyondClip(record, ratio))));
 }
