@@ -186,9 +186,9 @@ function inputsOf<N extends InputName>(
   const given: Partial<Record<InputName, unknown>> = {};
   const missing: string[] = [];
   for (const name of needs) {
-    const { path, from } = inputs[name];
+    const { path, from, lack } = inputs[name];
     given[name] = from(record);
-    if (isMissing(given[name])) missing.push(path);
+    if (isMissing(given[name])) missing.push(lack?.(record) ?? path);
   }
   return { given: missing.length > 0 ? undefined : (given as Pick<Inputs, N>), missing };
 }

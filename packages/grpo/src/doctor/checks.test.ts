@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../trace/index.js';
 import type { StepCheck } from './check.js';
+import { rightRecords } from './diffusion-record.test.helper.js';
 import { examine } from './examine.js';
 import { inputs } from './inputs.js';
 import { registry } from './registry.js';
-import { richRecord, richRecords } from './rich-record.test.helper.js';
+import { richRecord } from './rich-record.test.helper.js';
 
 const stepChecks = registry.filter((check): check is StepCheck => check.scope === 'step');
 
@@ -21,13 +22,13 @@ function without(record: StepRecord, path: string): StepRecord {
 
 describe('a right step', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('has no finding, seed %i', (seed) => {
-    for (const record of richRecords(seed))
+    for (const record of rightRecords(seed))
       expect(examine({ records: [record] }, registry).findings).toEqual([]);
   });
 });
 
 describe.each(stepChecks.map((check) => [check.code, check] as const))('%s', (_, check) => {
-  const records = richRecords();
+  const records = rightRecords();
   const judged = records.find((record) => check.test(record).verdict === 'pass');
 
   it('passes a right step', () => {

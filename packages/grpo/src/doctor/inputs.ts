@@ -1,5 +1,6 @@
 /** What a step record can give to a check, by name: the table that says what is missing. */
 import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { isScoredAsSampled, plansOf } from './measures/mask-plans.js';
 import { once, onceOfBoth } from './once.js';
 
 type Values = Int32Array | Float32Array | Uint8Array;
@@ -16,7 +17,24 @@ export const keysOf = once((ids: readonly Int32Array[]): readonly string[] =>
   ),
 );
 
-const input = <T>(path: string, from: (record: StepRecord) => T | undefined) => ({ path, from });
+interface Input<T> {
+  path: string;
+  from(record: StepRecord): T | undefined;
+  /** What is missing in a record that does not give it; the path when missing. */
+  lack?(record: StepRecord): string;
+}
+
+const input = <T>(path: string, from: Input<T>['from']): Input<T> => ({ path, from });
+
+/** What the trainer's scores should equal, or be drawn from; given only where tokens are scored as they were sampled. */
+const comparable = <T>(path: string, from: Input<T>['from']): Input<T> => ({
+  path,
+  from: (record) => (isScoredAsSampled(record) ? from(record) : undefined),
+  lack: (record) =>
+    isScoredAsSampled(record)
+      ? path
+      : 'log-probs under the distribution that was sampled from: those of a masked-diffusion model are estimates',
+});
 
 /** Rows are one array per prompt or per completion. */
 export const inputs = {
@@ -51,6 +69,10 @@ export const inputs = {
   samplerLogprobs: input('completions.samplerLogprobs', (r) =>
     rows(r.completions?.samplerLogprobs, r.completions?.lengths),
   ),
+  /** Rows: the sampler's log-probs, where the trainer's should equal them. */
+  comparableLogprobs: comparable('completions.samplerLogprobs', (r) =>
+    rows(r.completions?.samplerLogprobs, r.completions?.lengths),
+  ),
   /** Rows. */
   sampledLogprobs: input('completions.sampledLogprobs', (r) =>
     rows(r.completions?.sampledLogprobs, r.completions?.lengths),
@@ -82,6 +104,17 @@ export const inputs = {
   firstPolicyLogprobs: input('updates.0.policyLogprobs', (r) =>
     updateRows(r, r.updates?.[0], 'policyLogprobs'),
   ),
+  /** Rows of the completions of the first update: of the distributions that their tokens were sampled from. */
+  comparableEntropies: comparable('updates.0.entropies', (r) => updateRows(r, r.updates?.[0], 'entropies')),
+
+  diffusion: input('diffusion', (r) => r.diffusion),
+  /** Rows. */
+  regions: input('diffusion.region', (r) => rows(r.diffusion?.region, r.diffusion?.widths)),
+  /** Rows. */
+  orders: input('diffusion.order', (r) => rows(r.diffusion?.order, r.diffusion?.widths)),
+  /** Passes over each completion, by iteration. */
+  plans: input('diffusion.plans', plansOf),
+
   probes: input('probes', (r) => r.probes),
   audit: input('audit', (r) => r.audit),
   stages: input('stages', (r) => r.stages),
@@ -111,6 +144,28 @@ export function replayedOf({ prompts, completions }: StepRecord): (completion: n
 const memberLengths = onceOfBoth((members: readonly number[], lengths: Int32Array) =>
   Int32Array.from(members, (b) => lengths[b]!),
 );
+
+/**
+ * A row for each completion of an update, of what is the same in all updates from one rollout, unless the update has
+ * masks of its own.
+ */
+export function scoredRows(
+  record: StepRecord,
+  update: UpdateRecord,
+  key: 'oldLogprobs' | 'referenceLogprobs',
+): Float32Array[] | undefined;
+export function scoredRows(record: StepRecord, update: UpdateRecord, key: 'mask'): Uint8Array[] | undefined;
+export function scoredRows(
+  record: StepRecord,
+  update: UpdateRecord,
+  key: 'oldLogprobs' | 'referenceLogprobs' | 'mask',
+): Values[] | undefined {
+  const lengths = record.scored?.lengths;
+  const members = membersOf(record, update);
+  if (update[key] && lengths) return rows<Values>(update[key], memberLengths(members, lengths));
+  const all = rows<Values>(record.scored?.[key], lengths);
+  return all && members.map((b) => all[b]!);
+}
 
 /** A per-token array of an update, a row for each of its completions. */
 export function updateRows(

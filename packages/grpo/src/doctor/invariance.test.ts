@@ -4,10 +4,11 @@ import { Dice, mutateJson } from '../formats/mutate.test.helper.js';
 import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import { stepRecordSchema } from '../trace/record.js';
 import { shapeProblem } from '../trace/shapes.js';
+import { rightRecords } from './diffusion-record.test.helper.js';
 import { examine } from './examine.js';
 import { change, cutScored } from './planted.test.helper.js';
 import { registry } from './registry.js';
-import { richRecord, richRecords } from './rich-record.test.helper.js';
+import { richRecord } from './rich-record.test.helper.js';
 
 const checks = registry.filter(({ scope }) => scope !== 'log');
 
@@ -22,7 +23,11 @@ function verdictsOf(record: StepRecord) {
 
 /** Right records, and some with a fault that depends on places. */
 const samples: [name: string, record: StepRecord][] = [
-  ...richRecords().map((record, i): [string, StepRecord] => [`right, variant ${i}`, record]),
+  ...rightRecords().map((record, i): [string, StepRecord] => {
+    // The draws of masks are of a completion's place.
+    for (const plan of record.diffusion?.plans ?? []) delete plan.keys;
+    return [`right, variant ${i}`, record];
+  }),
   ...Object.entries<(record: StepRecord) => void>({
     'a lost end token': (record) => cutScored(record, 10, record.scored!.lengths![10]! - 1),
     'another prompt': ({ prompts }) => void prompts!.scoredIds!.fill(44, 3, 4),
@@ -40,6 +45,26 @@ const samples: [name: string, record: StepRecord][] = [
 
 type Rows = Int32Array | Float32Array | Uint8Array;
 const PER_TOKEN = ['policyLogprobs', 'entropies', 'ratios', 'policyTerms', 'klTerms', 'weights'] as const;
+const OF_SCORED = ['mask', 'oldLogprobs', 'referenceLogprobs'] as const;
+
+/** What a masked-diffusion model filled and hid, with its completions in another order. */
+function moveDiffusion(
+  { diffusion, prompts, completions }: StepRecord,
+  order: readonly number[],
+  moveRows: (holder: object, keys: readonly string[], lengths: Int32Array) => void,
+): void {
+  const { widths, plans } = diffusion!;
+  moveRows(diffusion!, ['region', 'order'], widths!);
+  for (const plan of plans!) {
+    const { views } = plan;
+    const timesViews = (sizes: ArrayLike<number>) => views.map((count, b) => count * sizes[b]!);
+    moveRows(plan, ['weights'], views);
+    moveRows(plan, ['region'], timesViews(widths!));
+    moveRows(plan, ['prompt'], timesViews(completions!.prompt!.map((p) => prompts!.lengths![p]!)));
+    plan.views = Int32Array.from(order, (b) => views[b]!);
+  }
+  diffusion!.widths = Int32Array.from(order, (b) => widths![b]!);
+}
 
 /** The record with its completions in another order, and its prompts in another. */
 function reordered(record: StepRecord, order: readonly number[], prompts: readonly number[]): StepRecord {
@@ -58,8 +83,9 @@ function reordered(record: StepRecord, order: readonly number[], prompts: readon
   };
   const pick = <T>(values: ArrayLike<T>): T[] => order.map((b) => values[b]!);
   moveRows(completions!, ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs'], completions!.lengths!);
-  moveRows(scored!, ['ids', 'mask', 'oldLogprobs', 'referenceLogprobs'], scored!.lengths!);
-  for (const update of copy.updates!) moveRows(update, PER_TOKEN, scored!.lengths!);
+  moveRows(scored!, ['ids', ...OF_SCORED], scored!.lengths!);
+  for (const update of copy.updates!) moveRows(update, [...PER_TOKEN, ...OF_SCORED], scored!.lengths!);
+  if (copy.diffusion) moveDiffusion(copy, order, moveRows);
   completions!.lengths = Int32Array.from(pick(completions!.lengths!));
   scored!.lengths = Int32Array.from(pick(scored!.lengths!));
   for (const key of ['texts', 'sampledTexts'] as const)
@@ -133,7 +159,7 @@ const ODD = [
 /** A record with some fields gone and some values changed: still one that a reader accepts, or undefined. */
 function damaged(seed: number): StepRecord | undefined {
   const dice = new Dice(seed);
-  const records = richRecords(1 + (seed % 5));
+  const records = rightRecords(1 + (seed % 5));
   const record = records[dice.below(records.length)]!;
   for (let n = dice.below(4); n > 0; n--) scramble(dice, record);
   for (let n = dice.below(8); n > 0; n--) drop(dice, record);

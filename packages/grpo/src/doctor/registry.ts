@@ -63,6 +63,8 @@ import { b59 } from './faults/b59-configuration.js';
 import { b60 } from './faults/b60-time-and-memory.js';
 import { b61 } from './faults/b61-policy-collapse.js';
 import { b62 } from './faults/b62-no-progress.js';
+import { b63 } from './faults/b63-mask-plan.js';
+import { b64 } from './faults/b64-denoising-order.js';
 import { type Finding, faultOf } from './finding.js';
 import { h01 } from './handovers/h01-prompt.js';
 import { h02 } from './handovers/h02-completion.js';
@@ -142,6 +144,8 @@ export const faults: readonly Fault[] = [
   b60,
   b61,
   b62,
+  b63,
+  b64,
 ];
 
 /** Every hand-over that the audit compares. */

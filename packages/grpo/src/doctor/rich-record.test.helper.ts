@@ -233,11 +233,3 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
     },
   };
 }
-
-/** Every variant: each check judges at least one of them. */
-export const richRecords = (seed = 1): StepRecord[] => [
-  richRecord({ seed }),
-  richRecord({ seed, step: 5 }),
-  richRecord({ seed, penalties: true }),
-  richRecord({ seed, bonus: true }),
-];

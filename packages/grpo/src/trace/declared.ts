@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { advantageSection } from '../config/sections/advantage.js';
 import { correctionSection } from '../config/sections/correction.js';
+import { diffusionSection } from '../config/sections/diffusion.js';
 import { entropySection } from '../config/sections/entropy.js';
 import { klSection } from '../config/sections/kl.js';
 import { loraSection } from '../config/sections/lora.js';
@@ -54,6 +55,8 @@ function recordedType(type: z.ZodType): z.ZodType {
 
 export const declaredSchema = z.object({
   rollout: recorded(rolloutSection).optional(),
+  /** Of a masked-diffusion model. */
+  diffusion: recorded(diffusionSection).optional(),
   /** A loss has the name that its trainer gives it. */
   objective: recorded(objectiveSection.extend({ loss: z.string() })).optional(),
   advantage: recorded(advantageSection).optional(),

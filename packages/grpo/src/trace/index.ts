@@ -11,6 +11,7 @@ export {
 } from './audit.js';
 export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';
 export type { Declared, DeclaredSection, TextChange } from './declared.js';
+export { type DiffusionRecord, type RecordedView, viewsOf } from './diffusion.js';
 export { ownSeries } from './own-series.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord } from './read.js';

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { diffusionRecord } from '../doctor/diffusion-record.test.helper.js';
 import { cleanRecord } from '../doctor/record.test.helper.js';
 import { FileError } from '../errors/file-error.js';
 import { FormatError } from '../errors/format-error.js';
@@ -35,6 +36,8 @@ function folderOf(json: unknown, tensors: Record<string, Tensor> = {}): string {
 
 const i32 = (...values: number[]): Tensor => ({ dtype: 'I32', values: Int32Array.from(values) });
 const u8 = (text: string): Tensor => ({ dtype: 'U8', values: Buffer.from(text) as Uint8Array<ArrayBuffer> });
+const bits = (...values: number[]): Tensor => ({ dtype: 'U8', values: Uint8Array.from(values) });
+const f64 = (...values: number[]): Tensor => ({ dtype: 'F64', values: Float64Array.from(values) });
 const f32 = (...values: number[]): Tensor => ({ dtype: 'F32', values: Float32Array.from(values) });
 
 describe('a step record', () => {
@@ -53,6 +56,13 @@ describe('a step record', () => {
     record.rewards!.rules[0]![1] = 'numbers equal';
     record.rewards!.fallbacks = [Number.NaN, Number.NEGATIVE_INFINITY];
     record.updates![0]!.loss = Number.POSITIVE_INFINITY;
+    const folder = tempFolder();
+    writeStepRecord(folder, record);
+    expect(readStepRecord(folder)).toEqual(record);
+  });
+
+  it('of a masked-diffusion model is read as it was written', () => {
+    const record = diffusionRecord('coupled');
     const folder = tempFolder();
     writeStepRecord(folder, record);
     expect(readStepRecord(folder)).toEqual(record);
@@ -134,6 +144,14 @@ describe('a step record', () => {
 
 describe('what does not fit is refused, and named', () => {
   const completions = { texts: ['a', 'b'], finish: ['stop', 'stop'] };
+  const diffusion = { maskId: 9, plans: [{}] };
+  /** One pass over each of two completions with regions of 1 and 2 places. */
+  const MASKED = {
+    'diffusion.plans.0.views': i32(1, 1),
+    'diffusion.plans.0.weights': f64(1, 1),
+    'diffusion.plans.0.prompt': bits(),
+    'diffusion.plans.0.region': bits(1, 1, 1),
+  };
   it.each<[name: string, json: object, tensors: Record<string, Tensor>, message: string]>([
     [
       'lists of prompts',
@@ -170,6 +188,36 @@ describe('what does not fit is refused, and named', () => {
       { completions },
       { 'scored.lengths': i32(1) },
       'scored.lengths has 1 values, completions.texts has 2',
+    ],
+    [
+      'regions',
+      { completions, diffusion },
+      { 'diffusion.widths': i32(2, 1), 'diffusion.order': i32(0, 0), ...MASKED },
+      'diffusion.order has 2 values, the sum of diffusion.widths has 3',
+    ],
+    [
+      'passes without weights',
+      { completions, diffusion },
+      { ...MASKED, 'diffusion.plans.0.weights': f64(1) },
+      'diffusion.plans.0.weights has 1 values, the passes of diffusion.plans.0.views has 2',
+    ],
+    [
+      'hidden places of the region',
+      { completions, diffusion },
+      { ...MASKED, 'diffusion.widths': i32(2, 2) },
+      'diffusion.plans.0.region has 3 values, the passes of diffusion.plans.0.views has 4',
+    ],
+    [
+      'hidden places of the prompt',
+      { completions, diffusion },
+      { ...MASKED, 'completions.prompt': i32(0, 0), 'prompts.lengths': i32(3) },
+      'diffusion.plans.0.prompt has 0 values, the passes of diffusion.plans.0.views has 6',
+    ],
+    [
+      'plans of other completions',
+      { completions, diffusion },
+      { ...MASKED, 'diffusion.plans.0.views': i32(2), 'diffusion.widths': i32(1, 2) },
+      'diffusion.plans.0.views has 1 values, completions.texts has 2',
     ],
     [
       'scored tokens',

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { bytes, doubles, floats, ints } from './arrays.js';
 import { auditSchema } from './audit.js';
 import { declaredSchema } from './declared.js';
+import { diffusionSchema } from './diffusion.js';
 import { probesSchema } from './probes.js';
 import { listed, real } from './real.js';
 
@@ -121,6 +122,12 @@ const rewardsSchema = z.object({
 const updateSchema = z.object({
   /** All when missing. */
   completions: ints.optional(),
+  /** Which pass over the rollout it belongs to, from 0; the first when missing. */
+  iteration: count.optional(),
+  /** The mask, and the log-probs of old policy and reference, where they are not those of `scored`: with masks of its own. */
+  mask: bytes.optional(),
+  oldLogprobs: floats.optional(),
+  referenceLogprobs: floats.optional(),
   policyLogprobs: floats.optional(),
   entropies: floats.optional(),
   /** Policy to old policy, as the loss used it. */
@@ -184,6 +191,8 @@ export const stepRecordSchema = z.object({
   rewards: rewardsSchema.optional(),
   /** `[B]` */
   advantages: doubles.optional(),
+  /** Of a masked-diffusion model; a causal one has none. */
+  diffusion: diffusionSchema.optional(),
   updates: z.array(updateSchema).optional(),
   stages: z.array(z.object({ name: z.string(), seconds: real, bytes: real.optional() })).optional(),
   probes: probesSchema.optional(),

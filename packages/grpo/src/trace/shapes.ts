@@ -1,5 +1,6 @@
 /** Whether the arrays of a record fit together. */
 import { sum } from '../maths/moments.js';
+import type { MaskPlansRecord } from './diffusion.js';
 import type { StepRecord, UpdateRecord } from './record.js';
 
 const PER_TOKEN = [
@@ -10,11 +11,15 @@ const PER_TOKEN = [
   'klTerms',
   'weights',
   'klWeights',
+  'mask',
+  'oldLogprobs',
+  'referenceLogprobs',
 ] as const;
 
 /** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
 export function shapeProblem(record: StepRecord): string | undefined {
-  const { prompts, completions, scored, rewards } = record;
+  const { prompts, completions, scored, rewards, diffusion } = record;
+  const plans = diffusion?.plans ?? [];
   const negative = lengthLists(record).find(([, lengths]) => lengths?.some((length) => length < 0));
   if (negative) return `${negative[0]} has a negative value`;
   const [P, promptRules] = agree(
@@ -27,6 +32,8 @@ export function shapeProblem(record: StepRecord): string | undefined {
       list(`completions.${key}`, completions?.[key as keyof typeof completions]),
     ),
     list('scored.lengths', scored?.lengths),
+    list('diffusion.widths', record.diffusion?.widths),
+    ...plans.map(({ views }, i) => list(`diffusion.plans.${i}.views`, views)),
     list('advantages', record.advantages),
     list('rewards.totals', rewards?.totals),
     list('rewards.providers', rewards?.providers),
@@ -64,6 +71,8 @@ export function shapeProblem(record: StepRecord): string | undefined {
       'lengths',
       scored?.lengths,
     ),
+    ...perToken('diffusion', pick(diffusion, ['region', 'order']), 'widths', diffusion?.widths),
+    ...plans.flatMap((plan, i) => planRules(record, plan, `diffusion.plans.${i}`)),
     ...(record.updates ?? []).flatMap((update, i) => updateRules(record, update, `updates.${i}`)),
   ];
   return (
@@ -90,8 +99,10 @@ const lengthOf = (value: unknown) => (value as { length: number } | undefined)?.
 const list = (name: string, value: unknown): List => ({ name, count: lengthOf(value) });
 const total = (lengths: Int32Array | undefined) => lengths && sum(lengths);
 
-const lengthLists = ({ prompts, completions, scored }: StepRecord) =>
+const lengthLists = ({ prompts, completions, scored, diffusion }: StepRecord) =>
   [
+    ['diffusion.widths', diffusion?.widths],
+    ...(diffusion?.plans ?? []).map(({ views }, i) => [`diffusion.plans.${i}.views`, views] as const),
     ['prompts.lengths', prompts?.lengths],
     ['prompts.scoredLengths', prompts?.scoredLengths],
     ['completions.lengths', completions?.lengths],
@@ -123,6 +134,30 @@ function perToken(part: string, arrays: object, of: string, lengths: Int32Array 
     of: `the sum of ${part}.${of}`,
     expected: total(lengths),
   }));
+}
+
+/** Weights and hidden places have an element for each pass, and for each place of each pass. */
+function planRules(
+  { prompts, completions, diffusion }: StepRecord,
+  { views, weights, prompt, region }: MaskPlansRecord,
+  name: string,
+): Rule[] {
+  const { prompt: promptOf } = completions ?? {};
+  const lengths = prompts?.scoredLengths ?? prompts?.lengths;
+  const widths = diffusion?.widths;
+  const places = (own: (b: number) => number | undefined) =>
+    views.reduce((all, count, b) => all + count * (own(b) ?? 0), 0);
+  const of = `the passes of ${name}.views`;
+  return [
+    { name: `${name}.weights`, found: weights.length, of, expected: sum(views) },
+    {
+      name: `${name}.prompt`,
+      found: prompt.length,
+      of,
+      expected: promptOf && lengths && places((b) => lengths[promptOf[b]!]),
+    },
+    { name: `${name}.region`, found: region.length, of, expected: widths && places((b) => widths[b]) },
+  ];
 }
 
 function updateRules({ scored, completions }: StepRecord, update: UpdateRecord, name: string): Rule[] {

@@ -1,5 +1,5 @@
 /** One completion of a step: everything that the record has of it, as sums and means over its trained tokens. */
-import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { mean, nonzero, sum } from '../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
 
@@ -134,14 +134,14 @@ function lossesOf(record: StepRecord, update: UpdateRecord): Map<number, LossNum
   const [logprobs, entropies, ratios] = [rows('policyLogprobs'), rows('entropies'), rows('ratios')];
   const [terms, kls, weights] = [rows('policyTerms'), rows('klTerms'), rows('weights')];
   const klWeights = rows('klWeights') ?? weights;
-  const masks = inputs.masks.from(record);
-  const references = inputs.referenceLogprobs.from(record);
+  const masks = scoredRows(record, update, 'mask');
+  const references = scoredRows(record, update, 'referenceLogprobs');
   const { kl } = record.declared ?? {};
   const beta = update.beta ?? kl?.beta ?? 0;
   return new Map(
     membersOf(record, update).map((index, i) => {
-      const trained = (values: Float32Array | undefined) => values && trainedOf(values, masks?.[index]);
-      const [own, reference] = [trained(logprobs?.[i]), trained(references?.[index])];
+      const trained = (values: Float32Array | undefined) => values && trainedOf(values, masks?.[i]);
+      const [own, reference] = [trained(logprobs?.[i]), trained(references?.[i])];
       const ratio = trained(ratios?.[i]);
       const numbers: LossNumbers = {
         ...(own && { logprob: sum(own) }),

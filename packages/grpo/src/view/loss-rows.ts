@@ -1,5 +1,5 @@
 /** The rows of an update's loss as plain numbers, and how the loss changes with the log-prob of each token. */
-import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { lossSlopes } from '../doctor/recompute/loss-slopes.js';
 import { sizesOf } from '../doctor/recompute/micro-batches.js';
 import type { LossRow } from '../doctor/recompute/policy-slopes.js';
@@ -13,19 +13,19 @@ export function lossRowsOf(record: StepRecord, update: UpdateRecord): LossRow[] 
   const entropies = updateRows(record, update, 'entropies');
   if (!policy) return 'updates.policyLogprobs';
   if (!advantages) return 'advantages';
-  const old = inputs.oldLogprobs.from(record);
+  const old = scoredRows(record, update, 'oldLogprobs');
   if (!old && declared?.objective?.oldLogprobs !== 'detach' && update !== record.updates![0])
     return 'scored.oldLogprobs';
-  const masks = inputs.masks.from(record);
+  const masks = scoredRows(record, update, 'mask');
   const sampler = inputs.samplerLogprobs.from(record);
-  const references = inputs.referenceLogprobs.from(record);
+  const references = scoredRows(record, update, 'referenceLogprobs');
   const beta = betaOf(record, update);
   return membersOf(record, update).map((b, i) => ({
     policy: policy[i]!,
     entropies: entropies?.[i] ?? new Float32Array(policy[i]!.length),
-    mask: masks?.[b],
-    old: old?.[b],
-    reference: references?.[b],
+    mask: masks?.[i],
+    old: old?.[i],
+    reference: references?.[i],
     // Other tokens than were sampled may be scored.
     sampler: sampler?.[b]?.length === policy[i]!.length ? sampler[b] : undefined,
     advantage: advantages[b]!,

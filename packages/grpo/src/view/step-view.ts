@@ -1,7 +1,7 @@
 /** A recorded step, phase by phase: numbers and texts that a terminal, a page or JSON shows. Nothing is computed by a model. */
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
-import { inputs, keysOf, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, keysOf, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
 import { countLeading } from '../maths/lists.js';
 import { largest, mean, moments, sum } from '../maths/moments.js';
@@ -178,7 +178,7 @@ function sampleView(record: StepRecord, completions: readonly CompletionView[]):
 /** Of tokens that both scored, in the completions of the first update. */
 function gapOf(record: StepRecord): number | undefined {
   const [update] = record.updates ?? [];
-  const sampler = inputs.samplerLogprobs.from(record);
+  const sampler = inputs.comparableLogprobs.from(record);
   const policy = inputs.firstPolicyLogprobs.from(record);
   if (!update || !sampler || !policy) return undefined;
   const gaps = membersOf(record, update).flatMap((index, i) => {
@@ -255,11 +255,11 @@ function updateView(record: StepRecord, update: UpdateRecord): UpdateView {
 function beyondClip(record: StepRecord, update: UpdateRecord): number | undefined {
   const ratios = updateRows(record, update, 'ratios');
   if (!ratios) return undefined;
-  const masks = inputs.masks.from(record);
+  const masks = scoredRows(record, update, 'mask');
   let [trained, beyond] = [0, 0];
-  for (const [i, b] of membersOf(record, update).entries())
-    for (const [t, ratio] of ratios[i]!.entries()) {
-      if (masks?.[b]?.[t] === 0) continue;
+  for (const [i, own] of ratios.entries())
+    for (const [t, ratio] of own.entries()) {
+      if (masks?.[i]?.[t] === 0) continue;
       trained++;
       if (isBeyondClip(record, ratio)) beyond++;
     }

@@ -77,7 +77,9 @@ describe('the formula', () => {
     const estimate = (preset: string) =>
       explain({ preset }).formula.where.find(({ symbol }) => symbol === 'log π')?.text;
     expect(estimate('diffu-grpo')).toMatch(/^of each token with all of oᵢ hidden, and 15 % of the prompt\. /);
-    expect(estimate('coupled-grpo')).toMatch(/half with a share t of oᵢ, drawn from 0\.2 … 0\.8, or with the rest/);
+    expect(estimate('coupled-grpo')).toMatch(
+      /half with a share t of oᵢ, drawn from 0\.2 … 0\.8, or with the rest/,
+    );
     expect(estimate('seed-003')).toMatch(/^of the tokens that are hidden, the share 1 of oᵢ; /);
     expect(estimate('dapo')).toBeUndefined();
   });

@@ -217,7 +217,8 @@ function scored({ rollout: { temperature } }: Config): string {
 /** How the log-probs of a masked-diffusion model are estimated. */
 function estimated({ diffusion: { estimator, promptMaskRate, maskRates } }: Config): string {
   const [least, most] = maskRates.map(decimal);
-  const share = least === most ? `the share ${least} of oᵢ` : `a share t of oᵢ, drawn from ${least} … ${most}`;
+  const share =
+    least === most ? `the share ${least} of oᵢ` : `a share t of oᵢ, drawn from ${least} … ${most}`;
   const text = {
     d1: `of each token with all of oᵢ hidden, and ${decimal(100 * promptMaskRate)} % of the prompt`,
     coupled: `of each token: half with all of oᵢ hidden, half with ${share}, or with the rest, divided by t or 1 − t`,

@@ -2,6 +2,7 @@ import { nonzero } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs, membersOf } from '../inputs.js';
+import { estimatedTokens } from '../measures/mask-plans.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -22,7 +23,7 @@ export const b11: Fault = {
       level: 2,
       rank: 1,
       threshold:
-        'mask 1 at tokens of the model, 0 at tokens of tools and template; wholly masked completions are left out',
+        'mask 1 at tokens of the model, 0 at tokens of tools and template, and at those that no pass over a masked-diffusion model hides; wholly masked completions are left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -31,13 +32,15 @@ export const b11: Fault = {
       needs: ['ids', 'scoredIds', 'masks'],
       test({ ids, scoredIds, masks }, record) {
         const sources = inputs.sources.from(record);
+        const isHidden = estimatedTokens(record);
+        if (!isHidden) return notApplicable(inputs.plans.path);
         const wrong = masks.flatMap((mask, completion): Evidence[] => {
           if (nonzero(mask) === 0) return [];
           // The last token may be the end token, which has checks of its own.
           const inner = Math.min(mask.length, ids[completion]!.length - 1);
           const source = sources?.[completion];
           for (let token = 0; token < inner; token++) {
-            if (mask[token] !== (source?.[token] ? 0 : 1))
+            if (mask[token] !== (source?.[token] || !isHidden(completion, token) ? 0 : 1))
               return [
                 { completion, token, values: { mask: mask[token]!, id: scoredIds[completion]![token]! } },
               ];
@@ -73,6 +76,7 @@ export const b11: Fault = {
         if (masks.every((mask) => nonzero(mask) === 0))
           return notApplicable('a token with mask 1: without any the mask is another question');
         const finish = record.completions?.finish;
+        const isHidden = estimatedTokens(record);
         const sources = inputs.sources.from(record);
         const updates = record.updates ?? [];
         const trained = new Set(updates.flatMap((update) => membersOf(record, update)));
@@ -88,6 +92,7 @@ export const b11: Fault = {
             masks[b]!.length > 1 &&
             (updates.length === 0 || trained.has(b)) &&
             (sources?.[b]?.includes(0) ?? true) &&
+            masks[b]!.some((_, token) => isHidden?.(b, token)) &&
             !isLeftOut(b),
         );
         if (judged.length === 0)

@@ -3,7 +3,7 @@ import type { StepRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { keysOf, membersOf, updateRows } from '../inputs.js';
+import { inputs, keysOf, membersOf } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -25,15 +25,19 @@ export const b17: Fault = {
       rank: 2,
       threshold: `no completion with Σ log p below ${ACCIDENT} sampled twice`,
       sources: ['modelscope/ms-swift#4570', 'huggingface/trl#2776'],
-      why: 'A completion of log-prob L is drawn again with probability e^L.',
+      why: 'A completion of log-prob L is drawn again with probability e^L; a masked-diffusion model also in another order of filling, so that there only the same order counts.',
       remedy: 'Give each completion a random stream of its own, and look for a cache of outputs.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B30'],
       proofs: ['native'],
       needs: ['ids', 'promptOf', 'sampledLogprobs'],
-      test({ ids, promptOf, sampledLogprobs }, { declared }) {
-        if (declared?.rollout?.temperature === 0) return notApplicable('a temperature above 0');
-        const keys = keysOf(ids);
+      test({ ids, promptOf, sampledLogprobs }, record) {
+        if (record.declared?.rollout?.temperature === 0) return notApplicable('a temperature above 0');
+        const [regions, orders] = [inputs.regions.from(record), inputs.orders.from(record)];
+        if (record.diffusion && !(regions && orders))
+          return notApplicable(inputs.regions.path, inputs.orders.path);
+        const draws = regions && orders && [keysOf(regions), keysOf(orders)];
+        const keys = draws ? draws[0]!.map((key, b) => key + draws[1]![b]!) : keysOf(ids);
         const twins: Evidence[] = [];
         for (const group of groupsOf(promptOf)) {
           const seen = new Map<string, number>();
@@ -130,6 +134,6 @@ export const b17: Fault = {
 function entropyOf(record: StepRecord, completion: number): number {
   const [update] = record.updates ?? [];
   const row = update ? membersOf(record, update).indexOf(completion) : -1;
-  const entropies = updateRows(record, update, 'entropies')?.[row];
+  const entropies = inputs.comparableEntropies.from(record)?.[row];
   return entropies ? sum(withoutNaN(entropies)) : Number.NaN;
 }

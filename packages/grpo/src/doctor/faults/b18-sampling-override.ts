@@ -36,6 +36,8 @@ export const b18: Fault = {
           return notApplicable('sampling without truncation and penalties, declared');
         if (rollout.temperature === 0 || (rollout.minNewTokens ?? 0) > 0)
           return notApplicable('a temperature above 0, and no minimum length');
+        if (record.diffusion)
+          return notApplicable('a sampler that draws every token: the mask is never drawn');
         const bound = roundingOf(record);
         const moved = samplerLogprobs.flatMap((row, completion): Evidence[] => {
           const drawn = sampledLogprobs[completion]!;

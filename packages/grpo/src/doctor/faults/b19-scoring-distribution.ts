@@ -1,6 +1,5 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs, updateRows } from '../inputs.js';
 import { sampledMasks } from '../measures/first-update.js';
 import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
 import { lowersNone, samplerGap, truncates } from '../measures/sampling.js';
@@ -36,17 +35,15 @@ export const b19: Fault = {
       settles:
         'Compare the sampler’s own log-probs with the scored ones, and check the sampling parameters that the engine used.',
       proofs: ['native'],
-      needs: ['firstUpdate', 'firstPolicyLogprobs'],
-      test({ firstUpdate, firstPolicyLogprobs }, record) {
-        const entropies = updateRows(record, firstUpdate, 'entropies');
-        if (!entropies) return notApplicable(`${inputs.firstUpdate.path}.entropies`);
+      needs: ['firstPolicyLogprobs', 'comparableEntropies'],
+      test({ firstPolicyLogprobs, comparableEntropies }, record) {
         const masks = sampledMasks(record);
         if (!masks && record.completions?.source?.some((source) => source !== 0))
           return notApplicable('scored.mask, or completions of the model’s tokens alone');
         let [tokens, total, squares, bound] = [0, 0, 0, 0];
         for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
           const mask = masks?.[row];
-          const own = entropies[row]!;
+          const own = comparableEntropies[row]!;
           for (let t = 0; t < logprobs.length; t++) {
             if (mask?.[t] === 0) continue;
             const entropy = own[t]!;
@@ -160,7 +157,7 @@ export const b19: Fault = {
       induces: ['B19', 'B39', 'B55'],
       settles: 'The sampling parameters that the engine used, and which of its log-probs it returned.',
       proofs: ['native'],
-      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
+      needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
       test(_, record) {
         const gap = samplerGap(record)!;
         if (!(gap.tokens >= SEVERAL)) return notApplicable(`${SEVERAL} tokens with both log-probs`);

@@ -55,15 +55,15 @@ export const b35: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B36', 'B38', 'B39', 'B40', 'B49', 'B51', 'B19'],
       proofs: [],
-      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
-      test({ firstPolicyLogprobs, samplerLogprobs }, record) {
-        const straight = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+      needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
+      test({ firstPolicyLogprobs, comparableLogprobs }, record) {
+        const straight = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
         if (straight.tokens === 0) return notApplicable('completions scored in the sampled length');
         if (!(straight.mean > NOT_ROUNDING)) return pass({ meanGap: straight.mean });
         const shifted = (by: number) =>
           compare(
             firstPolicyLogprobs.map((row) => row.subarray(Math.max(0, by), row.length + Math.min(0, by))),
-            ofFirstUpdate(record, samplerLogprobs).map((row) =>
+            ofFirstUpdate(record, comparableLogprobs).map((row) =>
               row.subarray(Math.max(0, -by), row.length - Math.max(0, by)),
             ),
           ).mean;

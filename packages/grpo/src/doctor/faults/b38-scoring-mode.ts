@@ -2,6 +2,7 @@ import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { inputs } from '../inputs.js';
 import { klOfStepOne, type LogView, valuesAt } from '../log-view.js';
 import {
   agreesWithSampler,
@@ -87,11 +88,11 @@ export const b38: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B39', 'B49', 'B51'],
       proofs: ['native'],
-      needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'samplerLogprobs'],
-      test({ firstPolicyLogprobs, referenceLogprobs, samplerLogprobs }, record) {
+      needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'comparableLogprobs'],
+      test({ firstPolicyLogprobs, referenceLogprobs, comparableLogprobs }, record) {
         if (record.step > 1) return notApplicable('the first step of a run');
-        const reference = compareFirst(record, ofFirstUpdate(record, referenceLogprobs), samplerLogprobs);
-        const policy = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+        const reference = compareFirst(record, ofFirstUpdate(record, referenceLogprobs), comparableLogprobs);
+        const policy = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
         const tolerance = toleranceOf(record);
         if (!(reference.mean <= tolerance.mean))
           return notApplicable('a reference that agrees with the sampler');
@@ -125,11 +126,11 @@ export const b38: Fault = {
         if (!hasEqualWeights(record)) return notApplicable('a policy with the weights of the reference');
         const gap = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
         if (gap.tokens === 0) return notApplicable('tokens scored by both');
-        const { samplerLogprobs } = record.completions ?? {};
+        const sampler = inputs.comparableLogprobs.from(record);
         const measured = {
           mean: gap.mean,
           max: gap.max,
-          side: !samplerLogprobs ? '' : agreesWithSampler(record, referenceLogprobs) ? 'policy' : 'reference',
+          side: !sampler ? '' : agreesWithSampler(record, referenceLogprobs) ? 'policy' : 'reference',
         };
         return gap.mean <= toleranceOf(record).mean
           ? pass(measured)

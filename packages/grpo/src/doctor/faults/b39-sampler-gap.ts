@@ -33,9 +33,9 @@ export const b39: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Both log-probs of one completion, computed in float32 by one engine.',
       proofs: ['native'],
-      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
-      test({ firstPolicyLogprobs, samplerLogprobs }, record) {
-        const gap = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+      needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
+      test({ firstPolicyLogprobs, comparableLogprobs }, record) {
+        const gap = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
         if (gap.tokens === 0) return notApplicable('completions scored in the sampled length');
         const tolerance = toleranceOf(record);
         const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens };

@@ -2,7 +2,7 @@ import { withoutNaN } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs, membersOf, updateRows } from '../inputs.js';
+import { membersOf, scoredRows, updateRows } from '../inputs.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { ratiosOf } from '../recompute/ratio.js';
@@ -47,11 +47,10 @@ export const b40: Fault = {
           return notApplicable('updates.ratios, or scored.oldLogprobs and updates.policyLogprobs');
         if (!updates.slice(0, -1).some((update) => isMoved(record, update)))
           return notApplicable('an update that is known to have changed the weights');
-        const masks = inputs.masks.from(record);
         const { max, tokens } = compare(
           logRatios,
           logRatios.map((row) => new Float32Array(row.length)),
-          masks && membersOf(record, last).map((b) => masks[b]!),
+          scoredRows(record, last, 'mask'),
         );
         if (tokens === 0) return notApplicable('tokens with mask 1 in the last update');
         const measured = { updates: updates.length, tokens, largestLogRatio: max };
@@ -78,19 +77,20 @@ export const b40: Fault = {
       induces: ['B43'],
       proofs: ['native'],
       needs: ['updates', 'oldLogprobs', 'declared'],
-      test({ updates, oldLogprobs, declared }, record) {
+      test({ updates, declared }, record) {
         const { objective, ownStages } = declared;
         const level = objective?.ratio ?? 'token';
         if (ownStages?.includes('objective')) return notApplicable('the standard stage objective');
-        const masks = inputs.masks.from(record);
         return overUpdates(updates, (update) => {
           const ratios = updateRows(record, update, 'ratios');
           const policy = updateRows(record, update, 'policyLogprobs');
           if (!ratios || !policy) return 'updates.ratios and updates.policyLogprobs';
+          const old = scoredRows(record, update, 'oldLogprobs')!;
+          const masks = scoredRows(record, update, 'mask');
           const within = isFull(record) ? 1e-3 : 0.02;
           for (const [row, b] of membersOf(record, update).entries()) {
-            const mask = masks?.[b];
-            const own = { policy: policy[row]!, old: oldLogprobs[b]!, mask };
+            const mask = masks?.[row];
+            const own = { policy: policy[row]!, old: old[row]!, mask };
             const expected = ratiosOf(level, own);
             for (let token = 0; token < expected.length; token++) {
               const [ratio, right] = [ratios[row]![token]!, expected[token]!];
@@ -141,9 +141,8 @@ function logRatiosOf(record: StepRecord, update: UpdateRecord): Float32Array[] |
   const ratios = updateRows(record, update, 'ratios');
   if (ratios) return ratios.map((row) => row.map(Math.log));
   const policy = updateRows(record, update, 'policyLogprobs');
-  const old = inputs.oldLogprobs.from(record);
-  const members = membersOf(record, update);
-  return old && policy?.map((row, i) => row.map((logprob, t) => logprob - old[members[i]!]![t]!));
+  const old = scoredRows(record, update, 'oldLogprobs');
+  return old && policy?.map((row, i) => row.map((logprob, t) => logprob - old[i]![t]!));
 }
 
 /** Whether an update changed what the forward pass reads: half-precision weights may stay where float32 masters move. */

@@ -1,7 +1,7 @@
 import { largest, nonzero, sum } from '../../maths/moments.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { membersOf, updateRows } from '../inputs.js';
+import { scoredRows, updateRows } from '../inputs.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { firstMiss, weightMiss } from '../measures/token-weights.js';
 import { formOf } from '../recompute/form.js';
@@ -31,7 +31,7 @@ export const b46: Fault = {
       test: ({ updates, masks, declared }, record) =>
         overUpdates(updates, (update) => {
           const weights = updateRows(record, update, 'weights');
-          const members = membersOf(record, update).map((b) => masks[b]!);
+          const members = scoredRows(record, update, 'mask')!;
           const tokens = sum(members.map(nonzero));
           const padded = members.length * largest(members.map((mask) => mask.length));
           // Where they are nearly equal, both divisors fit.
@@ -44,7 +44,7 @@ export const b46: Fault = {
           if (typeof form === 'object' && weightMiss(form, record, update, masks) === undefined)
             return undefined;
           const even = members.map(() => 1 / padded);
-          return firstMiss(record, update, weights, masks, even)
+          return firstMiss(record, update, weights, members, even)
             ? undefined
             : { values: { weight: 1 / padded, tokens, padded } };
         }),

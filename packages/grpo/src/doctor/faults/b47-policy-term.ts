@@ -1,7 +1,7 @@
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs, membersOf, updateRows } from '../inputs.js';
+import { inputs, membersOf, scoredRows, updateRows } from '../inputs.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { type EvidenceOf, fail, notApplicable, pass } from '../outcome.js';
 import { type Form, formOf } from '../recompute/form.js';
@@ -86,7 +86,7 @@ function policyMiss(
   const declared = record.declared!;
   const terms = updateRows(record, update, 'policyTerms');
   const policy = updateRows(record, update, 'policyLogprobs');
-  const old = inputs.oldLogprobs.from(record);
+  const old = scoredRows(record, update, 'oldLogprobs');
   // The ratios that the loss used, if they are kept; another check judges them.
   const used = updateRows(record, update, 'ratios');
   const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
@@ -96,9 +96,9 @@ function policyMiss(
   if (corrects(declared) && !sampler) return inputs.samplerLogprobs.path;
   const tops = topsOf(declared, record, update);
   if (typeof tops === 'string') return tops;
-  const masks = inputs.masks.from(record);
+  const masks = scoredRows(record, update, 'mask');
   for (const [i, completion] of membersOf(record, update).entries()) {
-    const row = { policy: policy[i]!, old: old?.[completion], mask: masks?.[completion] };
+    const row = { policy: policy[i]!, old: old?.[i], mask: masks?.[i] };
     const ratios = used?.[i] ?? ratiosOf(form.ratio, row);
     const advantage = advantages[completion]!;
     const expected = policyTermsOf(form, declared, {

@@ -1,7 +1,8 @@
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs, membersOf, updateRows } from '../inputs.js';
+import { membersOf, scoredRows, updateRows } from '../inputs.js';
+import { isScoredAsSampled } from '../measures/mask-plans.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { ESTIMATES, klTermsOf } from '../recompute/kl.js';
@@ -30,7 +31,9 @@ export const b48: Fault = {
       settles: 'The mean gradient of the KL term over many samples, compared with that of the full KL.',
       proofs: [],
       needs: ['declared'],
-      test({ declared: { kl = {} } }) {
+      test({ declared: { kl = {} } }, record) {
+        if (!isScoredAsSampled(record))
+          return notApplicable('completions that are drawn from the distribution that scores them');
         const { beta, estimator: estimate, place, biasCorrected } = kl;
         if (!beta || !estimate || place === 'reward') return notApplicable('a KL in the loss');
         return estimate === 'k1' && !biasCorrected ? warn({ estimate, beta }) : pass({ estimate });
@@ -89,12 +92,12 @@ function klMiss(
   const ratios = updateRows(record, update, 'ratios');
   if (!terms || !policy || (kl.biasCorrected && !ratios))
     return 'updates.klTerms and policyLogprobs, and ratios of a KL that is multiplied by them';
-  const reference = inputs.referenceLogprobs.from(record)!;
-  const masks = inputs.masks.from(record);
+  const reference = scoredRows(record, update, 'referenceLogprobs')!;
+  const masks = scoredRows(record, update, 'mask');
   const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
   for (const [i, completion] of membersOf(record, update).entries()) {
-    const mask = masks?.[completion];
-    const row = { policy: policy[i]!, reference: reference[completion]!, mask, ratios: ratios?.[i] };
+    const mask = masks?.[i];
+    const row = { policy: policy[i]!, reference: reference[i]!, mask, ratios: ratios?.[i] };
     const expected = klTermsOf(estimate, kl, row);
     for (let token = 0; token < expected.length; token++) {
       const [term, right] = [terms[i]![token]!, expected[token]!];

@@ -1,6 +1,6 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs, membersOf, replayedOf, updateRows } from '../inputs.js';
+import { membersOf, replayedOf, scoredRows, updateRows } from '../inputs.js';
 import { at, type LogView } from '../log-view.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
@@ -30,7 +30,7 @@ export const b53: Fault = {
       test({ firstUpdate, advantages }, record) {
         const { gradNorm, loss } = firstUpdate;
         if (gradNorm === undefined) return notApplicable('updates.gradNorm');
-        const masks = inputs.masks.from(record);
+        const masks = scoredRows(record, firstUpdate, 'mask');
         const terms = updateRows(record, firstUpdate, 'policyTerms');
         const replayed = replayedOf(record);
         const taught = membersOf(record, firstUpdate).some(
@@ -38,7 +38,7 @@ export const b53: Fault = {
           (b, row) =>
             Math.abs(advantages[b]!) > 0.01 &&
             !replayed(b) &&
-            (masks?.[b]?.some((value, t) => value !== 0 && terms?.[row]?.[t] !== 0) ?? true),
+            (masks?.[row]?.some((value, t) => value !== 0 && terms?.[row]?.[t] !== 0) ?? true),
         );
         if (!taught) return notApplicable('a token with mask 1 and an advantage other than 0');
         const measured = { gradNorm, ...(loss !== undefined && { loss }), masked: masks !== undefined };

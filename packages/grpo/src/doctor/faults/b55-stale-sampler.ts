@@ -66,9 +66,9 @@ export const b55: Fault = {
       settles:
         'Decode eight prompts greedily with the sampler and with the trainer’s weights: equal texts mean equal weights.',
       proofs: ['native'],
-      needs: ['firstPolicyLogprobs', 'samplerLogprobs'],
-      see({ firstPolicyLogprobs, samplerLogprobs }, record) {
-        const gap = compareFirst(record, firstPolicyLogprobs, samplerLogprobs);
+      needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
+      see({ firstPolicyLogprobs, comparableLogprobs }, record) {
+        const gap = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
         return gap.tokens > 0
           ? { gap: gap.mean, tolerance: toleranceOf(record).mean }
           : 'tokens scored in the sampled length';

@@ -4,6 +4,7 @@ import { nonzero } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { type Inputs, inputs } from '../inputs.js';
 import { type Evidence, fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
+import { estimatedTokens } from './mask-plans.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;
@@ -17,11 +18,17 @@ export function endsTrained<K extends Measurements>(
   known: K,
 ): Outcome<K & { ended: number; left: number }> {
   const sources = inputs.sources.from(record);
+  const isHidden = estimatedTokens(record);
+  if (!isHidden) return notApplicable(inputs.plans.path);
   const ended = [...ids.keys()].filter((b) => {
     const last = ids[b]!.at(-1);
     // A template may close a turn with an end token that is not the model's.
     return (
-      last !== undefined && endIds.includes(last) && ours(last) && (sources?.[b]?.at(-1) ?? MODEL) === MODEL
+      last !== undefined &&
+      endIds.includes(last) &&
+      ours(last) &&
+      (sources?.[b]?.at(-1) ?? MODEL) === MODEL &&
+      isHidden(b, ids[b]!.length - 1)
     );
   });
   if (ended.length === 0) return notApplicable(nothing);

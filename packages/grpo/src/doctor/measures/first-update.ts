@@ -58,7 +58,7 @@ export const hasEqualWeights = ({ probes }: StepRecord): boolean =>
 
 /** Whether log-probs of all completions are the sampler's, within the tolerance of the precision. */
 export function agreesWithSampler(record: StepRecord, logprobs: readonly Float32Array[]): boolean {
-  const sampler = inputs.samplerLogprobs.from(record);
+  const sampler = inputs.comparableLogprobs.from(record);
   if (!sampler) return false;
   return compareFirst(record, ofFirstUpdate(record, logprobs), sampler).mean <= toleranceOf(record).mean;
 }

@@ -12,7 +12,7 @@ export const roundingOf = (record: StepRecord): number => (isFull(record) ? ROUN
 /** How far the policy's log-probs at the first update lie from the sampler's; undefined where one of them is missing. */
 export function samplerGap(record: StepRecord): Gap | undefined {
   const policy = inputs.firstPolicyLogprobs.from(record);
-  const sampler = inputs.samplerLogprobs.from(record);
+  const sampler = inputs.comparableLogprobs.from(record);
   return policy && sampler && compareFirst(record, policy, sampler);
 }
 

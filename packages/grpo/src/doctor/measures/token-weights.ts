@@ -2,7 +2,7 @@
 
 import { nonzero } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
-import { membersOf, updateRows } from '../inputs.js';
+import { membersOf, scoredRows, updateRows } from '../inputs.js';
 import type { EvidenceOf } from '../outcome.js';
 import { klWeighings, weighings } from '../recompute/aggregation.js';
 import type { Form } from '../recompute/form.js';
@@ -20,18 +20,19 @@ export function weightMiss(
   const declared = record.declared!;
   const weights = updateRows(record, update, 'weights');
   if (!weights) return 'updates.weights';
-  const own = membersOf(record, update).map((b) => nonzero(masks[b]!));
+  const rows = scoredRows(record, update, 'mask')!;
+  const own = rows.map(nonzero);
   const ways = weighings(form, declared, {
     own,
     sizes: sizesOf(record, update),
     all: masks.map(nonzero),
   });
   if (typeof ways === 'string') return ways;
-  const miss = missOfAll(record, update, weights, masks, ways);
+  const miss = missOfAll(record, update, weights, rows, ways);
   const kl = updateRows(record, update, 'klWeights') ?? weights;
   // With a β for each kind they have it in them, and nothing tells what it is.
   if (miss || !update.klTerms || update.beta === 1 || declared.kl?.place === 'reward') return miss;
-  return missOfAll(record, update, kl, masks, klWeighings(declared.kl?.level, own, ways));
+  return missOfAll(record, update, kl, rows, klWeighings(declared.kl?.level, own, ways));
 }
 
 /** The first token that does not weigh as the first way says; undefined where some way fits. */
@@ -55,7 +56,7 @@ export function firstMiss(
   expected: readonly number[],
 ): Miss | undefined {
   for (const [row, completion] of membersOf(record, update).entries()) {
-    const mask = masks[completion]!;
+    const mask = masks[row]!;
     const own = weights[row]!;
     for (let token = 0; token < own.length; token++) {
       const weight = own[token]!;

@@ -19,14 +19,14 @@ export interface Kept {
 export function topEntropyOf(
   share: number,
   entropies: readonly Float32Array[],
-  masks: readonly (Uint8Array | undefined)[],
+  masks: readonly (Uint8Array | undefined)[] | undefined,
 ): Kept[] {
   const known = Float64Array.from(
-    entropies.flatMap((row, i) => [...row].filter((_, t) => isTrained(masks[i], t))),
+    entropies.flatMap((row, i) => [...row].filter((_, t) => isTrained(masks?.[i], t))),
   ).sort();
   const threshold = quantile(known, 1 - share);
   return entropies.map((row, i) => ({
-    kept: Uint8Array.from(row, (entropy, t) => Number(isTrained(masks[i], t) && entropy >= threshold)),
+    kept: Uint8Array.from(row, (entropy, t) => Number(isTrained(masks?.[i], t) && entropy >= threshold)),
     close: Uint8Array.from(row, (entropy) => Number(Math.abs(entropy - threshold) <= 1e-6)),
   }));
 }

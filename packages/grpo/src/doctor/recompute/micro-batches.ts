@@ -1,6 +1,6 @@
 /** The rows of an update, micro-batch by micro-batch. */
 import type { Declared, StepRecord, UpdateRecord } from '../../trace/index.js';
-import { inputs, membersOf, updateRows } from '../inputs.js';
+import { membersOf, scoredRows, updateRows } from '../inputs.js';
 import { type Kept, topEntropyOf } from './masks.js';
 import { sumOver } from './row.js';
 
@@ -33,16 +33,10 @@ export function topsOf(
   const entropies = updateRows(record, update, 'entropies');
   const sizes = sizesOf(record, update);
   if (!entropies || !sizes) return 'updates.entropies and updates.microBatches.sizes';
-  const masks = rowMasks(record, update);
+  const masks = scoredRows(record, update, 'mask');
   return rangesOf(sizes).flatMap(([start, end]) =>
-    topEntropyOf(topShare, entropies.slice(start, end), masks.slice(start, end)),
+    topEntropyOf(topShare, entropies.slice(start, end), masks?.slice(start, end)),
   );
-}
-
-/** The masks of an update's rows; undefined where nothing is masked. */
-export function rowMasks(record: StepRecord, update: UpdateRecord): (Uint8Array | undefined)[] {
-  const masks = inputs.masks.from(record);
-  return membersOf(record, update).map((b) => masks?.[b]);
 }
 
 /** The entropy that the bonus is of: a mean over the tokens that the policy term is kept for; see `objective/entropy.ts`. */
@@ -55,7 +49,7 @@ export function entropyMeanOf(declared: Declared, record: StepRecord, update: Up
   const byMicroBatch = tops !== undefined || compat !== undefined;
   const sizes = byMicroBatch ? sizesOf(record, update) : [entropies.length];
   if (!sizes) return 'updates.microBatches.sizes';
-  const masks = rowMasks(record, update);
+  const masks = scoredRows(record, update, 'mask');
   const over = (kept: (row: number) => Uint8Array | undefined, start: number, end: number) => {
     const totals = { sum: 0, count: 0 };
     for (let i = start; i < end; i++) {
@@ -66,10 +60,10 @@ export function entropyMeanOf(declared: Declared, record: StepRecord, update: Up
     }
     return totals;
   };
-  const tokens = over((i) => masks[i], 0, entropies.length).count;
+  const tokens = over((i) => masks?.[i], 0, entropies.length).count;
   return rangesOf(sizes).reduce((total, [start, end]) => {
-    const { sum, count } = over((i) => (tops ? tops[i]!.kept : masks[i]), start, end);
-    const trained = over((i) => masks[i], start, end).count;
+    const { sum, count } = over((i) => (tops ? tops[i]!.kept : masks?.[i]), start, end);
+    const trained = over((i) => masks?.[i], start, end).count;
     const share = compat ? (end - start) / entropies.length : trained / Math.max(tokens, 1);
     return total + (share * sum) / Math.max(count, 1);
   }, 0);

@@ -42,7 +42,8 @@ interface Fixture {
   cases: Case[];
 }
 
-const fixtures = (path: string) => fileURLToPath(new URL(`../../../../../parity/fixtures/${path}`, import.meta.url));
+const fixtures = (path: string) =>
+  fileURLToPath(new URL(`../../../../../parity/fixtures/${path}`, import.meta.url));
 const fixture = JSON.parse(readFileSync(fixtures('estimators.json'), 'utf8')) as Fixture;
 const { prompts, regions, lengths, seed, step, iteration } = fixture;
 const groupSize = regions.length / prompts.length;
@@ -55,7 +56,8 @@ const planned: PlannedGroup[] = prompts.map((prompt, p) => ({
   })),
 }));
 
-const plansOf = ({ estimator }: Case) => planMasks(planned, { estimator, ...fixture }, seed, { step, iteration });
+const plansOf = ({ estimator }: Case) =>
+  planMasks(planned, { estimator, ...fixture }, seed, { step, iteration });
 
 const places = (hidden: Uint8Array) => [...hidden.keys()].filter((i) => hidden[i] === 1);
 
@@ -63,7 +65,9 @@ const places = (hidden: Uint8Array) => [...hidden.keys()].filter((i) => hidden[i
 function decoderOf(dtype: DType, shifted: boolean): Decoder {
   const { decoder } = loadModel(fixtures('models/qwen2'), {});
   onTestFinished(() => decoder.dispose());
-  const copies = [...decoder.parameters].map(([name, p]) => [name, noGrad(() => p.detach().to(dtype))] as const);
+  const copies = [...decoder.parameters].map(
+    ([name, p]) => [name, noGrad(() => p.detach().to(dtype))] as const,
+  );
   for (const [, copy] of copies) copy.requiresGrad = true;
   const { maskId } = fixture;
   const own = new OwningDecoder({ ...decoder.config, diffusion: { maskId, shifted } }, new Map(copies));
@@ -75,15 +79,15 @@ function decoderOf(dtype: DType, shifted: boolean): Decoder {
 function updateOf(one: Case, dtype: DType) {
   const decoder = decoderOf(dtype, one.shifted);
   const plans = plansOf(one);
-  const groups = planned.map(({ prompt, completions }, p): ScoredGroup => ({
-    prompt,
-    completions: completions.map(({ ids }) => ids),
-    masked: completions.map(({ region }, g) => ({ region: region.ids, plan: plans[p * groupSize + g]! })),
-  }));
+  const groups = planned.map(
+    ({ prompt, completions }, p): ScoredGroup => ({
+      prompt,
+      completions: completions.map(({ ids }) => ids),
+      masked: completions.map(({ region }, g) => ({ region: region.ids, plan: plans[p * groupSize + g]! })),
+    }),
+  );
   const mask = Uint8Array.from(
-    lengths.flatMap((length, b) =>
-      Array.from({ length }, (_, t) => (isEstimated(plans[b]!, t) ? 1 : 0)),
-    ),
+    lengths.flatMap((length, b) => Array.from({ length }, (_, t) => (isEstimated(plans[b]!, t) ? 1 : 0))),
   );
   const { config } = resolveConfig({
     command: 'explain',
@@ -93,7 +97,11 @@ function updateOf(one: Case, dtype: DType) {
   return tidy(() => {
     const { logprobs_T, entropies_T } = scoreTokens(decoder, groups, fixture.temperature);
     const given = (key: 'old' | 'reference') =>
-      tensor(one.completions.flatMap((row) => row[key]), undefined, { dtype });
+      tensor(
+        one.completions.flatMap((row) => row[key]),
+        undefined,
+        { dtype },
+      );
     const { loss } = composedLoss({
       logprobs_T,
       entropies_T,
@@ -107,7 +115,12 @@ function updateOf(one: Case, dtype: DType) {
       update: { completions: lengths.length, tokens: mask.filter((is) => is === 1).length },
       betas: lengths.map(() => fixture.beta),
       entropyCoefficient: 0,
-      settings: { ...config.objective, kl: config.kl, entropy: config.entropy, correction: config.correction },
+      settings: {
+        ...config.objective,
+        kl: config.kl,
+        entropy: config.entropy,
+        correction: config.correction,
+      },
     });
     loss.backward();
     const gradients = [...decoder.parameters].map(([name, p]) => [name, p.grad!.toNumbers()] as const);
@@ -152,8 +165,12 @@ describe.each(titled)('the estimate %s', (_, one) => {
 });
 
 describe('plans of masks', () => {
-  const settings = { estimator: 'd1' as const, promptMaskRate: 0.3, maskRates: [0.2, 0.8] as [number, number] };
-  const many = Array.from({ length: 40 }, (_, p): PlannedGroup => {
+  const settings = {
+    estimator: 'd1' as const,
+    promptMaskRate: 0.3,
+    maskRates: [0.2, 0.8] as [number, number],
+  };
+  const many = Array.from({ length: 40 }, (): PlannedGroup => {
     const ids = Array.from({ length: 100 }, (_, w) => w);
     return { prompt: ids, completions: [0, 1].map(() => ({ ids, region: { ids, order: ids } })) };
   });
