@@ -29,6 +29,7 @@ const LORA = ['lora.rank=2'];
 const STOPS = ['task.stop=["e", "a", "t", "o", "1", " "]', 'rollout.maxNewTokens=12'];
 const SHORT = ['task.prompt=prompt.txt'];
 const MIXED = [`model=${MODELS.llama3}`, 'task.name=mix', 'task.evalSize=1'];
+const DENOISED = [`model=${MODELS.diffusion}`];
 const EXPERT = { command: 'expert', with: ['expert.threshold=-9'] } as const;
 
 const set = (key: string, value: string, more: Partial<Row> = {}): [string, Row] => [
@@ -81,6 +82,12 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('rollout.presencePenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.frequencyPenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.invariant', 'true'),
+  set('diffusion.blockLength', '2', { with: DENOISED }),
+  set('diffusion.steps', '2', { with: DENOISED }),
+  set('diffusion.remasking', 'random', { with: [...DENOISED, 'diffusion.steps=3'] }),
+  set('diffusion.estimator', 'coupled', { with: DENOISED }),
+  set('diffusion.promptMaskRate', '0.9', { with: DENOISED }),
+  set('diffusion.maskRates', '[0.2, 0.3]', { with: [...DENOISED, 'diffusion.estimator=sum_masked'] }),
   set('groups.refills', '2', { with: ['rewards=[{module: coarse.mjs}]'] }),
   set('groups.replay', '2', {
     with: ['rewards=[{module: coarse.mjs}]', 'objective.oldLogprobs=sampler'],
