@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { loadModel } from '../models/index.js';
+import { loadModel, OwningDecoder } from '../models/index.js';
 import { type Generation, generationCheck, tryGeneration } from './generations.js';
 
 const model = loadModel(fileURLToPath(new URL('../../../../parity/fixtures/models/qwen2', import.meta.url)));
@@ -29,6 +29,15 @@ it('completes prompts greedily once, and at temperatures several times', async (
   // Greedy at the smaller limit is the beginning of greedy at the larger one.
   const [short, long] = found.filter(({ temperature, prompt }) => temperature === 0 && prompt === 'a');
   expect(long!.text.startsWith(short!.text.replace(/\uFFFD+$/, ''))).toBe(true);
+});
+
+it('fills the smaller limit only with a masked-diffusion model', async () => {
+  const { config, parameters } = model.decoder;
+  const diffusion = { maskId: 263, shifted: false };
+  const masked = { ...model, decoder: new OwningDecoder({ ...config, diffusion }, parameters) };
+  const found = await tryGeneration(masked, [{ name: 'a', ids: [11, 12, 13] }]);
+  expect(found.map((one) => [one.temperature, one.maxNewTokens])).toEqual([0, 0.7, 1].map((t) => [t, 50]));
+  expect(generationCheck(found.map((one) => ({ ...one, ended: 0 }))).says).toMatch(/within 50 tokens/);
 });
 
 it('judges blank completions, equal ones, and those that never end', () => {

@@ -24,23 +24,32 @@ const TEMPERATURES = [0, 0.7, 1];
 const LIMITS = [50, 100];
 const COUNT = 4;
 
+/** Denoising steps of a masked-diffusion model: each computes all sequences whole. */
+const DENOISING_STEPS = 10;
+
 /**
- * Completes each prompt at several temperatures. Every completion has draws of its own, so that the smaller limits only cut
- * the same completions.
+ * Completes each prompt at several temperatures. Every completion has draws of its own, so that the smaller limits of a
+ * causal model only cut the same completions; a masked-diffusion model fills a whole region, and is tried at the smallest.
  */
 export async function tryGeneration(
   model: Model,
   rows: readonly Pick<TemplateRow, 'name' | 'ids'>[],
   { seed = 0, watch = new Watch() }: { seed?: number; watch?: Watch } = {},
 ): Promise<Generation[]> {
+  const limits = model.decoder.config.diffusion ? LIMITS.slice(0, 1) : LIMITS;
   const found: Generation[] = [];
   for (const temperature of TEMPERATURES) {
     const count = temperature === 0 ? 1 : COUNT;
     const requests = rows.map(({ ids }, p) => ({ ids, count, keys: [p] }));
-    const options = { ...plainSampling, temperature, maxNewTokens: Math.max(...LIMITS) };
+    const options = {
+      ...plainSampling,
+      temperature,
+      maxNewTokens: Math.max(...limits),
+      diffusion: { ...plainSampling.diffusion, steps: DENOISING_STEPS },
+    };
     const groups = await sample(model, requests, options, seed, watch.named('generation'));
     for (const [p, group] of groups.entries())
-      for (const limit of LIMITS)
+      for (const limit of limits)
         found.push({ prompt: rows[p]!.name, temperature, ...within(model, group, limit) });
   }
   return rows.flatMap(({ name }) => found.filter(({ prompt }) => prompt === name));
@@ -94,7 +103,7 @@ export function generationCheck(generations: readonly Generation[]): InspectionC
     ? {
         name,
         verdict: 'inform',
-        says: `None of ${all} completions ended by itself within ${Math.max(...LIMITS)} tokens.`,
+        says: `None of ${all} completions ended by itself within ${Math.max(0, ...generations.map(({ maxNewTokens }) => maxNewTokens))} tokens.`,
         log,
       }
     : { name, verdict: 'pass', says: `${ended} of ${all} completions ended by themselves.`, log };

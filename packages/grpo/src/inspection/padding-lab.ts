@@ -131,10 +131,21 @@ function scoreAlone(
   );
 }
 
-/** Whether our own batch is free of the mistakes; not judged where the mistakes themselves would not show. */
-export function paddingCheck(measured: PaddingMeasured): InspectionCheck {
-  const { alone, sampler, bound, positions, attended, mask, completions, tokens } = measured;
+/**
+ * Whether our own batch is free of the mistakes; not judged where the mistakes themselves would not show.
+ *
+ * @param measured - undefined of a masked-diffusion model
+ */
+export function paddingCheck(measured: PaddingMeasured | undefined): InspectionCheck {
   const name = 'padding';
+  if (!measured)
+    return {
+      name,
+      verdict: 'not applicable',
+      says: 'the mistakes with padding are those of causal models; this is a masked-diffusion model',
+      log: [],
+    };
+  const { alone, sampler, bound, positions, attended, mask, completions, tokens } = measured;
   const nats = (apart: Apart | null) =>
     apart === null ? 'does not fit the context' : `${apart.mean} nats per token, at most ${apart.most}`;
   const log = [

@@ -36,3 +36,24 @@ export function sequencesWithin(
   }
   return Math.min(rows.length, most);
 }
+
+/**
+ * Bytes of completions that are denoised together: what does not fit into the lot comes later, but a single one is
+ * computed whatever it takes.
+ *
+ * @param completions - their number, and the tokens of the longest with its prompt and without
+ */
+export function denoisingBytes(
+  config: DecoderConfig,
+  engine: Engine,
+  completions: { count: number; sequence: number; newTokens: number; adjusted: boolean },
+  lotBytes: number,
+): { sequences: number; logits: number } {
+  const { count, sequence, newTokens, adjusted } = completions;
+  const one = sequence * passTokenBytes(config, engine);
+  const rows = Math.min(count * newTokens, logitRows(config, engine, lotBytes, adjusted));
+  return {
+    sequences: Math.max(one, Math.min(count * one, (1 - LOGITS) * lotBytes)),
+    logits: rows * logitsBytes(config, engine, adjusted),
+  };
+}

@@ -2,6 +2,7 @@
 import type { DecoderConfig } from '../models/config.js';
 import { type AuditSize, auditBytes, stateBytes } from './audit-bytes.js';
 import { cacheBytes, type Engine, logitsBytes, passTokenBytes } from './decoding.js';
+import { denoisingBytes } from './denoising.js';
 import {
   checkpointBytes,
   type Holdings,
@@ -99,7 +100,7 @@ export function estimate(work: Work, budget: number): Estimate {
     return { name, parts: all, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
   };
   const sampled = (name: Phase['name'], sampling?: Sampling) =>
-    sampling ? [phase(name, decodingParts(work, sampling, lot))] : [];
+    sampling ? [phase(name, (model.diffusion ? denoisingParts : decodingParts)(work, sampling, lot))] : [];
   const audit =
     training && work.audit && auditNeeds(work, training, work.audit, held, free, microBatchTokens);
   const audited = audit && audit.needs <= audit.left ? audit.needs : 0;
@@ -159,6 +160,19 @@ function decodingParts(
       ? { name: 'weights laid out for decoding', bytes: layout }
       : { name: 'prompts', bytes: prefill },
     { name: 'cache and logits', bytes: cache },
+  ];
+}
+
+function denoisingParts(
+  { model, engine }: Work,
+  { prompts, group, longest, newTokens, adjusted }: Sampling,
+  lot: number,
+): Phase['parts'] {
+  const completions = { count: prompts * group, sequence: longest + newTokens, newTokens, adjusted };
+  const { sequences, logits } = denoisingBytes(model, engine, completions, lot);
+  return [
+    { name: 'sequences', bytes: sequences },
+    { name: 'logits', bytes: logits },
   ];
 }
 

@@ -1,10 +1,10 @@
 import { memory } from '@grpo/torch';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Abandoned, Watch } from '../progress/watch.js';
 import { plainSampling } from './completion.js';
-import { expectedOf, fixture, range } from './rollout.test.helper.js';
+import { diffusing, expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
 
-const model = fixture('qwen3', range(26));
 const { prompts } = expectedOf('qwen3');
 const options = {
   ...plainSampling,
@@ -24,13 +24,28 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('tensors', async () => {
+describe.each([
+  ['a causal', fixture('qwen3', range(26)), options],
+  ['a masked-diffusion', diffusing(fixture('qwen3', range(26))), { ...options, repetitionPenalty: 1 }],
+])('tensors of %s model', async (_, model, options) => {
   // The first rollout makes the rotary tables, which stay with the model.
   await sample(model, requests, options, 0);
 
   it('are all gone after a rollout', async () => {
     const before = memory();
     await sample(model, requests, options, 1);
+    expect(memory()).toEqual(before);
+  });
+
+  it('are all gone when it is abandoned midway', async () => {
+    const before = memory();
+    const abort = new AbortController();
+    let reports = 0;
+    const progress = () => {
+      if (++reports === 4) abort.abort();
+    };
+    const watch = new Watch({ progress }, abort.signal);
+    await expect(sample(model, requests, options, 1, watch)).rejects.toThrow(Abandoned);
     expect(memory()).toEqual(before);
   });
 

@@ -2,7 +2,7 @@ import { empty, memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Transformer } from '../models/transformer.js';
 import { plainSampling } from './completion.js';
-import { expectedOf, fixture, range } from './rollout.test.helper.js';
+import { diffusing, expectedOf, fixture, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
 import { memoryNews, withinMemory } from './within-memory.js';
 
@@ -74,8 +74,14 @@ describe('sampling that runs out of memory', () => {
   const requests = prompts.map((ids, i) => ({ ids, count: 3, keys: [i] }));
   const options = { ...plainSampling, maxNewTokens: 12, temperature: 0.9 };
 
-  it.each([1, 5])('at pass %d samples the same in smaller lots', async (pass) => {
-    const model = fixture('qwen3', range(26));
+  it.each([
+    ['a causal', 1],
+    ['a causal', 5],
+    ['a masked-diffusion', 1],
+    ['a masked-diffusion', 5],
+  ])('from %s model, at pass %d, samples the same in smaller lots', async (kind, pass) => {
+    const causal = fixture('qwen3', range(26));
+    const model = kind === 'a causal' ? causal : diffusing(causal);
     // Else its tensors go whenever they are collected, and the count of the next pass with them.
     onTestFinished(() => model.decoder.dispose());
     const expected = await sample(model, requests, options, 1);

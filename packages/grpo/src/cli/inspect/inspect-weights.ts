@@ -14,13 +14,15 @@ export async function inspectWeights(inspection: ShownInspection): Promise<Shown
   const rows = inspection.rows.filter((row) => 'ids' in row);
   const isPlain = ({ prompt }: (typeof rows)[number]) => typeof prompt === 'string';
   const asked = [rows.find((row) => !isPlain(row)), rows.find(isPlain)].filter((row) => row !== undefined);
-  const measured = inspection.padding
-    ? await measurePadding(
-        model,
-        rows.map(({ ids }) => ids),
-        { watch },
-      )
-    : undefined;
+  // The mistakes are those of batches that attend to the left.
+  const measured =
+    inspection.padding && !model.decoder.config.diffusion
+      ? await measurePadding(
+          model,
+          rows.map(({ ids }) => ids),
+          { watch },
+        )
+      : undefined;
   const generations = await tryGeneration(model, asked, { watch });
   return {
     ...inspection,
@@ -28,7 +30,7 @@ export async function inspectWeights(inspection: ShownInspection): Promise<Shown
     generations,
     checks: [
       ...inspection.checks,
-      ...(measured ? [paddingCheck(measured)] : []),
+      ...(inspection.padding ? [paddingCheck(measured)] : []),
       generationCheck(generations),
     ],
   };
