@@ -30,7 +30,7 @@ async function recorded(model: Model, estimator: Estimator, settings: string[] =
       `diffusion.estimator=${estimator}`,
       'diffusion.blockLength=4',
       'diffusion.steps=6',
-      'diffusion.promptMaskRate=0.3',
+      ...(estimator === 'd1' ? ['diffusion.promptMaskRate=0.3'] : []),
       'kl.beta=0.05',
       'objective.iterations=2',
       'objective.oldLogprobs=recompute',

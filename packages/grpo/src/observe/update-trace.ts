@@ -100,7 +100,9 @@ export class UpdateTrace {
     const own = <V>(values_B: readonly V[]) => this.#members.map((b) => values_B[b]!);
     return {
       iteration: number,
-      mask: weights ? Uint8Array.from(weights, (weight) => Number(weight !== 0)) : joinRows(Uint8Array, own(masks_B)),
+      mask: weights
+        ? Uint8Array.from(weights, (weight) => Number(weight !== 0))
+        : joinRows(Uint8Array, own(masks_B)),
       ...(old_B && { oldLogprobs: joinRows(Float32Array, own(old_B)) }),
       ...(reference_B && { referenceLogprobs: joinRows(Float32Array, own(reference_B)) }),
     };
