@@ -11,6 +11,7 @@ export type Stage =
   | 'template'
   | 'tokens'
   | 'masks'
+  | 'mask plan'
   | 'generation'
   | 'reward'
   | 'advantage'
@@ -115,6 +116,7 @@ const STAGE_OF: Partial<Record<Stage, string>> = {
   template: 'render',
   generation: 'sample',
   reward: 'score',
+  'mask plan': 'plan',
   advantage: 'advantage',
   logprob: 'logprob',
   loss: 'objective',

@@ -27,6 +27,7 @@ export function scoringProbes(
 ): Probes {
   const chosen = probedCompletion(batch, trace.members);
   if (chosen === undefined) return {};
+  const masked = batch.iterations[0]!.masked_B?.[chosen];
   const { stages, model, sampling, config } = trainer;
   const prompt = batch.trained.prompts[batch.problemOf(chosen)]!.ids;
   const { ids } = batch.trained.completions_B[chosen]!;
@@ -35,17 +36,22 @@ export function scoringProbes(
   const alone = () =>
     frozen(
       () =>
-        stages.logprob(model.decoder, [{ prompt, completions: [ids] }], sampling.temperature, { onLayer })
-          .logprobs_T,
+        stages.logprob(
+          model.decoder,
+          [{ prompt, completions: [ids], ...(masked && { masked: [masked] }) }],
+          sampling.temperature,
+          { onLayer },
+        ).logprobs_T,
     );
   const policy = trace.policyOf(chosen);
   const sampler = batch.completions_B[chosen]!.logprobs;
   const gap = difference(policy, sampler);
   const precision = { declared: { dtype: config.dtype } };
   const alike = repeatBound(precision);
-  const agree = gap.tokens === 0 || gap.mean <= toleranceOf(precision).mean;
+  // An estimate need not be what the sampler drew from.
+  const agree = masked !== undefined || gap.tokens === 0 || gap.mean <= toleranceOf(precision).mean;
   // Dropout and neighbours would set them apart too.
-  if (which === 'where they differ' && agree && gap.max <= alike) return {};
+  if (which === 'where they differ' && agree && (masked || gap.max <= alike)) return {};
   const once = alone();
   const aloneInBatch = difference(once, policy);
   // Where the two agree, chance has no part in it, and a third scoring would tell nothing.

@@ -13,6 +13,7 @@ import {
   type UpdateRecord,
 } from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
+import { diffusionRecordOf } from './diffusion-record.js';
 import { renderedRecord } from './rendered-record.js';
 import type { RecordedStep } from './step-recorder.js';
 
@@ -29,6 +30,7 @@ export function stepRecordOf(
 ): StepRecord {
   const { config, model, sampling, ownStages } = trainer;
   const { batch, scored, updates } = recorded;
+  const diffusion = diffusionRecordOf(trainer, recorded, step);
   const { completions_B, prompts, problems, rewardTable, compared, advantages } = batch;
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
@@ -46,6 +48,7 @@ export function stepRecordOf(
     seed: config.seed,
     declared: {
       ...declaredOf(config),
+      ...(diffusion && { diffusion: config.diffusion }),
       ...(sampling.stop.length > 0 && { stop: [...sampling.stop] }),
       ...(ownStages && { ownStages: [...ownStages] }),
       ...(!ownStages?.includes('sample') && { textChanges: [] }),
@@ -106,6 +109,7 @@ export function stepRecordOf(
       })),
     },
     advantages: advantages.advantages,
+    ...(diffusion && { diffusion }),
     updates,
     ...((recorded.probes || canaries) && {
       probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
@@ -145,7 +149,7 @@ function answerOf(row: unknown, key: string): string | null {
   return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : null;
 }
 
-/** 1 where the loss gave a token a weight, or was to give one where it tells none; of the first update that a completion is in. */
+/** 1 where the loss gave a token a weight, or was to give one where it tells none; of updates without a mask of their own. */
 function maskOf(
   lengths: Int32Array,
   updates: readonly UpdateRecord[],
@@ -154,7 +158,8 @@ function maskOf(
   const starts = offsetsOf(lengths);
   const mask = new Uint8Array(starts.at(-1)!);
   for (const [b, own] of masks_B.entries()) if (lengths[b]! > 0) mask.set(own, starts[b]!);
-  for (const { completions, weights } of updates) {
+  for (const { completions, weights, mask: own } of updates) {
+    if (own) continue;
     let at = 0;
     for (const b of completions ?? []) {
       for (let t = 0; t < lengths[b]!; t++)

@@ -89,11 +89,13 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#step = step;
   }
 
-  updateBegins({ index, apart }: Update): void {
+  updateBegins({ index, iteration, apart }: Update): void {
     this.#update?.kinds?.dispose();
+    // Those of a causal model are all the first one.
+    const number = this.#batch!.iterations.indexOf(iteration);
     this.#update = {
       isFirst: index === 0,
-      trace: new UpdateTrace(this.#scored),
+      trace: new UpdateTrace(this.#scored, { iteration, number }),
       arrival: new GradientArrival(this.trainer),
       tally: new MetricTally(),
       kinds: apart && new KindGradients(this.trainer.optimizer),

@@ -2,6 +2,7 @@ import type { Tensor } from '@grpo/torch';
 import { joinRows } from '../maths/lists.js';
 import type { LossPart } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
+import type { Update } from '../step/updates.js';
 import type { UpdateRecord } from '../trace/index.js';
 
 type PerToken =
@@ -30,6 +31,8 @@ export class UpdateTrace {
   constructor(
     /** By completion; filled as they are scored. */
     private readonly scored: Map<number, ScoredIds>,
+    /** The pass over the rollout that it is part of, and its number. */
+    private readonly pass: Pick<Update, 'iteration'> & { number: number },
   ) {}
 
   /**
@@ -78,12 +81,30 @@ export class UpdateTrace {
     const perToken = Object.entries(this.#values).map(
       ([name, parts]) => [name, joinRows(Float32Array, parts)] as const,
     );
+    const values = Object.fromEntries(perToken) as Pick<UpdateRecord, PerToken>;
     return {
       completions: Int32Array.from(this.#members),
-      ...Object.fromEntries(perToken),
+      ...this.#ofIteration(values),
+      ...values,
       ...(this.#components.size > 0 && { components: [...this.#components.values()] }),
       microBatches: { executed: this.#sizes.length, configured: this.#configured, sizes: this.#sizes },
       ...facts,
+    };
+  }
+
+  /** What an iteration has for itself, where it is not the first. */
+  #ofIteration({ weights }: Pick<UpdateRecord, 'weights'>): UpdateRecord {
+    const { number, iteration } = this.pass;
+    if (number === 0) return {};
+    const { masks_B, old_B, reference_B } = iteration;
+    const own = <V>(values_B: readonly V[]) => this.#members.map((b) => values_B[b]!);
+    return {
+      iteration: number,
+      mask: weights
+        ? Uint8Array.from(weights, (weight) => Number(weight !== 0))
+        : joinRows(Uint8Array, own(masks_B)),
+      ...(old_B && { oldLogprobs: joinRows(Float32Array, own(old_B)) }),
+      ...(reference_B && { referenceLogprobs: joinRows(Float32Array, own(reference_B)) }),
     };
   }
 

@@ -10,6 +10,16 @@ export interface DenoisingStep {
   count: number;
 }
 
+/** Places per block and denoising steps of a whole region: as asked for, else the model's own, else one place per step. */
+export const denoisingSizes = (
+  whole: number,
+  options: Pick<DenoisingOptions, 'blockLength' | 'steps'>,
+  shape: DiffusionShape,
+): { blockLength: number; steps: number } => ({
+  blockLength: options.blockLength ?? shape.blockLength ?? whole,
+  steps: Math.min(whole, options.steps ?? shape.steps ?? whole),
+});
+
 /**
  * The passes that fill a region, block after block. A block has the share of the steps that its places are of the whole
  * region, rounded, and at least one; its steps fill equally many places, the first ones one more where that does not
@@ -25,8 +35,7 @@ export function denoisingSchedule(
   options: Pick<DenoisingOptions, 'blockLength' | 'steps'>,
   shape: DiffusionShape,
 ): DenoisingStep[] {
-  const blockLength = options.blockLength ?? shape.blockLength ?? whole;
-  const steps = Math.min(whole, options.steps ?? shape.steps ?? whole);
+  const { blockLength, steps } = denoisingSizes(whole, options, shape);
   const stepsUpTo = (place: number) => Math.round((place * steps) / whole);
   const schedule: DenoisingStep[] = [];
   for (let start = 0; start < width; start += blockLength) {

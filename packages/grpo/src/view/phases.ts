@@ -31,6 +31,7 @@ const PHASE_OF: Readonly<Record<Stage, Phase>> = {
   advantage: 'advantage',
   logprob: 'log-prob',
   masks: 'loss',
+  'mask plan': 'log-prob',
   loss: 'loss',
   kl: 'loss',
   optimizer: 'gradient',

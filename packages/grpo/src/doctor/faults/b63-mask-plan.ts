@@ -27,7 +27,7 @@ export const b63: Fault = {
     stepCheck({
       code: 'B63.views',
       title: 'The passes over a completion are those of the declared estimate',
-      stage: 'masks',
+      stage: 'mask plan',
       kind: 'identity',
       level: 2,
       rank: 3,
@@ -59,7 +59,7 @@ export const b63: Fault = {
     stepCheck({
       code: 'B63.rate',
       title: 'As many places are hidden as declared',
-      stage: 'masks',
+      stage: 'mask plan',
       kind: 'identity',
       level: 2,
       rank: 3,
@@ -86,7 +86,7 @@ export const b63: Fault = {
     stepCheck({
       code: 'B63.draws',
       title: 'The recorded keys give the recorded masks',
-      stage: 'masks',
+      stage: 'mask plan',
       kind: 'identity',
       level: 2,
       rank: 4,
