@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MaskedView, MaskPlan } from '../objective/index.js';
 import { type Groups, type MicroBatch, membersOf, microBatchAt } from './micro-batch.js';
 
 /** Groups of these lengths; every token is an id of its own. */
@@ -108,5 +109,40 @@ describe('micro-batches', () => {
         }
       }),
     );
+  });
+
+  it('of a masked-diffusion model pay once for the passes that see the same of a whole group', () => {
+    const groups = groupsOf([10, 20], [5, 5, 5, 1, 2, 3]);
+    const region = Array.from({ length: 6 }, (_, w) => w);
+    const hiding = (prompt: number, ...places: number[]): MaskedView => ({
+      prompt: new Uint8Array(prompt),
+      region: Uint8Array.from(region, (w) => (places.includes(w) ? 1 : 0)),
+      weight: 1,
+    });
+    const masked = (planOf: (prompt: number, b: number) => MaskPlan): Groups => ({
+      ...groups,
+      masked_B: [0, 1, 2, 3, 4, 5].map((b) => ({ region, plan: planOf(b < 3 ? 10 : 20, b) })),
+    });
+    const sizes = (planOf: (prompt: number, b: number) => MaskPlan, budget: number) =>
+      microBatches(masked(planOf), [0, 1], budget).map(({ size, members }) => [size, members.length]);
+    const whole = (prompt: number) => hiding(prompt, ...region);
+    // A prompt of 10 and 6 places; a prompt of 20 and 6 places.
+    expect(sizes((prompt) => [whole(prompt)], 42)).toEqual([[42, 6]]);
+    expect(sizes((prompt) => [whole(prompt)], 1)).toEqual([
+      [16, 3],
+      [26, 3],
+    ]);
+    const own = (prompt: number, b: number) => [whole(prompt), hiding(prompt, b)];
+    expect(sizes(own, 1000)).toEqual([[16 + 3 * 16 + 26 + 3 * 26, 6]]);
+    expect(sizes(own, 20)).toEqual([
+      [32, 1],
+      [32, 1],
+      [32, 1],
+      [52, 1],
+      [52, 1],
+      [52, 1],
+    ]);
+    const [first] = microBatches(masked(own), [0], 1000)[0]!.groups;
+    expect(first!.masked!.map(({ plan }) => plan)).toEqual([0, 1, 2].map((b) => own(10, b)));
   });
 });

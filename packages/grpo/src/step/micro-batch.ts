@@ -157,12 +157,13 @@ function passCost(groups: Groups, p: number): { shared: number; of: (b: number) 
 /** Stands for the id of the mask where inputs are compared. */
 const HIDDEN = -1;
 
-/** How many of the costs, from the first on, fit into the room together; at least 1. */
+/** How many of the costs, from the first on, fit into the room together; at least the first, with what costs nothing more. */
 function fitting(costs: readonly number[], room: number): number {
+  const most = Math.max(room, costs[0]!);
   let sum = 0;
   const beyond = costs.findIndex((cost) => {
     sum += cost;
-    return sum > room;
+    return sum > most;
   });
-  return beyond < 0 ? costs.length : Math.max(1, beyond);
+  return beyond < 0 ? costs.length : beyond;
 }
