@@ -36,7 +36,7 @@ function lengthOf(batch: Batch, b: number): number {
 }
 
 /** Passes that estimate the log-probs of a completion. */
-const passesOver = (batch: Batch, b: number): number => batch.iterations[0]?.masked_B?.[b]!.plan.length ?? 1;
+const passesOver = (batch: Batch, b: number): number => batch.iterations[0]?.masked_B?.[b]?.plan.length ?? 1;
 
 /** Those of the chosen completions that the model computes again. */
 export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>

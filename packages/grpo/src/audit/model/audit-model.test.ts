@@ -58,7 +58,10 @@ const CLEAN: [string, string[]][] = [
 
 const CLEAN_MASKED: [string, string[]][] = [
   ['a2d-qwen2', ['diffusion.estimator=d1', 'diffusion.steps=6', 'kl.beta=0.1']],
-  ['a2d-qwen3', ['diffusion.estimator=coupled', 'diffusion.blockLength=4', 'objective.iterations=2']],
+  [
+    'a2d-qwen3',
+    ['diffusion.estimator=coupled', 'diffusion.blockLength=4', 'objective.oldLogprobs=recompute'],
+  ],
   ['dream', ['diffusion.estimator=sum_masked', 'rollout.temperature=0.7', 'entropy.coefficient=0.01']],
   ['llada', ['diffusion.estimator=coupled', 'diffusion.remasking=random', 'kl.beta=0.05', 'kl.estimator=k1']],
   ['a2d-qwen3-bf16', ['diffusion.estimator=coupled', 'kl.beta=0.1']],
