@@ -11,6 +11,7 @@ function batchOf(advantages: readonly number[], lengths = advantages.map(() => 5
     completions_B: lengths.map((length) => ({ ids: Array.from({ length }) })),
     groupSize: 4,
     problemOf: (b: number) => Math.floor(b / 4),
+    iterations: [],
     advantages: { advantages: Float64Array.from(advantages) },
   } as unknown as Batch;
 }

@@ -29,9 +29,14 @@ export function auditedTokens(weights: number, most: number): { longest: number;
   return { longest, tokens: Math.max(longest, within) };
 }
 
-/** Tokens of a completion with its prompt. */
-const lengthOf = (batch: Batch, b: number): number =>
-  batch.prompts[batch.problemOf(b)]!.ids.length + batch.completions_B[b]!.ids.length;
+/** Tokens of a pass over a completion with its prompt. */
+function lengthOf(batch: Batch, b: number): number {
+  const { ids, region } = batch.completions_B[b]!;
+  return batch.prompts[batch.problemOf(b)]!.ids.length + (region?.ids ?? ids).length;
+}
+
+/** Passes that estimate the log-probs of a completion. */
+const passesOver = (batch: Batch, b: number): number => batch.iterations[0]?.masked_B?.[b]?.plan.length ?? 1;
 
 /** Those of the chosen completions that the model computes again. */
 export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>
@@ -67,7 +72,7 @@ export function chosenOf(batch: Batch, seed: number, step: number, weights: numb
   let work = 0;
   return chosen
     .filter((b, i) => {
-      work += weights * lengthOf(batch, b);
+      work += weights * lengthOf(batch, b) * passesOver(batch, b);
       return i === 0 || work <= WORK;
     })
     .sort((a, b) => a - b);

@@ -56,6 +56,17 @@ const CLEAN: [string, string[]][] = [
   ['qwen3-bf16', ['rollout.topP=0.95', 'kl.beta=0.1']],
 ];
 
+const CLEAN_MASKED: [string, string[]][] = [
+  ['a2d-qwen2', ['diffusion.estimator=d1', 'diffusion.steps=6', 'kl.beta=0.1']],
+  [
+    'a2d-qwen3',
+    ['diffusion.estimator=coupled', 'diffusion.blockLength=4', 'objective.oldLogprobs=recompute'],
+  ],
+  ['dream', ['diffusion.estimator=sum_masked', 'rollout.temperature=0.7', 'entropy.coefficient=0.01']],
+  ['llada', ['diffusion.estimator=coupled', 'diffusion.remasking=random', 'kl.beta=0.05', 'kl.estimator=k1']],
+  ['a2d-qwen3-bf16', ['diffusion.estimator=coupled', 'kl.beta=0.1']],
+];
+
 describe('the audit of a clean step', () => {
   it.each(CLEAN)('finds every hand-over of %s within its bounds: %s', async (name, settings) => {
     const { apart, missing, compared } = await audited(name, settings);
@@ -64,6 +75,18 @@ describe('the audit of a clean step', () => {
       expect.arrayContaining([
         'log-prob of the sampler',
         'log-likelihood of the draws at the declared temperature × 2',
+        'log-prob of the policy',
+        'distance to the plain gradient',
+      ]),
+    );
+  });
+
+  it.each(CLEAN_MASKED)('finds every hand-over of %s within its bounds: %s', async (name, settings) => {
+    const { apart, missing, compared } = await audited(name, settings);
+    expect({ apart, missing }).toEqual({ apart: [], missing: [] });
+    expect(compared).toEqual(
+      expect.arrayContaining([
+        'log-prob of the sampler',
         'log-prob of the policy',
         'distance to the plain gradient',
       ]),
@@ -142,7 +165,69 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
   ],
 ];
 
+/** A stage of a masked-diffusion model that does its work wrongly. */
+const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
+  [
+    'a sampler that tells another order of filling',
+    {
+      sample: async (...args) => {
+        const groups = await standard.sample(...args);
+        return groups.map((group) =>
+          group.map((one) => ({
+            ...one,
+            region: { ids: one.region!.ids, order: one.region!.order.toReversed() },
+          })),
+        );
+      },
+    },
+    'completion',
+  ],
+  [
+    'log-probs that are estimated with other masks',
+    {
+      logprob: (decoder, groups, ...rest) =>
+        standard.logprob(
+          decoder,
+          groups.map((group) => ({
+            ...group,
+            masked: group.masked!.map(({ region, plan }) => ({
+              region,
+              plan: plan.map((view) => ({ ...view, prompt: view.prompt.map(() => 0) })),
+            })),
+          })),
+          ...rest,
+        ),
+    },
+    'old log-probs',
+    ['diffusion.promptMaskRate=0.4'],
+  ],
+  [
+    'a loss without the weights of its passes',
+    {
+      logprob: (decoder, groups, ...rest) =>
+        standard.logprob(
+          decoder,
+          groups.map((group) => ({
+            ...group,
+            masked: group.masked!.map(({ region, plan }) => ({
+              region,
+              plan: plan.map((view) => ({ ...view, weight: 0.5 })),
+            })),
+          })),
+          ...rest,
+        ),
+    },
+    'old log-probs',
+    ['diffusion.estimator=coupled'],
+  ],
+];
+
 describe('the audit of a sick step', () => {
+  it.each(SICK_MASKED)('names the hand-over of %s', async (_, stages, handOver, settings = []) => {
+    const { apart } = await audited('a2d-qwen2', settings, stages, 3);
+    expect(apart[0]).toBe(handOver);
+  });
+
   it('names the prompt that a completion was drawn for', async () => {
     // Prompts of which each makes another token likely.
     const measured: Measured[] = [];

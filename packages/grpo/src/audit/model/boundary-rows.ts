@@ -3,7 +3,8 @@ import type { Config } from '../../config/schema.js';
 import type { Model } from '../../models/index.js';
 import { finalNorm, headOf, lastStates } from '../plain/plain-decoder.js';
 import { eachLogits } from '../plain/plain-head.js';
-import { column, inputOf, type PlainSequence } from '../plain/plain-logprobs.js';
+import { column } from '../plain/plain-logprobs.js';
+import { type PlainSequence, passesOf } from '../plain/plain-pass.js';
 import { rawModel } from './raw-model.js';
 
 /** One row of the logits of a prompt with its completion, and the token that it predicts: the one after it. */
@@ -36,7 +37,8 @@ export function boundaryRows(model: Model, config: Config, sequence: PlainSequen
   const table = new Map<number, number[]>();
   noGrad(() =>
     tidy(() => {
-      const [last] = lastStates(raw, [inputOf(sequence)]);
+      const inputs = passesOf(raw, sequence).map(({ input }) => input);
+      const [last] = lastStates(raw, inputs);
       const states = last!.indexSelect(0, column(near, last!.device).flatten());
       eachLogits(finalNorm(raw).of(states), headOf(raw), (logits, start) => {
         const own = near.slice(start, start + logits.size(0));

@@ -4,6 +4,7 @@ import type { LossRow, Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { sum } from '../../maths/moments.js';
 import type { AuditContext, Measured } from '../context.js';
 import { eachGradient } from '../plain/plain-gradient.js';
+import { countPasses, passSlopes } from '../plain/plain-pass.js';
 import { type Pair, worstOf } from '../worst.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { toleranceOf } from './tolerance.js';
@@ -32,7 +33,15 @@ export function compareGradients(
   // A KL to a reference that is the policy has slopes, or signs of slopes, of rounding alone.
   const unsure = typeof moved === 'string' ? Number.NaN : changeOf(slopes, moved) / sizeOf(slopes);
   if (!(unsure < SURE)) return { handOver, missing: 'a loss of which the slope is above its rounding' };
-  const sloped = completions.map((one, i) => ({ ...one, slopes: slopes[i]! }));
+  const sloped = completions.flatMap(({ passes, states, scores }, i) => {
+    const own = passSlopes(passes, slopes[i]!);
+    return passes.map((pass, k) => ({
+      ...pass,
+      states: states[k]!,
+      scores: scores.passes[k]!,
+      slopes: own[k]!,
+    }));
+  });
   const measured = new Map<string, Norms>();
   eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain, start) =>
     measured.set(name, joined(measured.get(name), normsOf(rowsOf(gradients.get(name), plain, start), plain))),
@@ -127,7 +136,10 @@ function normsOf(found: Tensor | undefined, plain: Tensor): Norms {
 }
 
 /** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */
-function rowOf({ trainer, batch }: AuditContext, { place, completion, scores }: PlainCompletion): LossRow {
+function rowOf(
+  { trainer, batch }: AuditContext,
+  { place, completion, masked, passes, scores }: PlainCompletion,
+): LossRow {
   const { config } = trainer;
   const isLeftOut = config.objective.maskTruncated && batch.completions_B[place]!.finishReason === 'length';
   return {
@@ -135,8 +147,11 @@ function rowOf({ trainer, batch }: AuditContext, { place, completion, scores }: 
     entropies: scores.entropies,
     old: batch.old_B?.[place],
     reference: batch.reference_B?.[place],
-    sampler: batch.completions_B[place]!.logprobs,
-    mask: new Uint8Array(completion.length).fill(isLeftOut ? 0 : 1),
+    sampler: masked ? undefined : batch.completions_B[place]!.logprobs,
+    // What no pass hides has no log-prob.
+    mask: Uint8Array.from(countPasses(passes, completion.length), (count) =>
+      isLeftOut || count === 0 ? 0 : 1,
+    ),
     advantage: batch.advantages.advantages[place]!,
     beta: config.kl.place === 'loss' ? batch.betas_P[batch.problemOf(place)]! : 0,
   };

@@ -1,3 +1,4 @@
+import { sum } from '../../maths/moments.js';
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
@@ -27,10 +28,11 @@ export function compareLogProbs(context: AuditContext, plain: PlainStep, pass: T
     foundOf: (place: number) => Float32Array | undefined,
     scores = completions.map((one) => one.scores),
   ) => {
-    const rows = completions.map(({ place }, i) => ({
+    const rows = completions.map(({ place, passes }, i) => ({
       completion: place,
       found: foundOf(place),
       plain: scores[i]!.logprobs,
+      weight: Math.max(1, sum(passes.map(({ weight }) => weight))),
     }));
     return compareRows(handOver, quantity, rows, tolerance);
   };

@@ -8,6 +8,10 @@ export interface LogProbRow {
   completion: number;
   found: Float32Array | undefined;
   plain: Float32Array;
+  /** The tokens that the plain path has; all where this is not given. */
+  tokens?: readonly number[];
+  /** What errors of a token's passes count in its log-prob together; 1 where this is not given. */
+  weight?: number;
 }
 
 /** Compares log-probs token by token, and by their root mean square distance; as many as were sampled must be there. */
@@ -17,18 +21,19 @@ export function compareRows(
   rows: readonly LogProbRow[],
   { token: bound, all }: Tolerance,
 ): Comparison[] {
-  const pairs = rows.flatMap(({ found, plain, completion }): Pair[] =>
-    Array.from(plain, (value, token) => ({
+  const pairs = rows.flatMap(({ found, plain, completion, tokens = [...plain.keys()], weight = 1 }): Pair[] =>
+    tokens.map((token) => ({
       found: found?.length === plain.length ? found[token]! : Number.NaN,
-      plain: value,
-      bound,
+      plain: plain[token]!,
+      bound: weight * bound,
       completion,
       token,
     })),
   );
   if (pairs.length === 0) return [];
   const squares = pairs.reduce((sum, { found, plain }) => sum + (Number(found) - Number(plain)) ** 2, 0);
-  const distance = { found: Math.sqrt(squares / pairs.length), plain: 0, bound: all };
+  const most = Math.max(...rows.map(({ weight = 1 }) => weight));
+  const distance = { found: Math.sqrt(squares / pairs.length), plain: 0, bound: most * all };
   return [
     ...worstOf(handOver, quantity, pairs),
     ...worstOf(handOver, `root mean square error of the ${quantity}`, [distance]).map((one) => ({

@@ -3,8 +3,9 @@ import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
 import { layerStates } from '../plain/plain-decoder.js';
-import { inputOf, type PlainScores, type PlainSequence, plainScores } from '../plain/plain-logprobs.js';
+import { type PlainScores, plainScores } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
+import { type PlainPass, type PlainSequence, passesOf, perSequence } from '../plain/plain-pass.js';
 import { rawModel } from './raw-model.js';
 import { toleranceOf } from './tolerance.js';
 
@@ -14,7 +15,9 @@ export interface PlainCompletion extends PlainSequence {
   place: number;
   /** Whether the weights of this step sampled it. */
   isOwn: boolean;
-  states: readonly Tensor[];
+  passes: readonly PlainPass[];
+  /** Of each pass, what each layer took and what the last gave. */
+  states: readonly (readonly Tensor[])[];
   scores: PlainScores;
 }
 
@@ -35,17 +38,22 @@ export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
     endIds: [...trainer.model.endIds],
     margin: toleranceOf(trainer.model.decoder.dtype).all,
   };
+  const [iteration] = batch.iterations;
   const sequences = chosen.map((place) => ({
     place,
     prompt: batch.prompts[batch.problemOf(place)]!.ids,
     completion: batch.completions_B[place]!.ids,
+    masked: iteration?.masked_B?.[place],
   }));
-  const states = layerStates(model, sequences.map(inputOf));
+  const passes = sequences.map((one) => passesOf(model, one));
+  const inputs = passes.flat().map(({ input }) => input);
+  const states = perSequence(passes, layerStates(model, inputs));
   const completions = sequences.map((one, i): PlainCompletion => {
-    const last = states[i]!.at(-1)!;
-    const scores = plainScores(model, one, last, config.rollout.temperature, rules);
+    const last = states[i]!.map((layers) => layers.at(-1)!);
+    const own = one.masked ? undefined : rules;
+    const scores = plainScores(model, one, passes[i]!, last, config.rollout.temperature, own);
     const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
-    return { ...one, isOwn, states: states[i]!, scores };
+    return { ...one, isOwn, passes: passes[i]!, states: states[i]!, scores };
   });
   return { declared, model, completions };
 }

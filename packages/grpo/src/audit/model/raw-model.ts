@@ -4,7 +4,7 @@ import type { PlainModel } from '../plain/plain-model.js';
 
 /** A decoder as its folder has it: names and numbers, and the scale of the adapters as it is declared. */
 export function rawModel(
-  { configJson }: Pick<Model, 'configJson'>,
+  { configJson, tokenizer }: Pick<Model, 'configJson' | 'tokenizer'>,
   { parameters, lora }: Decoder,
   { lora: { rank, alpha = 2 * rank, adapter } }: Pick<Config, 'lora'>,
 ): PlainModel {
@@ -12,6 +12,7 @@ export function rawModel(
   const declared = adapter === undefined ? { rank, alpha } : lora?.settings;
   return {
     config: configJson,
+    maskId: typeof configJson.mask_token_id === 'number' ? configJson.mask_token_id : tokenizer.maskId,
     weights: parameters,
     adapters: lora && declared && { matrices: lora.parameters, scale: declared.alpha / declared.rank },
   };

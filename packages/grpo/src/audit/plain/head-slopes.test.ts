@@ -1,10 +1,11 @@
 import { cat, empty, Generator, grad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { expect, it } from 'vitest';
-import { HeadSlopes, type SlopedSequence } from './head-slopes.js';
+import { HeadSlopes, type SlopedPass } from './head-slopes.js';
 import { finalNorm } from './plain-decoder.js';
 import { partRows } from './plain-head.js';
 import { plainScores } from './plain-logprobs.js';
 import { configOf } from './plain-model.test.helper.js';
+import { passesOf } from './plain-pass.js';
 
 const [VOCABULARY, WIDTH, TEMPERATURE] = [120_000, 64, 0.8];
 
@@ -20,35 +21,36 @@ it('has the slopes that autograd has of a vocabulary of several parts', () => {
       ['model.norm.weight', random(2, [WIDTH])],
     ]);
     const model = { config: { ...configOf('llama3'), tie_word_embeddings: false }, weights };
-    const sequences = [12, 16].map((length, seed): SlopedSequence => {
+    const sequences = [12, 16].map((length, seed): SlopedPass => {
       // Tokens of the first part and of the last.
       const completion = Array.from({ length }, (_, t) => (t % 2 ? t : VOCABULARY - 1 - t));
       const sequence = { prompt: [1, 2], completion };
+      const [pass] = passesOf(model, sequence);
       const last = random(3 + seed, [length + 1, WIDTH]);
       const slope = (t: number) => Math.sin(7 * t + seed);
       return {
-        ...sequence,
+        ...pass!,
         states: [last],
-        scores: plainScores(model, sequence, last, TEMPERATURE),
+        scores: plainScores(model, sequence, [pass!], [last], TEMPERATURE).passes[0]!,
         slopes: {
           logprobs: Float64Array.from(completion, (_, t) => slope(t)),
           entropies: Float64Array.from(completion, (_, t) => slope(t + 0.5)),
         },
       };
     });
-    const tokens = sequences.flatMap(({ completion }) => completion);
+    const tokens = sequences.flatMap(({ targets }) => targets);
 
     const head = weights.get('lm_head.weight')!.detach();
     head.requiresGrad = true;
-    const normed = sequences.map(({ states, completion }) => {
+    const normed = sequences.map(({ states, targets }) => {
       const x = finalNorm(model)
-        .of(states[0]!.narrow(0, 1, completion.length))
+        .of(states[0]!.narrow(0, 1, targets.length))
         .detach();
       x.requiresGrad = true;
       return x;
     });
     const logprobs = cat(normed).matmul(head.t()).div(TEMPERATURE).logSoftmax(-1);
-    const column = (of: (sequence: SlopedSequence) => Float64Array) =>
+    const column = (of: (pass: SlopedPass) => Float64Array) =>
       tensor(Float32Array.from(sequences.flatMap((one) => [...of(one)])), [tokens.length, 1]);
     const loss = logprobs
       .gather(1, tensor(tokens, [tokens.length, 1], { dtype: 'int64' }))
@@ -73,8 +75,8 @@ it('has the slopes that autograd has of a vocabulary of several parts', () => {
       compare(gradient, start);
     });
     expect(starts).toEqual([0, partRows(weights.get('lm_head.weight')!, tokens.length)]);
-    for (const [i, { completion }] of sequences.entries()) {
-      expect(furthest(own[i]!.narrow(0, 1, completion.length), byNormed[i]!)).toBeLessThan(1e-5);
+    for (const [i, { targets }] of sequences.entries()) {
+      expect(furthest(own[i]!.narrow(0, 1, targets.length), byNormed[i]!)).toBeLessThan(1e-5);
       expect(furthest(own[i]!.narrow(0, 0, 1), own[i]!.narrow(0, 0, 1).zerosLike())).toBe(0);
     }
   });

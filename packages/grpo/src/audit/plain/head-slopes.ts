@@ -2,14 +2,15 @@ import { cat, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { finalNorm, headOf } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
-import { column, type PlainScores, type PlainSequence, predicting } from './plain-logprobs.js';
+import { column, type PassScores, predicting } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
+import type { PlainPass } from './plain-pass.js';
 
-/** A completion with its forward pass and the slopes of the loss. */
-export interface SlopedSequence extends PlainSequence {
+/** A forward pass with the slopes of the loss in what it gives. */
+export interface SlopedPass extends PlainPass {
   /** What each layer took, and what the last gave. */
   states: readonly Tensor[];
-  scores: Pick<PlainScores, 'masses' | 'entropies'>;
+  scores: Pick<PassScores, 'masses' | 'entropies'>;
   slopes: Slopes;
 }
 
@@ -26,16 +27,16 @@ export class HeadSlopes {
 
   constructor(
     model: PlainModel,
-    private readonly sequences: readonly SlopedSequence[],
+    private readonly passes: readonly SlopedPass[],
     private readonly temperature: number,
   ) {
     this.#weight = headOf(model);
     this.#normed_TD = noGrad(() =>
-      tidy(() => cat(sequences.map((one) => finalNorm(model).of(predicting(one.states.at(-1)!, one))))),
+      tidy(() => cat(passes.map((one) => finalNorm(model).of(predicting(one.states.at(-1)!, one))))),
     );
-    this.#ids = sequences.flatMap(({ completion }) => completion);
-    const columnOf = (of: (sequence: SlopedSequence) => ArrayLike<number>) => {
-      const values = sequences.flatMap((one) => Array.from(of(one)));
+    this.#ids = passes.flatMap(({ targets }) => targets);
+    const columnOf = (of: (pass: SlopedPass) => ArrayLike<number>) => {
+      const values = passes.flatMap((one) => Array.from(of(one)));
       return tensor(Float32Array.from(values), [values.length, 1], { device: this.#weight.device });
     };
     this.#columns = {
@@ -47,7 +48,7 @@ export class HeadSlopes {
   }
 
   /**
-   * Slopes in what the last layer's norm gives of each sequence, `[L, D]`.
+   * Slopes in what the last layer's norm gives in each pass, `[L, D]`.
    *
    * @param take - is told how to compute the gradient of the rows of the projection from `start` on
    */
@@ -60,12 +61,12 @@ export class HeadSlopes {
           take(() => slope.t().matmul(this.#normed_TD), start);
         });
         let first = 0;
-        return this.sequences.map((one) => {
+        return this.passes.map((one) => {
           const last = one.states.at(-1)!;
           const all = zeros([...last.shape], { device: last.device });
-          predicting(all, one).copy_(own_TD.narrow(0, first, one.completion.length));
-          first += one.completion.length;
-          return all;
+          const own = own_TD.narrow(0, first, one.rows.length);
+          first += one.rows.length;
+          return all.indexCopy_(0, column(one.rows, last.device).squeeze(1), own);
         });
       }),
     );

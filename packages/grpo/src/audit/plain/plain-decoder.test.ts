@@ -21,10 +21,11 @@ function furthest(ours: readonly number[], theirs: readonly number[]): number {
   return ours.reduce((most, x, i) => Math.max(most, Math.abs(x - theirs[i]!)), 0);
 }
 
-const families = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+const masked = ['a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
 describe('the plain decoder', () => {
-  it.each(families)('has the logits of transformers for %s', (name) => {
+  it.each([...causal, ...masked])('has the logits of PyTorch for %s', (name) => {
     const [model, expected] = [fixtureModel(name), expectedOf(`models/${name}`)];
     for (const [i, ids] of promptsOf(`models/${name}`).entries()) {
       const theirs = expected.get(`logits.${i}`)!.toNumbers();
@@ -32,9 +33,9 @@ describe('the plain decoder', () => {
     }
   });
 
-  it('computes bfloat16 weights in float32', () => {
-    const [model, expected] = [fixtureModel('qwen3-bf16'), expectedOf('models/qwen3-bf16')];
-    for (const [i, ids] of promptsOf('models/qwen3-bf16').entries()) {
+  it.each(['qwen3-bf16', 'a2d-qwen3-bf16'])('computes bfloat16 weights in float32: %s', (name) => {
+    const [model, expected] = [fixtureModel(name), expectedOf(`models/${name}`)];
+    for (const [i, ids] of promptsOf(`models/${name}`).entries()) {
       const theirs = expected.get(`logitsFloat32.${i}`)!.toNumbers();
       expect(furthest(logitsOf(model, ids), theirs)).toBeLessThan(2e-5);
     }

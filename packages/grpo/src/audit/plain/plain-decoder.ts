@@ -5,21 +5,37 @@
 import { embedding, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { layerOutput, layerTensors } from './plain-layer.js';
 import type { PlainModel } from './plain-model.js';
-import { plainShape } from './plain-shape.js';
+import { type PlainShape, plainShape } from './plain-shape.js';
 import { PlainTensors } from './plain-tensors.js';
 
 /** Names of the tensors outside of the layers; a norm without `.weight`. */
-export function outerNames({ config }: PlainModel) {
+export function outerNames({ config }: PlainModel): OuterNames {
   const { family, tied } = plainShape(config);
-  const isGpt2 = family === 'gpt2';
-  const embedding = isGpt2 ? 'transformer.wte.weight' : 'model.embed_tokens.weight';
-  return {
-    embedding,
-    positions: isGpt2 ? 'transformer.wpe.weight' : undefined,
-    finalNorm: isGpt2 ? 'transformer.ln_f' : 'model.norm',
-    head: tied ? embedding : 'lm_head.weight',
-  };
+  const names = OUTER_NAMES[family] ?? OUTER_NAMES.llama;
+  return { ...names, head: tied ? names.embedding : names.head };
 }
+
+interface OuterNames {
+  embedding: string;
+  positions?: string;
+  finalNorm: string;
+  head: string;
+}
+
+const OUTER_NAMES: Partial<Record<PlainShape['family'], OuterNames>> & { llama: OuterNames } = {
+  gpt2: {
+    embedding: 'transformer.wte.weight',
+    positions: 'transformer.wpe.weight',
+    finalNorm: 'transformer.ln_f',
+    head: 'lm_head.weight',
+  },
+  llama: { embedding: 'model.embed_tokens.weight', finalNorm: 'model.norm', head: 'lm_head.weight' },
+  llada: {
+    embedding: 'model.transformer.wte.weight',
+    finalNorm: 'model.transformer.ln_f',
+    head: 'model.transformer.ff_out.weight',
+  },
+};
 
 /** What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients. */
 export function layerStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[][] {

@@ -3,11 +3,11 @@
  * each layer is computed again from its kept input, and its tensors' gradients are handed over and freed before the next.
  */
 import { grad, keep, noGrad, type Tensor, tidy } from '@grpo/torch';
-import { HeadSlopes, type SlopedSequence } from './head-slopes.js';
+import { HeadSlopes, type SlopedPass } from './head-slopes.js';
 import { finalNorm, outerNames } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
 import { layerOutput, layerTensors } from './plain-layer.js';
-import { column, inputOf } from './plain-logprobs.js';
+import { column } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import type { PlainTensors } from './plain-tensors.js';
 
@@ -25,7 +25,7 @@ export type TakeGradient = (name: string, gradient: Tensor, start: number) => vo
  */
 export function eachGradient(
   model: PlainModel,
-  sequences: readonly SlopedSequence[],
+  passes: readonly SlopedPass[],
   temperature: number,
   take: TakeGradient,
 ): void {
@@ -33,7 +33,7 @@ export function eachGradient(
   const isTrained = (name: string) => (model.adapters?.matrices ?? model.weights).has(name);
   const isTied = names.head === names.embedding;
   tidy(() => {
-    const head = new HeadSlopes(model, sequences, temperature);
+    const head = new HeadSlopes(model, passes, temperature);
     const takeHead = (gradient: () => Tensor, start: number) => {
       if (isTrained(names.head) && !isTied) take(names.head, gradient(), start);
     };
@@ -42,12 +42,12 @@ export function eachGradient(
       norm.tensors,
       isTrained,
       take,
-      sequences.map(({ states }) => states.at(-1)!),
+      passes.map(({ states }) => states.at(-1)!),
       head.backward(takeHead),
       norm.of,
     );
-    for (let layer = sequences[0]!.states.length - 2; layer >= 0; layer--) {
-      const inputs = sequences.map(({ states }) => states[layer]!);
+    for (let layer = passes[0]!.states.length - 2; layer >= 0; layer--) {
+      const inputs = passes.map(({ states }) => states[layer]!);
       const next = tidy(() => {
         const tensors = layerTensors(model, layer);
         return backThrough(tensors, isTrained, take, inputs, slopes, (x) => layerOutput(tensors, x));
@@ -66,11 +66,15 @@ export function eachGradient(
       else eachPart(weight, partRows(weight, 1), (part, start) => add(part.zerosLike(), start));
     };
     // A tied embedding has the gradient of the head as well, which is computed again rather than held.
-    takeRows(names.embedding, sequences.map(inputOf), isTied ? head : undefined);
+    takeRows(
+      names.embedding,
+      passes.map(({ input }) => input),
+      isTied ? head : undefined,
+    );
     if (names.positions)
       takeRows(
         names.positions,
-        sequences.map((sequence) => [...inputOf(sequence).keys()]),
+        passes.map(({ input }) => [...input.keys()]),
       );
   });
 }

@@ -3,33 +3,27 @@ import { finalNorm, headOf, lastStates } from './plain-decoder.js';
 import { type Drawn, drawnOf, type SamplingRules } from './plain-drawing.js';
 import { eachLogits } from './plain-head.js';
 import type { PlainModel } from './plain-model.js';
+import { countPasses, type PlainPass, type PlainSequence, passesOf, perSequence } from './plain-pass.js';
 
-/** A completion with the prompt that it answers. */
-export interface PlainSequence {
-  prompt: readonly number[];
-  completion: readonly number[];
-}
-
-/** The tokens of one completion under softmax(logits / temperature). */
-export interface PlainScores {
+/** The tokens that a pass scores, under softmax(logits / temperature). */
+export interface PassScores {
   logprobs: Float32Array;
   /** In nats. */
   entropies: Float32Array;
   /** log Σ exp(logits / temperature). */
   masses: Float32Array;
+}
+
+/** The tokens of one completion: the weighted sums of their log-probs, the means of their entropies. */
+export interface PlainScores extends Pick<PassScores, 'logprobs' | 'entropies'> {
+  passes: readonly PassScores[];
   /** Under the distribution that is declared to be drawn from; where it was asked for. */
   drawn: Drawn[];
 }
 
-/** What a forward pass of a sequence takes: all tokens but the last, from which nothing is predicted. */
-export const inputOf = ({ prompt, completion }: PlainSequence): number[] => [
-  ...prompt,
-  ...completion.slice(0, -1),
-];
-
-/** The rows of `[L, D]` that predict the tokens of the completion. */
-export const predicting = (x: Tensor, { prompt, completion }: PlainSequence): Tensor =>
-  x.narrow(0, prompt.length - 1, completion.length);
+/** The rows of `[L, D]` that predict the tokens of a pass. */
+export const predicting = (x: Tensor, { rows }: PlainPass): Tensor =>
+  x.indexSelect(0, column(rows, x.device).squeeze(1));
 
 /** int64 `[n, 1]`. */
 export const column = (ids: readonly number[], device: string): Tensor =>
@@ -38,28 +32,54 @@ export const column = (ids: readonly number[], device: string): Tensor =>
 /**
  * Scores a completion.
  *
- * @param last - what the last layer gives for `inputOf` the sequence
+ * @param passes - those of the completion
+ * @param last - what the last layer gives for each
  * @param temperature - divides the logits; 0 (greedy) scores at 1
- * @param rules - of the sampler
+ * @param rules - of the sampler of a causal model
  */
 export function plainScores(
   model: PlainModel,
-  sequence: PlainSequence,
-  last: Tensor,
+  { completion }: PlainSequence,
+  passes: readonly PlainPass[],
+  last: readonly Tensor[],
   temperature: number,
   rules?: SamplingRules,
 ): PlainScores {
-  const { completion } = sequence;
-  const scores: PlainScores = {
-    logprobs: new Float32Array(completion.length),
-    entropies: new Float32Array(completion.length),
-    masses: new Float32Array(completion.length),
-    drawn: [],
+  const drawn: Drawn[] = [];
+  const scored = passes.map((pass, i) =>
+    passScores(model, pass, last[i]!, temperature, (logits, start) => {
+      if (rules) drawn.push(...drawnOf(logits, completion, start, rules));
+    }),
+  );
+  const [logprobs, entropies] = [new Float32Array(completion.length), new Float32Array(completion.length)];
+  const counts = countPasses(passes, completion.length);
+  for (const [i, { tokens, weight }] of passes.entries()) {
+    for (const [m, t] of tokens.entries()) {
+      logprobs[t]! += weight * scored[i]!.logprobs[m]!;
+      entropies[t]! += scored[i]!.entropies[m]! / counts[t]!;
+    }
+  }
+  return { logprobs, entropies, passes: scored, drawn };
+}
+
+/** @param watch - sees the logits, some rows at a time, and the number of the first of these */
+function passScores(
+  model: PlainModel,
+  pass: PlainPass,
+  last: Tensor,
+  temperature: number,
+  watch: (logits: Tensor, start: number) => void,
+): PassScores {
+  const { targets } = pass;
+  const scores = {
+    logprobs: new Float32Array(targets.length),
+    entropies: new Float32Array(targets.length),
+    masses: new Float32Array(targets.length),
   };
   noGrad(() =>
     tidy(() =>
-      eachLogits(finalNorm(model).of(predicting(last, sequence)), headOf(model), (logits, start) => {
-        const own = completion.slice(start, start + logits.size(0));
+      eachLogits(finalNorm(model).of(predicting(last, pass)), headOf(model), (logits, start) => {
+        const own = targets.slice(start, start + logits.size(0));
         const set = (values: Float32Array, of: Tensor) =>
           values.set(of.toTypedArray() as Float32Array, start);
         tidy(() => {
@@ -70,7 +90,7 @@ export function plainScores(
           set(scores.entropies, logprobs.exp().mul(logprobs).sumDim([-1]).neg());
           set(scores.masses, mass);
         });
-        if (rules) scores.drawn.push(...drawnOf(logits, completion, start, rules));
+        watch(logits, start);
       }),
     ),
   );
@@ -84,6 +104,11 @@ export const scoreSequences = (
   temperature: number,
 ): PlainScores[] =>
   tidy(() => {
-    const last = lastStates(model, sequences.map(inputOf));
-    return sequences.map((one, i) => plainScores(model, one, last[i]!, temperature));
+    const passes = sequences.map((one) => passesOf(model, one));
+    const states = lastStates(
+      model,
+      passes.flat().map(({ input }) => input),
+    );
+    const last = perSequence(passes, states);
+    return sequences.map((one, i) => plainScores(model, one, passes[i]!, last[i]!, temperature));
   });

@@ -34,6 +34,25 @@ export const configOf = (name: string) => json(join(folder(`models/${name}`), 'c
 export const promptsOf = (path: string): number[][] =>
   json(join(folder(path), 'expected.json')).prompts as number[][];
 
+/** The partly hidden sequences of a masked-diffusion model, each as a completion of its first token: one pass scores the hidden ones. */
+export function hiddenOf(name: string) {
+  const { prompts, targets } = json(join(folder(`models/${name}`), 'expected.json')) as Record<
+    string,
+    number[][]
+  >;
+  return targets!.flatMap((ids, i) => {
+    const hidden = prompts![i]!.slice(1).map((id) => Number(id === MASK));
+    const region = ids.slice(1);
+    const plan = [{ prompt: [0], region: hidden, weight: 1 }];
+    return region.length > 0
+      ? [{ prompt: ids.slice(0, 1), completion: region, masked: { region, plan } }]
+      : [];
+  });
+}
+
+/** The mask token of every model there. */
+const MASK = 263;
+
 /** A model of `parity/fixtures/models`, with an adapter of `parity/fixtures/lora`. */
 export function fixtureModel(name: string, adapter?: string): PlainModel {
   const config = configOf(name);
@@ -44,7 +63,7 @@ export function fixtureModel(name: string, adapter?: string): PlainModel {
       config.model_type === 'gpt2' && /c_\w+\.weight$/.test(key) ? keep(value.t().contiguous()) : value,
     ]),
   );
-  if (adapter === undefined) return { config, weights };
+  if (adapter === undefined) return { config, weights, maskId: MASK };
   const { lora_alpha, r } = json(join(folder(`lora/${adapter}`), 'adapter_config.json'));
   const stored = tensorsOf(join(folder(`lora/${adapter}`), 'adapter_model.safetensors'));
   const matrices = new Map([...stored].map(([key, value]) => [key.replace('base_model.model.', ''), value]));

@@ -4,6 +4,8 @@ import type { Tensor } from '@grpo/torch';
 export interface PlainModel {
   /** `config.json`. */
   config: Readonly<Record<string, unknown>>;
+  /** The token that stands at a hidden place of a masked-diffusion model. */
+  maskId?: number | undefined;
   /** By their names in the checkpoint; projections as `[out, in]`. */
   weights: ReadonlyMap<string, Tensor>;
   /** `NAME.lora_A.weight` and `NAME.lora_B.weight`, with the factor of B A that is declared: alpha / rank. */

@@ -11,6 +11,8 @@ describe('the plain shape', () => {
     const llama = { model_type: 'llama', num_hidden_layers: 1, hidden_size: 32, num_attention_heads: 4 };
     expect(plainShape(llama)).toEqual({
       family: 'llama',
+      bothWays: false,
+      shifted: false,
       layers: 1,
       heads: 4,
       keyHeads: 4,
@@ -29,6 +31,19 @@ describe('the plain shape', () => {
       activation: 'gelu_new',
       tied: true,
       frequencies: [],
+    });
+  });
+
+  it('is that of the family whose layers a masked-diffusion model has, but for what a place sees', () => {
+    const changed = { bothWays: true, shifted: false };
+    const { mask_token_id: _, ...qwen2 } = configOf('a2d-qwen2');
+    expect(plainShape(qwen2)).toEqual({ ...plainShape({ ...qwen2, model_type: 'qwen2' }), ...changed });
+    expect(plainShape(configOf('dream'))).toMatchObject({ family: 'qwen2', bothWays: true, shifted: true });
+    expect(plainShape(configOf('llada'))).toMatchObject({
+      ...changed,
+      family: 'llada',
+      keyHeads: 2,
+      headDim: 8,
     });
   });
 

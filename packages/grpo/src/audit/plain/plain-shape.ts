@@ -6,7 +6,11 @@
 type Json = Readonly<Record<string, unknown>>;
 
 export interface PlainShape {
-  family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3';
+  family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3' | 'llada';
+  /** Each place sees all others, as in a masked-diffusion model. */
+  bothWays: boolean;
+  /** The logits of a place of a masked-diffusion model predict the next one. */
+  shifted: boolean;
   layers: number;
   heads: number;
   /** Key and value heads; each serves heads / keyHeads query heads. */
@@ -25,11 +29,31 @@ export interface PlainShape {
 
 /** @throws Error: a family that is not described here */
 export function plainShape(config: Json): PlainShape {
-  const { model_type: family } = config;
-  if (family === 'gpt2') return gpt2Shape(config);
-  if (family === 'llama' || family === 'qwen2' || family === 'qwen3') return rotaryShape(family, config);
-  throw new Error(`the audit knows no model_type ${String(family)}`);
+  const { model_type: type } = config;
+  const masked = { bothWays: true, shifted: false };
+  switch (type) {
+    case 'gpt2':
+      return gpt2Shape(config);
+    case 'llama':
+    case 'qwen2':
+    case 'qwen3':
+      return rotaryShape(type, config);
+    case 'a2d-llama':
+      return { ...rotaryShape('llama', config), ...masked };
+    case 'a2d-qwen2':
+      return { ...rotaryShape('qwen2', config), ...masked };
+    case 'a2d-qwen3':
+      return { ...rotaryShape('qwen3', config), ...masked };
+    case 'Dream':
+      return { ...rotaryShape('qwen2', config), ...masked, shifted: true };
+    case 'llada':
+      return { ...lladaShape(config), ...masked };
+    default:
+      throw new Error(`the audit knows no model_type ${String(type)}`);
+  }
 }
+
+const CAUSAL = { bothWays: false, shifted: false };
 
 const number = (config: Json, key: string, otherwise?: number) => Number(config[key] ?? otherwise);
 
@@ -37,6 +61,7 @@ function gpt2Shape(config: Json): PlainShape {
   const heads = number(config, 'n_head');
   return {
     family: 'gpt2',
+    ...CAUSAL,
     layers: number(config, 'n_layer'),
     heads,
     keyHeads: heads,
@@ -62,6 +87,7 @@ function rotaryShape(family: 'llama' | 'qwen2' | 'qwen3', config: Json): PlainSh
   const attention = config.attention_bias === true ? [...QKV, 'self_attn.o_proj'] : [];
   return {
     family,
+    ...CAUSAL,
     layers: number(config, 'num_hidden_layers'),
     heads,
     keyHeads: number(config, 'num_key_value_heads', heads),
@@ -75,6 +101,24 @@ function rotaryShape(family: 'llama' | 'qwen2' | 'qwen3', config: Json): PlainSh
       ...(family === 'llama' && config.mlp_bias === true ? MLP : []),
     ],
     tied: config.tie_word_embeddings === true,
+  };
+}
+
+function lladaShape(config: Json): PlainShape {
+  const heads = number(config, 'n_heads');
+  const headDim = number(config, 'd_model') / heads;
+  return {
+    family: 'llada',
+    ...CAUSAL,
+    layers: number(config, 'n_layers'),
+    heads,
+    keyHeads: number(config, 'n_kv_heads', heads),
+    headDim,
+    epsilon: number(config, 'rms_norm_eps', 1e-5),
+    activation: 'silu',
+    frequencies: frequenciesOf(config, headDim),
+    biased: [],
+    tied: config.weight_tying !== false,
   };
 }
 
