@@ -39,9 +39,8 @@ export function replayPage(
     ...[weights, ownText(replay)].flatMap((text) => wrap(text, width)),
     '',
     ...wholeTable(sides, anew),
-    ...(anew
-      ? ['', ...gradientTable(sides[0], anew), '', ...boundaryTable(replay, anew, completion, width)]
-      : []),
+    ...(anew ? ['', ...gradientTable(sides[0], anew)] : []),
+    ...(anew?.boundary ? ['', ...boundaryTable(replay, anew.boundary, completion, width)] : []),
     '',
     ...completionTable(sides, prompts, width),
     ...(completion === undefined ? [] : ['', ...tokensOf(replay, completion, width)]),
@@ -149,7 +148,7 @@ const shareOf = (policy = 0, kl = 0) => (policy + kl > 0 ? percent(kl / (policy 
 /** Which row of the logits predicts which token, where prompt and completion meet. */
 function boundaryTable(
   { recorded }: Replay,
-  { boundary }: ModelReplay,
+  boundary: NonNullable<ModelReplay['boundary']>,
   name: string | undefined,
   width: number,
 ): string[] {

@@ -2,6 +2,7 @@
 
 import { groupsOf } from '../../doctor/groups.js';
 import { inputs } from '../../doctor/inputs.js';
+import { planMasks } from '../../objective/index.js';
 import type { FinishReason } from '../../rollout/completion.js';
 import type { Completion } from '../../rollout/index.js';
 import type { Stages } from '../../step/stages.js';
@@ -16,7 +17,7 @@ export function recordedProblems({ prompts }: StepRecord): Problem[] {
 }
 
 /** The stages that give what was recorded. */
-export function recordedStages(record: StepRecord): Pick<Stages, 'render' | 'sample' | 'score'> {
+export function recordedStages(record: StepRecord): Pick<Stages, 'render' | 'sample' | 'score' | 'plan'> {
   const { prompts, completions, rewards } = record;
   const promptIds = inputs.promptIds.from(record)!;
   const rendered = promptIds.map((ids, p) => ({ ids: [...ids], text: prompts!.texts![p]!, spans: [] }));
@@ -38,16 +39,25 @@ export function recordedStages(record: StepRecord): Pick<Stages, 'render' | 'sam
         unscored: Uint8Array.from(rewards!.totals!, (total) => Number(Number.isNaN(total))),
         failures: [],
       }),
+    plan: (groups, settings, seed, at) =>
+      planMasks(groups, settings, seed, at).map((own, b) => {
+        const recorded = inputs.plans.from(record)?.[at.iteration]?.[b] ?? [];
+        // Dropped groups were not scored, and have no plan.
+        return recorded.length > 0 ? recorded : own;
+      }),
   };
 }
 
 function completionOf(record: StepRecord, b: number): Completion {
   const { completions } = record;
+  const ids = inputs.regions.from(record)?.[b];
+  const order = inputs.orders.from(record)?.[b];
   return {
     ids: [...inputs.ids.from(record)![b]!],
     text: completions!.texts![b]!,
     finishReason: completions!.finish![b] as FinishReason,
     logprobs: inputs.samplerLogprobs.from(record)![b]!,
     sampledLogprobs: inputs.sampledLogprobs.from(record)![b]!,
+    ...(ids && { region: { ids: [...ids], order: [...(order ?? [])] } }),
   };
 }

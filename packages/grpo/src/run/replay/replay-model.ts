@@ -38,8 +38,8 @@ export interface ModelReplay {
   gradient: { all: Norms; policy: Norms; kl?: Norms };
   /** KL(policy ‖ reference) over the whole vocabulary, mean over the trained tokens of the first update. */
   fullKl?: number;
-  /** Rows of the logits about the boundary of the prompt and the asked completion. */
-  boundary: readonly LogitsRow[];
+  /** Rows of the logits about the boundary of the prompt and the asked completion; a masked-diffusion model has none. */
+  boundary?: readonly LogitsRow[];
 }
 
 /** A norm of all, and one of each parameter group. */
@@ -135,7 +135,11 @@ export async function replayWithModel(
       return { norms: { norm: gradNorm, groups: normsOf(gradNorms).gradNorms! }, kls };
     };
     // The full KL is computed with the log-probs, whether it enters the loss or not.
-    const policy = await partOf(({ betas }) => ({ betas: Array.from(betas, () => 0) }), reference && 'full');
+    const isCausal = !model.decoder.config.diffusion;
+    const policy = await partOf(
+      ({ betas }) => ({ betas: Array.from(betas, () => 0) }),
+      reference && isCausal ? 'full' : undefined,
+    );
     const kl =
       reference && (await partOf(({ advantages }) => ({ advantages: Array.from(advantages, () => 0) })));
     const first = replayed.updates![0]!;
@@ -149,9 +153,11 @@ export async function replayWithModel(
         ...(kl && { kl: kl.norms }),
       },
       ...(policy.kls.length > 0 && { fullKl: mean(policy.kls) }),
-      boundary: boundaryRows(model, config, {
-        prompt: recorded.batch.prompts[recorded.batch.problemOf(completion)]!.ids,
-        completion: recorded.batch.completions_B[completion]!.ids,
+      ...(isCausal && {
+        boundary: boundaryRows(model, config, {
+          prompt: recorded.batch.prompts[recorded.batch.problemOf(completion)]!.ids,
+          completion: recorded.batch.completions_B[completion]!.ids,
+        }),
       }),
     };
   } finally {

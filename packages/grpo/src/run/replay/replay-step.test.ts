@@ -1,6 +1,7 @@
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { memory } from '@grpo/torch';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objectLayer } from '../../config/index.js';
@@ -36,8 +37,8 @@ beforeAll(async () => {
   record = await readStep(output, AT);
 });
 
-async function replayed(settings: object, at = record): Promise<ModelReplay> {
-  const { model } = await replayStep(output, at, objectLayer('the test', settings));
+async function replayed(settings: object, at = record, path = output): Promise<ModelReplay> {
+  const { model } = await replayStep(path, at, objectLayer('the test', settings));
   if (typeof model === 'string') throw new Error(model);
   return model;
 }
@@ -82,7 +83,7 @@ describe('a step replayed with the weights that took it', () => {
   });
 
   it('shows that the row before a token predicts it, and no other', async () => {
-    const { boundary } = await replayed({});
+    const { boundary = [] } = await replayed({});
     const prompt = record.prompts!.lengths![0]!;
     const recorded = record.updates![0]!.policyLogprobs!;
     const length = record.completions!.lengths![0]!;
@@ -92,6 +93,30 @@ describe('a step replayed with the weights that took it', () => {
       for (const shifted of [before, after])
         if (shifted !== undefined) expect(Math.abs(shifted - logprob)).toBeGreaterThan(1e-3);
     }
+  });
+});
+
+describe('a step of a masked-diffusion model', () => {
+  it('is replayed with its own mask plans, and with another KL', async () => {
+    const output = join(folder, 'masked');
+    const model = fileURLToPath(new URL('../../../../../parity/fixtures/models/a2d-qwen2', import.meta.url));
+    await run({
+      output,
+      settings: [
+        ...[`model=${model}`, 'diffusion.estimator=coupled', 'diffusion.steps=2', 'train.steps=2'],
+        ...['kl.beta=0.2', 'objective.iterations=2', 'objective.oldLogprobs=recompute'],
+        ...['rollout.group=4', 'optimizer.learningRate=1e-2', 'record.every=1', 'checkpoint.every=1'],
+        ...['eval.before=false', 'eval.limit=1', 'doctor.every=0'],
+      ],
+    });
+    const own = await readStep(output, 2);
+    const { gap, record: again, gradient, boundary } = await replayed({}, own, output);
+    expect(gap.max).toBeLessThan(1e-5);
+    expect(again.diffusion!.plans![0]).toMatchObject({ weights: own.diffusion!.plans![0]!.weights });
+    expect(gradient.all.norm).toBeCloseTo(own.updates![0]!.gradNorm!, 5);
+    expect(boundary).toBeUndefined();
+    const free = await replayed({ kl: { beta: 0.4 } }, own, output);
+    expect(free.gradient.kl!.norm).toBeCloseTo(2 * gradient.kl!.norm, 5);
   });
 });
 

@@ -54,7 +54,7 @@ export function findWeights(
 }
 
 /** Stages that a replay runs: of the others it has what they gave. */
-const RUN_AGAIN = ['assemble', 'plan', 'advantage', 'logprob', 'objective'];
+const RUN_AGAIN = ['assemble', 'advantage', 'logprob', 'objective'];
 
 /** What of a step a replay with the model does not do again. */
 function notReplayed({ prompts }: StepRecord, ownStages: readonly string[]): string | undefined {
