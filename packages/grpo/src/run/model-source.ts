@@ -101,6 +101,10 @@ const TINY: Partial<Record<NonNullable<Config['task']['name']>, Partial<TinyMode
   chess: { family: 'gpt2', layers: 3, intermediateSize: 512, maxLength: 384 },
 };
 
+/** Whether a run without a configured model makes a masked-diffusion model. */
+export const makesDiffusion = ({ task }: Config): boolean =>
+  TINY[task.name!]?.family?.startsWith('a2d') ?? false;
+
 /** Puts a tiny model for the task, made of the seed, into the run folder: for runs without a configured model. */
 export async function makeTinyModel(config: Config): Promise<void> {
   const dir = initialModel(config);

@@ -20,6 +20,15 @@ describe('an open run', () => {
     expect(end.interrupted).toBe(false);
   });
 
+  it('whose settings are for another kind of model leaves no run behind', async () => {
+    const output = join(tempFolder(), 'run');
+    for (const settings of [[], [`model=${await tinyModelFolder()}`]]) {
+      const given = { output, settings: [...settings, 'diffusion.steps=3'] };
+      await expect(run(given)).rejects.toThrow('diffusion.steps (command line): the model writes from left');
+      expect(existsSync(output)).toBe(false);
+    }
+  });
+
   it('does not write into the folder of another run', async () => {
     const output = join(tempFolder(), 'run');
     const settings = ['train.steps=8'];

@@ -38,7 +38,7 @@ import {
 } from './folder/checkpoint.js';
 import { RunFolder } from './folder/run-folder.js';
 import { planMemory, withMemory } from './memory-plan.js';
-import { makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
+import { makesDiffusion, makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
 import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
 import { requireRowsFit } from './rows-fit.js';
@@ -166,6 +166,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : open(task);
+    if (config.model === undefined) requireModelKind(resolved, makesDiffusion(config));
     if (configured) requireRowsFit(configured, task, resolved, watch.finishing());
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
