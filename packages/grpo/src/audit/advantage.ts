@@ -118,17 +118,25 @@ function comparePenalties(
 
 const gapOf = (a: Float32Array, b: Float32Array, t: number) => FLOAT32 * Math.abs(a[t]! - b[t]!);
 
-/** All tokens of a completion are trained on, its end included; none of one that was cut, where these are left out. */
+/**
+ * All tokens of a completion are trained on, its end included; none of one that was cut, where these are left out, and of
+ * a masked-diffusion model those alone that some pass hides.
+ */
 function compareMasks({ config, ownStages }: Trainer, batch: Batch): Comparison[] {
   if (ownStages?.includes('assemble')) return [];
-  const pairs = batch.completions_B.map(({ ids, finishReason }, completion) => {
-    const isLeftOut = config.objective.maskTruncated && finishReason === 'length';
-    const plain = isLeftOut ? 0 : 1;
-    const mask = batch.masks_B[completion] ?? new Uint8Array();
-    const token = ids.findIndex((_, t) => mask[t] !== plain);
-    const at = token < 0 ? {} : { token };
-    return { found: mask[Math.max(token, 0)] ?? Number.NaN, plain, bound: 0, completion, ...at };
-  });
+  const pairs = [...new Set(batch.iterations)].flatMap(({ masks_B, masked_B }) =>
+    batch.completions_B.map(({ ids, finishReason }, completion) => {
+      const isLeftOut = config.objective.maskTruncated && finishReason === 'length';
+      const plan = masked_B?.[completion]?.plan;
+      const plainOf = (t: number) =>
+        Number(!isLeftOut && (plan?.some(({ region }) => region[t] === 1) ?? true));
+      const mask = masks_B[completion] ?? new Uint8Array();
+      const token = ids.findIndex((_, t) => mask[t] !== plainOf(t));
+      const t = Math.max(token, 0);
+      const at = token < 0 ? {} : { token };
+      return { found: mask[t] ?? Number.NaN, plain: plainOf(t), bound: 0, completion, ...at };
+    }),
+  );
   return worstOf('loss', 'mask of a token', pairs);
 }
 

@@ -2,9 +2,10 @@ import type { Tensor } from '@grpo/torch';
 import { weighings } from '../doctor/recompute/aggregation.js';
 import { formOf } from '../doctor/recompute/form.js';
 import { nonzero } from '../maths/moments.js';
-import type { Batch } from '../step/batch.js';
+import type { Batch, Iteration } from '../step/batch.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
+import type { Update } from '../step/updates.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { HandOver } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
@@ -16,6 +17,8 @@ const ROUNDING = 1e-5;
 
 /** One update, as far as its micro-batches are done. */
 interface OpenUpdate {
+  /** The pass over the rollout that it is part of. */
+  iteration: Iteration;
   members: number[];
   /** Completions of each micro-batch. */
   sizes: number[];
@@ -50,8 +53,8 @@ export class LossInputAudit implements FollowingMeasure {
     this.#batch = batch;
   }
 
-  updateBegins(): void {
-    this.#open = { members: [], sizes: [], weights: [] };
+  updateBegins({ iteration }: Update): void {
+    this.#open = { iteration, members: [], sizes: [], weights: [] };
   }
 
   microBatchDone({ micro, scores, input, output }: MicroBatchPass): void {
@@ -77,25 +80,28 @@ export class LossInputAudit implements FollowingMeasure {
         bound: 0,
       });
     const rowsOf = (values_B: readonly ArrayLike<number>[]) => members.map((b) => values_B[b]!);
-    this.#addRows('mask in the loss', members, input.mask, rowsOf(batch.masks_B));
-    const old_B = declaredOld(config, batch);
+    const { masks_B, masked_B, reference_B } = open.iteration;
+    this.#addRows('mask in the loss', members, input.mask, rowsOf(masks_B));
+    const old_B = declaredOld(config, batch, open.iteration);
     if (old_B) this.#addRows(OLD, members, input.oldLogprobs_T, rowsOf(old_B));
     else this.#add(OLD, { found: input.oldLogprobs_T?.numel ?? 0, plain: 0, bound: 0 });
-    if (batch.reference_B)
+    if (reference_B)
       this.#addRows(
         "reference's log-prob in the loss",
         members,
         input.referenceLogprobs_T,
-        rowsOf(batch.reference_B),
+        rowsOf(reference_B),
       );
     if (input.samplerLogprobs_T) {
       const sampler = members.map((b) => batch.completions_B[b]!.logprobs);
       this.#addRows("sampler's log-prob in the loss", members, input.samplerLogprobs_T, sampler);
     }
-    if (!ownStages?.includes('logprob'))
+    // A sum over several passes is no log-prob of one distribution.
+    const isOnePass = members.every((b) => (masked_B?.[b]?.plan.length ?? 1) === 1);
+    if (!ownStages?.includes('logprob') && isOnePass)
       this.#compareEntropies(members, scores.logprobs_T, scores.entropies_T);
     const weights_T = output.terms?.weights_T;
-    if (weights_T) open.weights.push(...cutLike(numbersOf(weights_T), rowsOf(batch.masks_B)));
+    if (weights_T) open.weights.push(...cutLike(numbersOf(weights_T), rowsOf(masks_B)));
   }
 
   beforeUpdate(): void {
@@ -112,9 +118,9 @@ export class LossInputAudit implements FollowingMeasure {
   }
 
   #compareWeights(): void {
-    const { members, sizes, weights } = this.#open!;
+    const { iteration, members, sizes, weights } = this.#open!;
     const { config, ownStages } = this.trainer;
-    const masks = this.#batch!.masks_B;
+    const masks = iteration.masks_B;
     const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
     const form = formOf(declared);
     if (typeof form === 'string' || weights.length !== members.length) return;
@@ -144,7 +150,7 @@ export class LossInputAudit implements FollowingMeasure {
   #compareEntropies(members: readonly number[], logprobs_T: Tensor, entropies_T: Tensor): void {
     const { vocabSize } = this.trainer.model.decoder.config;
     const [logprobs, entropies] = [numbersOf(logprobs_T), numbersOf(entropies_T)];
-    const masks = members.map((b) => this.#batch!.masks_B[b]!);
+    const masks = members.map((b) => this.#open!.iteration.masks_B[b]!);
     let start = 0;
     for (const [i, completion] of members.entries()) {
       const pairs = Array.from(masks[i]!, (_, token): Pair => {
@@ -210,8 +216,9 @@ const HAND_OVERS: Readonly<Record<string, HandOver>> = {
 function declaredOld(
   { objective }: Trainer['config'],
   batch: Batch,
+  { old_B }: Iteration,
 ): readonly ArrayLike<number>[] | undefined {
-  const { old_B, trained, completions_B, exchange } = batch;
+  const { trained, completions_B, exchange } = batch;
   if (objective.oldLogprobs === 'detach') return undefined;
   const isSampled = trained.completions_B.every(({ ids }, b) => ids.length === completions_B[b]!.ids.length);
   if (objective.oldLogprobs === 'sampler' && isSampled) return completions_B.map(({ logprobs }) => logprobs);

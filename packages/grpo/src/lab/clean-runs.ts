@@ -108,12 +108,39 @@ const policies = (['gpt2', 'llama', 'qwen2', 'qwen3'] as const).flatMap((family)
   ),
 );
 
+const UNTAUGHT = {
+  'B01.markup': 'Random weights take any token, special ones as well.',
+  'B16.log': 'Random weights know no end.',
+};
+
+const PASSES = ['objective.oldLogprobs=recompute', 'objective.iterations=2', 'kl.beta=0.05'];
+
+/** Settings of masked-diffusion models of random weights, which err more than they are right. */
+const maskedRuns: Record<string, readonly string[]> = {
+  d1: [],
+  'd1 of what is filled at once': ['diffusion.steps=1', 'diffusion.promptMaskRate=0', 'kl.beta=0.05'],
+  'd1 in blocks': ['diffusion.blockLength=5', 'diffusion.steps=7', ...PASSES],
+  coupled: ['diffusion.estimator=coupled', ...PASSES],
+  sum_masked: ['diffusion.estimator=sum_masked', ...PASSES, 'train.microBatchTokens=50'],
+  'sum_masked by the sum': ['diffusion.estimator=sum_masked', 'objective.loss=reinforce_sum', 'kl.beta=0.05'],
+  'random remasking': ['diffusion.remasking=random', 'objective.minibatches=2', ...PASSES],
+};
+
 /** All of them, at one seed. */
 export function cleanRuns(seed = 0): CleanRun[] {
   const named = (table: Record<string, readonly string[]>, more: Partial<CleanRun> = {}): CleanRun[] =>
     Object.entries(table).map(([name, own]) => ({ name, settings: own, ...more }));
   const explained = Object.fromEntries(['B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]));
-  const all = [...named(settings), ...named(truncating, { explained }), ...tasks(), ...policies];
+  const all = [
+    ...named(settings),
+    ...named(truncating, { explained }),
+    ...tasks(),
+    ...policies,
+    ...named(maskedRuns, { policy: { isMasked: true }, explained: UNTAUGHT }).map((run) => ({
+      ...run,
+      name: `masked diffusion, ${run.name}`,
+    })),
+  ];
   return [...all, ...cleanForms, learning].map((run) => atSeed({ steps: STEPS, ...run }, seed));
 }
 

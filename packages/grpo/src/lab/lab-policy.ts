@@ -16,6 +16,8 @@ export interface PolicyOptions {
   dtype: DType;
   /** Whether the end of a turn also pads. */
   padIsEnd: boolean;
+  /** Whether it is a masked-diffusion model: of random weights, which learnt nothing. */
+  isMasked: boolean;
   /** What it learnt to say before an answer. */
   answerPrefix: string;
   seed: number;
@@ -30,10 +32,11 @@ const made = new Map<string, Promise<LoadedModel>>();
 /** The policy, made once in a process; clone its decoder to change it. */
 export function labPolicy(options: Partial<PolicyOptions> = {}): Promise<LoadedModel> {
   const { family = 'qwen2', dtype = 'float32', padIsEnd = false, answerPrefix = '', seed = 0 } = options;
-  const key = [family, dtype, padIsEnd, answerPrefix, seed].join(' ');
+  const { isMasked = false } = options;
+  const key = [family, dtype, padIsEnd, isMasked, answerPrefix, seed].join(' ');
   let model = made.get(key);
   if (!model) {
-    model = makePolicy({ family, dtype, padIsEnd, answerPrefix, seed });
+    model = makePolicy({ family, dtype, padIsEnd, isMasked, answerPrefix, seed });
     made.set(key, model);
   }
   return model;
@@ -49,11 +52,13 @@ async function makePolicy({
   family,
   dtype,
   padIsEnd,
+  isMasked,
   answerPrefix,
   seed,
 }: PolicyOptions): Promise<LoadedModel> {
   const { tokenizer, template, endId, eosId } = await labText(padIsEnd ? '<|end|>' : '<pad>');
-  const configJson = configJsonOf(family, tokenizer.vocabSize);
+  const { vocabSize } = tokenizer;
+  const configJson = isMasked ? maskedJsonOf(family, vocabSize) : configJsonOf(family, vocabSize);
   const decoder = initDecoder(parseConfig(configJson, 'config.json'), { seed, dtype, std: 0.08 });
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
   const model: LoadedModel = {
@@ -64,6 +69,7 @@ async function makePolicy({
     configJson,
     files: new Map(),
   };
+  if (isMasked) return model;
   const optimizer = new AdamW(decoder.parameters, { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 });
   try {
     const task = lettersTask();
@@ -82,6 +88,13 @@ async function makePolicy({
   }
   return model;
 }
+
+/** That of a masked-diffusion model (Tiny-A2D): the token after the tokenizer's own stands at hidden places. */
+const maskedJsonOf = (family: Family, vocabSize: number): Record<string, unknown> => ({
+  ...configJsonOf(family, vocabSize + 1),
+  model_type: `a2d-${family}`,
+  mask_token_id: vocabSize,
+});
 
 /** `config.json` of a decoder of about 30,000 parameters in the form of each family. */
 const configJsonOf = (family: Family, vocabSize: number): Record<string, unknown> =>

@@ -37,7 +37,7 @@ export const b63: Fault = {
       remedy: 'Weigh the log-probs of a pass by the inverse of the chance with which it hides a place.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B11', 'B40', 'B45', 'B47', 'B49', 'B51'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['plans', 'declared'],
       test({ plans, declared: { diffusion } }) {
         const { estimator } = diffusion ?? {};
@@ -68,7 +68,7 @@ export const b63: Fault = {
       remedy: 'Draw each place by itself, and hide it where the draw is below the declared share.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B11', 'B45'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['plans', 'declared', 'promptOf'],
       test({ plans, declared: { diffusion = {} }, promptOf }) {
         const rows = plans.flatMap((views_B) => hiddenShares(diffusion, views_B, groupsOf(promptOf)) ?? []);
@@ -97,7 +97,7 @@ export const b63: Fault = {
       remedy:
         'Take the masks from the counted random numbers of step, iteration, prompt, completion and place.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
-      proofs: [],
+      proofs: ['native'],
       needs: ['plans', 'declared', 'promptOf', 'scoredLengths'],
       test({ plans, declared, promptOf, scoredLengths }, record) {
         const { seed, diffusion } = record;
@@ -149,7 +149,7 @@ export const b63: Fault = {
       remedy: 'Score policy, old policy and reference with one mask plan, at its hidden places only.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B38', 'B40', 'B48', 'B49', 'B51'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['plans', 'updates'],
       test: ({ updates }, record) =>
         overUpdates(updates, (update) => {
@@ -189,7 +189,7 @@ export const b63: Fault = {
       remedy: 'Draw the masks once per iteration, and score policy, old policy and reference with them.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B38', 'B40', 'B48', 'B49', 'B50', 'B51'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['diffusion', 'firstPolicyLogprobs'],
       test({ firstPolicyLogprobs }, record) {
         const repeated = record.probes?.repeatedScoring;

@@ -25,7 +25,7 @@ export const b64: Fault = {
       remedy: 'Fill only masked places of the current block, and count the steps over the whole region.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B58'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['diffusion', 'orders'],
       test({ diffusion, orders }, { declared }) {
         const schedule = { ...diffusion, whole: declared?.rollout?.maxNewTokens };
@@ -52,7 +52,7 @@ export const b64: Fault = {
       remedy: 'Forbid the mask token while sampling, and cut the region after its first end token.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B07', 'B20'],
-      proofs: [],
+      proofs: ['native'],
       needs: ['diffusion', 'regions', 'ids'],
       test({ diffusion: { maskId }, regions, ids }, record) {
         const finish = inputs.finish.from(record);

@@ -5,6 +5,7 @@ import { generationFaults } from './generation-faults.js';
 import { klFaults } from './kl-faults.js';
 import { logprobFaults } from './logprob-faults.js';
 import { lossFaults } from './loss-faults.js';
+import { maskedFaults } from './masked-faults.js';
 import { optimizerFaults } from './optimizer-faults.js';
 import type { PlantedFault } from './planted-fault.js';
 import { rewardFaults } from './reward-faults.js';
@@ -22,6 +23,7 @@ export const faults: readonly PlantedFault[] = [
   ...klFaults,
   ...optimizerFaults,
   ...courseFaults,
+  ...maskedFaults,
 ].sort((a, b) => a.code.localeCompare(b.code));
 
 export type { PlantedFault, Variant } from './planted-fault.js';
