@@ -1,5 +1,6 @@
 import { noGrad } from '@grpo/torch';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Transformer } from '../models/transformer.js';
 import { scoreTokens } from '../objective/index.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
@@ -200,6 +201,28 @@ describe('a masked-diffusion model', () => {
     await expect(sample(broken, all, options, 0)).rejects.toThrow(
       /prompt 1, completion 1, token 1: the logits hold NaN/,
     );
+  });
+
+  it('computes once what completions of a group have in common: their first step', async () => {
+    const sizes = { hidden: [] as number[], logits: [] as number[] };
+    const { hidden, logits } = Transformer.prototype;
+    vi.spyOn(Transformer.prototype, 'hidden').mockImplementation(function (
+      this: Transformer,
+      tokens,
+      attend,
+    ) {
+      sizes.hidden.push(tokens.ids_N.numel);
+      return hidden.call(this, tokens, attend);
+    });
+    vi.spyOn(Transformer.prototype, 'logits').mockImplementation(function (this: Transformer, hidden_MD) {
+      sizes.logits.push(hidden_MD.size(0));
+      return logits.call(this, hidden_MD);
+    });
+    await sample(model, all, { ...options, diffusion: { blockLength: 8, steps: 3, remasking: low } }, 1);
+    vi.restoreAllMocks();
+    const whole = prompts.reduce((sum, { length }) => sum + length + 24, 0);
+    expect(sizes.hidden).toEqual([whole, 3 * whole, 3 * whole]);
+    expect(sizes.logits).toEqual([4 * 8, 12 * 8, 12 * 8]);
   });
 
   it('reports each layer of each step, up to all of its work', async () => {
