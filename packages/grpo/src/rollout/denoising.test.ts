@@ -115,35 +115,35 @@ describe('a completion', async () => {
   });
 });
 
-describe('log-probs', () => {
-  it('of one step are those that scoring computes with all of the region hidden', async () => {
-    const groups = await sample(
-      model,
-      all,
-      { ...base, temperature: 0.9, diffusion: { steps: 1, remasking: low } },
-      1,
-    );
-    const scored = noGrad(() =>
-      scoreTokens(
-        model.decoder,
-        groups.map((group, i) => ({
+describe('log-probs of one step', () => {
+  const hidden = (group: Completion[], prompt: number[]) =>
+    group.map(({ region }) => ({
+      region: region!.ids,
+      plan: [{ prompt: new Uint8Array(prompt.length), region: new Uint8Array(24).fill(1), weight: 1 }],
+    }));
+
+  it.each(['llada', 'dream', 'a2d-qwen2', 'a2d-qwen3'])(
+    'of %s are those that scoring computes with all of the region hidden',
+    async (name) => {
+      const folder = fixture(name, ENDS);
+      const { decoder } = folder;
+      const once = { ...base, temperature: 0.9, diffusion: { steps: 1, remasking: low } };
+      const groups = await sample(folder, all, once, 1);
+      const scored = noGrad(() => {
+        const batch = groups.map((group, i) => ({
           prompt: prompts[i]!,
           completions: group.map(({ ids }) => ids),
-          masked: group.map(({ region }) => ({
-            region: region!.ids,
-            plan: [
-              { prompt: new Uint8Array(prompts[i]!.length), region: new Uint8Array(24).fill(1), weight: 1 },
-            ],
-          })),
-        })),
-        0.9,
-      ).logprobs_T.toNumbers(),
-    );
-    expectNear(
-      groups.flat().flatMap(({ logprobs }) => Array.from(logprobs)),
-      scored,
-    );
-  });
+          masked: hidden(group, prompts[i]!),
+        }));
+        return scoreTokens(decoder, batch, 0.9).logprobs_T.toNumbers();
+      });
+      expectNear(
+        groups.flat().flatMap(({ logprobs }) => Array.from(logprobs)),
+        scored,
+      );
+      folder.decoder.dispose();
+    },
+  );
 });
 
 const END = 259;
