@@ -1,4 +1,6 @@
 import type { Config } from '../config/schema.js';
+import type { DiffusionShape } from '../models/config.js';
+import { denoisingSizes } from '../rollout/denoising-schedule.js';
 import type { InspectionCheck } from './check.js';
 
 /** One setting of decoding: in training, in evaluation, and in the model's folder. */
@@ -11,16 +13,22 @@ export interface DecodingRow {
   folder: number | null;
 }
 
-/** How training and evaluation decode, beside what the model's folder asks for. */
+/**
+ * How training and evaluation decode, beside what the model's folder asks for.
+ *
+ * @param shape - of a masked-diffusion model
+ */
 export function decodingRows(
-  { rollout, eval: evaluation }: Pick<Config, 'rollout' | 'eval'>,
+  { rollout, eval: evaluation, diffusion }: Pick<Config, 'rollout' | 'eval' | 'diffusion'>,
   generation: Readonly<Record<string, unknown>>,
+  shape: DiffusionShape | undefined,
 ): DecodingRow[] {
   const { samples, temperature } = evaluation;
   const of = (name: string, training: number, evaluated = String(training)): DecodingRow => {
     const value = generation[name];
     return { name, training, evaluation: evaluated, folder: typeof value === 'number' ? value : null };
   };
+  const sizes = shape && denoisingSizes(rollout.maxNewTokens, diffusion, shape);
   return [
     of('temperature', rollout.temperature, samples > 0 ? `0; ${samples} sampled at ${temperature}` : '0'),
     of('top_p', rollout.topP),
@@ -28,6 +36,7 @@ export function decodingRows(
     of('min_p', rollout.minP),
     of('repetition_penalty', rollout.repetitionPenalty),
     of('max_new_tokens', rollout.maxNewTokens),
+    ...(sizes ? [of('block_length', sizes.blockLength), of('steps', sizes.steps)] : []),
   ];
 }
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { type Config, configSchema } from '../config/schema.js';
 import { fixtureCases, fixtureFolder } from '../text/fixtures.test.data.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { inspectModel } from './inspect-model.js';
 import { DATED, inspectedFolders, MERGED, OPEN, TURNS } from './inspection.test.helper.js';
 
-const { folder } = inspectedFolders();
+const { folder, maskedFolder } = inspectedFolders();
 
 const checkOf = (dir: string, name: string, options = {}) =>
   inspectModel(dir, options).checks.find((check) => check.name === name)!;
@@ -116,5 +117,25 @@ describe('decoding', () => {
     });
     expect(checkOf(dir, 'decoding').says).toMatch(/asks for temperature 0\.6 \(training: 1\)\. /);
     expect(checkOf(folder('qwen2'), 'decoding')).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('of a masked-diffusion model has its blocks and steps', () => {
+    const dir = maskedFolder({ steps: 8 });
+    const rowsOf = (changes: object) => {
+      const config = configSchema.parse({ rollout: { maxNewTokens: 64 }, ...changes }) as Config;
+      const task = { name: 'sums', train: [{ prompt: '1+1=', row: {} }], eval: [], stop: [] };
+      const { decoding, checks } = inspectModel(dir, { run: { task, config } });
+      const check = checks.find(({ name }) => name === 'decoding')!;
+      return [
+        ...decoding.slice(-2).map(({ name, training, folder }) => [name, training, folder]),
+        check.verdict,
+      ];
+    };
+    expect(rowsOf({})).toEqual([['block_length', 64, null], ['steps', 8, 8], 'pass']);
+    expect(rowsOf({ diffusion: { blockLength: 16, steps: 32 } })).toEqual([
+      ['block_length', 16, null],
+      ['steps', 32, 8],
+      'inform',
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { diffusionSection } from '../config/sections/diffusion.js';
 import { evalSection } from '../config/sections/progress.js';
 import { rolloutSection } from '../config/sections/rollout.js';
 import { refuseUnknown } from '../config/unknown-option.js';
@@ -66,8 +67,13 @@ export function inspectModel(model: string, options: InspectOptions = {}): Inspe
     comparePath(renderer, path, { shape, rows: rendered, ...(run && { ask: askOf(run) }) }),
   );
   const decoding = decodingRows(
-    run?.config ?? { rollout: rolloutSection.parse({}), eval: evalSection.parse({}) },
+    run?.config ?? {
+      rollout: rolloutSection.parse({}),
+      eval: evalSection.parse({}),
+      diffusion: diffusionSection.parse({}),
+    },
     generation,
+    folder.config.diffusion,
   );
   const { bosId, bosToken, padId, padToken, addsBos } = tokenizer;
   const writesBos = bosToken !== undefined && shape?.userHead.startsWith(bosToken);

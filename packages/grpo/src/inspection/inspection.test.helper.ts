@@ -27,6 +27,13 @@ export function inspectedFolders() {
       if (generation) writeFileSync(join(dir, 'generation_config.json'), JSON.stringify(generation));
       return dir;
     },
+    /** A masked-diffusion model. */
+    maskedFolder(generation: object): string {
+      const dir = mkdtempSync(join(root, 'masked'));
+      cpSync(modelFixture('a2d-qwen3'), dir, { recursive: true });
+      writeFileSync(join(dir, 'generation_config.json'), JSON.stringify(generation));
+      return dir;
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import type { NamedPrompt } from './template-rows.js';
 /** What an inspection knows of a run. */
 export interface InspectedRun {
   task: Pick<Task, 'name' | 'train' | 'eval' | 'stop'>;
-  config: Pick<Config, 'rollout' | 'eval' | 'task'>;
+  config: Pick<Config, 'rollout' | 'eval' | 'task' | 'diffusion'>;
 }
 
 /** Rows of training and held-out rows that are rendered on every path. */

@@ -1,5 +1,6 @@
 import { noGrad } from '@grpo/torch';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Transformer } from '../models/transformer.js';
 import { scoreTokens } from '../objective/index.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
@@ -114,35 +115,35 @@ describe('a completion', async () => {
   });
 });
 
-describe('log-probs', () => {
-  it('of one step are those that scoring computes with all of the region hidden', async () => {
-    const groups = await sample(
-      model,
-      all,
-      { ...base, temperature: 0.9, diffusion: { steps: 1, remasking: low } },
-      1,
-    );
-    const scored = noGrad(() =>
-      scoreTokens(
-        model.decoder,
-        groups.map((group, i) => ({
+describe('log-probs of one step', () => {
+  const hidden = (group: Completion[], prompt: number[]) =>
+    group.map(({ region }) => ({
+      region: region!.ids,
+      plan: [{ prompt: new Uint8Array(prompt.length), region: new Uint8Array(24).fill(1), weight: 1 }],
+    }));
+
+  it.each(['llada', 'dream', 'a2d-qwen2', 'a2d-qwen3'])(
+    'of %s are those that scoring computes with all of the region hidden',
+    async (name) => {
+      const folder = fixture(name, ENDS);
+      const { decoder } = folder;
+      const once = { ...base, temperature: 0.9, diffusion: { steps: 1, remasking: low } };
+      const groups = await sample(folder, all, once, 1);
+      const scored = noGrad(() => {
+        const batch = groups.map((group, i) => ({
           prompt: prompts[i]!,
           completions: group.map(({ ids }) => ids),
-          masked: group.map(({ region }) => ({
-            region: region!.ids,
-            plan: [
-              { prompt: new Uint8Array(prompts[i]!.length), region: new Uint8Array(24).fill(1), weight: 1 },
-            ],
-          })),
-        })),
-        0.9,
-      ).logprobs_T.toNumbers(),
-    );
-    expectNear(
-      groups.flat().flatMap(({ logprobs }) => Array.from(logprobs)),
-      scored,
-    );
-  });
+          masked: hidden(group, prompts[i]!),
+        }));
+        return scoreTokens(decoder, batch, 0.9).logprobs_T.toNumbers();
+      });
+      expectNear(
+        groups.flat().flatMap(({ logprobs }) => Array.from(logprobs)),
+        scored,
+      );
+      folder.decoder.dispose();
+    },
+  );
 });
 
 const END = 259;
@@ -200,6 +201,28 @@ describe('a masked-diffusion model', () => {
     await expect(sample(broken, all, options, 0)).rejects.toThrow(
       /prompt 1, completion 1, token 1: the logits hold NaN/,
     );
+  });
+
+  it('computes once what completions of a group have in common: their first step', async () => {
+    const sizes = { hidden: [] as number[], logits: [] as number[] };
+    const { hidden, logits } = Transformer.prototype;
+    vi.spyOn(Transformer.prototype, 'hidden').mockImplementation(function (
+      this: Transformer,
+      tokens,
+      attend,
+    ) {
+      sizes.hidden.push(tokens.ids_N.numel);
+      return hidden.call(this, tokens, attend);
+    });
+    vi.spyOn(Transformer.prototype, 'logits').mockImplementation(function (this: Transformer, hidden_MD) {
+      sizes.logits.push(hidden_MD.size(0));
+      return logits.call(this, hidden_MD);
+    });
+    await sample(model, all, { ...options, diffusion: { blockLength: 8, steps: 3, remasking: low } }, 1);
+    vi.restoreAllMocks();
+    const whole = prompts.reduce((sum, { length }) => sum + length + 24, 0);
+    expect(sizes.hidden).toEqual([whole, 3 * whole, 3 * whole]);
+    expect(sizes.logits).toEqual([4 * 8, 12 * 8, 12 * 8]);
   });
 
   it('reports each layer of each step, up to all of its work', async () => {

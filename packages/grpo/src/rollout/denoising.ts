@@ -119,8 +119,9 @@ export class Denoising implements SamplingLot {
     const { decoder } = this.model;
     const { config, device } = decoder;
     const { maskId, shifted } = config.diffusion!;
+    const { inputs, inputOf } = this.#distinctInputs();
     const packed = packSegments(
-      this.#rows.map(({ input }) => ({ ids: input })),
+      inputs.map((ids) => ({ ids })),
       config,
       device,
     );
@@ -132,7 +133,7 @@ export class Denoising implements SamplingLot {
     const hidden_ND = decoder.hidden(packed, attend);
     const candidates = this.#rows.map((row, r) => {
       const { start, end } = row.schedule[this.#step]!;
-      const first = packed.starts[r]! + row.prompt.length - (shifted ? 1 : 0);
+      const first = packed.starts[inputOf[r]!]! + row.prompt.length - (shifted ? 1 : 0);
       const masked: Candidate[] = [];
       for (let place = start; place < end; place++) {
         if (row.input[row.prompt.length + place] !== maskId) continue;
@@ -145,29 +146,44 @@ export class Denoising implements SamplingLot {
     for (const [r, row] of this.#rows.entries()) this.#fill(row, candidates[r]!);
   }
 
+  /** What neighbours see alike is computed once, as a group's first step is; and for each row, which input is its own. */
+  #distinctInputs(): { inputs: (readonly number[])[]; inputOf: number[] } {
+    const inputs: (readonly number[])[] = [];
+    const inputOf = this.#rows.map(({ input }) => {
+      const last = inputs.at(-1);
+      const isSame = last?.length === input.length && input.every((id, i) => id === last[i]);
+      return (isSame ? inputs.length : inputs.push(input)) - 1;
+    });
+    return { inputs, inputOf };
+  }
+
   #drawAll(hidden_ND: Tensor, candidates: readonly Candidate[]): void {
     const { minNewTokens } = this.options;
     const { always, beforeEnd } = this.#forbidden;
     const mayEnd = ({ place }: Candidate) => place >= minNewTokens;
+    // Those with the same predictor side by side: its row is projected once.
+    const sorted = [...candidates].sort((a, b) => a.predictor - b.predictor);
     for (const [forbidden, some] of [
-      [beforeEnd, candidates.filter((candidate) => !mayEnd(candidate))],
-      [always, candidates.filter(mayEnd)],
+      [beforeEnd, sorted.filter((candidate) => !mayEnd(candidate))],
+      [always, sorted.filter(mayEnd)],
     ] as const) {
       for (let from = 0; from < some.length; from += this.#logitRows)
         tidy(() => this.#draw(hidden_ND, some.slice(from, from + this.#logitRows), forbidden));
     }
   }
 
-  /** Draws a token for each of these places; only their rows are projected to the vocabulary. */
+  /** Draws a token for each of these places; only the rows that predict them are projected to the vocabulary. */
   #draw(hidden_ND: Tensor, candidates: readonly Candidate[], forbidden_V: Tensor): void {
     const { options, seed, model } = this;
     const on = { dtype: 'int64', device: model.decoder.device } as const;
-    const predictors_M = tensor(
-      candidates.map(({ predictor }) => predictor),
-      undefined,
-      on,
-    );
-    const logits_MV = model.decoder.logits(hidden_ND.indexSelect(0, predictors_M));
+    const index = (places: number[]) => tensor(places, undefined, on);
+    const predictors = [...new Set(candidates.map(({ predictor }) => predictor))];
+    const projected = model.decoder.logits(hidden_ND.indexSelect(0, index(predictors)));
+    const rowOf = new Map(predictors.map((predictor, row) => [predictor, row]));
+    const logits_MV =
+      predictors.length === candidates.length
+        ? projected
+        : projected.indexSelect(0, index(candidates.map(({ predictor }) => rowOf.get(predictor)!)));
     const numberOf = ({ row, place }: Candidate, ...keys: number[]) =>
       uniform(seed, ...row.keys, row.index, this.#step, place, ...keys);
     const uniforms = options.temperature === 0 ? [] : candidates.map((candidate) => numberOf(candidate));

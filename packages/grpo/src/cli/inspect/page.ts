@@ -139,7 +139,7 @@ function decodingTable({ decoding }: Inspection): string[] {
 }
 
 /** What mistakes with padding would do to a batch of these prompts. */
-function paddingLines({ rows, padding, measured }: ShownInspection): string[] {
+function paddingLines({ rows, padding, measured, generations }: ShownInspection): string[] {
   const lengths = rows.flatMap((row) => ('ids' in row ? [row.ids.length] : []));
   if (!padding)
     return [`none: all prompts have ${lengths[0] ?? 0} ids, so nothing could go wrong or be proven`];
@@ -147,7 +147,12 @@ function paddingLines({ rows, padding, measured }: ShownInspection): string[] {
   return [
     `none here. Padded to one width, these ${prompts} prompts of ${shortest} to ${width} ids have up to ${width - shortest} pads each, and the usual mistakes would do this:`,
     `cut by count: up to ${cut.tokens} tokens, ${cut.characters} characters, of the prompt in the text that is rewarded, in ${cut.prompts} of ${prompts} groups`,
-    ...(measured ? measuredLines(measured) : ['in nats, with the weights: --generate']),
+    ...(measured
+      ? measuredLines(measured)
+      : // With the weights it is left unmeasured for a masked-diffusion model only.
+        generations
+        ? ['in nats: not for a masked-diffusion model']
+        : ['in nats, with the weights: --generate']),
   ];
 }
 
