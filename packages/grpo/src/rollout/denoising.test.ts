@@ -225,14 +225,14 @@ describe('a masked-diffusion model', () => {
     expect(sizes.logits).toEqual([4 * 8, 12 * 8, 12 * 8]);
   });
 
-  it('reports each layer of each step, up to all of its work', async () => {
+  it('reports each layer and each draw, up to all of its work', async () => {
     const seen: StageProgress[] = [];
     await sample(model, all, options, 1, new Watch({ progress: (now) => seen.push(now) }));
-    // Nine steps, each with two layers and its end.
-    expect(seen.length).toBe(9 * 3);
+    // Nine steps, each with two layers, one draw and its end.
+    expect(seen.length).toBe(9 * 4);
     const shares = seen.map(({ share }) => share!);
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
     expect(seen.at(-1)).toMatchObject({ done: 12, total: 12, tokens: 12 * 24, share: 1 });
-    expect(seen.map(({ done }) => done).slice(0, -1)).toEqual(Array(26).fill(0));
+    expect(seen.map(({ done }) => done).slice(0, -1)).toEqual(Array(35).fill(0));
   });
 });

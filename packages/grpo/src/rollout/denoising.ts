@@ -142,7 +142,8 @@ export class Denoising implements SamplingLot {
       }
       return masked;
     });
-    this.#drawAll(hidden_ND, candidates.flat());
+    this.#passed = 1;
+    this.#drawAll(hidden_ND, candidates.flat(), report);
     for (const [r, row] of this.#rows.entries()) this.#fill(row, candidates[r]!);
   }
 
@@ -157,7 +158,7 @@ export class Denoising implements SamplingLot {
     return { inputs, inputOf };
   }
 
-  #drawAll(hidden_ND: Tensor, candidates: readonly Candidate[]): void {
+  #drawAll(hidden_ND: Tensor, candidates: readonly Candidate[], report: () => void): void {
     const { minNewTokens } = this.options;
     const { always, beforeEnd } = this.#forbidden;
     const mayEnd = ({ place }: Candidate) => place >= minNewTokens;
@@ -167,8 +168,10 @@ export class Denoising implements SamplingLot {
       [beforeEnd, sorted.filter((candidate) => !mayEnd(candidate))],
       [always, sorted.filter(mayEnd)],
     ] as const) {
-      for (let from = 0; from < some.length; from += this.#logitRows)
+      for (let from = 0; from < some.length; from += this.#logitRows) {
+        report();
         tidy(() => this.#draw(hidden_ND, some.slice(from, from + this.#logitRows), forbidden));
+      }
     }
   }
 
