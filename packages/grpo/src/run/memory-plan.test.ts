@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { memory } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readRecord } from '../config/index.js';
@@ -76,6 +77,27 @@ describe('a budget', () => {
       /^this run needs about \d+ MB, and memory allows 100 MB \(command line\): most in \w+: process 260 MB/,
     );
   });
+});
+
+it('the passes of a masked-diffusion model take what its estimates compute', () => {
+  const model = fileURLToPath(new URL('../../../../parity/fixtures/models/a2d-qwen2', import.meta.url));
+  const problems = [{ prompt: '2+2=', row: {} }];
+  const activations = (estimator: string) => {
+    const settings = [`model=${model}`, `diffusion.estimator=${estimator}`, 'memory=9GB', 'rollout.group=8'];
+    const long = [...settings, 'rollout.maxNewTokens=64', 'train.microBatchTokens=100000'];
+    const resolved = resolvedRun({ output: join(tempFolder(), 'run'), settings: long });
+    const plan = planMemory(resolved, readModelFolder(model), { train: problems, eval: problems });
+    const training = plan.phases.find(({ name }) => name === 'training');
+    return training!.parts.find(({ name }) => name === 'activations')!.bytes;
+  };
+  const [d1, sumMasked, coupled] = ['d1', 'sum_masked', 'coupled'].map(activations) as [
+    number,
+    number,
+    number,
+  ];
+  expect(sumMasked).toBeGreaterThan(2 * d1);
+  // 1, 8 and 17 passes over a group of 8: 9 more take at least 9 / 7 of what 7 more take.
+  expect(coupled - sumMasked).toBeGreaterThan((9 / 7) * (sumMasked - d1) - 1);
 });
 
 describe('a model of half a billion weights', () => {

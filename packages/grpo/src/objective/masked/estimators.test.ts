@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Estimator } from '../../config/choices.js';
+import { ESTIMATORS, type Estimator } from '../../config/choices.js';
 import { resolveConfig } from '../../config/resolve.js';
 import { type Decoder, loadModel } from '../../models/index.js';
 import { type ScoredGroup, scoreTokens } from '../logprob.js';
 import { composedLoss } from '../loss.js';
-import { isEstimated, type PlannedGroup, planMasks } from './estimators.js';
+import { isEstimated, type PlannedGroup, passesOf, planMasks } from './estimators.js';
+import { inputOf } from './masked-logprob.js';
 
 /** A pass: the places that it hides. */
 interface Pass {
@@ -172,6 +173,17 @@ describe('plans of masks', () => {
     expect(Math.min(...shares)).toBeLessThan(0.35);
     expect(Math.max(...shares)).toBeGreaterThan(0.65);
     expect(sums.every(([view]) => view!.prompt.every((is) => is === 0))).toBe(true);
+  });
+
+  it.each(ESTIMATORS)('are of as many passes as are foretold, %s', (estimator) => {
+    const [group] = many;
+    const plans = planMasks([group!], { ...settings, estimator }, 1, { step: 0, iteration: 0 });
+    const inputs = group!.completions.map(({ region }, g) =>
+      plans[g]!.map((view) => inputOf(group!.prompt, region.ids, view, -1).join()),
+    );
+    const { shared, own } = passesOf[estimator];
+    expect(inputs.map(({ length }) => length)).toEqual([shared + own, shared + own]);
+    expect(inputs[0]!.filter((input) => inputs[1]!.includes(input))).toHaveLength(shared);
   });
 
   it('have one mask of a prompt per group, step and iteration', () => {
