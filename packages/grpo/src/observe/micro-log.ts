@@ -1,5 +1,6 @@
-import { statistics } from '../objective/index.js';
+import { isEstimated, statistics } from '../objective/index.js';
 import { type RewardTable, totals } from '../rewards/index.js';
+import type { MicroBatch } from '../step/micro-batch.js';
 import type { MicroBatchPass, StepObserver, UpdateResult } from '../step/observer.js';
 
 /**
@@ -26,7 +27,7 @@ export class MicroLog implements StepObserver {
     if (this.isAudited) this.print(this.#line('Samples audited'));
   }
 
-  microBatchDone({ output }: MicroBatchPass): void {
+  microBatchDone({ micro, output }: MicroBatchPass): void {
     const share = (part: string) => {
       const own = output.parts?.find(({ name }) => name === part);
       return own && own.coefficient * own.value;
@@ -35,7 +36,7 @@ export class MicroLog implements StepObserver {
     const known = Object.entries({ ...parts, total: output.loss.item() }).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${value.toFixed(6)}`],
     );
-    this.print(`${this.#line('4. Loss computed')}, ${known.join(', ')}`);
+    this.print(`${this.#line('4. Loss computed')}, ${[...maskedIn(micro), ...known].join(', ')}`);
     this.#micro++;
   }
 
@@ -62,4 +63,14 @@ export class MicroLog implements StepObserver {
     const megabytes = process.memoryUsage.rss() / 2 ** 20;
     return `mem=${megabytes.toFixed(0)} MB, time=${((performance.now() - this.#begun) / 1000).toFixed(3)}s`;
   }
+}
+
+/** For a masked-diffusion model: how many tokens of the micro-batch some pass hides, of all. */
+function maskedIn({ groups }: MicroBatch): string[] {
+  const tokens = groups.flatMap(({ completions, masked }) =>
+    completions.flatMap((ids, i) => ids.map((_, t) => masked && isEstimated(masked[i]!.plan, t))),
+  );
+  if (tokens.includes(undefined)) return [];
+  const hidden = tokens.filter(Boolean).length;
+  return [`masks_in_X=${hidden}/${tokens.length} (${((100 * hidden) / tokens.length).toFixed(1)}%)`];
 }

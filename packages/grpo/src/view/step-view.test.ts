@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { diffusionRecord } from '../doctor/diffusion-record.test.helper.js';
 import { registry } from '../doctor/registry.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
 import { sum } from '../maths/moments.js';
@@ -133,4 +134,26 @@ it('tells of each update how many of its tokens are beyond the clip range', () =
   const beyond = ratios.filter((ratio) => ratio < 0.8 || ratio > 1.2).length;
   expect(beyond).toBeGreaterThan(10);
   expect(second).toMatchObject({ beyondClip: beyond / ratios.length, loss: record.updates![1]!.loss });
+});
+
+describe('the view of a masked-diffusion step', () => {
+  it('tells how completions were filled, and how much of them each pass hides', () => {
+    const { masked, sample } = viewOf(diffusionRecord('coupled'), registry);
+    expect(masked).toMatchObject({
+      blockLength: 16,
+      steps: 32,
+      estimator: 'coupled',
+      passes: 3,
+      hiddenPrompt: 0,
+    });
+    // All of the region, and its two halves.
+    expect(masked!.hiddenRegion).toBeCloseTo(2 / 3, 9);
+    expect(viewOf(diffusionRecord('d1'), registry).masked!.hiddenRegion).toBe(1);
+    // The sampler's log-probs are of other inputs.
+    expect(sample).not.toHaveProperty('gap');
+  });
+
+  it('a causal one has none of it', () => {
+    expect(viewOf(richRecord(), registry)).not.toHaveProperty('masked');
+  });
 });

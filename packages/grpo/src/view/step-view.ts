@@ -14,6 +14,7 @@ import {
   type KlEstimates,
   known,
 } from './completion-view.js';
+import { type MaskedView, maskedView } from './masked-view.js';
 import { type PhaseVerdict, verdictsOf } from './phases.js';
 
 export interface StepView {
@@ -29,6 +30,8 @@ export interface StepView {
   /** Each reward with its weight and its mean over the step. */
   rewards: readonly { name: string; weight?: number; mean: number }[];
   loss?: LossView;
+  /** Of a masked-diffusion model. */
+  masked?: MaskedView;
   updates: readonly UpdateView[];
   /** Seconds of each stage. */
   stages: readonly { name: string; seconds: number }[];
@@ -104,6 +107,7 @@ export function viewOf(
   const completions = completionViews(record);
   const diagnosis = examine({ records: [record], declared }, checks, watch);
   const loss = lossView(record, completions);
+  const masked = maskedView(record);
   return {
     step: record.step,
     producer: producer.version ? `${producer.name} ${producer.version}` : producer.name,
@@ -118,6 +122,7 @@ export function viewOf(
     }),
     rewards: rewardViews(record),
     ...(loss && { loss }),
+    ...(masked && { masked }),
     updates: (record.updates ?? []).map((update) => updateView(record, update)),
     stages: stages.map(({ name, seconds }) => ({ name, seconds })),
     verdicts: verdictsOf(diagnosis, checks),

@@ -7,6 +7,7 @@ import { formatValue, percent } from '../../doctor/sentence.js';
 import { excerpt } from '../../errors/printable.js';
 import { sum } from '../../maths/moments.js';
 import type { Lack } from '../../view/lacks.js';
+import type { MaskedView } from '../../view/masked-view.js';
 import type { PhaseVerdict } from '../../view/phases.js';
 import type { StepView } from '../../view/step-view.js';
 import type { TokenView } from '../../view/token-view.js';
@@ -164,7 +165,7 @@ const ENDINGS = {
 const idsText = (ids: readonly number[]) =>
   ids.length <= 8 ? `[${ids.join(' ')}]` : `[${ids.slice(0, 4).join(' ')} … ${ids.slice(-3).join(' ')}]`;
 
-function sampleLines({ sample, completions, declared: { rollout }, prompts }: StepView): string[] {
+function sampleLines({ sample, completions, masked, declared: { rollout }, prompts }: StepView): string[] {
   if (completions.length === 0) return [];
   const distinct = prompts.every(({ distinct }) => distinct !== undefined)
     ? `${sum(prompts.map(({ distinct }) => distinct!))} of ${completions.length} distinct`
@@ -179,7 +180,13 @@ function sampleLines({ sample, completions, declared: { rollout }, prompts }: St
     entropy === undefined ? undefined : `entropy ${formatValue(entropy)} nats per token`,
   ];
   const from = rollout?.temperature === undefined ? [] : [`drawn from ${distributionOf(rollout)}`];
-  return [first.filter((part) => part !== undefined).join(' · '), ...from];
+  const filled =
+    masked?.steps === undefined
+      ? []
+      : [
+          `filled in ${masked.steps === 1 ? 'one step' : `${masked.steps} steps`}, in blocks of ${masked.blockLength ?? 'one'} places`,
+        ];
+  return [first.filter((part) => part !== undefined).join(' · '), ...from, ...filled];
 }
 
 function distributionOf(rollout: NonNullable<StepView['declared']['rollout']>): string {
@@ -254,8 +261,20 @@ function hintOf({ prompts, completions }: StepView, { prompts: shown, tokens }: 
   return hints.length > 0 ? [`  ${hints.join('; ')}`, ''] : [];
 }
 
+function estimateLine({ estimator, passes, hiddenPrompt, hiddenRegion, shifted }: MaskedView): string {
+  const hidden =
+    passes === undefined
+      ? []
+      : [
+          `${passes === 1 ? 'one pass' : `${passes} passes`} per completion`,
+          `${percent(hiddenRegion ?? 0)} of its places and ${percent(hiddenPrompt ?? 0)} of the prompt hidden`,
+        ];
+  const rows = `logits[i] predict ids[${shifted ? 'i + 1' : 'i'}]`;
+  return [`estimate ${estimator ?? 'not declared'}`, ...hidden, rows].join(' · ');
+}
+
 function logprobLines(view: StepView, { prompts: shown }: PageOptions): string[] {
-  const { sample, completions, scoring, updates } = view;
+  const { sample, completions, scoring, updates, masked } = view;
   const ratios = completions.flatMap(({ ratio }) => ratio ?? []);
   const beyond = updates[0]?.beyondClip;
   const againText = (of: string, apart: number | undefined) =>
@@ -263,7 +282,8 @@ function logprobLines(view: StepView, { prompts: shown }: PageOptions): string[]
   const first = completions.find(({ prompt }) => prompt === shown[0]);
   const ids = first && view.prompts[first.prompt]?.ids?.length;
   return [
-    ...(ids && first.tokens
+    ...(masked ? [estimateLine(masked)] : []),
+    ...(ids && first.tokens && !masked
       ? [
           `logits[${ids - 1} … ${ids + first.tokens - 2}] predict ids[${ids} … ${ids + first.tokens - 1}] of ${first.name}`,
         ]
