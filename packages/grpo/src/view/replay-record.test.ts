@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { objectLayer } from '../config/index.js';
+import { diffusionRecord } from '../doctor/diffusion-record.test.helper.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
 import type { StepRecord } from '../trace/index.js';
 import { trlRecords } from '../trace/trl-records.test.helper.js';
@@ -138,4 +139,12 @@ it('gives each token the slope of the loss, as finite differences have it', () =
     expect(policySlope! + klSlope!).toBeCloseTo(slope, 4);
     expect(Math.abs(slope)).toBeGreaterThan(1e-4);
   }
+});
+
+it('a masked-diffusion step keeps its masks', () => {
+  const record = diffusionRecord('sum_masked');
+  expect(() => replayRecord(record, { objective: { maskTruncated: true } })).toThrow(
+    'the masks of each iteration',
+  );
+  expect(replayRecord(record, { kl: { beta: 0.5 } }).updates![1]!.loss).not.toBe(record.updates![1]!.loss);
 });
