@@ -150,10 +150,7 @@ export class LossInputAudit implements FollowingMeasure {
   #compareEntropies(members: readonly number[], logprobs_T: Tensor, entropies_T: Tensor): void {
     const { vocabSize } = this.trainer.model.decoder.config;
     const [logprobs, entropies] = [numbersOf(logprobs_T), numbersOf(entropies_T)];
-    const { masks_B, masked_B } = this.#open!.iteration;
-    // The sum of several passes is the log-prob of no one distribution.
-    if (masked_B?.some(({ plan }) => plan.length > 1)) return;
-    const masks = members.map((b) => masks_B[b]!);
+    const masks = members.map((b) => this.#open!.iteration.masks_B[b]!);
     let start = 0;
     for (const [i, completion] of members.entries()) {
       const pairs = Array.from(masks[i]!, (_, token): Pair => {
