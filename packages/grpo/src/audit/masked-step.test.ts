@@ -44,3 +44,17 @@ it('a loss that is taken over tokens that no pass hides does not', async () => {
   });
   expect(apart).toContain('weight of a token in the loss');
 });
+
+it.each([
+  ['d1', true],
+  // Tokens of log-probs −0.01 and −0.5 in two passes may have this sum of them and this mean of entropies.
+  ['coupled', false],
+])('the entropies of %s are held to the log-probs: %s', async (estimator, isHeld) => {
+  const { apart } = await audited([`diffusion.estimator=${estimator}`], {
+    logprob: (...input) => {
+      const { logprobs_T, entropies_T } = standard.logprob(...input);
+      return { logprobs_T: logprobs_T.mul(0).sub(0.3175), entropies_T: entropies_T.mul(0).add(0.36) };
+    },
+  });
+  expect(apart.includes("entropy beside the token's log-prob")).toBe(isHeld);
+});
