@@ -122,7 +122,7 @@ const cases: Case[] = [
   inert('train.kindGradients=1', OWN, [MIX, 'model=m'], /the problems are of one kind/),
   [/task\.data \(default\): no task/, [], ['task.data=a.jsonl'], 'data check'],
   [
-    /task\.slips is for task\.name=arithmetic/,
+    /task\.slips is for task\.name=arithmetic and sudoku/,
     [...OWN, 'task.slips=0.1'],
     ['task.name=arithmetic', 'task.slips=0.1'],
   ],

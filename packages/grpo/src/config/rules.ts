@@ -74,8 +74,8 @@ export const rules: readonly Rule[] = [
   {
     keys: ['task.name', 'task.slips'],
     check: ({ task }, { given }) =>
-      task.name !== 'arithmetic' && given('task.slips')
-        ? 'your own demonstrations are used as they are. task.slips is for task.name=arithmetic; take it out.'
+      !isGenerated(task.name ?? '') && given('task.slips')
+        ? 'your own demonstrations are used as they are. task.slips is for task.name=arithmetic and sudoku; take it out.'
         : undefined,
   },
   {
@@ -101,7 +101,7 @@ export const rules: readonly Rule[] = [
     check: ({ model, task }, { command }) => {
       const needsNone =
         /^(demo|data check|reward check)$/.test(command) ||
-        (/^(arithmetic|chess)$/.test(task.name ?? '') && /^(train|sft|expert)$/.test(command));
+        (/^(arithmetic|sudoku|chess)$/.test(task.name ?? '') && /^(train|sft|expert)$/.test(command));
       return model === undefined && !needsNone
         ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME.'
         : undefined;

@@ -32,7 +32,7 @@ export const configSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Hugging Face model folder, or ORG/NAME of one that grpo fetch got. Needed, except for task.name=arithmetic and chess, which make a tiny one',
+      'Hugging Face model folder, or ORG/NAME of one that grpo fetch got. Needed, except for task.name=arithmetic, sudoku and chess, which make a tiny one',
     ),
   output: z
     .string()

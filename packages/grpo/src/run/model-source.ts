@@ -95,9 +95,10 @@ export function openSampler(
   return { model, sampling: samplingOf(config, task.stop, lotBytes) };
 }
 
-/** Tasks for which a tiny model is made. Chess has long rows, and RookWorld is a GPT-2. */
+/** Tasks for which a tiny model is made. That of sudoku fills masked places; chess has long rows, and RookWorld is a GPT-2. */
 const TINY: Partial<Record<NonNullable<Config['task']['name']>, Partial<TinyModelSize>>> = {
   arithmetic: {},
+  sudoku: { family: 'a2d-qwen2', layers: 3 },
   chess: { family: 'gpt2', layers: 3, intermediateSize: 512, maxLength: 384 },
 };
 

@@ -64,12 +64,10 @@ export async function loadTask(
 async function makeTask({ task, seed }: Pick<Config, 'task' | 'seed'>): Promise<Task & Partial<Disposable>> {
   const name = task.name ?? (task.data === undefined ? undefined : 'jsonl');
   if (name === 'mix') return makeMix(task, seed);
-  if (name === 'arithmetic') {
-    const { evalSize, slips } = task;
-    return arithmeticTask({ seed, slips, ...(evalSize !== undefined && { evalSize }) });
-  }
-  if (name === 'sudoku')
-    return sudokuTask({ seed, ...(task.evalSize !== undefined && { evalSize: task.evalSize }) });
+  const { evalSize, slips } = task;
+  const generated = { seed, slips, ...(evalSize !== undefined && { evalSize }) };
+  if (name === 'arithmetic') return arithmeticTask(generated);
+  if (name === 'sudoku') return sudokuTask(generated);
   if (name === undefined || task.data === undefined) {
     throw new UserError(name === undefined ? 'no task is set' : `task.name=${name} needs task.data`, {
       hint: 'Set task.data to a file of problems (JSON Lines, a JSON array or Parquet), or task.name=arithmetic.',

@@ -74,7 +74,7 @@ export const taskSection = z.strictObject({
   slips: probability
     .default(0.7)
     .describe(
-      'arithmetic: share of the carries that its demonstrations forget: more makes SFT a worse teacher, 0 = none',
+      'Share of the carries that demonstrations of arithmetic forget, and of the grids that those of sudoku fill with the next digits: more makes SFT a worse teacher, 0 = none',
     ),
   engine: z
     .string()

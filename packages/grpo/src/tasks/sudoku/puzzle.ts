@@ -6,14 +6,14 @@ export const EMPTY = '.';
 
 /** A puzzle that has exactly one solution. */
 export interface SudokuRow {
-  /** 16 cells, row after row, {@link EMPTY} ones to be filled: `.3.124..1…`. */
+  /** 16 cells, row after row; those to be filled are {@link EMPTY}. */
   puzzle: string;
   /** Its solution: 16 digits. */
   solution: string;
 }
 
 /** Empty cells of a puzzle, where its solution allows as many. */
-const [FEWEST, MOST] = [6, 10];
+const [FEWEST, MOST] = [4, 6];
 
 /** The puzzle of a seed and keys: cells of a solved grid are emptied in random order while the solution stays unique. */
 export function drawPuzzle(seed: number, ...keys: number[]): SudokuRow {

@@ -43,12 +43,29 @@ describe('sudokuTask', () => {
     expect([task.train.length, task.eval.length]).toEqual([150, 50]);
     expect(new Set(problems.map(({ prompt }) => prompt)).size).toBe(200);
     const empty = problems.map(({ row }) => [...row.puzzle].filter((cell) => cell === EMPTY).length);
-    expect([Math.min(...empty), Math.max(...empty)]).toEqual([6, 10]);
+    expect([Math.min(...empty), Math.max(...empty)]).toEqual([4, 6]);
     for (const { prompt, row, demonstration } of problems) {
       expect(prompt).toBe(`${row.puzzle}=`);
       expect(solutionsOf(row.puzzle)).toEqual([row.solution]);
       expect(task.isCorrect!(demonstration!, row)).toBe(true);
     }
+  });
+
+  it('slips in the asked share of demonstrations, never in a held-out problem, a given cell or the row', () => {
+    const task = sudokuTask({ slips: 0.3, trainSize: 1500, evalSize: 50 });
+    const wrong = task.train.filter(({ row, demonstration }) => demonstration !== row.solution);
+    // Five standard errors.
+    expect(Math.abs(wrong.length / 1500 - 0.3)).toBeLessThan(5 * Math.sqrt((0.3 * 0.7) / 1500));
+    for (const { row, demonstration } of wrong) {
+      const next = [...row.puzzle].map((given, cell) =>
+        given === EMPTY ? String((Number(row.solution[cell]) % 4) + 1) : given,
+      );
+      expect(demonstration).toBe(next.join(''));
+    }
+    expect(task.train.slice(0, 50).every(({ row }) => solutionsOf(row.puzzle)[0] === row.solution)).toBe(
+      true,
+    );
+    expect(task.eval.every(({ row, demonstration }) => demonstration === row.solution)).toBe(true);
   });
 
   it('follows the seed in training only: the held-out problems stay', () => {
@@ -66,7 +83,7 @@ describe('sudokuTask', () => {
       [row.solution, 2, 'solved'],
       [`\n${row.solution} `, 2, 'solved'],
       ['1243341221434321', 5 / 7, 'a cell is filled wrongly'],
-      ['2234341221434321', 1, 'a given cell is changed'],
+      ['2234341221434321', 0, 'a given cell is changed'],
       [row.puzzle, 0, 'not 16 digits from 1 to 4'],
       [row.solution.slice(1), 0, 'not 16 digits from 1 to 4'],
       [row.solution + row.solution, 0, 'not 16 digits from 1 to 4'],

@@ -1,11 +1,12 @@
 /**
- * Sudokus of 4 × 4 cells: `.3.124..1…=` asks, `4321…` answers with the whole grid. Nothing is downloaded, every answer has
+ * Sudokus of 4 × 4 cells: `12.4.4122.43.321=` asks, `1234341221434321` answers. Nothing is downloaded, every answer has
  * 16 characters, and a wrong one is worth the share of its cells that are right.
  */
 import { UserError } from '../../errors/user-error.js';
+import { uniform } from '../../maths/random.js';
 import type { Problem, Task } from '../task.js';
 import { gradeSudoku } from './grade.js';
-import { drawPuzzle, type SudokuRow } from './puzzle.js';
+import { drawPuzzle, EMPTY, type SudokuRow } from './puzzle.js';
 
 /** How many problems, and which. */
 export interface SudokuOptions {
@@ -13,14 +14,20 @@ export interface SudokuOptions {
   seed: number;
   trainSize: number;
   evalSize: number;
+  /** Share of the demonstrations that fill the empty cells with the next digit each, for a careless teacher: 0 to 1. */
+  slips: number;
 }
 
-/** Keys of the random streams. */
+/** Keys of the random streams: of the held-out problems, the training problems and the slips. */
 const EVAL = 0;
 const TRAIN = 1;
+const SLIP = 2;
 
 /** The held-out problems do not follow the seed, or one run's could be trained on in another with its model. */
 const EVAL_SEED = 0x5eed;
+
+/** What a careless teacher writes in place of a digit. */
+const NEXT_DIGIT: Readonly<Record<string, string>> = { 1: '2', 2: '3', 3: '4', 4: '1' };
 
 /** There are millions; more than this take long to draw. */
 const MOST_PROBLEMS = 50_000;
@@ -31,7 +38,7 @@ const MOST_PROBLEMS = 50_000;
  * @throws UserError when too many problems are asked for
  */
 export function sudokuTask(options: Partial<SudokuOptions> = {}): Task<SudokuRow> {
-  const { seed = 0, trainSize = 6000, evalSize = 200 } = options;
+  const { seed = 0, trainSize = 6000, evalSize = 200, slips = 0 } = options;
   if (trainSize + evalSize > MOST_PROBLEMS) {
     throw new UserError(
       `sudoku makes at most ${MOST_PROBLEMS} problems, ${trainSize + evalSize} were asked for`,
@@ -42,18 +49,19 @@ export function sudokuTask(options: Partial<SudokuOptions> = {}): Task<SudokuRow
   }
   const used = new Set<string>();
   const held = draw(evalSize, EVAL_SEED, EVAL, used);
+  const trained = draw(trainSize, seed, TRAIN, used);
   return {
     name: 'sudoku',
-    train: draw(trainSize, seed, TRAIN, used),
-    eval: held,
+    train: trained.map((row, i) => problem(row, uniform(seed, SLIP, i) < slips)),
+    eval: held.map((row) => problem(row)),
     rewards: [
       {
         name: 'cells',
         weight: 1,
         score: ({ completions, rows }) =>
           completions.map((text, i) => {
-            const { parts, rule } = gradeSudoku(text, rows[i]!);
-            return { value: parts.cells, parts, rule };
+            const { value, parts, rule } = gradeSudoku(text, rows[i]!);
+            return { value, parts, rule };
           }),
       },
       {
@@ -64,18 +72,28 @@ export function sudokuTask(options: Partial<SudokuOptions> = {}): Task<SudokuRow
       },
     ],
     isCorrect: (completion, row) => gradeSudoku(completion, row).solved,
+    // Demonstrations have slips.
+    canaries: ({ row }) => ({ gold: row.solution }),
     stop: [],
   };
 }
 
-/** `count` problems whose puzzles are not in `used` yet, and puts them there. */
-function draw(count: number, seed: number, stream: number, used: Set<string>): Problem<SudokuRow>[] {
-  const problems: Problem<SudokuRow>[] = [];
-  for (let attempt = 0; problems.length < count; attempt++) {
+function problem(row: SudokuRow, slips = false): Problem<SudokuRow> {
+  const { puzzle, solution } = row;
+  const digits = [...solution].map((digit, cell) =>
+    slips && puzzle[cell] === EMPTY ? NEXT_DIGIT[digit] : digit,
+  );
+  return { prompt: `${puzzle}=`, row, demonstration: digits.join('') };
+}
+
+/** `count` puzzles that are not in `used` yet, and puts them there. */
+function draw(count: number, seed: number, stream: number, used: Set<string>): SudokuRow[] {
+  const rows: SudokuRow[] = [];
+  for (let attempt = 0; rows.length < count; attempt++) {
     const row = drawPuzzle(seed, stream, attempt);
     if (used.has(row.puzzle)) continue;
     used.add(row.puzzle);
-    problems.push({ prompt: `${row.puzzle}=`, row, demonstration: row.solution });
+    rows.push(row);
   }
-  return problems;
+  return rows;
 }
