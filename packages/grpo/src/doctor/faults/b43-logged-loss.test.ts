@@ -105,6 +105,17 @@ testStepCheck('B43.components', [
     },
     verdict: 'pass',
   },
+  {
+    name: 'what rounding leaves of terms that cancel each other',
+    plant: (record) => {
+      for (const update of record.updates!) {
+        update.policyTerms = update.policyTerms!.map((_, t) => (t % 2 === 0 ? 1 : -1));
+        for (const part of update.components!) part.value = 1e-9;
+        update.loss = 3e-9;
+      }
+    },
+    verdict: 'pass',
+  },
   { name: 'no number', plant: losses(Number.NaN), verdict: 'not applicable' },
 ]);
 

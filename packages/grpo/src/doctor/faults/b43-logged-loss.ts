@@ -12,6 +12,9 @@ import { say } from '../sentence.js';
 /** Fewest entries for a metric that never moves. */
 const FEW = 16;
 
+/** What rounding in float32 leaves of terms that cancel each other. */
+const CANCELLED = 1e-6;
+
 /** Metrics that cannot be 0 throughout, and what contradicts it. */
 const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
   entropy: ({ course }) => (course.of('flat')?.mean ?? 0) < 1 && (course.of('reward')?.noise ?? 0) > 0,
@@ -32,19 +35,22 @@ export const b43: Fault = {
       kind: 'identity',
       level: 6,
       rank: 3,
-      threshold: `|Σ coefficient × value − loss| within ${WITHIN}, of the largest part`,
+      threshold: `|Σ coefficient × value − loss| within ${WITHIN}, of the largest part, and ${CANCELLED} of the tokens’ terms`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Log the loss that is optimised, and its parts with the signs with which they enter it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       proofs: ['native'],
       needs: ['updates'],
       test: ({ updates }, record) =>
-        overUpdates(updates, ({ components, loss }) => {
+        overUpdates(updates, (update) => {
+          const { components, loss } = update;
           if (!components?.length || !Number.isFinite(loss))
             return 'updates.components and a finite updates.loss';
           const parts = components.map(({ coefficient, value }) => coefficient * value);
           const scale = Math.max(1e-6, ...parts.map(Math.abs), Math.abs(loss!));
-          return Math.abs(sum(parts) - loss!) <= roundingOf(record) * scale
+          const terms = lossTerms(record, update);
+          const size = typeof terms === 'string' ? 0 : terms.size;
+          return Math.abs(sum(parts) - loss!) <= roundingOf(record) * scale + CANCELLED * size
             ? undefined
             : { values: { sum: sum(parts), loss: loss! } };
         }),
