@@ -1,7 +1,8 @@
 import { AdamW, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mean, moments } from '../maths/moments.js';
-import { type DecoderConfig, initDecoder, type Model, packSegments } from '../models/index.js';
+import { initDecoder, type Model, packSegments } from '../models/index.js';
+import { maskedShape } from '../models/masked-shape.test.helper.js';
 import { inputOf, scoreTokens } from '../objective/index.js';
 import type { Example } from './examples.js';
 import { hideExamples } from './hide-examples.js';
@@ -13,26 +14,7 @@ const WIDTH = 7;
 
 /** A masked-diffusion model of random weights with its optimizer. */
 function tinyModel({ layers }: { layers: number }): { model: Model; optimizer: AdamW } {
-  const config: DecoderConfig = {
-    family: 'qwen3',
-    vocabSize: 31,
-    hiddenSize: 24,
-    intermediateSize: 40,
-    layers,
-    heads: 4,
-    kvHeads: 2,
-    headDim: 8,
-    maxPositions: 64,
-    normEps: 1e-6,
-    activation: 'silu',
-    ropeTheta: 10000,
-    qkvBias: false,
-    outputBias: false,
-    mlpBias: false,
-    qkNorm: true,
-    tied: true,
-    diffusion: { maskId: MASK, shifted: false },
-  };
+  const config = maskedShape({ maskId: MASK, shifted: false }, { vocabSize: 31, layers });
   const decoder = initDecoder(config, { seed: 4, std: 0.3 });
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
   const settings = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };

@@ -1,31 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DecoderConfig } from '../models/config.js';
-import {
-  cacheBytes,
-  type Engine,
-  logitsBytes,
-  passTokenBytes,
-  prefillParts,
-  rowsWithin,
-} from './decoding.js';
+import { cacheBytes, logitsBytes, passTokenBytes, prefillParts, rowsWithin } from './decoding.js';
+import { config, engine, rows } from './lots.test.helper.js';
 
-const config = {
-  family: 'qwen2',
-  vocabSize: 1000,
-  hiddenSize: 64,
-  intermediateSize: 128,
-  layers: 2,
-  heads: 4,
-  kvHeads: 2,
-  headDim: 16,
-} as DecoderConfig;
-const engine: Engine = { size: 4, fuses: true };
-
-/** Three prompts of 10, 20 and 30 tokens with two completions of up to 16 tokens each. */
-const rows = [10, 20, 30].flatMap((length) => {
-  const prompt = Array<number>(length).fill(1);
-  return [16, 16].map((limit) => ({ prompt, limit }));
-});
 const count = (lotBytes: number, { adjusted = false, most = 6 } = {}) =>
   rowsWithin(config, engine, rows, { lotBytes, adjusted, most });
 

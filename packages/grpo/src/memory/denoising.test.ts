@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { DecoderConfig } from '../models/config.js';
-import { type Engine, logitsBytes, passTokenBytes } from './decoding.js';
+import { logitsBytes, passTokenBytes } from './decoding.js';
 import { denoisingBytes, logitRows, sequencesWithin } from './denoising.js';
+import { config, engine, rows } from './lots.test.helper.js';
 
-const config = {
-  family: 'qwen2',
-  vocabSize: 1000,
-  hiddenSize: 64,
-  intermediateSize: 128,
-  layers: 2,
-  heads: 4,
-  kvHeads: 2,
-  headDim: 16,
-} as DecoderConfig;
-const engine: Engine = { size: 4, fuses: true };
 const token = passTokenBytes(config, engine);
 
-/** Completions of 16 tokens, two of each prompt of 10, 20 and 30 tokens. */
-const rows = [10, 20, 30].flatMap((length) => {
-  const prompt = Array<number>(length).fill(1);
-  return [16, 16].map((limit) => ({ prompt, limit }));
-});
 const count = (lotBytes: number, most = 6) => sequencesWithin(config, engine, rows, { lotBytes, most });
 
 describe('completions that are denoised together', () => {

@@ -1,14 +1,23 @@
-import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { noGrad, type Tensor, tensor } from '@grpo/torch';
+import { describe, expect, it } from 'vitest';
 import { ESTIMATORS, type Estimator } from '../config/choices.js';
 import { uniform } from '../maths/random.js';
-import { type Decoder, type Model, OwningDecoder, packSegments } from '../models/index.js';
+import { type Decoder, type Model, packSegments } from '../models/index.js';
 import { type MaskPlan, planMasks, scoreTokens } from '../objective/index.js';
 import type { Completion } from '../rollout/index.js';
 import { grpoStep } from './grpo-step.js';
 import type { StepObserver } from './observer.js';
 import type { Stages } from './stages.js';
-import { fixtureModel, intoGradients, PROBLEMS, relativeError, trainerOf } from './step.test.helper.js';
+import {
+  expectSlopes,
+  fixtureModel,
+  intoGradients,
+  neighbour,
+  PROBLEMS,
+  relativeError,
+  trainerOf,
+  wide,
+} from './step.test.helper.js';
 
 const TEMPERATURE = 0.8;
 const CLIP = 0.1;
@@ -42,18 +51,6 @@ function filled(): Completion[][] {
     };
   });
   return [0, 4, 8, 12].map((from) => all.slice(from, from + 4));
-}
-
-/** A second decoder, a little away from the first. */
-function neighbour(decoder: Decoder): Decoder {
-  const copy = decoder.clone();
-  noGrad(() =>
-    tidy(() => {
-      for (const parameter of copy.parameters.values()) parameter.mul_(1.02);
-    }),
-  );
-  onTestFinished(() => copy.dispose());
-  return copy;
 }
 
 /** Stages with fixed completions and advantages; `plans` takes the plans of each iteration. */
@@ -232,43 +229,6 @@ describe.each(ESTIMATORS)('the gradient of a step, %s', (estimator) => {
     const decoder = wide(model.decoder);
     const stages = { ...fixedStages(), update: () => ({ gradNorm: 1 }) };
     const trainer = trainerOf({ ...model, decoder }, settings, stages, reference);
-    const move = (distance: number, direction: Map<string, Float32Array>) =>
-      noGrad(() =>
-        tidy(() => {
-          for (const [name, parameter] of decoder.parameters)
-            parameter.add_(tensor(direction.get(name)!, parameter.shape).mul(distance));
-        }),
-      );
-    // Along the gradient itself, and along another that no symmetry spares.
-    for (const seed of [0, 1]) {
-      const direction = new Map(
-        [...gradients].map(([name, g], k) => [
-          name,
-          seed === 0 ? g : g.map((x, i) => x * uniform(seed, k, i)),
-        ]),
-      );
-      const pairs = [...direction].flatMap(([name, d]) =>
-        [...d].map((x, i) => [x, gradients.get(name)![i]!]),
-      );
-      const expected = pairs.reduce((sum, [x, g]) => sum + x! * g!, 0);
-      const step = 1e-4 / Math.sqrt(pairs.reduce((sum, [x]) => sum + x! * x!, 0));
-      const lossAt = async (distance: number) => {
-        move(distance, direction);
-        const { loss } = await grpoStep(trainer, PROBLEMS, 0, 0);
-        move(-distance, direction);
-        return loss;
-      };
-      const slope = ((await lossAt(step)) - (await lossAt(-step))) / (2 * step);
-      expect(Math.abs(slope / expected - 1)).toBeLessThan(1e-3);
-    }
+    await expectSlopes(trainer, gradients, 1e-4);
   });
 });
-
-/** The same weights in float64, ready to train. */
-function wide({ config, parameters }: Decoder): OwningDecoder {
-  const copies = [...parameters].map(([name, p]) => [name, noGrad(() => p.detach().to('float64'))] as const);
-  for (const [, copy] of copies) copy.requiresGrad = true;
-  const decoder = new OwningDecoder(config, new Map(copies));
-  onTestFinished(() => decoder.dispose());
-  return decoder;
-}

@@ -1,17 +1,20 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { uniform } from '../maths/random.js';
-import { type Decoder, type Model, OwningDecoder, packSegments } from '../models/index.js';
+import { type Decoder, type Model, packSegments } from '../models/index.js';
 import type { Completion } from '../rollout/index.js';
 import { grpoStep } from './grpo-step.js';
 import type { Stages } from './stages.js';
 import {
+  expectSlopes,
   fixtureModel,
   intoGradients,
   madeUpCompletions,
+  neighbour,
   PROBLEMS,
   relativeError,
   trainerOf,
+  wide,
 } from './step.test.helper.js';
 
 const TEMPERATURE = 0.8;
@@ -49,18 +52,6 @@ function plainLogprobs(decoder: Decoder, prompt: readonly number[], completion: 
   const logits = decoder.logits(decoder.hidden(packed, packed.attend)).div(TEMPERATURE);
   const rows = logits.narrow(0, prompt.length - 1, completion.length).logSoftmax(-1);
   return rows.gather(1, tensor([...completion], [completion.length, 1], { dtype: 'int64' })).squeeze(1);
-}
-
-/** A second decoder, a little away from the first. */
-function neighbour(decoder: Decoder): Decoder {
-  const copy = decoder.clone();
-  noGrad(() =>
-    tidy(() => {
-      for (const parameter of copy.parameters.values()) parameter.mul_(1.02);
-    }),
-  );
-  onTestFinished(() => copy.dispose());
-  return copy;
 }
 
 function fixedStages(completions: Completion[][]): Partial<Stages> {
@@ -149,15 +140,6 @@ describe.each([
   });
 });
 
-/** The same weights in float64, ready to train. */
-function wide({ config, parameters }: Decoder): OwningDecoder {
-  const copies = [...parameters].map(([name, p]) => [name, noGrad(() => p.detach().to('float64'))] as const);
-  for (const [, copy] of copies) copy.requiresGrad = true;
-  const decoder = new OwningDecoder(config, new Map(copies));
-  onTestFinished(() => decoder.dispose());
-  return decoder;
-}
-
 describe.each([['gpt2'], ['qwen3']])('the gradient of a step of %s', (name) => {
   it('is the slope of the loss', async () => {
     const model = fixtureModel(name);
@@ -170,35 +152,6 @@ describe.each([['gpt2'], ['qwen3']])('the gradient of a step of %s', (name) => {
     const wideModel = { ...model, decoder };
     const stages = { ...fixedStages(completions), update: () => ({ gradNorm: 1 }) };
     const trainer = trainerOf(wideModel, settings, stages, reference);
-    const move = (distance: number, direction: Map<string, Float32Array>) =>
-      noGrad(() =>
-        tidy(() => {
-          for (const [key, parameter] of decoder.parameters)
-            parameter.add_(tensor(direction.get(key)!, parameter.shape).mul(distance));
-        }),
-      );
-    const lossAt = async (distance: number, direction: Map<string, Float32Array>) => {
-      move(distance, direction);
-      const { loss } = await grpoStep(trainer, PROBLEMS, 0, 0);
-      move(-distance, direction);
-      return loss;
-    };
-    // Along the gradient itself, and along others that no symmetry spares.
-    for (const seed of [0, 1, 2]) {
-      const direction = new Map(
-        [...gradients].map(([key, g], k) => [key, seed === 0 ? g : g.map((x, i) => x * uniform(seed, k, i))]),
-      );
-      let expected = 0;
-      let norm = 0;
-      for (const [key, d] of direction) {
-        for (const [i, x] of d.entries()) {
-          expected += x * gradients.get(key)![i]!;
-          norm += x * x;
-        }
-      }
-      const step = 1e-3 / Math.sqrt(norm);
-      const slope = ((await lossAt(step, direction)) - (await lossAt(-step, direction))) / (2 * step);
-      expect(Math.abs(slope / expected - 1)).toBeLessThan(1e-3);
-    }
+    await expectSlopes(trainer, gradients, 1e-3);
   });
 });

@@ -1,14 +1,15 @@
 /** A GRPO step on a fixture model, with as much of it fixed as a test wants. */
 import { fileURLToPath } from 'node:url';
-import { AdamW, type DType } from '@grpo/torch';
-import { onTestFinished } from 'vitest';
+import { AdamW, type DType, noGrad, tensor, tidy } from '@grpo/torch';
+import { expect, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { uniform } from '../maths/random.js';
-import { type Decoder, loadModel, type Model } from '../models/index.js';
+import { type Decoder, loadModel, type Model, OwningDecoder } from '../models/index.js';
 import type { RewardTable } from '../rewards/index.js';
 import type { Completion } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { Control } from './control.js';
+import { grpoStep } from './grpo-step.js';
 import { samplingOf } from './sampling.js';
 import { type Stages, stages as standardStages } from './stages.js';
 import type { Trainer } from './trainer.js';
@@ -33,6 +34,69 @@ export function fixtureModel(name: string, dtype: DType = 'float32'): Model {
   for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
   onTestFinished(() => model.decoder.dispose());
   return model;
+}
+
+/** A second decoder, a little away from the first. */
+export function neighbour(decoder: Decoder): Decoder {
+  const copy = decoder.clone();
+  noGrad(() =>
+    tidy(() => {
+      for (const parameter of copy.parameters.values()) parameter.mul_(1.02);
+    }),
+  );
+  onTestFinished(() => copy.dispose());
+  return copy;
+}
+
+/** The same weights in float64, ready to train. */
+export function wide({ config, parameters }: Decoder): OwningDecoder {
+  const copies = [...parameters].map(([name, p]) => [name, noGrad(() => p.detach().to('float64'))] as const);
+  for (const [, copy] of copies) copy.requiresGrad = true;
+  const decoder = new OwningDecoder(config, new Map(copies));
+  onTestFinished(() => decoder.dispose());
+  return decoder;
+}
+
+/**
+ * Holds gradients to the slope of the loss: along the gradient itself, and along others that no symmetry spares.
+ *
+ * @param trainer - of a decoder in float64, whose step changes no weight
+ * @param distance - by which the weights are moved, as a norm
+ */
+export async function expectSlopes(
+  trainer: Trainer,
+  gradients: ReadonlyMap<string, Float32Array>,
+  distance: number,
+): Promise<void> {
+  const { parameters } = trainer.model.decoder;
+  const lossAt = async (scale: number, direction: ReadonlyMap<string, Float32Array>) => {
+    const move = (by: number) =>
+      noGrad(() =>
+        tidy(() => {
+          for (const [name, parameter] of parameters)
+            parameter.add_(tensor(direction.get(name)!, parameter.shape).mul(by));
+        }),
+      );
+    move(scale);
+    const { loss } = await grpoStep(trainer, PROBLEMS, 0, 0);
+    move(-scale);
+    return loss;
+  };
+  for (const seed of [0, 1, 2]) {
+    const direction = new Map(
+      [...gradients].map(([name, g], k) => [name, seed === 0 ? g : g.map((x, i) => x * uniform(seed, k, i))]),
+    );
+    let [expected, norm] = [0, 0];
+    for (const [name, d] of direction) {
+      for (const [i, x] of d.entries()) {
+        expected += x * gradients.get(name)![i]!;
+        norm += x * x;
+      }
+    }
+    const scale = distance / Math.sqrt(norm);
+    const slope = ((await lossAt(scale, direction)) - (await lossAt(-scale, direction))) / (2 * scale);
+    expect(Math.abs(slope / expected - 1)).toBeLessThan(1e-3);
+  }
 }
 
 /** @param settings - `key=value`, as on the command line */

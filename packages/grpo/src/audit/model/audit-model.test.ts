@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MaskedView } from '../../objective/index.js';
 import { grpoStep } from '../../step/grpo-step.js';
 import type { StepObserver } from '../../step/observer.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
@@ -165,6 +166,17 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
   ],
 ];
 
+/** Estimates with other views than are planned. */
+const scoredBy =
+  (change: (view: MaskedView) => MaskedView): Stages['logprob'] =>
+  (decoder, groups, ...rest) => {
+    const changed = groups.map((group) => ({
+      ...group,
+      masked: group.masked!.map(({ region, plan }) => ({ region, plan: plan.map(change) })),
+    }));
+    return standard.logprob(decoder, changed, ...rest);
+  };
+
 /** A stage of a masked-diffusion model that does its work wrongly. */
 const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
   [
@@ -185,18 +197,7 @@ const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
   [
     'log-probs that are estimated with other masks',
     {
-      logprob: (decoder, groups, ...rest) =>
-        standard.logprob(
-          decoder,
-          groups.map((group) => ({
-            ...group,
-            masked: group.masked!.map(({ region, plan }) => ({
-              region,
-              plan: plan.map((view) => ({ ...view, prompt: view.prompt.map(() => 0) })),
-            })),
-          })),
-          ...rest,
-        ),
+      logprob: scoredBy((view) => ({ ...view, prompt: view.prompt.map(() => 0) })),
     },
     'old log-probs',
     ['diffusion.promptMaskRate=0.4'],
@@ -204,18 +205,7 @@ const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
   [
     'a loss without the weights of its passes',
     {
-      logprob: (decoder, groups, ...rest) =>
-        standard.logprob(
-          decoder,
-          groups.map((group) => ({
-            ...group,
-            masked: group.masked!.map(({ region, plan }) => ({
-              region,
-              plan: plan.map((view) => ({ ...view, weight: 0.5 })),
-            })),
-          })),
-          ...rest,
-        ),
+      logprob: scoredBy((view) => ({ ...view, weight: 0.5 })),
     },
     'old log-probs',
     ['diffusion.estimator=coupled'],

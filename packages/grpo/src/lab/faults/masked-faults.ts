@@ -1,7 +1,7 @@
 /** A masked-diffusion model is sampled, hidden or scored otherwise than declared. */
 import type { Decoder } from '../../models/index.js';
 import { type MaskPlan, planMasks } from '../../objective/index.js';
-import { type Completion, sample } from '../../rollout/index.js';
+import { type Completion, type SamplingOptions, sample } from '../../rollout/index.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
 import type { LabRun } from '../lab-run.js';
 import type { PlantedFault } from './planted-fault.js';
@@ -26,6 +26,12 @@ const planned =
   (change: (plan: MaskPlan) => MaskPlan): Stages['plan'] =>
   (...input) =>
     planMasks(...input).map(change);
+
+/** Fills completions in another way than is declared. */
+const denoised =
+  (change: Partial<SamplingOptions['diffusion']>): Stages['sample'] =>
+  (model, requests, options, ...rest) =>
+    sample(model, requests, { ...options, diffusion: { ...options.diffusion, ...change } }, ...rest);
 
 /** Scores one side with other masks than the rest. */
 const otherMasks = (
@@ -145,33 +151,11 @@ export const maskedFaults: readonly PlantedFault[] = [
     variants: [
       {
         name: 'all blocks are filled at once',
-        run: () =>
-          masked({
-            stages: {
-              sample: (model, requests, options, ...rest) =>
-                sample(
-                  model,
-                  requests,
-                  { ...options, diffusion: { ...options.diffusion, blockLength: 12 } },
-                  ...rest,
-                ),
-            },
-          }),
+        run: () => masked({ stages: { sample: denoised({ blockLength: 12 }) } }),
       },
       {
         name: 'twice as many places per step',
-        run: () =>
-          masked({
-            stages: {
-              sample: (model, requests, options, ...rest) =>
-                sample(
-                  model,
-                  requests,
-                  { ...options, diffusion: { ...options.diffusion, steps: 3 } },
-                  ...rest,
-                ),
-            },
-          }),
+        run: () => masked({ stages: { sample: denoised({ steps: 3 }) } }),
       },
       {
         name: 'places that the steps do not divide by stay masked',

@@ -2,32 +2,14 @@ import { tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { DEVICE } from '../../device.test.helper.js';
 import { uniform } from '../../maths/random.js';
-import { type DecoderConfig, initDecoder, type OwningDecoder, packSegments } from '../../models/index.js';
+import { initDecoder, type OwningDecoder, packSegments } from '../../models/index.js';
+import { maskedShape } from '../../models/masked-shape.test.helper.js';
 import { type ScoredGroup, scoreTokens } from '../logprob.js';
 import type { MaskedView } from './mask-plan.js';
 
 const MASK = 50;
 
-const shape = (shifted: boolean): DecoderConfig => ({
-  family: 'qwen3',
-  vocabSize: 51,
-  hiddenSize: 24,
-  intermediateSize: 40,
-  layers: 2,
-  heads: 4,
-  kvHeads: 2,
-  headDim: 8,
-  maxPositions: 64,
-  normEps: 1e-6,
-  activation: 'silu',
-  ropeTheta: 10000,
-  qkvBias: false,
-  outputBias: false,
-  mlpBias: false,
-  qkNorm: true,
-  tied: true,
-  diffusion: { maskId: MASK, shifted },
-});
+const shape = (shifted: boolean) => maskedShape({ maskId: MASK, shifted }, { vocabSize: 51 });
 
 const bits = (length: number, key: number, rate: number) =>
   Uint8Array.from({ length }, (_, i) => (uniform(5, key, i) < rate ? 1 : 0));
