@@ -1,6 +1,6 @@
 """Makes tiny random masked-diffusion checkpoints, and their logits, loss and gradients on partly hidden sequences.
 
-The Qwen-shaped ones are transformers' own models with a mask that hides nothing; LLaDA is `plain_llada.py`.
+All but LLaDA (`plain_llada.py`) are transformers' own causal models with a mask that hides nothing.
 Writes folders like those of make_model_fixtures.py into fixtures/models/ (see README.md).
 """
 
@@ -59,10 +59,11 @@ LLADA = dict(
 )
 
 # The causal case whose layers it has; what config.json says beside them; whether a place predicts the next one.
-QWEN_SHAPED = {
+BOTH_WAYS = {
     # Its mask token stands in the tokenizer alone.
     "a2d-qwen3": ("qwen3", dict(model_type="a2d-qwen3", architectures=["A2DQwen3LMHeadModel"]), False),
     "a2d-qwen2": ("qwen2", dict(model_type="a2d-qwen2", architectures=["A2DQwen2LMHeadModel"], mask_token_id=MASK), False),
+    "a2d-llama": ("llama3", dict(model_type="a2d-llama", architectures=["A2DLlamaLMHeadModel"], mask_token_id=MASK), False),
     "dream": ("qwen2-untied", dict(model_type="Dream", architectures=["DreamModel"], mask_token_id=MASK), True),
 }
 
@@ -150,8 +151,8 @@ def make(name: str, model: torch.nn.Module, logits_of, config: dict, shifted: bo
     save_expected(MODELS / name, tensors, facts)
 
 
-def qwen_shaped(name: str, dtype: torch.dtype) -> tuple[transformers.PreTrainedModel, dict, bool]:
-    source, changes, shifted = QWEN_SHAPED[name]
+def both_ways_case(name: str, dtype: torch.dtype) -> tuple[transformers.PreTrainedModel, dict, bool]:
+    source, changes, shifted = BOTH_WAYS[name]
     case = CASES[source]
     config = copy.deepcopy(case.config)
     config._attn_implementation = "eager"
@@ -199,10 +200,10 @@ def check_llada(model: Llada, ids: list[int]) -> None:
 def main() -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
-    for name in QWEN_SHAPED:
-        model, config, shifted = qwen_shaped(name, torch.float32)
+    for name in BOTH_WAYS:
+        model, config, shifted = both_ways_case(name, torch.float32)
         make(name, model, both_ways(model), config, shifted)
-    model, config, shifted = qwen_shaped("a2d-qwen3", torch.bfloat16)
+    model, config, shifted = both_ways_case("a2d-qwen3", torch.bfloat16)
     make("a2d-qwen3-bf16", model, both_ways(model), config, shifted, torch.bfloat16)
     llada = Llada(LLADA).eval()
     randomize(llada, torch.Generator().manual_seed(7))

@@ -90,6 +90,8 @@ export interface LogCheck extends CheckInfo {
   scope: 'log';
   /** Metrics that must be in the log. */
   needs: readonly string[];
+  /** Whether it takes log-probs for those that completions were sampled from: not asked where they are estimates. */
+  exactLogprobs?: true;
   test(log: LogView): Outcome;
 }
 
@@ -216,6 +218,8 @@ export function logCheck<M extends Measurements>(
     test(log) {
       const replaced = replacedBy(check, log.declared);
       if (replaced !== undefined) return notApplicable(replaced);
+      if (check.exactLogprobs && log.isEstimated)
+        return notApplicable('exact log-probs: those of a masked-diffusion model are estimates');
       const missing = check.needs.filter((name) => !log.has(name));
       return missing.length > 0 ? notApplicable(...missing) : check.test(log);
     },

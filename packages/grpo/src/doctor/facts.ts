@@ -20,10 +20,12 @@ const PLAIN: Notation = { input: (name) => name, source: (source) => source };
 /** Names and texts of a check: what it needs, its test, what to do, where it can be read, and how it was proved. */
 export function factsOf(check: Check, { input, source } = PLAIN): [name: string, text: string][] {
   const { kind, stage, scope, consequence, why, settles } = check;
-  const needed = check.scope === 'log' ? check.needs : check.needs.map((name) => inputs[name].path);
+  const needed =
+    check.scope === 'log' ? check.needs.map(input) : check.needs.map((name) => input(inputs[name].path));
+  if (check.scope === 'log' && check.exactLogprobs) needed.push('log-probs that are not estimates');
   return [
     ['kind', `${kind} · ${stage} · ${SCOPES[scope]}`],
-    ['needs', needed.map(input).join(', ') || 'see the test'],
+    ['needs', needed.join(', ') || 'see the test'],
     ['test', check.threshold],
     ['source', check.sources.map(source).join(', ') || 'no public source'],
     ...(why ? [['why', why] as [string, string]] : []),

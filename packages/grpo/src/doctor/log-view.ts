@@ -30,6 +30,11 @@ export class LogView {
     );
   }
 
+  /** Whether the log-probs are a masked-diffusion model's: estimates, which the completions were not sampled from. */
+  get isEstimated(): boolean {
+    return this.declared.diffusion !== undefined || this.has('masked_positions');
+  }
+
   /** The metric at each entry, NaN where an entry lacks it. */
   column(name: string): Float64Array {
     let column = this.#columns.get(name);

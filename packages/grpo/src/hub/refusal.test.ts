@@ -111,6 +111,16 @@ describe('a refusal', () => {
     }
   });
 
+  it('of a model with the older files of a tokenizer says how to make the newer one', async () => {
+    const { 'tokenizer.json': _, ...files } = FILES;
+    const refused = async (added: object) =>
+      refusalOf(fetchInto(tempFolder(), await hubServer({ ...files, ...added })));
+    const older = await refused({ 'vocab.json': '{}', 'merges.txt': '' });
+    expect(older.message).toContain('has no tokenizer.json');
+    expect(older.hint).toContain('transformers makes tokenizer.json from vocab.json and merges.txt');
+    expect((await refused({})).hint).not.toContain('transformers');
+  });
+
   it('of a model that lacks a shard names it', async () => {
     const { 'model.safetensors': _, ...files } = FILES;
     const shards = { 'model-00001-of-00002.safetensors': 'one', 'model-00002-of-00002.safetensors': 'two' };

@@ -64,9 +64,16 @@ function modelFiles(name: string, paths: readonly string[]): (path: string) => b
     );
   }
   for (const needed of ['config.json', 'tokenizer.json']) {
-    if (!paths.includes(needed)) throw lacking(needed, 'To download files anyway, name them.');
+    if (!paths.includes(needed)) throw lacking(needed, adviceFor(needed, paths));
   }
   return matcher([...MODEL, ...weights], TOP);
+}
+
+function adviceFor(needed: string, paths: readonly string[]): string {
+  const anyway = 'To download files anyway, name them.';
+  return needed === 'tokenizer.json' && paths.includes('vocab.json') && paths.includes('merges.txt')
+    ? `${anyway} transformers makes tokenizer.json from vocab.json and merges.txt: load the folder with a fast tokenizer, such as Qwen2TokenizerFast, and save_pretrained.`
+    : anyway;
 }
 
 const ANYWHERE = '.*';

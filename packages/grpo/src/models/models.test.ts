@@ -68,7 +68,7 @@ function predictionsOf(config: DecoderConfig, { prompts, targets }: Expected, pr
 }
 
 const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
-const masked = ['a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
+const masked = ['a2d-llama', 'a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
 describe.each([...causal, ...masked])('%s against PyTorch', (name) => {
   const model = loadModel(fixture(name), { device: DEVICE });

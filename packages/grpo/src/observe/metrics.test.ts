@@ -126,6 +126,25 @@ describe('the metrics of a step', () => {
     expect(metrics([])).toEqual([undefined, 5, undefined]);
   });
 
+  it('count the tokens that a masked-diffusion model hides', () => {
+    const result = stepResult();
+    const { batch } = result;
+    const metrics = () => metricsOf(result, 1, { tokens: 1, stepTokens: 1 });
+    expect(metrics()).not.toHaveProperty('masked_positions');
+    // The first `places` of each region of 6 are hidden by two passes.
+    const hiding = (places: number) => ({
+      masks_B: batch.completions_B.map(({ ids }) => new Uint8Array(ids.length)),
+      masked_B: batch.completions_B.map(() => {
+        const region = Uint8Array.from({ length: 6 }, (_, t) => Number(t < places));
+        const view = { prompt: new Uint8Array(0), region, weight: 0.5 };
+        return { region: Array(6).fill(1), plan: [view, view] };
+      }),
+    });
+    batch.iterations = [hiding(6), hiding(3)];
+    // 2 + 6 + 3 + 4 of 15 tokens, then 2 + 3 + 3 + 3.
+    expect(metrics()).toMatchObject({ masked_positions: 13, 'masked_positions/share': 13 / 15 });
+  });
+
   it('have what the loss tells of itself', () => {
     const row = metricsOf(stepResult({ metrics: { kl: 0 } }), 1, { tokens: 1, stepTokens: 1 });
     expect(row.kl).toBe(0);

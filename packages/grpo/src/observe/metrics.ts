@@ -1,5 +1,5 @@
 import { mean, sum } from '../maths/moments.js';
-import { statistics } from '../objective/index.js';
+import { isEstimated, type MaskPlan, statistics } from '../objective/index.js';
 import { partColumns } from '../rewards/index.js';
 import type { Batch, Exchange } from '../step/batch.js';
 import { groupsOf } from '../step/groups.js';
@@ -30,6 +30,7 @@ export function metricsOf(
     frac_reward_zero_std_expected: expectedFlat(own, kinds_P),
     ...kindMetrics(own, kinds_P),
     ...signalMetrics(result.batch, kindsOf(problems, kindKey)),
+    ...maskedMetrics(result.batch),
     ...(klPenalties_B && { kl_penalty: mean([...klPenalties_B]) }),
     loss: result.loss,
     ...policyLossOf(result),
@@ -76,6 +77,21 @@ export function rolloutMetrics(batch: Batch): Record<string, number> {
     row[`rewards/${name}/${part}/mean`] = statistics(values).mean;
   return row;
 }
+
+/** Of a masked-diffusion model: tokens whose log-probs some pass estimates, per iteration, and their share of all. */
+function maskedMetrics({ trained, iterations }: Batch): Record<string, number> {
+  const hidden = iterations.flatMap(({ masked_B }) =>
+    masked_B
+      ? sum(masked_B.map(({ plan }, b) => countEstimated(plan, trained.completions_B[b]!.ids.length)))
+      : [],
+  );
+  if (hidden.length === 0) return {};
+  const tokens = sum(trained.completions_B.map(({ ids }) => ids.length));
+  return { masked_positions: mean(hidden), 'masked_positions/share': mean(hidden) / tokens };
+}
+
+const countEstimated = (plan: MaskPlan, tokens: number): number =>
+  sum(Array.from({ length: tokens }, (_, t) => Number(isEstimated(plan, t))));
 
 /** Of the weights that sampled, and of those that the step leaves. */
 function checksumsOf({ batch, checksums }: RecordedStep): Record<string, number> {

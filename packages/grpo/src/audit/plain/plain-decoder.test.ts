@@ -22,7 +22,7 @@ function furthest(ours: readonly number[], theirs: readonly number[]): number {
 }
 
 const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
-const masked = ['a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
+const masked = ['a2d-llama', 'a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
 describe('the plain decoder', () => {
   it.each([...causal, ...masked])('has the logits of PyTorch for %s', (name) => {

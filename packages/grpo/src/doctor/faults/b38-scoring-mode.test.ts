@@ -11,10 +11,26 @@ testLogCheck('B38.likelihood', [
     evidence: { step: 1 },
   },
   { name: 'alike', metrics: { sequence_logprob: [-47], [reference]: [-45] }, verdict: 'pass' },
+  {
+    name: 'estimates of a masked-diffusion model',
+    metrics: { sequence_logprob: [-440], [reference]: [-45], masked_positions: [40] },
+    verdict: 'not applicable',
+  },
 ]);
 
 testLogCheck('B38.log', [
   { name: 'negative throughout', metrics: { kl: times(10, (i) => -4 - (i % 3)) }, verdict: 'warn' },
+  {
+    name: 'estimates, as the log says',
+    metrics: { kl: times(10, -4), masked_positions: times(10, 40) },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'estimates, as the run declares',
+    metrics: { kl: times(10, -4) },
+    declared: { diffusion: { estimator: 'd1' } },
+    verdict: 'not applicable',
+  },
   { name: 'k1 around 0', metrics: { kl: times(10, (i) => 0.02 * ((i % 3) - 1)) }, verdict: 'pass' },
 ]);
 

@@ -157,6 +157,7 @@ export const b38: Fault = {
         'Two scorings of the policy: they differ with dropout; if they are equal, compare mask and tokens.',
       proofs: ['log only'],
       needs: ['sequence_logprob', 'sequence_logprob_reference'],
+      exactLogprobs: true,
       test(log) {
         const [policy, reference] = [
           log.column('sequence_logprob'),
@@ -194,6 +195,7 @@ export const b38: Fault = {
         'Two scorings of the policy: they differ with dropout; if they are equal, compare mask and tokens.',
       proofs: ['log only'],
       needs: ['kl'],
+      exactLogprobs: true,
       test(log) {
         if (isNonnegative(log.declared.kl?.estimator))
           return notApplicable('an estimate that may be negative: B49.log judges the others');

@@ -27,7 +27,7 @@ export const WEIGHTS_FILE = 'model.safetensors';
  */
 export function saveModel(model: Model, dir: string, watch?: Watch): void {
   const { decoder } = model;
-  if (decoder.lora) saveAdapter(decoder.lora, decoder.config.family, dir);
+  if (decoder.lora) saveAdapter(decoder.lora, decoder.config, dir);
   else saveWhole(model, dir, watch);
 }
 

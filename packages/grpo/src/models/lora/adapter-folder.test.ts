@@ -95,13 +95,30 @@ describe('an adapter', () => {
     const { decoder } = loadModel(model, { lora: { adapter: copyWith({}) } });
     const { settings, parameters } = decoder.lora!;
     const dir = tempFolder();
-    saveAdapter(new Lora({ ...settings, base: 'org/name@abc' }, parameters), 'llama', dir);
+    saveAdapter(new Lora({ ...settings, base: 'org/name@abc' }, parameters), decoder.config, dir);
     expect(JSON.parse(readFileSync(join(dir, 'adapter_config.json'), 'utf8'))).toMatchObject({
       base_model_name_or_path: 'org/name',
       revision: 'abc',
     });
     expect(baseOf(dir)).toBe('org/name@abc');
     decoder.dispose();
+  });
+
+  it('of LLaDA names whole layers: the end of a name would also mean the head', () => {
+    const llada = join(fixtures, 'models/llada');
+    const saved = (targets: string[]) => {
+      const { decoder } = loadModel(llada, { lora: { rank: 2, alpha: 4, targets, seed: 1 } });
+      const adapter = tempFolder();
+      saveAdapter(decoder.lora!, decoder.config, adapter);
+      const again = loadModel(llada, { lora: { adapter } }).decoder;
+      expect([...again.lora!.parameters.keys()]).toEqual([...decoder.lora!.parameters.keys()]);
+      for (const one of [decoder, again]) one.dispose();
+      return JSON.parse(readFileSync(join(adapter, 'adapter_config.json'), 'utf8')).target_modules;
+    };
+    expect(saved(['q_proj', 'ff_out'])).toEqual(
+      [0, 1].flatMap((i) => ['q_proj', 'ff_out'].map((name) => `model.transformer.blocks.${i}.${name}`)),
+    );
+    expect(saved(['q_proj', 'v_proj'])).toEqual(['q_proj', 'v_proj']);
   });
 
   it('says which model it lacks', () => {

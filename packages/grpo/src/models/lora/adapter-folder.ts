@@ -8,9 +8,11 @@ import { describeJson, readJsonObject } from '../../formats/json.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { SafetensorsFile, writeSafetensors } from '../../formats/safetensors.js';
 import { parseReference } from '../../hub/repository.js';
+import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
 import type { Decoder } from '../decoder.js';
 import { floatTypes } from '../folder/load-parameters.js';
+import { parameterSpecs } from '../parameters.js';
 import { adaptable, isTarget } from './adaptable.js';
 import { Lora } from './lora.js';
 
@@ -142,20 +144,34 @@ function parse(json: Readonly<Record<string, unknown>>, file: string) {
 
 const MERGE_THERE = "Merge it with PEFT's merge_and_unload and use the merged model.";
 
+/** The targets, or the whole names of the adapted layers where PEFT would adapt more: LLaDA's `ff_out` is also its head. */
+function targetModules(
+  targets: readonly string[],
+  shape: DecoderConfig,
+  parameters: Lora['parameters'],
+): readonly string[] {
+  const adapted = [...adaptable(shape).keys()].filter((name) => parameters.has(`${name}.lora_A.weight`));
+  const meant = [...parameterSpecs(shape)]
+    .filter(([, { role }]) => role === 'projection' || role === 'embedding')
+    .map(([name]) => name.replace(/\.weight$/, ''))
+    .filter((name) => isTarget(name, targets));
+  return meant.length === adapted.length ? targets : adapted;
+}
+
 /**
  * Writes a decoder's adapters as PEFT reads them, and `loadAdapter`. Each file appears whole or not at all.
  *
  * @throws FileError: the system refuses to write.
  */
-export function saveAdapter({ settings, parameters }: Lora, family: string, dir: string): void {
+export function saveAdapter({ settings, parameters }: Lora, shape: DecoderConfig, dir: string): void {
   makeFolder(dir);
-  const { rank, alpha, targets, base } = settings;
+  const { rank, alpha, base } = settings;
   const reference = existsSync(base) ? undefined : parseReference(base);
   const config = {
     base_model_name_or_path: reference?.name ?? resolve(base),
     bias: 'none',
     // GPT-2's Conv1D.
-    fan_in_fan_out: family === 'gpt2',
+    fan_in_fan_out: shape.family === 'gpt2',
     inference_mode: true,
     init_lora_weights: true,
     lora_alpha: alpha,
@@ -164,7 +180,7 @@ export function saveAdapter({ settings, parameters }: Lora, family: string, dir:
     peft_type: 'LORA',
     r: rank,
     revision: reference?.revision ?? null,
-    target_modules: targets,
+    target_modules: targetModules(settings.targets, shape, parameters),
     task_type: 'CAUSAL_LM',
     use_dora: false,
     use_rslora: false,
