@@ -55,7 +55,8 @@ function workBytes(
   { hiddenSize, intermediateSize, family }: DecoderConfig,
   { size, adapterInputs }: PassKind,
 ): number {
-  const inner = (family === 'gpt2' ? 3 : 5) * intermediateSize;
-  const adapted = adapterInputs !== undefined && size < 4 ? 2 * intermediateSize : 0;
-  return size * (inner + adapted + 2 * hiddenSize);
+  // Frozen weights need one input less; in half precision adapters have copies in float32.
+  const adapted = adapterInputs === undefined ? 0 : size < 4 ? 2 : -1;
+  const inner = (family === 'gpt2' ? 3 : 5) + adapted;
+  return size * (inner * intermediateSize + 2 * hiddenSize);
 }

@@ -36,7 +36,7 @@ export function replaySettings(
   );
   if (fixed !== undefined)
     throw new UsageError(
-      `a replay cannot change ${fixed}: its completions and rewards are those of the record`,
+      `a replay cannot change ${fixed}: its completions, rewards and mask plans are those of the record`,
       {
         hint: `It takes settings of ${REPLAYED.join(', ')}. For others do a step anew: grpo step --config FILE key=value`,
       },
