@@ -11,7 +11,7 @@ export {
 export type { InCode } from './in-code.js';
 export { type Layer, objectLayer } from './layers/layer.js';
 export { requireModelKind } from './model-kind.js';
-export { type ConfigSources, type ResolvedConfig, resolveConfig } from './resolve.js';
+export { type ConfigSources, isGiven, type ResolvedConfig, resolveConfig } from './resolve.js';
 export { rewardName } from './reward-kinds.js';
 export { requireSameRun } from './same-run.js';
 export { type Config, type ConfigInput, configSchema, type RewardEntry } from './schema.js';

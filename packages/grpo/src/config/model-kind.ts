@@ -1,6 +1,6 @@
 /** Settings that do not go with the kind of model: known once its folder is read. */
 import { keys } from './keys.js';
-import { type ResolvedConfig, requireRules } from './resolve.js';
+import { isGiven, type ResolvedConfig, requireRules } from './resolve.js';
 import type { Rule } from './rules.js';
 
 /** Settings that mean something only where tokens are drawn one after another. */
@@ -77,7 +77,6 @@ const forCausal: readonly Rule[] = keys
  * @throws UsageError that lists every setting that does not go with it
  */
 export function requireModelKind(resolved: ResolvedConfig, isDiffusion: boolean): void {
-  const { provenance } = resolved;
-  const given = (path: string) => !/^default\b/.test(provenance[path]!);
+  const given = (path: string) => isGiven(resolved, path);
   requireRules(isDiffusion ? forDiffusion : forCausal, resolved, given);
 }

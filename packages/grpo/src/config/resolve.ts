@@ -47,6 +47,10 @@ export interface ResolvedConfig {
   code?: InCode | undefined;
 }
 
+/** Whether somebody set a value: a person, a file or a preset. */
+export const isGiven = ({ provenance }: Pick<ResolvedConfig, 'provenance'>, path: string): boolean =>
+  !/^default\b/.test(provenance[path]!);
+
 /** Reads, merges and checks a configuration. Throws one `UsageError` that lists every problem. */
 export function resolveConfig({
   command,

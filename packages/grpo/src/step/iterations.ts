@@ -27,7 +27,7 @@ export function iterationsOf(trainer: Trainer, batch: Batch, step: number): Iter
   return Array.from({ length: iterations }, (_, iteration) => {
     const plans_B = stages.plan(groups, config.diffusion, config.seed, { step, iteration });
     const masked_B = regions_B.map(({ ids }, b): MaskedCompletion => ({ region: ids, plan: plans_B[b]! }));
-    // What no pass hides has no log-prob.
+    // A token has no log-prob if no pass hides it.
     const estimated_B = masks_B.map((mask, b) =>
       mask.map((own, t) => (isEstimated(plans_B[b]!, t) ? own : 0)),
     );

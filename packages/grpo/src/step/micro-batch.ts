@@ -133,25 +133,41 @@ export function microBatchAt(
   return micro;
 }
 
+/** Tokens that the passes over a group compute: once for all of its completions, and for each by itself. */
+interface PassCost {
+  shared: number;
+  of(b: number): number;
+}
+
+const passCosts = new WeakMap<Groups, Map<number, PassCost>>();
+
 /**
- * Tokens that the passes over a group compute: once for all of its completions, and for each by itself. A causal model
- * shares the prompt, a masked-diffusion model the passes that see the same of every completion.
+ * What the passes over a group cost. A causal model shares the prompt, a masked-diffusion model the passes that see the
+ * same of every completion; these are compared once, however often the group is cut.
  */
-function passCost(groups: Groups, p: number): { shared: number; of: (b: number) => number } {
+function passCost(groups: Groups, p: number): PassCost {
   const { prompts, completions_B, masked_B } = groups;
-  const prompt = prompts[p]!.ids;
-  if (!masked_B) return { shared: prompt.length, of: (b) => completions_B[b]!.ids.length };
-  const members = membersOf(groups, [p]);
-  const inputsOf = ({ region, plan }: MaskedCompletion) =>
-    plan.map((view) => inputOf(prompt, region, view, HIDDEN).join());
-  const inputs = new Map(members.map((b) => [b, inputsOf(masked_B[b]!)]));
-  const isShared = (input: string) => [...inputs.values()].every((own) => own.includes(input));
+  if (!masked_B) return { shared: prompts[p]!.ids.length, of: (b) => completions_B[b]!.ids.length };
+  const known = passCosts.get(groups) ?? new Map<number, PassCost>();
+  passCosts.set(groups, known);
+  const cost = known.get(p) ?? maskedCost(prompts[p]!.ids, masked_B, membersOf(groups, [p]));
+  known.set(p, cost);
+  return cost;
+}
+
+function maskedCost(
+  prompt: readonly number[],
+  masked_B: readonly MaskedCompletion[],
+  members: readonly number[],
+): PassCost {
+  const inputs = members.map((b) => {
+    const { region, plan } = masked_B[b]!;
+    return new Set(plan.map((view) => inputOf(prompt, region, view, HIDDEN).join()));
+  });
+  const shared = [...inputs[0]!].filter((input) => inputs.every((own) => own.has(input))).length;
   const lengthOf = (b: number) => prompt.length + masked_B[b]!.region.length;
-  const first = members[0]!;
-  return {
-    shared: inputs.get(first)!.filter(isShared).length * lengthOf(first),
-    of: (b) => inputs.get(b)!.filter((input) => !isShared(input)).length * lengthOf(b),
-  };
+  const own = new Map(members.map((b, i) => [b, (inputs[i]!.size - shared) * lengthOf(b)]));
+  return { shared: shared * lengthOf(members[0]!), of: (b) => own.get(b)! };
 }
 
 /** Stands for the id of the mask where inputs are compared. */

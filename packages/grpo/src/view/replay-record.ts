@@ -59,7 +59,7 @@ export function replayRecord(record: StepRecord, settings: ReplaySettings = {}):
 function masksOf(record: StepRecord, { objective }: ReplaySettings): Pick<StepRecord, 'scored'> {
   const { scored, completions } = record;
   if (objective?.maskTruncated === undefined || !scored) return {};
-  // What no pass hides has no log-prob, whatever is left out.
+  // A token has no log-prob if no pass hides it, whatever is left out.
   if (record.diffusion)
     throw new NotInRecordError('the masks of each iteration with other completions left out');
   const lengths = scored.lengths ?? completions?.lengths;

@@ -38,7 +38,7 @@ export function compareFilled(
   return compareRows('completion', 'log-prob of the sampler', rows, toleranceOf(trainer.model.decoder.dtype));
 }
 
-/** What a denoising step saw: hidden is all that it and the steps after it filled. */
+/** The input of a denoising step: the places that this step and later ones fill are hidden. */
 function viewOf(
   order: readonly number[],
   step: number,

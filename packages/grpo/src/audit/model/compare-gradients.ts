@@ -148,7 +148,7 @@ function rowOf(
     old: batch.old_B?.[place],
     reference: batch.reference_B?.[place],
     sampler: masked ? undefined : batch.completions_B[place]!.logprobs,
-    // What no pass hides has no log-prob.
+    // A token has no log-prob if no pass hides it.
     mask: Uint8Array.from(countPasses(passes, completion.length), (count) =>
       isLeftOut || count === 0 ? 0 : 1,
     ),

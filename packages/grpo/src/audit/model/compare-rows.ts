@@ -10,7 +10,7 @@ export interface LogProbRow {
   plain: Float32Array;
   /** The tokens that the plain path has; all where this is not given. */
   tokens?: readonly number[];
-  /** What errors of a token's passes count in its log-prob together; 1 where this is not given. */
+  /** Sum of the weights of a token's passes, by which their errors grow in its log-prob; 1 by default. */
   weight?: number;
 }
 

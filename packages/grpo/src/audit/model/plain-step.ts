@@ -16,7 +16,7 @@ export interface PlainCompletion extends PlainSequence {
   /** Whether the weights of this step sampled it. */
   isOwn: boolean;
   passes: readonly PlainPass[];
-  /** Of each pass, what each layer took and what the last gave. */
+  /** For each pass the inputs of all layers, then the output of the last. */
   states: readonly (readonly Tensor[])[];
   scores: PlainScores;
 }

@@ -1,7 +1,7 @@
 /** The explanation of a configuration by `explain` and `diff`, as data. */
 import { existsSync } from 'node:fs';
 import { readsKey } from '../../config/command-keys.js';
-import { resolveConfig, UsageError } from '../../config/index.js';
+import { isGiven, resolveConfig, UsageError } from '../../config/index.js';
 import { inertBecause } from '../../config/inert.js';
 import { type Key, keys } from '../../config/keys.js';
 import { citation, isOfPreset } from '../../config/layers/preset-layer.js';
@@ -79,7 +79,7 @@ export function explain({ preset, file, settings = [] }: ExplainRequest): Explai
     return preset !== undefined && isOfPreset(source) ? citation(source) : source;
   };
   const isDiffusion = keys.some(
-    ({ path, section }) => section === 'diffusion' && !/^default/.test(provenance[path]!),
+    ({ path, section }) => section === 'diffusion' && isGiven({ provenance }, path),
   );
   const base: Preset | undefined = config.preset && presets[config.preset];
   return {
