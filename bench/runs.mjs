@@ -2,13 +2,13 @@
 //   node bench/runs.mjs FOLDER [A|B] [FILTER]
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { reportOf } from '../packages/grpo/dist/cli/doctor/report.js';
 import { terminalReport } from '../packages/grpo/dist/cli/doctor/terminal.js';
 import { examine } from '../packages/grpo/dist/doctor/examine.js';
 import { registry, sentenceOf } from '../packages/grpo/dist/doctor/registry.js';
 import { verdictOf } from '../packages/grpo/dist/doctor/verdict.js';
 import { UserError } from '../packages/grpo/dist/errors/user-error.js';
 import { readRun } from '../packages/grpo/dist/trace/readers/index.js';
+import { reportOf } from '../packages/grpo/dist/view/report/report.js';
 import { diagnoses } from './diagnoses.mjs';
 
 const [folder, half, filter = ''] = process.argv.slice(2);

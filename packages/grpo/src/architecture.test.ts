@@ -12,6 +12,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['trace'],
   ['doctor'],
   ['view'],
+  ['studio'],
   ['torch'],
   ['text', 'models', 'memory'],
   ['rollout', 'objective', 'rewards'],

@@ -9,12 +9,12 @@ import { largest, smallest } from '../../maths/moments.js';
 import { GrpoTrainer } from '../../run/grpo-trainer.js';
 import { openRun, type Run } from '../../run/open-run.js';
 import { type Preflight, preflight, warningLine } from '../../run/preflight.js';
+import { reportOf } from '../../view/report/report.js';
 import { EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { pageWidth } from '../text-layout.js';
 import { watcherOf } from '../training.js';
 import { jsonReport } from './data.js';
-import { reportOf } from './report.js';
 import { terminalReport } from './terminal.js';
 
 /**

@@ -4,7 +4,7 @@ import type { Diagnosis } from '../../doctor/examine.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
 import { jsonValue } from '../../formats/json.js';
-import type { ExaminedReading } from './examined.js';
+import type { ExaminedReading } from '../../view/report/examined.js';
 
 /** One line. Numbers that JSON lacks are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. */
 export function jsonReport(examined: ExaminedReading, diagnosis: Diagnosis): string {

@@ -2,10 +2,10 @@
 import type { Check } from '../../doctor/check.js';
 import type { Judgement } from '../../doctor/examine.js';
 import type { MetricSeries } from '../../trace/index.js';
+import { UNPROVED } from '../../view/report/examined.js';
+import type { Report, ReportItem, Section } from '../../view/report/report.js';
 import { curve } from './curve.js';
-import { UNPROVED } from './examined.js';
 import { escapeHtml as e } from './html.js';
-import type { Report, ReportItem, Section } from './report.js';
 import { STYLE } from './style.js';
 
 /** As many curves as one finding shows. */

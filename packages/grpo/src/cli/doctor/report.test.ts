@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
-import { arrange } from './arrange.js';
+import { arrange } from '../../view/report/arrange.js';
+import { place } from '../../view/report/examined.js';
+import { reportOf } from '../../view/report/report.js';
 import { curve } from './curve.js';
 import { diagnoseText } from './diagnose.test.helper.js';
-import { place } from './examined.js';
-import { reportOf } from './report.js';
 import { rookworldLog } from './seed-logs.test.helper.js';
 import { terminalReport } from './terminal.js';
 

@@ -1,21 +1,19 @@
 import { UsageError } from '../../config/index.js';
-import { examine } from '../../doctor/examine.js';
 import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { Watch } from '../../progress/watch.js';
-import type { MetricSeries } from '../../trace/index.js';
-import { isEvaluation, type Reading, readRun } from '../../trace/readers/index.js';
+import { type Reading, readRun } from '../../trace/readers/index.js';
+import { examineReading } from '../../view/report/examine-reading.js';
+import { reportOf } from '../../view/report/report.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { readable } from '../readable.js';
 import { pageWidth } from '../text-layout.js';
 import { jsonReport } from './data.js';
-import type { ExaminedReading } from './examined.js';
 import { explanation, faultFor } from './explanation.js';
 import { htmlReport } from './page.js';
-import { reportOf } from './report.js';
 import { terminalReport } from './terminal.js';
 
 /**
@@ -65,28 +63,13 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
 
 /** Prints what the doctor makes of one run; returns the exit code. */
 function judge(path: string, reading: Reading, flags: CommandArguments['flags'], failOn: Severity): number {
-  const { records, series, declared, isGrpo } = reading;
-  // The checks of GRPO do not hold for other training.
-  const material = isGrpo
-    ? { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) }
-    : {};
   using reporter = createReporter({ stream: process.stderr });
-  const diagnosis = examine(material, registry, new Watch(reporter));
+  const { examined, diagnosis } = examineReading(path, reading, new Watch(reporter));
   reporter.close();
-  const examined: ExaminedReading = {
-    path,
-    kind: reading.kind,
-    files: reading.files,
-    records: diagnosis.records,
-    entries: entriesOf(series?.entries),
-    broken: reading.broken,
-    notes: reading.notes,
-    isGrpo,
-  };
   const report = reportOf(examined, diagnosis, registry);
   process.stdout.write(flags.json ? jsonReport(examined, diagnosis) : terminalReport(report, pageWidth()));
   if (flags.html !== undefined) {
-    writeFileAtomic(flags.html as string, htmlReport(report, diagnosis.judgements, registry, series));
+    writeFileAtomic(flags.html as string, htmlReport(report, diagnosis.judgements, registry, reading.series));
     process.stderr.write(`Page: ${String(flags.html)}\n`);
   }
   const isFailed = diagnosis.findings.some(
@@ -100,8 +83,3 @@ function judge(path: string, reading: Reading, flags: CommandArguments['flags'],
 /** The exit code of several runs: findings before what could not be judged. */
 const worst = (codes: readonly number[]): number =>
   [EXIT.error, EXIT.usage, EXIT.tooLittle].find((code) => codes.includes(code)) ?? 0;
-
-/** An evaluation alone, such as that before training, is no entry of a log that has others. */
-function entriesOf(entries: MetricSeries['entries'] = []): number {
-  return entries.filter(({ values }) => !isEvaluation(values)).length || entries.length;
-}

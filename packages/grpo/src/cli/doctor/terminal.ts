@@ -4,10 +4,10 @@
  */
 import { type CourseRow, rowText } from '../../doctor/course/rows.js';
 import { entryOf } from '../../doctor/registry.js';
+import { UNPROVED } from '../../view/report/examined.js';
+import type { Report, ReportItem, Section } from '../../view/report/report.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
-import { UNPROVED } from './examined.js';
-import type { Report, ReportItem, Section } from './report.js';
 
 const MARGIN = 6;
 const NAMES = 12;

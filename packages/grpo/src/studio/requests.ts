@@ -1,0 +1,222 @@
+/** What the page asks of the data layer, and what it is answered. */
+import type { Check } from '../doctor/check.js';
+import type { Judgement } from '../doctor/examine.js';
+import type { Finding } from '../doctor/finding.js';
+import type { StepComparison } from '../view/compare-steps.js';
+import type { Report } from '../view/report/report.js';
+import type { StepView } from '../view/step-view.js';
+
+/** A run or whatever else `doctor` reads. */
+export interface RunEntry {
+  /** Its path, as the page's links name it. */
+  id: string;
+  name: string;
+  /** What it was recognised as: `run folder of grpo`. */
+  kind: string;
+  /** Of ours: whether a process writes it (`running`), it has its last step (`finished`), or neither (`stopped`). */
+  state: 'running' | 'finished' | 'stopped' | 'unknown';
+  /** The last step that is there, and the one that the run was to have. */
+  step?: number;
+  steps?: number;
+  /** The last reward and those before it, thinned to at most 60 points. */
+  reward?: number;
+  rewards?: Float64Array;
+  /** Milliseconds since 1970 of the last change. */
+  modified?: number;
+  /** What cannot be read, in words. */
+  problem?: string;
+}
+
+/** The healthy range of a metric, with the source. */
+export interface Band {
+  low?: number;
+  high?: number;
+  says: string;
+  source: string;
+}
+
+export interface Curve {
+  /** In the names of TRL. */
+  name: string;
+  group: 'reward' | 'reward parts' | 'length' | 'policy' | 'gradient' | 'time' | 'evaluation' | 'other';
+  steps: Float64Array;
+  /** NaN where the log has NaN. */
+  values: Float64Array;
+  unit?: string;
+  band?: Band;
+}
+
+export interface RunCurves {
+  entry: RunEntry;
+  curves: readonly Curve[];
+  /** Steps that have a record: whole, or of texts and rewards only. */
+  records: readonly StepEntry[];
+  /** How it was read, and what was left out. */
+  notes: readonly string[];
+}
+
+export interface StepEntry {
+  step: number;
+  isWhole: boolean;
+}
+
+/** A finding with the places on the page that it cites. */
+export interface FindingLink {
+  finding: Finding;
+  label: string;
+  says: string;
+  /** Where it was seen: as far down as can be told. */
+  places: readonly { text: string; step?: number; completion?: number; token?: number; metric?: string }[];
+}
+
+export interface RunReport {
+  report: Report;
+  links: readonly FindingLink[];
+  judgements: readonly Judgement[];
+  /** Titles of the checks, by code. */
+  checks: Readonly<Record<string, Pick<Check, 'title' | 'remedy'>>>;
+}
+
+/** A step from its small arrays: its groups and completions without token sums. */
+export interface StepAnswer {
+  step: number;
+  isWhole: boolean;
+  view: Omit<StepView, 'verdicts'>;
+  /** Values of each reward's parts, the rule that decided, and failures: by completion. */
+  parts: readonly { reward: string; part: string; values: Float64Array }[];
+  rules: readonly { reward: string; rules: readonly (string | null)[] }[];
+  failures: readonly { reward: string; completion: number | null; reason: string }[];
+  /** Characters that all completions of a prompt begin with, by prompt. */
+  shared: Int32Array;
+}
+
+/** Numbers of tokens, a column each; undefined where the record lacks it. */
+export interface TokenColumns {
+  ids?: Int32Array;
+  /** Index into TOKEN_SOURCES: model, tool, template. */
+  source?: Uint8Array;
+  mask?: Uint8Array;
+  sampler?: Float32Array;
+  sampled?: Float32Array;
+  old?: Float32Array;
+  reference?: Float32Array;
+  policy?: Float32Array;
+  entropy?: Float32Array;
+  ratio?: Float32Array;
+  /** 0 inside, −1 below, +1 above the clip range; 2 where it cuts the gradient off. */
+  clip?: Int8Array;
+  /** policy − sampler, nats. */
+  gap?: Float32Array;
+  policyTerm?: Float32Array;
+  klTerm?: Float32Array;
+  weight?: Float32Array;
+  /** Share of the loss: policyTerm × weight + β klTerm × klWeight. */
+  loss?: Float64Array;
+  policySlope?: Float64Array;
+  klSlope?: Float64Array;
+  /** Of a masked-diffusion model: the denoising step that filled it. */
+  order?: Int32Array;
+}
+
+export interface CompletionAnswer {
+  step: number;
+  index: number;
+  name: string;
+  prompt: number;
+  promptIds?: Int32Array;
+  promptSpans?: readonly { kind: string; role?: string; start: number; end: number }[];
+  /** How many updates the step has, and which one the columns are of. */
+  updates: number;
+  update: number;
+  columns: TokenColumns;
+  count: number;
+  advantage?: number;
+  /** Text and bytes of a token, by id; `special` where it is one. */
+  pieces: ReadonlyMap<number, { text: string; bytes: Uint8Array; special?: true }>;
+}
+
+/** The loss of an update as a sum: adds up to `recorded` to rounding. */
+export interface LossAnswer {
+  update: number;
+  recorded?: number;
+  /** Σ of all that is below. */
+  total: number;
+  components: readonly { name: string; value: number }[];
+  groups: readonly {
+    prompt: number;
+    value: number;
+    completions: readonly { index: number; name: string; policy: number; kl: number }[];
+  }[];
+  /** What could not be added, in words. */
+  lacks: readonly string[];
+  /** The same with other settings; missing when nothing was changed. */
+  hypothetical?: { total: number; groups: LossAnswer['groups']; changed: Readonly<Record<string, number>> };
+}
+
+export interface TokenPlace {
+  completion: number;
+  name: string;
+  token: number;
+  id?: number;
+  text?: string;
+  value: number;
+}
+
+export const MEASURES = ['gap', 'ratio', 'entropy', 'logprob', 'kl', 'loss', 'slope'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** By position in the completion: means over completions that reach it. */
+export interface PositionAnswer {
+  positions: Float64Array;
+  mean: Float64Array;
+  /** Mean of the size, and the largest. */
+  size: Float64Array;
+  largest: Float64Array;
+  count: Float64Array;
+}
+
+export interface CompareAnswer {
+  comparison: StepComparison;
+  /** Prompts that both steps have, by their texts. */
+  prompts: readonly { text: string; here: number; there: number }[];
+}
+
+export interface Requests {
+  runs: { input: Record<string, never>; output: readonly RunEntry[] };
+  curves: { input: { run: string }; output: RunCurves };
+  report: { input: { run: string }; output: RunReport };
+  step: { input: { run: string; step: number }; output: StepAnswer };
+  /** The doctor's verdict of one step, and the sums over all its tokens. */
+  stepWhole: {
+    input: { run: string; step: number };
+    output: { view: StepView; links: readonly FindingLink[] };
+  };
+  completion: {
+    input: { run: string; step: number; index: number; update?: number };
+    output: CompletionAnswer;
+  };
+  worstTokens: {
+    input: { run: string; step: number; measure: Measure; count: number };
+    output: readonly TokenPlace[];
+  };
+  positions: { input: { run: string; step: number; measure: Measure }; output: PositionAnswer };
+  loss: {
+    input: {
+      run: string;
+      step: number;
+      update?: number;
+      epsilonLow?: number;
+      epsilonHigh?: number;
+      beta?: number;
+    };
+    output: LossAnswer;
+  };
+  compare: {
+    input: { run: string; step: number; otherRun: string; otherStep: number };
+    output: CompareAnswer;
+  };
+  /** Forgets what has changed on the disk. */
+  refresh: { input: { paths: readonly string[] }; output: null };
+}
+
+export type RequestName = keyof Requests;
