@@ -6,7 +6,7 @@ delete process.env.FORCE_COLOR;
 // The tests run as compiled: what is tested is what is shipped.
 export default defineConfig({
   test: {
-    include: ['packages/*/dist/**/*.test.js', 'bench/**/*.test.mjs'],
+    include: ['packages/*/dist/**/*.test.js', 'packages/studio/build/**/*.test.js', 'bench/**/*.test.mjs'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,

@@ -1,4 +1,4 @@
-/** The two packages as npm would install them into an empty project, without a network. */
+/** The packages as npm would install them into an empty project, without a network. */
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -32,13 +32,13 @@ export interface Tarball {
   size: number;
 }
 
-/** A project with both packages in `node_modules`. */
+/** A project with the packages in `node_modules`. */
 export class Project {
   readonly dir = mkdtempSync(join(tmpdir(), 'grpo install '));
   readonly tarballs: Record<string, Tarball> = {};
   readonly #env: NodeJS.ProcessEnv;
 
-  /** Packs both packages and unpacks them here. Only what they declare as dependencies is there beside them. */
+  /** Packs them and unpacks them here. Only what they declare as dependencies is there beside them. */
   constructor() {
     this.write('package.json', '{"type": "module"}');
     // The libtorch of this clone, and a cache of its own: what the set-up finds there does not depend on the user.
@@ -47,7 +47,7 @@ export class Project {
     this.#env = { ...process.env, LIBTORCH: libtorch.root, XDG_CACHE_HOME: cache };
     mkdirSync(join(cache, 'grpo/addon'), { recursive: true });
     copyFileSync(addon, join(cache, `grpo/addon/${key}.node`));
-    const dependencies = ['torch', 'grpo'].flatMap((folder) => this.#unpack(folder));
+    const dependencies = ['torch', 'studio', 'grpo'].flatMap((folder) => this.#unpack(folder));
     for (const name of dependencies) if (!existsSync(this.#module(name))) this.#link(name);
     // What the compiler needs, and no program.
     for (const name of ['typescript', '@types/node']) this.#link(name);

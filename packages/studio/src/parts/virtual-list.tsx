@@ -1,0 +1,64 @@
+/** A list of which only the rows in sight exist. */
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from '@tanstack/virtual-core';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+interface VirtualListProps {
+  count: number;
+  /** Pixels of a row before it is measured. */
+  estimate: number;
+  /** Scrolled into sight when it changes. */
+  at?: number | undefined;
+  label: string;
+  class?: string;
+  children: (index: number) => ComponentChildren;
+}
+
+/** Rows may have any height: each is measured. */
+export function VirtualList({ count, estimate, at, label, class: name = '', children }: VirtualListProps) {
+  const place = useRef<HTMLElement>(null);
+  const [, redraw] = useState({});
+  const options: VirtualizerOptions<HTMLElement, HTMLElement> = {
+    count,
+    getScrollElement: () => place.current,
+    estimateSize: () => estimate,
+    overscan: 6,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => redraw({}),
+  };
+  const [list] = useState(() => new Virtualizer(options));
+  list.setOptions(options);
+  useLayoutEffect(() => list._didMount(), [list]);
+  useLayoutEffect(() => list._willUpdate());
+  useLayoutEffect(() => {
+    if (at !== undefined) list.scrollToIndex(at, { align: 'auto' });
+  }, [list, at]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <section class={`virtual-list ${name}`} ref={place} aria-label={label} tabIndex={0}>
+      <ul class="virtual-list-all" style={{ height: `${list.getTotalSize()}px` }}>
+        {list.getVirtualItems().map(({ index, key, start }) => (
+          <li
+            key={key}
+            class="virtual-list-row"
+            data-index={index}
+            ref={(row) => {
+              if (row) list.measureElement(row);
+            }}
+            style={{ transform: `translateY(${start}px)` }}
+          >
+            {children(index)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
