@@ -11,7 +11,7 @@ import { CurvesView } from './views/curves/curves-view.js';
 import { DoctorView } from './views/doctor/doctor-view.js';
 import { FindingsView } from './views/findings/findings-view.js';
 import { LossView } from './views/loss/loss-view.js';
-import { RunsView } from './views/runs/runs-view.js';
+import { RunListView } from './views/run-list/run-list-view.js';
 import { StepView } from './views/step/step-view.js';
 
 /** @param hasFiles - whether the page came with files, or with a server that has some */
@@ -46,7 +46,7 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
 
 function viewOf({ parts, query }: Route): ComponentChildren {
   const [place, run, second, step, third, index] = parts;
-  if (place === undefined) return <RunsView />;
+  if (place === undefined) return <RunListView />;
   if (place === 'doctor') return <DoctorView />;
   if (place === 'compare') return <CompareView />;
   if (place !== 'run' || run === undefined) return <Nowhere />;
