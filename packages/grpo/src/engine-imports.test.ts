@@ -16,6 +16,7 @@ const WITHOUT_ENGINE = [
   'hub/',
   'trace/',
   'doctor/',
+  'studio/',
   'text/',
   'memory/',
   'rewards/',

@@ -1,33 +1,42 @@
+import { OpenRuns } from './open-runs.js';
 import type { RequestName, Requests } from './requests.js';
 
 /** How each request is answered. */
-type Answers = { [N in RequestName]: (input: Requests[N]['input']) => Promise<Requests[N]['output']> };
+type Answers = {
+  [N in RequestName]: (runs: OpenRuns, input: Requests[N]['input']) => Promise<Requests[N]['output']>;
+};
+
+const unanswered = async () => {
+  throw new Error('not answered yet');
+};
+
+const answers: Answers = {
+  runs: unanswered,
+  curves: unanswered,
+  report: unanswered,
+  step: unanswered,
+  stepWhole: unanswered,
+  completion: unanswered,
+  worstTokens: unanswered,
+  positions: unanswered,
+  loss: unanswered,
+  compare: unanswered,
+  refresh: async (runs, { paths }) => {
+    runs.refresh(paths);
+    return null;
+  },
+};
 
 /** Answers what the page asks, from files below some paths. */
 export class Studio {
-  readonly #answers: Answers;
+  readonly #runs: OpenRuns;
 
-  constructor(readonly roots: readonly string[]) {
-    const unanswered = async () => {
-      throw new Error('not answered yet');
-    };
-    this.#answers = {
-      runs: unanswered,
-      curves: unanswered,
-      report: unanswered,
-      step: unanswered,
-      stepWhole: unanswered,
-      completion: unanswered,
-      worstTokens: unanswered,
-      positions: unanswered,
-      loss: unanswered,
-      compare: unanswered,
-      refresh: async () => null,
-    };
+  constructor(roots: readonly string[]) {
+    this.#runs = new OpenRuns(roots);
   }
 
   /** @throws UserError for what is not there or cannot be read */
   async answer<N extends RequestName>(name: N, input: Requests[N]['input']): Promise<Requests[N]['output']> {
-    return this.#answers[name](input);
+    return answers[name](this.#runs, input);
   }
 }

@@ -44,7 +44,7 @@ export function readRunFolder({ path }: Place): Reading {
     kind: 'run folder of grpo',
     files,
     ...(log && { series: log.series }),
-    ...(records && { records }),
+    ...records,
     ...(declared && isGrpo && { declared: declaredByBoth(log?.declared, declared) }),
     isGrpo: isGrpo || records !== undefined,
     broken,
@@ -144,15 +144,15 @@ function recordsOf(
   path: string,
   broken: BrokenParts,
   declared: Declared | undefined,
-): Iterable<StepRecord> | undefined {
+): Pick<Reading, 'records' | 'textRecords'> | undefined {
   const steps = join(path, STEPS);
   const folders = existsSync(steps) ? stepFolders(placeOf(steps)) : [];
   const file = join(path, COMPLETIONS);
   const full = recordsIn(folders, broken);
-  if (!existsSync(file)) return folders.length > 0 ? full : undefined;
+  if (!existsSync(file)) return folders.length > 0 ? { records: full } : undefined;
   const context = { producer: { name: 'grpo' }, plainSum: false, ...(declared && { declared }) };
   const partial = completionRecords([file], context, broken);
-  return { [Symbol.iterator]: () => inOrder(full, partial) };
+  return { records: { [Symbol.iterator]: () => inOrder(full, partial) }, textRecords: partial };
 }
 
 function* inOrder(full: Iterable<StepRecord>, partial: Iterable<StepRecord>): Generator<StepRecord> {
