@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-/** The floors of docs/architecture.md, lowest first. `index` and `reward-exports` are what `grpo` and `grpo/rewards` export. */
+/**
+ * The floors of docs/architecture.md, lowest first. `index` and `reward-exports` are what `grpo` and `grpo/rewards` export;
+ * `page` is the package `@grpo/studio`.
+ */
 const FLOORS: readonly (readonly string[])[] = [
   ['errors', 'maths', 'progress'],
   ['formats'],
@@ -22,12 +25,13 @@ const FLOORS: readonly (readonly string[])[] = [
   ['run'],
   ['library', 'lab', 'cs336'],
   ['index', 'reward-exports'],
-  ['cli'],
+  ['cli', 'page'],
 ];
 
 const SOURCES = {
   grpo: fileURLToPath(new URL('../src/', import.meta.url)),
   torch: fileURLToPath(new URL('../../torch/src/', import.meta.url)),
+  studio: fileURLToPath(new URL('../../studio/src/', import.meta.url)),
 };
 
 /** A source file by its package and its path in that package's sources, with what it imports. */
@@ -38,7 +42,7 @@ interface Source {
 }
 
 /** Test files may look into every room. */
-const isTest = (path: string) => /\.test(\.\w+)?\.ts$/.test(path);
+const isTest = (path: string) => /\.test(\.\w+)?\.tsx?$/.test(path);
 
 /** Every module that a source names, those of which it takes only types included. */
 const importsOf = (text: string): string[] =>
@@ -46,16 +50,17 @@ const importsOf = (text: string): string[] =>
 
 function readSources(owner: Source['owner']): Source[] {
   return readdirSync(SOURCES[owner], { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !isTest(path))
+    .filter((path) => /(?<!\.d)\.tsx?$/.test(path) && !isTest(path))
     .map((path) => {
       const text = readFileSync(join(SOURCES[owner], path), 'utf8');
       return { owner, path: path.replaceAll(sep, '/'), imports: importsOf(text) };
     });
 }
 
-/** The room of a file; the engine is one room. */
+/** The room of a file; the engine is one room, and so is the page. */
 function roomOf(owner: Source['owner'], path: string): string {
   if (owner === 'torch') return 'torch';
+  if (owner === 'studio') return 'page';
   const [first, ...rest] = path.split('/') as [string, ...string[]];
   return rest.length > 0 ? first : first.replace(/\.[jt]s$/, '');
 }
@@ -64,6 +69,7 @@ function roomOf(owner: Source['owner'], path: string): string {
 function roomOfImport({ owner, path }: Source, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return roomOf(owner, join(dirname(path), specifier).replaceAll(sep, '/'));
   if (/^@grpo\/torch(\/|$)/.test(specifier)) return 'torch';
+  if (specifier === 'grpo/studio') return 'studio';
   return /^grpo(\/|$)/.test(specifier) ? 'index' : undefined;
 }
 
@@ -82,6 +88,8 @@ function violations(sources: readonly Source[]): string[] {
         return [`${where} imports ${specifier}, outside its package`];
       const other = roomOfImport(source, specifier);
       if (other === undefined || other === room) return [];
+      // Its data come through one door; nothing else of the product runs in a browser.
+      if (room === 'page' && other !== 'studio') return [`${where} imports ${specifier}, which no page can`];
       if (floorOf(other) < 0) return [`${where} imports ${specifier}: ${other} has no floor`];
       return floorOf(other) > floorOf(room)
         ? [`${where} imports ${specifier}: ${other} is above ${room}`]
@@ -95,13 +103,14 @@ function violations(sources: readonly Source[]): string[] {
  * one file, found as Tarjan (1972) does.
  */
 function circles(sources: readonly Source[]): string[][] {
-  const keyOf = (owner: Source['owner'], path: string) => `${owner}: ${path}`;
+  const keyOf = (owner: Source['owner'], path: string) =>
+    `${owner}: ${path.replace(/\.(js|tsx)(\?.*)?$/, '.ts')}`;
   const targets = new Map(
     sources.map(({ owner, path, imports }) => [
       keyOf(owner, path),
       imports
         .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => keyOf(owner, posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'))),
+        .map((specifier) => keyOf(owner, posix.join(posix.dirname(path), specifier))),
     ]),
   );
   const order = new Map<string, number>();
@@ -129,7 +138,7 @@ function circles(sources: readonly Source[]): string[][] {
 }
 
 describe('imports', () => {
-  const sources = [...readSources('torch'), ...readSources('grpo')];
+  const sources = [...readSources('torch'), ...readSources('grpo'), ...readSources('studio')];
 
   it('are read from every room', () => {
     const rooms = new Set(sources.map(({ owner, path }) => roomOf(owner, path)));
@@ -162,6 +171,7 @@ describe('imports', () => {
     ['of the product by the engine', { owner: 'torch', path: 'tensor.ts', imports: ['grpo'] }],
     ['of the command by the library', { owner: 'grpo', path: 'index.ts', imports: ['./cli/version.js'] }],
     ['out of the package', { owner: 'grpo', path: 'cli/main.ts', imports: ['../../../torch/src/index.js'] }],
+    ['by the page, but for its data', { owner: 'studio', path: 'app.tsx', imports: ['grpo'] }],
     ['in a room without a floor', { owner: 'grpo', path: 'attic/box.ts', imports: [] }],
   ])('would be refused %s', (_, source) => {
     expect(violations([source])).toHaveLength(1);
@@ -225,7 +235,7 @@ const importedEntries = (sources: readonly Source[]): string[] =>
     );
 
 describe('folders', () => {
-  const sources = [...readSources('torch'), ...readSources('grpo')];
+  const sources = [...readSources('torch'), ...readSources('grpo'), ...readSources('studio')];
 
   it('whose parts call each other are small', () => {
     expect(largeFolders(sources).filter((folder) => !CATALOGUES.includes(folder))).toEqual([]);

@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { richRecord } from '../../grpo/dist/doctor/rich-record.test.helper.js';
+import { type StepRecord, writeStepRecord } from '../../grpo/dist/trace/index.js';
+import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
+import { HOSTILE } from './hostile-texts.test.helper.js';
+
+/** Completions of a record of the helper. */
+const B = 24;
+const STEPS = Math.ceil(HOSTILE.length / B);
+
+/** A record in which whatever is text is hostile, the completions first. */
+function hostileRecord(step: number): StepRecord {
+  const record = richRecord({ step: 1, seed: step });
+  const from = (step - 1) * B;
+  const text = (i: number) => HOSTILE[(from + i) % HOSTILE.length]!;
+  // Of the longest there is one of each: a name of ten megabytes is no name.
+  const short = (i: number) => text(i).slice(0, 300);
+  const own = Array.from({ length: B }, (_, b) => text(b));
+  const names = record.rewards!.names!.map((_, k) => short(k));
+  const special = Object.keys(record.tokenizer?.specialTokens ?? { 0: '' });
+  return {
+    ...record,
+    step,
+    producer: { name: short(3), version: short(4) },
+    tokenizer: {
+      ...record.tokenizer,
+      specialTokens: Object.fromEntries(special.map((id, i) => [id, short(i)])),
+    },
+    prompts: {
+      ...record.prompts,
+      texts: record.prompts!.texts!.map((_, i) => short(i)),
+      answers: record.prompts!.texts!.map((_, i) => short(i + 1)),
+    },
+    completions: { ...record.completions, texts: own, sampledTexts: own.map((one) => `${one}.`) },
+    rewards: {
+      ...record.rewards,
+      names,
+      rules: names.map(() => own.map((_, b) => short(b))),
+      parts: names.map((reward, k) => ({ reward, part: short(k + 9), values: record.rewards!.totals! })),
+      failures: [{ reward: names[0]!, completion: 0, reason: short(5) }],
+      replies: own,
+    },
+    stages: [{ name: short(6), seconds: 1 }],
+  };
+}
+
+describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-hostile-'));
+  const name = '<img src=x onerror=window.ran=1>%2e%2e&"\'#?';
+  const run = join(folder, name);
+  let browser: Chromium;
+  let server: StudioServer;
+  beforeAll(async () => {
+    mkdirSync(run);
+    const rows = Array.from({ length: STEPS }, (_, i) => ({
+      step: i + 1,
+      reward: 0.5,
+      [`rewards/${HOSTILE[i]!}`]: 1,
+      [HOSTILE[i + 20]!]: 2,
+    }));
+    writeFileSync(join(run, 'metrics.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    writeFileSync(join(run, 'config.json'), JSON.stringify({ format: HOSTILE[0], values: {} }));
+    for (let step = 1; step <= STEPS; step++)
+      writeStepRecord(join(run, 'steps', String(step).padStart(6, '0')), hostileRecord(step));
+    browser = await Chromium.launch();
+    server = await StudioServer.start(folder);
+  });
+  afterAll(async () => {
+    server?.[Symbol.dispose]();
+    await browser?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const id = () => encodeURIComponent(`/${folder.split('/').at(-1)}/${name}`);
+  const steps = Array.from({ length: STEPS }, (_, i) => i + 1);
+  const views = () => [
+    '#/',
+    `#/run/${id()}`,
+    `#/run/${id()}/findings`,
+    ...steps.flatMap((step) => [
+      `#/run/${id()}/step/${step}`,
+      `#/run/${id()}/step/${step}/loss`,
+      ...Array.from({ length: B }, (_, b) => `#/run/${id()}/step/${step}/completion/${b}`),
+    ]),
+    `#/compare?run=${id()}&step=1&with=${id()}&withStep=2`,
+  ];
+
+  /** Everything in a page that no view makes, and a layout that is wider than the window. */
+  const harm = (page: Page) =>
+    page.evaluate(() => ({
+      ran: (globalThis as { ran?: number }).ran ?? 0,
+      // The page's own script is the one that there may be.
+      strange: [
+        ...document.querySelectorAll(
+          'script, iframe, object, embed, img, form, base, meta[http-equiv], marquee',
+        ),
+      ].filter((one) => !one.matches('script[src$="page.js"]')).length,
+      scripted: [...document.querySelectorAll('*')].filter((one) =>
+        one.getAttributeNames().some((attribute) => attribute.startsWith('on')),
+      ).length,
+      links: [...document.links].filter(({ href }) => !href.startsWith(location.origin)).length,
+      wider: document.documentElement.scrollWidth > innerWidth + 1,
+    }));
+
+  it('neither runs nor breaks the layout, in any view', async () => {
+    expect(HOSTILE.length).toBeGreaterThanOrEqual(100);
+    for (const width of [1280, 390]) {
+      const page = await browser.open(server.url, { viewport: { width, height: 900 } });
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      for (const view of views()) {
+        await page.evaluate((hash) => {
+          location.hash = hash;
+        }, view);
+        await page.waitForFunction(() => !document.querySelector('main [role="status"]'), undefined, {
+          timeout: 20_000,
+        });
+        expect(await harm(page), `${view} at ${width}`).toEqual({
+          ran: 0,
+          strange: 0,
+          scripted: 0,
+          links: 0,
+          wider: false,
+        });
+      }
+      expect(asked.filter((url) => !url.startsWith(new URL(server.url).origin))).toEqual([]);
+      await page.context().close();
+    }
+    expect(browser.problems).toEqual([]);
+  }, 300_000);
+
+  it('is shown as what it is', async () => {
+    const page = await browser.open(
+      `${server.url}${server.url.endsWith('/') ? '' : '/'}#/run/${id()}/step/1`,
+    );
+    await page.getByText('<script>window.ran=1</script>', { exact: false }).first().waitFor();
+    expect(await page.textContent('body')).toContain('<img src=x onerror="window.ran=1">');
+  });
+});
