@@ -20,8 +20,8 @@ interface RunPlace {
  */
 export class OpenRuns {
   readonly roots: readonly string[];
-  readonly #readings = new Map<string, Promise<Reading>>();
-  readonly #folders = new Map<string, ReadonlyMap<number, string>>();
+  /** What was made of each id, by a name for it. */
+  readonly #made = new Map<string, Map<string, unknown>>();
 
   constructor(roots: readonly string[]) {
     this.roots = roots.map((root) => root.replace(/(?<=.)\/+$/, ''));
@@ -47,7 +47,7 @@ export class OpenRuns {
    */
   async whole(id: string): Promise<Reading> {
     const { path } = this.place(id);
-    return this.#cached(path, () => readRun(path));
+    return this.once('reading', path, () => readRun(path));
   }
 
   /**
@@ -61,28 +61,25 @@ export class OpenRuns {
     if (!runs) return this.whole(path);
     const run = runs[(part ?? 1) - 1];
     if (!run) throw new UserError(`${path} has ${runs.length} runs, and no run ${part}`);
-    const reading = await this.#cached(`${path}#${part ?? 1}`, run.read);
+    const reading = await this.once('reading', `${path}#${part ?? 1}`, () => run.read());
     if (part !== undefined) return reading;
     const note = `${basename(path)} has several runs; this is ${run.name}.`;
     return { ...reading, notes: [note, ...reading.notes] };
   }
 
-  /** The reading of a run, where it was read already. */
-  known(id: string): Promise<Reading> | undefined {
-    return this.#readings.get(id);
+  /** Whether a run was read already. */
+  isRead(id: string): boolean {
+    return this.#made.get(id)?.has('reading') ?? false;
   }
 
   /** Folders of step records, by step. */
   stepFolders(id: string): ReadonlyMap<number, string> {
     const { path } = this.place(id);
-    let folders = this.#folders.get(path);
-    if (!folders) {
+    return this.once('step folders', path, () => {
       const place = placeOf(path);
       const found = place.name === STEP_JSON ? [dirname(path)] : stepFolders(place);
-      folders = new Map(found.map((folder) => [stepOf(folder), folder]));
-      this.#folders.set(path, folders);
-    }
-    return folders;
+      return new Map(found.map((folder) => [stepOf(folder), folder]));
+    });
   }
 
   /** The folder of a step's record; undefined where the step has none. */
@@ -104,18 +101,19 @@ export class OpenRuns {
       const path = id.replace(/#\d+$/, '');
       return paths.some((changed) => isWithin(path, changed) || isWithin(changed, path));
     };
-    for (const cache of [this.#readings, this.#folders])
-      for (const id of cache.keys()) if (isChanged(id)) cache.delete(id);
+    for (const id of this.#made.keys()) if (isChanged(id)) this.#made.delete(id);
   }
 
-  #cached(key: string, read: () => Promise<Reading>): Promise<Reading> {
-    const cached = this.#readings.get(key);
-    if (cached) return cached;
-    const reading = read();
-    this.#readings.set(key, reading);
-    // What could not be read may be whole the next time.
-    reading.catch(() => this.#readings.delete(key));
-    return reading;
+  /** Makes something of a run, and returns the same until its files change. */
+  once<T>(what: string, id: string, make: () => T): T {
+    const made = this.#made.get(id) ?? new Map<string, unknown>();
+    this.#made.set(id, made);
+    if (made.has(what)) return made.get(what) as T;
+    const value = make();
+    made.set(what, value);
+    // What could not be made may be whole the next time.
+    if (value instanceof Promise) value.catch(() => made.delete(what));
+    return value;
   }
 }
 

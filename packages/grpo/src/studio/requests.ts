@@ -13,7 +13,10 @@ export interface RunEntry {
   name: string;
   /** What it was recognised as: `run folder of grpo`. */
   kind: string;
-  /** Of ours: whether a process writes it (`running`), it has its last step (`finished`), or neither (`stopped`). */
+  /**
+   * `running`: a lock is in its folder and its files changed lately. `finished`: it has its last step. `stopped`: a run of
+   * ours that is neither.
+   */
   state: 'running' | 'finished' | 'stopped' | 'unknown';
   /** The last step that is there, and the one that the run was to have. */
   step?: number;
@@ -21,6 +24,8 @@ export interface RunEntry {
   /** The last reward and those before it, thinned to at most 60 points. */
   reward?: number;
   rewards?: Float64Array;
+  /** Checks that found something, as far as the end of the run's own findings tells. */
+  findings?: { fail: number; warn: number };
   /** Milliseconds since 1970 of the last change. */
   modified?: number;
   /** What cannot be read, in words. */

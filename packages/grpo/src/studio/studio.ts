@@ -1,3 +1,4 @@
+import { listRuns } from './list-runs.js';
 import { OpenRuns } from './open-runs.js';
 import type { RequestName, Requests } from './requests.js';
 
@@ -11,7 +12,7 @@ const unanswered = async () => {
 };
 
 const answers: Answers = {
-  runs: unanswered,
+  runs: listRuns,
   curves: unanswered,
   report: unanswered,
   step: unanswered,

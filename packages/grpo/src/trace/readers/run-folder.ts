@@ -18,6 +18,8 @@ import type { RawEntry } from './rows/run-collector.js';
 import { type SeriesReading, seriesOf } from './series/series-of.js';
 import { recordsIn, stepFolders } from './step-folders.js';
 
+/** What a run of ours is called. */
+export const RUN_FOLDER = 'run folder of grpo';
 const METRICS = 'metrics.jsonl';
 const COMPLETIONS = 'completions.jsonl';
 const STEPS = 'steps';
@@ -41,7 +43,7 @@ export function readRunFolder({ path }: Place): Reading {
     .map((name) => join(path, name))
     .filter((file) => existsSync(file));
   return {
-    kind: 'run folder of grpo',
+    kind: RUN_FOLDER,
     files,
     ...(log && { series: log.series }),
     ...records,

@@ -30,7 +30,7 @@ const hasTables = ({ path, names }: Place) =>
 const listing = (folder: string) => onFile('read', folder, () => readdirSync(folder)).sort();
 
 /** Paths of the trainer's states, the latest first. */
-function statesIn({ path, names }: Place): string[] {
+export function statesIn({ path, names }: Place): string[] {
   const checkpoints = names
     .flatMap((name) => {
       const step = /^checkpoint-(\d+)$/.exec(name)?.[1];
