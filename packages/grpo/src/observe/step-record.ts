@@ -16,6 +16,8 @@ import type { CanaryProbe } from './canaries.js';
 import { diffusionRecordOf } from './diffusion-record.js';
 import { renderedRecord } from './rendered-record.js';
 import type { RecordedStep } from './step-recorder.js';
+import { tokenPieces } from './token-pieces.js';
+import type { ScoredIds } from './update-trace.js';
 
 /**
  * The record of a step, from what it computed.
@@ -53,7 +55,7 @@ export function stepRecordOf(
       ...(ownStages && { ownStages: [...ownStages] }),
       ...(!ownStages?.includes('sample') && { textChanges: [] }),
     },
-    tokenizer: rendered.tokenizer,
+    tokenizer: { ...rendered.tokenizer, pieces: tokenPieces(model.tokenizer, idsIn(batch, own)) },
     prompts: {
       ...rendered.prompts,
       rows: problems.map(({ row }) => row),
@@ -117,6 +119,22 @@ export function stepRecordOf(
     ...(audit && { audit }),
     stages: Object.entries(recorded.seconds).map(([name, seconds]) => ({ name, seconds })),
   };
+}
+
+/** Every list of ids that the record has, as sampled and as scored. */
+function* idsIn(
+  { prompts, completions_B }: Batch,
+  scored: readonly ScoredIds[],
+): Iterable<ArrayLike<number>> {
+  for (const { ids } of prompts) yield ids;
+  for (const { ids, region } of completions_B) {
+    yield ids;
+    if (region) yield region.ids;
+  }
+  for (const { prompt, completion } of scored) {
+    yield prompt;
+    yield completion;
+  }
 }
 
 /** Parts and rules; a penalty that was added to the rewards has none. */

@@ -29,7 +29,7 @@ export class StopStrings {
     let first = ids.length - 1;
     for (let bytes = 0; first > 0 && bytes < this.#bytes; ) {
       first--;
-      bytes += this.tokenizer.byteLength(ids[first]!);
+      bytes += this.tokenizer.bytesOf(ids[first]!).length;
     }
     const tail = this.tokenizer.decode(ids.slice(first));
     const found = this.strings.filter((s) => tail.includes(s));

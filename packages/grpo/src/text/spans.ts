@@ -71,7 +71,7 @@ export function tokenRanges(
 ): ((range: CharRange) => { start: number; end: number }) | undefined {
   if (tokenizer.decode(ids) !== text) return undefined;
   const ends: number[] = [];
-  for (const id of ids) ends.push((ends.at(-1) ?? 0) + tokenizer.byteLength(id));
+  for (const id of ids) ends.push((ends.at(-1) ?? 0) + tokenizer.bytesOf(id).length);
   if (ends.at(-1) !== Buffer.byteLength(text)) return undefined;
 
   // The token that holds a byte: the first one that ends after it.

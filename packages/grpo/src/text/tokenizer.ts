@@ -95,7 +95,7 @@ export class Tokenizer {
    */
   decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
     const parts: Buffer[] = [];
-    for (const id of ids) if (!(options.skipSpecial && this.isSpecial(id))) parts.push(this.#bytesOf(id));
+    for (const id of ids) if (!(options.skipSpecial && this.isSpecial(id))) parts.push(this.bytesOf(id));
     // Bytes that are not UTF-8 become U+FFFD; a BOM is text like any other.
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(parts));
   }
@@ -121,13 +121,11 @@ export class Tokenizer {
     return Object.fromEntries(special.map(([id, { content }]) => [id, content]));
   }
 
-  /** How many UTF-8 bytes of text the token stands for; 0 for an id without a token. */
-  byteLength(id: number): number {
-    return this.#bytesOf(id).length;
-  }
-
-  /** In byte-level BPE each character of a token stands for one byte; a token with any other character is as it is. */
-  #bytesOf(id: number): Buffer {
+  /**
+   * The bytes of text that a token stands for; none for an id without a token. In byte-level BPE each character of a token
+   * stands for one byte; a token with any other character is as it is.
+   */
+  bytesOf(id: number): Buffer {
     const known = this.#bytes.get(id);
     if (known) return known;
     const token = this.#engine.id_to_token(id) ?? '';

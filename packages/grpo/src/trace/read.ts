@@ -8,18 +8,27 @@ import { describeJson, parseJsonObject } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { ints, type NumericArray } from './arrays.js';
 import { numbersOf } from './numbers-of.js';
+import { at, put } from './path.js';
 import { READ_VERSIONS, RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
-import { textsOf } from './texts.js';
+import { TEXT_LISTS, textsOf } from './texts.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
+
+/** A tensor of a record's file, or a list of texts, by its path. */
+export interface Stored {
+  path: string;
+  bytes: number;
+}
 
 /**
  * Reads the record of a step. What is missing stays missing; what is there must fit together.
  *
+ * @param isRead - whether a tensor is read; one that is not is missing in the record. All are when not given. The pieces
+ * of the tokenizer and the mask plans are always read, since their parts need each other.
  * @throws FormatError for a file that is no step record, of another version, or whose arrays do not fit its lengths;
  * FileError
  */
-export function readStepRecord(folder: string): StepRecord {
+export function readStepRecord(folder: string, isRead: (stored: Stored) => boolean = () => true): StepRecord {
   const file = join(folder, STEP_JSON);
   const bytes = onFile('read', file, () => readFileSync(file));
   const json = parseJsonObject(file, 'the record', bytes);
@@ -31,7 +40,7 @@ export function readStepRecord(folder: string): StepRecord {
   }
   if (json.format === 'grpo-step') json.version = RECORD_VERSION;
   const tensors = join(folder, STEP_TENSORS);
-  const names = existsSync(tensors) ? addTensors(tensors, json) : [];
+  const names = existsSync(tensors) ? addTensors(tensors, json, isRead) : [];
   const parsed = stepRecordSchema.safeParse(json);
   if (!parsed.success) {
     throw new FormatError(file, `not a step record.\n${z.prettifyError(parsed.error)}`);
@@ -44,28 +53,35 @@ export function readStepRecord(folder: string): StepRecord {
   return parsed.data;
 }
 
-/** Puts every tensor at its path into the JSON, and a list of texts where its bytes and lengths are; gives the paths. */
-function addTensors(path: string, json: Record<string, unknown>): string[] {
+/** Puts the tensors that are read at their paths into the JSON, and a list of texts where its bytes and lengths are. */
+function addTensors(
+  path: string,
+  json: Record<string, unknown>,
+  isRead: (stored: Stored) => boolean,
+): string[] {
   using file = SafetensorsFile.open(path);
-  const names = [...file.tensors.keys()];
-  const lists = names.filter((name) => name.endsWith(BYTES)).map((name) => name.slice(0, -BYTES.length));
-  const parts = new Set(lists.flatMap((list) => [list + BYTES, list + LENGTHS]));
   const numbers = (name: string) => numbersOf(file.info(name).dtype, file.read(name));
-  const values = [
-    ...lists.map((list) => [list, textsAt(path, list, numbers)] as const),
-    ...names.filter((name) => !parts.has(name)).map((name) => [name, numbers(name)] as const),
-  ];
-  for (const [name, value] of values) {
-    const keys = name.split('.');
-    const last = keys.pop()!;
-    let place: unknown = json;
-    for (const key of keys) place = child(place, key);
-    if (typeof place !== 'object' || place === null || !isPlainKey(last))
-      throw new FormatError(path, noPlace(name));
-    (place as Record<string, unknown>)[last] = value;
+  const sizeOf = (name: string) => {
+    const info = file.tensors.get(name);
+    return info ? info.end - info.begin : 0;
+  };
+  const names = [...file.tensors.keys()];
+  const lists = [...TEXT_LISTS].filter((list) => file.tensors.has(list + BYTES));
+  const parts = new Set(lists.flatMap((list) => [list + BYTES, list + LENGTHS]));
+  const stored = [
+    ...lists.map((list) => ({ path: list, bytes: sizeOf(list + BYTES), isTexts: true })),
+    ...names
+      .filter((name) => !parts.has(name))
+      .map((name) => ({ path: name, bytes: sizeOf(name), isTexts: false })),
+  ].filter((one) => ALWAYS_READ.test(one.path) || isRead(one));
+  for (const one of stored) {
+    const value = one.isTexts ? textsAt(path, one.path, numbers) : numbers(one.path);
+    if (!put(json, one.path, value)) throw new FormatError(path, noPlace(one.path));
   }
-  return values.map(([name]) => name);
+  return stored.map((one) => one.path);
 }
+
+const ALWAYS_READ = /^(tokenizer\.pieces|diffusion\.plans)\./;
 
 const BYTES = '.bytes';
 const LENGTHS = '.lengths';
@@ -81,21 +97,3 @@ function textsAt(path: string, list: string, numbers: (name: string) => NumericA
 /** A name that the record does not have would be lost without a word. */
 const noPlace = (name: string) =>
   `tensor ${excerpt(name)} has no place in a step record; see docs/step-record.md for the names`;
-
-/** What stands at a path of the record. */
-const at = (record: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((place, key) => {
-    const isHolder = typeof place === 'object' && place !== null && Object.hasOwn(place, key);
-    return isHolder ? (place as Record<string, unknown>)[key] : undefined;
-  }, record);
-
-/** The object under a key; made where there is none, so that a writer need not name empty objects in the JSON. */
-function child(place: unknown, key: string): unknown {
-  if (typeof place !== 'object' || place === null || !isPlainKey(key)) return undefined;
-  const holder = place as Record<string, unknown>;
-  if (!Array.isArray(holder)) holder[key] ??= {};
-  return Object.hasOwn(holder, key) ? holder[key] : undefined;
-}
-
-/** Not one that reaches the prototype. */
-const isPlainKey = (key: string) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';

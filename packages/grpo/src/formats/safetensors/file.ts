@@ -3,9 +3,11 @@ import { byteCount } from '../../errors/byte-count.js';
 import { onFile } from '../../errors/file-error.js';
 import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
+import { sum } from '../../maths/moments.js';
 import { readFully } from '../file-io.js';
 import { otherKind } from '../other-kind.js';
 import { requireFile } from '../read-file.js';
+import { DTYPE_BYTES } from './dtype.js';
 import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';
 import { SUMS_KEY, sumOf, sumsIn } from './sums.js';
 
@@ -80,16 +82,44 @@ export class SafetensorsFile implements Disposable {
       const sizes = `has ${end - begin} bytes, the target ${target.length}`;
       throw new RangeError(`${this.path}: tensor ${excerpt(name)} ${sizes}`);
     }
-    const fd = this.#fd;
-    if (fd === undefined) throw new Error(`${this.path} is closed; ${excerpt(name)} cannot be read`);
-    const count = onFile('read', this.path, () => readFully(fd, target, this.#dataStart + begin));
-    if (count !== target.length) {
-      throw new FormatError(this.path, `tensor ${excerpt(name)}: the file was cut short after it was opened`);
-    }
+    this.#readAt(name, begin, target);
     const [written, found] = [this.#sums?.get(name), this.#sums && sumOf(target)];
     if (found !== written) {
       const problem = `its bytes have the CRC-32 ${found}, those that were written had ${written}; the file is damaged`;
       throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`);
+    }
+  }
+
+  /**
+   * Some ranges of a tensor's elements, one after another; the rest of it is not read, and its checksum not compared.
+   *
+   * @throws FormatError for a range that the tensor does not have
+   */
+  readRanges(name: string, ranges: readonly (readonly [start: number, end: number])[]): Uint8Array {
+    const { begin, end, dtype } = this.info(name);
+    const size = DTYPE_BYTES[dtype];
+    const beyond = ranges.find(([, last]) => last * size > end - begin);
+    if (beyond) {
+      const problem = `it has ${(end - begin) / size} elements, ${beyond[1]} were expected`;
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`);
+    }
+    const bytes = this.#allocate(name, size * sum(ranges.map(([first, last]) => last - first)));
+    let at = 0;
+    for (const [first, last] of ranges) {
+      const target = bytes.subarray(at, at + size * (last - first));
+      this.#readAt(name, begin + first * size, target);
+      at += target.length;
+    }
+    return bytes;
+  }
+
+  /** @param position - from the start of the data */
+  #readAt(name: string, position: number, target: Uint8Array): void {
+    const fd = this.#fd;
+    if (fd === undefined) throw new Error(`${this.path} is closed; ${excerpt(name)} cannot be read`);
+    const count = onFile('read', this.path, () => readFully(fd, target, this.#dataStart + position));
+    if (count !== target.length) {
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: the file was cut short after it was opened`);
     }
   }
 

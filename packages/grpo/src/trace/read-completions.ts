@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { isObject } from '../formats/json.js';
+import { SafetensorsFile } from '../formats/safetensors.js';
+import { type NumericArray, offsetsOf } from './arrays.js';
+import { pathsOf, type RowArray, rowArrays } from './dimensions.js';
+import { numbersOf } from './numbers-of.js';
+import { at, put } from './path.js';
+import { type StepRecord, stepRecordSchema } from './record.js';
+import { STEP_TENSORS } from './write.js';
+
+/**
+ * Reads a step as if it had only some of its completions, with their prompts. Of arrays of tokens only the rows of these
+ * are read, so that a completion of a large step is there at once. Numbers of a whole update (loss, gradient norm) stay;
+ * probes, audit and micro-batches are left out.
+ *
+ * @param head - the record of the folder, which may lack arrays of tokens but not lengths
+ * @param chosen - completions, ascending
+ * @throws FormatError for a file that lacks the rows; FileError
+ */
+export function readCompletions(folder: string, head: StepRecord, chosen: readonly number[]): StepRecord {
+  const record = withoutOthers(head, chosen);
+  using file = SafetensorsFile.open(join(folder, STEP_TENSORS));
+  for (const array of rowArrays(head)) {
+    const info = file.tensors.get(array.path);
+    if (!info || !array.lengths) continue;
+    const ranges = rangesOf(array, array.per === 'prompt' ? promptsOf(head, chosen) : chosen);
+    put(record, array.path, numbersOf(info.dtype, file.readRanges(array.path, ranges)));
+  }
+  return stepRecordSchema.parse(record);
+}
+
+/** The prompts of some completions. */
+function promptsOf({ completions }: StepRecord, chosen: readonly number[]): number[] {
+  const promptOf = completions?.prompt;
+  return promptOf ? [...new Set(chosen.map((b) => promptOf[b]!))].sort((a, b) => a - b) : [];
+}
+
+/** The elements of the rows of some prompts or completions. */
+function rangesOf({ members, lengths }: RowArray, chosen: readonly number[]): [start: number, end: number][] {
+  const offsets = offsetsOf(lengths!);
+  const rows = members ? [...offsets.keys()].filter((row) => chosen.includes(members[row]!)) : chosen;
+  return rows.map((row) => [offsets[row]!, offsets[row + 1]!]);
+}
+
+/** The record with the chosen elements of its lists, and without arrays of tokens. */
+function withoutOthers(head: StepRecord, chosen: readonly number[]): Record<string, unknown> {
+  const { probes: _, audit: __, ...kept } = head;
+  const record = copyOf(kept) as Record<string, unknown> & StepRecord;
+  const prompts = promptsOf(head, chosen);
+  const cut = (paths: readonly string[], own: readonly number[]) => {
+    for (const path of paths) {
+      const list = at(head, path) as ArrayLike<unknown> | undefined;
+      if (list) put(record, path, elements(list, own));
+    }
+  };
+  for (const { path } of rowArrays(head)) if (at(head, path) !== undefined) put(record, path, undefined);
+  cut(pathsOf(head, 'prompt'), prompts);
+  cut(pathsOf(head, 'completion'), chosen);
+  const { completions, rewards, updates } = record;
+  if (completions?.prompt) completions.prompt = completions.prompt.map((p) => prompts.indexOf(p));
+  const values = rewards?.values;
+  if (values) {
+    const K = rewards.names?.length ?? 1;
+    const B = values.length / K;
+    const places = Array.from({ length: K }, (_, k) => chosen.map((b) => k * B + b)).flat();
+    rewards.values = elements(values, places) as Float64Array;
+  }
+  if (rewards?.failures)
+    rewards.failures = rewards.failures
+      .filter(({ completion }) => completion === null || chosen.includes(completion))
+      .map((failure) => ({
+        ...failure,
+        completion: failure.completion === null ? null : chosen.indexOf(failure.completion),
+      }));
+  for (const update of updates ?? []) {
+    delete update.microBatches;
+    update.completions &&= update.completions.filter((b) => chosen.includes(b)).map((b) => chosen.indexOf(b));
+  }
+  return record;
+}
+
+function elements(list: ArrayLike<unknown>, places: readonly number[]): unknown {
+  const picked = places.map((i) => list[i]);
+  if (!ArrayBuffer.isView(list)) return picked;
+  const kind = list.constructor as new (values: unknown[]) => NumericArray;
+  return new kind(picked);
+}
+
+/** A copy of objects and lists of them; arrays and texts are shared. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.some(isHolder) ? value.map(copyOf) : value;
+  return isHolder(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]))
+    : value;
+}
+
+const isHolder = (value: unknown): value is object =>
+  Array.isArray(value) || (isObject(value) && !ArrayBuffer.isView(value));
