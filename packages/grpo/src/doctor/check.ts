@@ -85,6 +85,13 @@ export interface StepCheck extends CheckInfo {
   test(record: StepRecord): Outcome;
 }
 
+/** Values of a metric that a check finds nothing wrong with, where it holds their level to a bound. */
+export interface MetricRange {
+  metric: string;
+  low?: number;
+  high?: number;
+}
+
 /** A check of scalar metrics over steps. */
 export interface LogCheck extends CheckInfo {
   scope: 'log';
@@ -93,6 +100,8 @@ export interface LogCheck extends CheckInfo {
   /** Whether it takes log-probs for those that completions were sampled from: not asked where they are estimates. */
   exactLogprobs?: true;
   test(log: LogView): Outcome;
+  /** The bounds of its test as ranges, for logs that it can judge: a page draws them behind the curves. */
+  ranges?(log: LogView): readonly MetricRange[];
 }
 
 /** A check over the records of a run: it keeps one small value of each, and judges them together. */

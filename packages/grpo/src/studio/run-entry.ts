@@ -60,9 +60,9 @@ export async function entriesOf(
 
 /** The entry of a run that was read. */
 export function entryOf(runs: OpenRuns, id: string, reading: Reading): RunEntry {
-  const { path } = runs.place(id);
+  const { path, part } = runs.place(id);
   const place = placeOf(path);
-  const name = basename(path);
+  const name = part === undefined ? basename(path) : `${basename(path)}, run ${part}`;
   if (isRunFolder(place)) return ownEntry(runs, place, name, { end: ALL, left: 0 });
   const { modified } = logOf(runs, place, { end: 0, left: 0 });
   return { id, name, modified, ...told(reading) };

@@ -1,5 +1,6 @@
 import { listRuns } from './list-runs.js';
 import { OpenRuns } from './open-runs.js';
+import { readCurves } from './read-curves.js';
 import type { RequestName, Requests } from './requests.js';
 
 /** How each request is answered. */
@@ -13,7 +14,7 @@ const unanswered = async () => {
 
 const answers: Answers = {
   runs: listRuns,
-  curves: unanswered,
+  curves: readCurves,
   report: unanswered,
   step: unanswered,
   stepWhole: unanswered,

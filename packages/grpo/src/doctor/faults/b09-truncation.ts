@@ -68,6 +68,7 @@ export const b09: Fault = {
         const measured = { entries: cut.length, share: median(cut) };
         return measured.share >= CUT && measured.share < NEARLY_ALL ? inform(measured) : pass(measured);
       },
+      ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],
       says: (m) => `${percent(m.share)} of the completions are truncated at the length limit.`,
     }),
   ],

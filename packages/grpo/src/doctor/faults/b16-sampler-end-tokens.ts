@@ -135,6 +135,7 @@ export const b16: Fault = {
               { step: first!.step, text: 'completions/clipped_ratio', values: { value: first!.value } },
             ]);
       },
+      ranges: () => [{ metric: 'completions/clipped_ratio', high: MOST }],
       says: (m) =>
         say`Nearly all completions are truncated from the start${m.limit === undefined ? '' : say` (at ${m.limit} tokens)`}: ${percent(m.start)} in the first eighth of the run, ${percent(m.end)} in the last, ${percent(m.mean)} of all. They do not end by themselves, so the reward grades unfinished answers.`,
     }),

@@ -133,6 +133,7 @@ export const b22: Fault = {
         const evidence = some.map((i) => at(log, i, 'reward_failures', failures[i]!));
         return some.length > 0.05 * measured.entries ? warn(measured, evidence) : inform(measured, evidence);
       },
+      ranges: () => [{ metric: 'reward_failures', high: 0 }],
       says: (m) => say`Reward functions failed in ${m.withFailures} of ${m.entries} entries.`,
     }),
   ],

@@ -14,6 +14,9 @@ const ENOUGH = 5;
 const FEW_STEPS = 20;
 /** Height of the reward from which little is left to learn. */
 const NEARLY = 0.9;
+/** Share of flat groups that is worth a word, and that from which half of the work is lost. */
+const SOME = 0.25;
+const MUCH = 0.5;
 
 export const b30: Fault = {
   code: 'B30',
@@ -96,12 +99,13 @@ export const b30: Fault = {
         // Without the share of groups only entries that are flat throughout are seen.
         const least = !log.has('frac_reward_zero_std');
         const measured = { steps: course.steps, share, start, end, reward: reward.end, state, least };
-        const isMuch = share >= 0.5 || (share >= 0.25 && course.isLong);
+        const isMuch = share >= MUCH || (share >= SOME && course.isLong);
         // Of groups that are all flat from the start B20.log judges.
-        if (share < 0.25 || share >= 0.999) return pass(measured);
+        if (share < SOME || share >= 0.999) return pass(measured);
         const evidence = [{ text: 'frac_reward_zero_std', values: { value: share } }];
         return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
+      ranges: () => [{ metric: 'frac_reward_zero_std', high: SOME }],
       says: (m) =>
         say`${m.least ? 'At least ' : ''}${percent(m.share)} of the groups have equal rewards and no signal (${percent(m.start)} at the start, ${percent(m.end)} at the end). ${
           m.state === 'high' || m.state === 'learnt'

@@ -21,6 +21,9 @@ const CERTAIN = 10;
 /** Totals of the policy on what it sampled, beside the reference's. */
 const TIMES = 2;
 
+/** Nats per token by which the median of k1 may be negative. */
+const CHANCE = 0.1;
+
 export const b38: Fault = {
   code: 'B38',
   name: 'scoring mode',
@@ -183,8 +186,7 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold:
-        'median of the entries at least −0.1 nat per token; single values of k1 may be negative, their mean over samples of the policy may not',
+      threshold: `median of the entries at least −${CHANCE} nat per token; single values of k1 may be negative, their mean over samples of the policy may not`,
       sources: ['huggingface/trl#3500'],
       why: 'Gibbs’ inequality. Another run had −4 to −6 nats per token in every step.',
       remedy:
@@ -202,8 +204,9 @@ export const b38: Fault = {
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
         const kl = withoutNaN(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
-        return measured.median < -0.1 ? warn(measured, [firstKl(log)]) : pass(measured);
+        return measured.median < -CHANCE ? warn(measured, [firstKl(log)]) : pass(measured);
       },
+      ranges: () => [{ metric: 'kl', low: -CHANCE }],
       says: (m) =>
         say`The KL is negative throughout (median ${m.median} nats per token). A mean over samples of the policy cannot be negative: the policy is not scored as it samples. Dropout in training mode has that effect.`,
     }),

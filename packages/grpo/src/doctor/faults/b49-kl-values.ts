@@ -3,6 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { updateRows } from '../inputs.js';
+import type { LogView } from '../log-view.js';
 import { firstMasks, placeOf } from '../measures/first-update.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
@@ -123,7 +124,7 @@ export const b49: Fault = {
         if (!isNonnegative(log.declared.kl?.estimator))
           return notApplicable('a declared estimate k2, k3, abs or full');
         const column = log.column('kl');
-        const least = isFull(log) ? -1e-6 : -1e-3;
+        const least = leastOf(log);
         const negative = [...column.keys()].filter((i) => column[i]! < least);
         const measured = { entries: withoutNaN(column).length, negative: negative.length };
         const evidence = negative.map(
@@ -131,6 +132,7 @@ export const b49: Fault = {
         );
         return negative.length > 0 ? fail(measured, evidence) : pass(measured);
       },
+      ranges: (log) => [{ metric: 'kl', low: leastOf(log) }],
       says: (m) =>
         say`The KL is negative in ${m.negative} of ${m.entries} entries; the declared estimate cannot be negative.`,
     }),
@@ -182,6 +184,7 @@ export const b49: Fault = {
         const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;
         return isLasting && !paid ? warn(measured, evidence) : inform(measured, evidence);
       },
+      ranges: () => [{ metric: 'kl', high: NATS }],
       says: (m) =>
         m.far < Math.max(2, m.entries / 10)
           ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
@@ -189,3 +192,6 @@ export const b49: Fault = {
     }),
   ],
 };
+
+/** By rounding an estimate that is 0 may be a little below. */
+const leastOf = (log: LogView) => (isFull(log) ? -1e-6 : -1e-3);

@@ -8,6 +8,13 @@ import { at } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
+/** Cosine of two gradients below which they oppose each other. */
+const OPPOSED = -0.1;
+/** The entropy of a policy that has one answer for each prompt, to that of its start. */
+const COLLAPSED = 0.02;
+/** A gradient norm that runs away, to that of the start. */
+const RUNAWAY = 5;
+
 export const b54: Fault = {
   code: 'B54',
   name: 'optimizer settings',
@@ -60,7 +67,7 @@ export const b54: Fault = {
         const places = [...cosines.keys()].filter((i) => !Number.isNaN(cosines[i]!));
         const { start, length } = longestRun(
           places.map((i) => cosines[i]!),
-          (cosine) => cosine < -0.1,
+          (cosine) => cosine < OPPOSED,
         );
         const measured = { entries: places.length, inARow: length, least: Math.min(...withoutNaN(cosines)) };
         if (length < 3) return pass(measured);
@@ -69,6 +76,7 @@ export const b54: Fault = {
           places.slice(start, start + length).map((i) => at(log, i, 'grad_cosine', cosines[i]!)),
         );
       },
+      ranges: () => [{ metric: 'grad_cosine', low: OPPOSED }],
       says: (m) =>
         say`The gradients of two kinds of problems oppose each other in ${m.inARow} measurements in a row (cosine down to ${m.least}): what one learns the other unlearns.`,
     }),
@@ -95,10 +103,11 @@ export const b54: Fault = {
         if (entropy.share((value) => value !== 0) === 0) return notApplicable('an entropy that is measured');
         const { from: first, to: last, step } = entropy.shift;
         const measured = { entries: entropy.points.length, first, last, learnt: log.course.isHigh };
-        return last < 0.02 * first
+        return last < COLLAPSED * first
           ? inform(measured, [{ step, text: 'entropy', values: { value: last } }])
           : pass(measured);
       },
+      ranges: ({ course }) => [{ metric: 'entropy', low: COLLAPSED * course.of('entropy')!.start }],
       says: (m) =>
         say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : ''}.`,
     }),
@@ -135,7 +144,8 @@ export const b54: Fault = {
         const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
         const { from, to, step, beyond } = gradient.shift;
         // The last eighth of a short run may be one spike.
-        const isLasting = to > 5 * from && beyond >= BEYOND_NOISE && median(norms.slice(-5)) > 5 * from;
+        const far = RUNAWAY * from;
+        const isLasting = to > far && beyond >= BEYOND_NOISE && median(norms.slice(-5)) > far;
         const measured = { entries: norms.length, spikes: spikes.length, isLasting };
         if (isLasting)
           return warn({ ...measured, usual: from, worst: to, step }, [
@@ -148,6 +158,7 @@ export const b54: Fault = {
           spikes.map((one) => ({ step: one.step, text: 'grad_norm', values: { value: one.value } })),
         );
       },
+      ranges: ({ course }) => [{ metric: 'grad_norm', high: RUNAWAY * course.of('gradient')!.start }],
       says: (m) =>
         m.isLasting
           ? say`The gradient norm grew from ${m.usual} to ${m.worst} at step ${m.step} and stayed there.`

@@ -3,6 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import type { LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass } from '../outcome.js';
 import { percent, quote, say } from '../sentence.js';
 
@@ -35,6 +36,9 @@ const MEMORY = {
   says: (m: { entries: number; first: number; last: number; aStep: number }) =>
     say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.entries} entries.`,
 } as const;
+
+/** A slow step, to the median. */
+const SLOW = 3;
 
 export const b60: Fault = {
   code: 'B60',
@@ -156,18 +160,23 @@ export const b60: Fault = {
       proofs: [],
       needs: ['step_time'],
       test(log) {
-        const [rewards, all] = [log.column('reward'), log.column('step_time')];
-        // Of several updates from a rollout the first has its reward, and takes the time of sampling.
-        const times = withoutNaN(
-          all.filter((_, i) => !Number.isNaN(rewards[i]!) || !log.has('reward')),
-        ).slice(2);
+        const times = usualTimes(log);
         if (times.length < 10) return notApplicable('12 entries');
         const usual = median(times);
-        const slow = times.filter((time) => time > 3 * usual).length;
+        const slow = times.filter((time) => time > SLOW * usual).length;
         const measured = { entries: times.length, median: usual, slow };
         return slow > times.length / 10 ? inform(measured) : pass(measured);
       },
+      ranges: (log) => [{ metric: 'step_time', high: SLOW * median(usualTimes(log)) }],
       says: (m) => say`${m.slow} steps took more than three times the median of ${m.median} s.`,
     }),
   ],
 };
+
+/** Times of the third step and of later ones. */
+function usualTimes(log: LogView): number[] {
+  const rewards = log.column('reward');
+  // Of several updates from a rollout the first has its reward, and takes the time of sampling.
+  const isWhole = (i: number) => !Number.isNaN(rewards[i]!) || !log.has('reward');
+  return withoutNaN(log.column('step_time').filter((_, i) => isWhole(i))).slice(2);
+}

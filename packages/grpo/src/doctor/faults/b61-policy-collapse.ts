@@ -93,15 +93,17 @@ export const b61: Fault = {
         if (!entropy || entropy.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
         const moved = movementOf(log.course, 'entropy');
         const measured = { from: entropy.start, to: entropy.end };
-        const isNoise =
-          moved &&
-          moved.to > moved.from &&
-          (moved.to >= NOISE || (moved.to >= 1 && moved.to >= GROWN * moved.from));
+        const isNoise = moved && moved.to > moved.from && moved.to >= noiseAfter(moved.from);
         if (!isNoise || log.course.gain) return pass(measured);
         const { step } = moved;
         return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
           { step, text: 'entropy', values: { value: moved.to } },
         ]);
+      },
+      ranges({ course }) {
+        const { start } = course.of('entropy')!;
+        // A start that is nearly noise must double.
+        return start < NOISE / 2 ? [{ metric: 'entropy', high: noiseAfter(start) }] : [];
       },
       says: (m) =>
         say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy dissolves into noise.`,
@@ -148,6 +150,10 @@ export const b61: Fault = {
           [{ step, text: 'completions/mean_length', values: { value: to } }],
         );
       },
+      ranges({ course }) {
+        const { start } = course.of('length')!;
+        return [{ metric: 'completions/mean_length', low: start / TIMES, high: start * TIMES }];
+      },
       says: (m) => {
         const reward = m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`;
         return m.to > m.from
@@ -157,6 +163,9 @@ export const b61: Fault = {
     }),
   ],
 };
+
+/** The entropy that is noise, or another policy than the one that the run began with. */
+const noiseAfter = (start: number) => Math.min(NOISE, Math.max(1, GROWN * start));
 
 /** The share of the entries at a step or later. */
 const shareAfter = ({ steps }: LogView, step: number) =>

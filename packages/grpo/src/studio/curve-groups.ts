@@ -1,0 +1,31 @@
+/** Which curves belong together, and in what their values are measured: by the metric's name. */
+import type { Curve } from './requests.js';
+
+const GROUPS: readonly (readonly [Curve['group'], RegExp])[] = [
+  ['evaluation', /^eval_/],
+  ['reward parts', /^rewards\/|^reward\//],
+  ['reward', /^(reward|frac_reward|groups_|identical_groups|skipped\/|signal|advantage)/],
+  ['length', /^completions\/|^step_tokens$|_tokens$/],
+  ['policy', /^(kl|entropy|clip_ratio|sampling\/|ratio|sequence_logprob|beta|masked_positions|policy_)/],
+  ['gradient', /^(grad|loss|policy_loss|learning_rate|aux_loss|micro_steps)/],
+  ['time', /^(step_time|seconds\/|reward_seconds\/|judge\/|tokens_per_second)/],
+];
+
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/^(step_time$|seconds\/|reward_seconds\/)/, 's'],
+  [/^tokens_per_second$/, 'tokens/s'],
+  [/bytes$/, 'bytes'],
+  [/(clipped_ratio|\/share)(\/|$)|^(frac_|clip_ratio\/)/, 'share'],
+  [/^completions\/|_tokens$/, 'tokens'],
+  [/^(kl|entropy)(\/|$)|^sampling\/sampling_logp_difference\//, 'nats per token'],
+];
+
+export const groupOf = (name: string): Curve['group'] =>
+  GROUPS.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other';
+
+export const unitOf = (name: string): string | undefined =>
+  UNITS.find(([pattern]) => pattern.test(name))?.[1];
+
+/** The order of the groups on the page. */
+export const rankOf = (group: Curve['group']): number =>
+  ['reward', 'reward parts', 'length', 'policy', 'gradient', 'time', 'evaluation', 'other'].indexOf(group);
