@@ -69,6 +69,7 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
     logLevel: 'warn',
     plugins: plugins(),
     resolve: { alias },
+    define: { 'process.env.NODE_ENV': '"production"' },
     worker: { format: 'iife', plugins },
     build: {
       outDir: dist,
