@@ -27,6 +27,7 @@ const alias = [
     replacement: join(here, `src/node/${file}.ts`),
   })),
   { find: 'node:path', replacement: 'pathe' },
+  { find: 'hysnappy', replacement: join(here, 'src/node/hysnappy.ts') },
 ];
 
 /** A module of Node without a stand-in would fail in the browser only. */
@@ -68,6 +69,7 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
     logLevel: 'warn',
     plugins: plugins(),
     resolve: { alias },
+    define: { 'process.env.NODE_ENV': '"production"' },
     worker: { format: 'iife', plugins },
     build: {
       outDir: dist,

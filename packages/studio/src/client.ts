@@ -71,16 +71,21 @@ function useVersion(): number {
   return seen;
 }
 
-/** The answer to a request, asked for again when the input or the files change. */
+/**
+ * The answer to a request, asked for again when the input or the files change.
+ *
+ * @param input - nothing is asked while it is undefined
+ */
 export function useAnswer<N extends RequestName>(
   name: N,
-  input: Requests[N]['input'],
+  input: Requests[N]['input'] | undefined,
 ): Answer<Requests[N]['output']> {
   type Output = Requests[N]['output'];
   const seen = useVersion();
   const key = `${name} ${JSON.stringify(input)}`;
   const [state, setState] = useState<Answer<Output> & { key?: string }>({ isPending: true });
   useEffect(() => {
+    if (input === undefined) return;
     const kept = answers.get(key) as Output | undefined;
     if (kept !== undefined) {
       setState({ key, value: kept, isPending: false });

@@ -93,6 +93,8 @@ export interface StepAnswer {
   failures: readonly { reward: string; completion: number | null; reason: string }[];
   /** Characters that all completions of a prompt begin with, by prompt. */
   shared: Int32Array;
+  /** The step that sampled each prompt's group, 0 for this one; missing where none is replayed. By prompt. */
+  replayed?: Int32Array;
 }
 
 /** Numbers of tokens, a column each; undefined where the record lacks it. */

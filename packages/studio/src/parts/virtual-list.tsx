@@ -15,20 +15,31 @@ interface VirtualListProps {
   estimate: number;
   /** Scrolled into sight when it changes. */
   at?: number | undefined;
+  /** Side by side instead of below one another: rows are columns, and the list needs a height. */
+  isAcross?: boolean;
   label: string;
   class?: string;
   children: (index: number) => ComponentChildren;
 }
 
 /** Rows may have any height: each is measured. */
-export function VirtualList({ count, estimate, at, label, class: name = '', children }: VirtualListProps) {
+export function VirtualList({
+  count,
+  estimate,
+  at,
+  isAcross = false,
+  label,
+  class: name = '',
+  children,
+}: VirtualListProps) {
   const place = useRef<HTMLElement>(null);
   const [, redraw] = useState({});
   const options: VirtualizerOptions<HTMLElement, HTMLElement> = {
     count,
     getScrollElement: () => place.current,
     estimateSize: () => estimate,
-    overscan: 6,
+    overscan: isAcross ? 2 : 6,
+    horizontal: isAcross,
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
@@ -43,8 +54,8 @@ export function VirtualList({ count, estimate, at, label, class: name = '', chil
   }, [list, at]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section class={`virtual-list ${name}`} ref={place} aria-label={label} tabIndex={0}>
-      <ul class="virtual-list-all" style={{ height: `${list.getTotalSize()}px` }}>
+    <section class={`virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`} ref={place} aria-label={label} tabIndex={0}>
+      <ul class="virtual-list-all" style={{ [isAcross ? 'width' : 'height']: `${list.getTotalSize()}px` }}>
         {list.getVirtualItems().map(({ index, key, start }) => (
           <li
             key={key}
@@ -53,7 +64,7 @@ export function VirtualList({ count, estimate, at, label, class: name = '', chil
             ref={(row) => {
               if (row) list.measureElement(row);
             }}
-            style={{ transform: `translateY(${start}px)` }}
+            style={{ transform: `translate${isAcross ? 'X' : 'Y'}(${start}px)` }}
           >
             {children(index)}
           </li>

@@ -1,0 +1,159 @@
+/** Form, order and filters of a step's completions. All of it stands in the page's address. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { finishWord } from '../../parts/finish-word.js';
+import { useKeys } from '../../parts/keys.js';
+import { visible } from '../../parts/safe-text.js';
+import { setQuery } from '../../route.js';
+import type { Column } from './columns.js';
+import { GROUP_FILTERS, isFiltered, type Selection } from './selection.js';
+
+interface FilterBarProps {
+  selection: Selection;
+  columns: readonly Column[];
+  /** Reasons why completions ended. */
+  finishes: readonly string[];
+  isTall: boolean;
+  /** What is shown of what there is, in words. */
+  count: string;
+}
+
+const GROUPS: Readonly<Record<(typeof GROUP_FILTERS)[number], string>> = {
+  signal: 'with signal',
+  flat: 'without signal',
+  failed: 'with a failed reward',
+  replayed: 'replayed',
+};
+
+export function FilterBar({ selection, columns, finishes, isTall, count }: FilterBarProps) {
+  const { form, sort, isDescending, least, most, finish, groups, search } = selection;
+  const isGroups = form === 'groups';
+  return (
+    <search class="step-filters">
+      <span>
+        <button type="button" aria-pressed={isGroups} onClick={() => setQuery({ form: undefined })}>
+          groups
+        </button>{' '}
+        <button type="button" aria-pressed={!isGroups} onClick={() => setQuery({ form: 'table' })}>
+          table
+        </button>{' '}
+        {isGroups && (
+          <button
+            type="button"
+            aria-pressed={isTall}
+            onClick={() => setQuery({ text: isTall ? undefined : 'tall' })}
+          >
+            more text
+          </button>
+        )}
+      </span>
+      <label>
+        sort{' '}
+        <select
+          value={sort}
+          onChange={(event) => setQuery({ sort: (isDescending ? '-' : '') + event.currentTarget.value })}
+        >
+          {columns.map(({ key, title }) => (
+            <option key={key} value={key}>
+              {visible(title)}
+            </option>
+          ))}
+        </select>{' '}
+        <button
+          type="button"
+          title="turn the order round"
+          onClick={() => setQuery({ sort: isDescending ? sort : `-${sort}` })}
+        >
+          {isDescending ? '↓ falling' : '↑ rising'}
+        </button>
+      </label>
+      <label>
+        reward <NumberField name="least" value={least} label="least reward" /> to{' '}
+        <NumberField name="most" value={most} label="largest reward" />
+      </label>
+      <label>
+        end{' '}
+        <select value={finish ?? ''} onChange={(event) => setQuery({ finish: event.currentTarget.value })}>
+          <option value="">any</option>
+          {finishes.map((one) => (
+            <option key={one} value={one}>
+              {finishWord(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        groups{' '}
+        <select value={groups ?? ''} onChange={(event) => setQuery({ groups: event.currentTarget.value })}>
+          <option value="">all</option>
+          {GROUP_FILTERS.map((one) => (
+            <option key={one} value={one}>
+              {GROUPS[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <SearchField value={search} />
+      <span class="soft" role="status">
+        {count}
+        {isFiltered(selection) && (
+          <>
+            {' · '}
+            <button
+              type="button"
+              class="link"
+              onClick={() =>
+                setQuery({
+                  least: undefined,
+                  most: undefined,
+                  finish: undefined,
+                  groups: undefined,
+                  search: undefined,
+                })
+              }
+            >
+              show all
+            </button>
+          </>
+        )}
+      </span>
+    </search>
+  );
+}
+
+const NumberField = ({ name, value, label }: { name: string; value: number | undefined; label: string }) => (
+  <input
+    type="text"
+    inputMode="decimal"
+    size={5}
+    aria-label={label}
+    value={value ?? ''}
+    onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
+  />
+);
+
+/** A long step is searched when one has stopped typing. */
+const PAUSE = 250;
+
+function SearchField({ value }: { value: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useKeys({ '/': () => field.current?.focus() });
+  return (
+    <input
+      ref={field}
+      type="search"
+      placeholder="search the texts ( / )"
+      aria-label="search the texts"
+      value={typed}
+      onInput={(event) => {
+        const text = event.currentTarget.value;
+        setTyped(text);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => setQuery({ search: text }), PAUSE);
+      }}
+    />
+  );
+}

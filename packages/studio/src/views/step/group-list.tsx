@@ -1,0 +1,118 @@
+/** The groups of a step, a row each with its completions side by side; on a narrow page all below one another. */
+import type { StepAnswer } from 'grpo/studio';
+import { useMemo } from 'preact/hooks';
+import { useNarrow } from '../../parts/narrow.js';
+import { type Completion, rewardsOf } from '../../parts/rewards-of.js';
+import { VirtualList } from '../../parts/virtual-list.js';
+import { CompletionCard } from './completion-card.js';
+import { GroupHead } from './group-head.js';
+import type { Group } from './selection.js';
+
+interface GroupListProps {
+  answer: StepAnswer;
+  groups: readonly Group[];
+  search: string;
+  /** The marked completion. */
+  at: number | undefined;
+  isTall: boolean;
+  /** Prompts whose shared beginning is shown. */
+  opened: ReadonlySet<number>;
+  linkOf(completion: Completion): string;
+  onShared(prompt: number): void;
+}
+
+const CARD_WIDTH = 300;
+/** A beginning that is shorter is left where it is. */
+const LEAST_SHARED = 20;
+
+export function GroupList(props: GroupListProps) {
+  const { answer, groups, search, at, isTall, opened, linkOf, onShared } = props;
+  const isNarrow = useNarrow();
+  const lines = Math.min(6, useMemo(() => mostLines(answer), [answer]));
+  const height = 92 + lines * 21 + (isTall ? 460 : 130);
+  const sharedOf = ({ prompt, completions }: Group) => {
+    const shared = completions.length > 1 ? (answer.shared[prompt.index] ?? 0) : 0;
+    return shared < LEAST_SHARED ? 0 : shared;
+  };
+  const head = (group: Group) => (
+    <GroupHead
+      group={group}
+      size={answer.view.declared.rollout?.group}
+      replayed={answer.replayed?.[group.prompt.index] ?? 0}
+      shared={sharedOf(group)}
+      isShared={opened.has(group.prompt.index)}
+      onShared={() => onShared(group.prompt.index)}
+    />
+  );
+  const card = (group: Group, completion: Completion) => (
+    <CompletionCard
+      completion={completion}
+      rewards={rewardsOf(answer, completion)}
+      link={linkOf(completion)}
+      hidden={opened.has(group.prompt.index) ? 0 : sharedOf(group)}
+      search={search}
+      isCurrent={completion.index === at}
+      isTall={isTall}
+    />
+  );
+  if (isNarrow) {
+    const rows = groups.flatMap((group) => [
+      { group, completion: undefined },
+      ...group.shown.map((completion) => ({ group, completion })),
+    ]);
+    const marked = rows.findIndex(({ completion }) => completion && completion.index === at);
+    return (
+      <VirtualList
+        label="groups"
+        class="step-groups"
+        count={rows.length}
+        estimate={height}
+        at={marked < 0 ? undefined : marked}
+      >
+        {(i) => {
+          const { group, completion } = rows[i]!;
+          return completion ? card(group, completion) : head(group);
+        }}
+      </VirtualList>
+    );
+  }
+  const placeOf = (group: Group) => group.shown.findIndex(({ index }) => index === at);
+  const marked = groups.findIndex((group) => placeOf(group) >= 0);
+  return (
+    <VirtualList
+      label="groups"
+      class="step-groups"
+      count={groups.length}
+      estimate={height + 70}
+      at={marked < 0 ? undefined : marked}
+    >
+      {(i) => {
+        const group = groups[i]!;
+        return (
+          <div class="step-group">
+            {head(group)}
+            {group.completions.length === 0 ? (
+              <p class="soft">This prompt has no completions.</p>
+            ) : (
+              <div class="step-group-cards" style={{ height: `${height + 24}px` }}>
+                <VirtualList
+                  isAcross
+                  label={`completions of prompt ${group.prompt.index}`}
+                  count={group.shown.length}
+                  estimate={CARD_WIDTH + 10}
+                  at={i === marked ? placeOf(group) : undefined}
+                >
+                  {(place) => card(group, group.shown[place]!)}
+                </VirtualList>
+              </div>
+            )}
+          </div>
+        );
+      }}
+    </VirtualList>
+  );
+}
+
+/** Lines that the rewards of a card may take: one each, one more for its parts, one for failures. */
+const mostLines = ({ view, parts, failures }: StepAnswer): number =>
+  view.rewards.length + new Set(parts.map(({ reward }) => reward)).size + (failures.length > 0 ? 1 : 0);
