@@ -32,6 +32,7 @@ const WITHOUT_ENGINE = [
   'cli/fetch/',
   'cli/inspect/run.ts',
   'cli/setup/',
+  'cli/studio/',
   'cli/data/',
   'cli/reward/',
 ];

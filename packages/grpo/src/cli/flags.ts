@@ -16,3 +16,8 @@ export const restart: Flag = {
   type: 'boolean',
   help: 'With --resume: start over where the run has no checkpoint, and throw away its rows',
 };
+
+export const studio: Flag = {
+  type: 'boolean',
+  help: 'Serve the page of the run on 127.0.0.1 while it trains; the link is printed',
+};

@@ -12,6 +12,8 @@ import { type CommandArguments, EXIT } from './command.js';
 import { fewProblems, formatEvaluation } from './evaluation.js';
 import { interruptible, interruptRun, SIGNALS } from './interrupt.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
+import { type BesideRun, serveBesideRun } from './studio/beside-run.js';
+import { readPage } from './studio/page.js';
 
 /** A command that trains. */
 type TrainingCommand = 'train' | 'sft' | 'expert';
@@ -55,6 +57,8 @@ export async function runTraining(
 ): Promise<number> {
   const reporter = createReporter({ json: args.flags.json === true });
   using interrupt = interruptible(reporter.note, 'stopping and saving');
+  const page = args.flags.studio ? readPage() : undefined;
+  let beside: BesideRun | undefined;
   try {
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
     await using run = await openRun(resolved, {
@@ -67,6 +71,7 @@ export async function runTraining(
     reporter.note(run.needs);
     for (const text of notes) reporter.note(text);
     const { output } = run.config;
+    if (page) beside = await serveBesideRun(page, output, reporter.note);
     if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
     const end = await train(run).catch((error: unknown) => {
       const last = latestCheckpoint(run.folder.checkpoints);
@@ -80,6 +85,8 @@ export async function runTraining(
     return end.interrupted ? interrupt.exitCode : 0;
   } finally {
     reporter.close();
+    // Once the run's folder is closed, so that the page sees that it is.
+    await beside?.end();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CommandInfo } from '../command.js';
-import { config, json, restart, resume } from '../flags.js';
+import { config, json, restart, resume, studio } from '../flags.js';
 import { dialects } from './dialects.js';
 
 const names = dialects.map(({ presets }) => presets[0]).join(', ');
@@ -23,6 +23,7 @@ export const info: CommandInfo = {
     },
     resume,
     restart,
+    studio,
     json,
   },
   presetFlags: dialects,

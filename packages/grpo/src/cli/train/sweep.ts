@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Layer, type ResolvedConfig, UserError } from '../../config/index.js';
+import { makeFolder } from '../../formats/make-folder.js';
 import { describeDevice } from '../../run/device.js';
 import { holdsRun } from '../../run/folder/run-folder.js';
 import { openRun } from '../../run/open-run.js';
@@ -7,6 +8,8 @@ import { trainGrpo } from '../../run/train-grpo.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { interruptible } from '../interrupt.js';
 import { createReporter, type Reporter } from '../live.js';
+import { type BesideRun, serveBesideRun } from '../studio/beside-run.js';
+import { readPage } from '../studio/page.js';
 import { trainingConfig, watcherOf } from '../training.js';
 import { readArm } from './arm-result.js';
 import { type ArmSettings, armsOf, readAxes } from './axes.js';
@@ -27,7 +30,13 @@ export async function runSweep(args: CommandArguments, flags: Layer): Promise<nu
   const reporter = createReporter({ json: args.flags.json === true });
   using interrupt = interruptible(reporter.note, 'stopping and saving');
   const done: Arm[] = [];
+  const page = args.flags.studio ? readPage() : undefined;
+  let beside: BesideRun | undefined;
   try {
+    if (page) {
+      makeFolder(base);
+      beside = await serveBesideRun(page, base, reporter.note);
+    }
     const [{ resolved }] = arms as [(typeof arms)[0], ...typeof arms];
     reporter.note(describeDevice(resolved.config.device, resolved.provenance.device!));
     for (const [i, arm] of arms.entries()) {
@@ -56,6 +65,7 @@ export async function runSweep(args: CommandArguments, flags: Layer): Promise<nu
     return done.some(({ because }) => because !== undefined) ? EXIT.finding : 0;
   } finally {
     reporter.close();
+    await beside?.end();
   }
 }
 

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import type { GivenPath } from '../given-paths.js';
+import { type ListEntry, listFolder } from './list-folder.js';
+import { pathOf } from './virtual-path.js';
+
+/** Folders that are watched, at most; those that nobody asked for longest are let go. */
+const MOST = 4096;
+
+interface Watched {
+  names: readonly string[];
+  /** The folder's list as the page may have seen it. */
+  digest: string;
+  /** In which turn a change was found last; 0 for never. */
+  turn: number;
+}
+
+/** Finds which of the folders that the page has seen have changed: in their list, or in the size or time of a file. */
+export class ChangeWatch {
+  readonly #folders = new Map<string, Watched>();
+  #turn = 0;
+
+  constructor(private readonly given: readonly GivenPath[]) {}
+
+  /** Turns that found a change. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  /**
+   * Watches a folder from now on. One that is watched keeps the list that others have seen.
+   *
+   * @param entries - its list, as the page is told
+   */
+  async watch(names: readonly string[], entries?: readonly ListEntry[]): Promise<void> {
+    const path = pathOf(names);
+    const known = this.#folders.get(path);
+    const digest = known?.digest ?? digestOf(entries ?? (await listFolder(this.given, names)));
+    this.#folders.delete(path);
+    this.#folders.set(path, known ?? { names, digest, turn: 0 });
+    if (this.#folders.size > MOST) this.#folders.delete(this.#folders.keys().next().value!);
+  }
+
+  /** Looks at all folders once; returns those that have changed since the last look. */
+  async look(): Promise<string[]> {
+    const changed: string[] = [];
+    for (const [path, watched] of [...this.#folders]) {
+      const digest = await this.#digestNow(watched.names);
+      if (digest === watched.digest) continue;
+      watched.digest = digest;
+      watched.turn = this.#turn + 1;
+      changed.push(path);
+    }
+    if (changed.length > 0) this.#turn++;
+    return changed;
+  }
+
+  /** The folders that have changed after a turn. */
+  changedAfter(turn: number): string[] {
+    return [...this.#folders].filter(([, watched]) => watched.turn > turn).map(([path]) => path);
+  }
+
+  /** A folder that can no longer be listed has changed, too: the page asks for it and is told why. */
+  async #digestNow(names: readonly string[]): Promise<string> {
+    try {
+      return digestOf(await listFolder(this.given, names));
+    } catch (error) {
+      return String(error);
+    }
+  }
+}
+
+const digestOf = (entries: readonly ListEntry[]) =>
+  createHash('sha256').update(JSON.stringify(entries)).digest('base64');

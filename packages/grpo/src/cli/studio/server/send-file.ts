@@ -1,0 +1,50 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { byteRange } from './byte-range.js';
+import { HEADERS } from './headers.js';
+
+const CHUNK = 256 * 1024;
+
+/**
+ * Answers with a file as it is when the answer begins: of one that grows, the bytes that were there; of one that is cut
+ * short, the answer breaks off.
+ */
+export async function sendFile(
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+  file: FileHandle,
+): Promise<void> {
+  const { size } = await file.stat();
+  // Without validators an If-Range never holds, and the whole file is the answer.
+  const isPart = method === 'GET' && headers['if-range'] === undefined;
+  const range = isPart ? byteRange(headers.range, size) : undefined;
+  const { start, end } = range ?? { start: 0, end: size };
+  response.writeHead(range ? 206 : 200, {
+    ...HEADERS,
+    'content-type': 'application/octet-stream',
+    'content-length': end - start,
+    'accept-ranges': 'bytes',
+    ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
+  });
+  if (method === 'HEAD') response.end();
+  else await pipeline(bytesOf(file, start, end), response);
+}
+
+/** The file is shorter than it was. */
+class CutShort extends Error {}
+
+async function* bytesOf(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  for (let position = start; position < end; ) {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK, end - position));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) throw new CutShort(`${end - position} bytes are missing`);
+    yield buffer.subarray(0, bytesRead);
+    position += bytesRead;
+  }
+}
+
+/** Whether sending ended early for a reason that is none of the server's: nobody listens any more, or the file was cut. */
+export const isBrokenOff = (error: unknown): boolean =>
+  error instanceof CutShort ||
+  ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
