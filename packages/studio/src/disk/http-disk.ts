@@ -28,7 +28,8 @@ export class HttpDisk implements Disk {
   }
 
   forget(paths?: readonly string[]): void {
-    if (!paths) {
+    // A new server at the same address may have other files.
+    if (!paths || paths.includes('/')) {
       this.#folders.clear();
       this.#blocks.clear();
       return;
