@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'hub'],
   ['trace'],
   ['doctor'],
-  ['view'],
+  ['view', 'sinks'],
   ['studio'],
   ['torch'],
   ['text', 'models', 'memory'],

@@ -17,6 +17,7 @@ const WITHOUT_ENGINE = [
   'trace/',
   'doctor/',
   'studio/',
+  'sinks/',
   'text/',
   'memory/',
   'rewards/',

@@ -4,6 +4,7 @@ import { watcherOf } from './training.js';
 
 const METRICS = { step_tokens: 8, reward: 1, reward_std: 0.5, 'completions/mean_length': 4 };
 const TIMINGS = {
+  ended_at: 1.7e9,
   step_time: 1.6,
   tokens_per_second: 5,
   rss_bytes: 1,

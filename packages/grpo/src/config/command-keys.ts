@@ -42,7 +42,7 @@ const TRAINING = [
 
 /** Keys, or whole sections, that each command reads; `!` takes one out again. */
 const READS: Record<ConfigCommand, readonly string[]> = {
-  train: [...MODEL, 'output', 'task', 'rewards', 'lora', ...TRAINING],
+  train: [...MODEL, 'output', 'task', 'rewards', 'lora', 'sinks', ...TRAINING],
   explain: ['preset', 'seed', 'dtype', ...TRAINING],
   sft: [
     ...MODEL,
@@ -58,6 +58,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ...DECODE,
     'eval',
     'checkpoint',
+    'sinks',
   ],
   expert: [
     ...MODEL,
@@ -78,6 +79,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'train.recompute',
     'eval',
     'checkpoint',
+    'sinks',
   ],
   eval: [
     ...MODEL,

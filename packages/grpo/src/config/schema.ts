@@ -14,6 +14,7 @@ import { objectiveSection } from './sections/objective.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rewardsList } from './sections/rewards.js';
 import { rolloutSection } from './sections/rollout.js';
+import { sinksList } from './sections/sinks.js';
 import { expertSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
 
 /**
@@ -65,6 +66,7 @@ export const configSchema = z.strictObject({
     .describe(
       "When a reward function fails on a completion: stop the run, or drop its reward: advantage 0, left out of its group's mean",
     ),
+  sinks: sinksList,
   task: taskSection.prefault({}),
   rollout: rolloutSection.prefault({}),
   diffusion: diffusionSection.prefault({}),

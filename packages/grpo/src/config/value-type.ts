@@ -58,6 +58,7 @@ export function describeType(schema: ValueSchema): string {
 
 function describeItems(items: ValueSchema): string {
   if (items.type === 'object') return `{${Object.keys(items.properties ?? {}).join(', ')}}`;
+  if (items.enum) return describeType(items);
   return items.type === 'integer' ? `whole numbers${bounds(items)}` : 'text';
 }
 

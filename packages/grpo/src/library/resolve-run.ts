@@ -35,11 +35,12 @@ export type TrainSettings = Common &
     | 'optimizer'
     | 'train'
     | 'checkpoint'
+    | 'sinks'
   >;
 
 /** Settings of `sft`. `npx grpo sft --help` tells what they do. */
 export type SftSettings = Common &
-  Pick<ConfigInput, 'sft' | 'lora' | 'checkpoint'> & {
+  Pick<ConfigInput, 'sft' | 'lora' | 'checkpoint' | 'sinks'> & {
     optimizer?: Omit<Section<'optimizer'>, 'learningRate'>;
     train?: Pick<Section<'train'>, 'microBatchTokens' | 'recompute'>;
   };

@@ -4,6 +4,8 @@
  */
 export type TimingsRow = {
   step: number;
+  /** When the step ended, in Unix seconds. */
+  ended_at: number;
   /** Seconds of the whole step, evaluation and saving not included. */
   step_time: number;
   /** Prompt and completion tokens a second. */
@@ -40,6 +42,7 @@ export function timingsOf(
 ): TimingsRow {
   const row: TimingsRow = {
     step,
+    ended_at: Date.now() / 1000,
     step_time: seconds,
     tokens_per_second: tokens / seconds,
     rss_bytes: process.memoryUsage.rss(),

@@ -49,6 +49,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('memory', '300MB'),
   set('rewards', '[{module: wave.mjs}]'),
   set('onRewardError', 'drop', { from: ['onRewardError=stop'], with: ['rewards=[{module: failing.mjs}]'] }),
+  set('sinks', '[csv]'),
   ['task.name', { task: 'none', from: TASKS.arithmetic, to: [...TASKS.jsonl, 'task.name=jsonl'] }],
   set('task.data', 'other.jsonl'),
   set('task.evalData', 'held2.jsonl'),

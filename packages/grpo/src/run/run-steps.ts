@@ -1,5 +1,6 @@
 import { memory } from '@grpo/torch';
 import type { Finding } from '../doctor/finding.js';
+import { findingLine } from '../doctor/finding-line.js';
 import { evalCompletionRow } from '../evaluation/eval-completion.js';
 import { type EvalResult, evaluate } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
@@ -7,6 +8,7 @@ import { timingsOf } from '../observe/timings.js';
 import { Abandoned } from '../progress/watch.js';
 import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews } from '../rollout/index.js';
+import { SinkThread } from '../sinks/sink-thread.js';
 import { requireSpace } from './checkpoint-space.js';
 import type { Run } from './open-run.js';
 import { Saver } from './saver.js';
@@ -39,6 +41,9 @@ export interface StepReport {
   stop?: Finding | undefined;
 }
 
+/** Does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed. */
+type StepFunction = (index: number, turn: StepTurn) => Promise<StepReport>;
+
 /**
  * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing. Where a checkpoint and an
  * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
@@ -48,13 +53,27 @@ export interface StepReport {
  * When the run's signal comes, an evaluation, or a step before its first update, is abandoned: nothing of it is
  * written, and a resumed run does it again. A step that has changed the weights is finished. Then the run is saved.
  *
- * @param step - does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed
+ * The sinks of the run follow from here on. At its end they get some time to take what is left.
  */
-export async function runSteps(
-  run: Run,
-  steps: number,
-  step: (index: number, turn: StepTurn) => Promise<StepReport>,
-): Promise<RunEnd> {
+export async function runSteps(run: Run, steps: number, step: StepFunction): Promise<RunEnd> {
+  const { config, progress, folder, watcher, signal } = run;
+  const start = { folder: folder.path, sinks: config.sinks, done: progress.step };
+  await using sinks = await SinkThread.start(start, watcher);
+  try {
+    const end = await doSteps(run, steps, step);
+    const { stopped, interrupted } = end;
+    const how = stopped ? 'stopped' : interrupted ? 'interrupted' : 'done';
+    const reason = stopped && findingLine(stopped);
+    await sinks?.end({ how, steps: progress.step, reason }, signal);
+    return end;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    await sinks?.end({ how: 'crashed', steps: progress.step, reason }, signal);
+    throw error;
+  }
+}
+
+async function doSteps(run: Run, steps: number, step: StepFunction): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = run;
   using saver = new Saver(run);
   using guard = new UserCodeGuard((text) => watcher.note?.(text));

@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.js';
 import { isAudited } from '../../config/sections/progress.js';
 import { examine } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
-import { checkOf, registry, sentenceOf } from '../../doctor/registry.js';
+import { findingLine } from '../../doctor/finding-line.js';
+import { checkOf, registry } from '../../doctor/registry.js';
 import type { MetricsRow } from '../../observe/metrics.js';
 import type { ProbeScoring } from '../../observe/probes.js';
 import { type MetricsEntry, ownSeries, type StepRecord, writeStepRecord } from '../../trace/index.js';
@@ -125,8 +126,10 @@ export class Examination {
     if (told.size > 0 || this.isDue(step)) writeStepRecord(this.folder.stepFolder(step), kept);
     return {
       news: [
-        ...begun.map((finding) => `step ${step}: ${inWords(finding)}`),
-        ...changed.map(({ finding, before }) => `step ${step}: so far ${before}, now ${inWords(finding)}`),
+        ...begun.map((finding) => `step ${step}: ${findingLine(finding)}`),
+        ...changed.map(
+          ({ finding, before }) => `step ${step}: so far ${before}, now ${findingLine(finding)}`,
+        ),
         ...ended.map(
           ({ code, first, last, steps }) =>
             `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
@@ -141,7 +144,7 @@ export class Examination {
     const findings = examine({ records: [record], declared: record.declared! }, checks).findings;
     const stop = stopFor(findings, 1, this.config.doctor.onFinding);
     const news = findings.filter(({ severity }) => stop && severity === stop.severity);
-    const tell = (finding: Finding) => `preflight: ${inWords(finding)} ${checkOf(finding.code).remedy}`;
+    const tell = (finding: Finding) => `preflight: ${findingLine(finding)} ${checkOf(finding.code).remedy}`;
     return { news: news.map(tell), stop };
   }
 
@@ -150,15 +153,6 @@ export class Examination {
     const { length } = this.entries;
     return length >= FIRST_ROWS && length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
   }
-}
-
-/** A finding in a line, with the one that brings it about. */
-function inWords(finding: Finding): string {
-  const { code, severity, inducedBy } = finding;
-  const follows = inducedBy
-    ? `, which ${inducedBy.sure ? 'follows' : 'may follow'} from ${inducedBy.code}`
-    : '';
-  return `${code} ${severity}${follows}: ${sentenceOf(finding)}`;
 }
 
 /** Numbers of a step's row; what a resumed run counts otherwise, tensors that are alive, is left out. */

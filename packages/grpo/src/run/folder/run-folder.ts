@@ -10,6 +10,7 @@ import { describeJson, isObject } from '../../formats/json.js';
 import { readJsonLines } from '../../formats/jsonl.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
+import { CURSORS } from '../../sinks/cursor.js';
 import { dropCheckpointsAfter } from './checkpoint.js';
 import { RunLock } from './run-lock.js';
 
@@ -70,7 +71,7 @@ export class RunFolder implements Disposable {
   static create(path: string, record: ConfigRecord): RunFolder {
     makeFolder(path);
     return new RunFolder(path, record, () => {
-      const present = [CONFIG, ...ROWS, CHECKPOINTS].filter((name) => existsSync(join(path, name)));
+      const present = [CONFIG, ...ROWS, CHECKPOINTS, CURSORS].filter((name) => existsSync(join(path, name)));
       if (present.length > 0) {
         throw new UserError(`${path} holds a run already: ${present.join(', ')}`, {
           hint: 'Continue that run with --resume, or give another folder as output.',

@@ -1,6 +1,6 @@
 /** Writes event files of TensorBoard and logs of W&B as these do. */
 import { crc32 } from 'node:zlib';
-import { maskedCrc32c } from './tensorboard/crc32c.js';
+import { maskedCrc32c } from '../../formats/crc32c.js';
 
 const varint = (value: number): Buffer => {
   const bytes: number[] = [];

@@ -1,8 +1,9 @@
 /** A TensorBoard event file: records with checksums, each a protobuf `Event`. */
+
+import { maskedCrc32c } from '../../../formats/crc32c.js';
 import { bytesAt, type Field, fieldsOf, integerAt, NotProtobuf, textAt } from '../../../formats/protobuf.js';
 import { FileBytes } from '../file-bytes.js';
 import type { BrokenParts } from '../reading.js';
-import { maskedCrc32c } from './crc32c.js';
 
 /** What one event tells of one tag. */
 export interface Told {
