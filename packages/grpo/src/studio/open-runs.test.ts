@@ -48,6 +48,21 @@ it('finds the record of a step in its folder, or in the completions', async () =
   expect(await runs.textRecord(folder, 4)).toBeUndefined();
 });
 
+it('finds the completions of a step in a long file, and in one that was cut off', async () => {
+  const folder = runFolder(1);
+  const row = (step: number, index: number) =>
+    `${JSON.stringify({ step, prompt: 'p', index, completion: `${step}.${index} ${'x'.repeat(5000)}`, total: 1 })}\n`;
+  const text = Array.from({ length: 400 }, (_, i) => row(1 + Math.floor(i / 4), i % 4)).join('');
+  writeFileSync(join(folder, 'completions.jsonl'), text.slice(0, -100));
+  const runs = new OpenRuns([folder]);
+  for (const step of [1, 2, 50, 99]) {
+    const texts = (await runs.textRecord(folder, step))?.completions?.texts;
+    expect(texts?.map((one) => one.split(' ')[0])).toEqual([0, 1, 2, 3].map((i) => `${step}.${i}`));
+  }
+  expect((await runs.textRecord(folder, 100))?.completions?.texts).toHaveLength(3);
+  expect(await runs.textRecord(folder, 101)).toBeUndefined();
+});
+
 it('names the step of a record that stands alone as the record does', () => {
   const folder = join(runFolder(1), 'steps', '000002');
   expect(new OpenRuns([folder]).stepFolder(folder, 2)).toBe(folder);

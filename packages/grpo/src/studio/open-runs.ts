@@ -89,9 +89,10 @@ export class OpenRuns {
 
   /** The record of a step that only a table of completions tells of; undefined where nothing does. */
   async textRecord(id: string, step: number): Promise<StepRecord | undefined> {
-    const { textRecords, records } = await this.reading(id);
-    const all = textRecords ?? (this.stepFolders(id).size > 0 ? undefined : records);
-    for (const record of all ?? []) if (record.step === step) return record;
+    const reading = await this.reading(id);
+    if (reading.textRecord) return reading.textRecord(step);
+    if (this.stepFolders(id).size > 0) return undefined;
+    for (const record of reading.records ?? []) if (record.step === step) return record;
     return undefined;
   }
 

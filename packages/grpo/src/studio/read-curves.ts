@@ -1,7 +1,6 @@
 import { LogView } from '../doctor/log-view.js';
 import type { MetricSeries } from '../trace/index.js';
 import type { Reading } from '../trace/readers/index.js';
-import { RUN_FOLDER } from '../trace/readers/run-folder.js';
 import { bandsOf } from './bands.js';
 import { groupOf, rankOf, unitOf } from './curve-groups.js';
 import type { OpenRuns } from './open-runs.js';
@@ -46,16 +45,11 @@ function curvesOf({ entries }: MetricSeries, bands: ReadonlyMap<string, Band>): 
 }
 
 /** A record is whole where it has a folder; of other steps there are texts and rewards. */
-function recordsOf(
-  runs: OpenRuns,
-  run: string,
-  { kind, series, records, textRecords }: Reading,
-): StepEntry[] {
+function recordsOf(runs: OpenRuns, run: string, { series, records, textRecord }: Reading): StepEntry[] {
   const whole = runs.stepFolders(run);
   const steps = new Set(whole.keys());
   // A run of ours writes the completions of every step; other files must be read to tell.
-  if (kind === RUN_FOLDER && textRecords)
-    for (const { step, values } of series?.entries ?? []) 'reward' in values && steps.add(step);
+  if (textRecord) for (const { step, values } of series?.entries ?? []) 'reward' in values && steps.add(step);
   else if (whole.size === 0) for (const { step } of records ?? []) steps.add(step);
   return [...steps].sort((a, b) => a - b).map((step) => ({ step, isWhole: whole.has(step) }));
 }

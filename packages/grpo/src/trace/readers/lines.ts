@@ -27,8 +27,12 @@ function* unpacked(path: string): Generator<string> {
     yield decoder.decode(bytes.subarray(at, at + CHUNK_BYTES), { stream: true });
 }
 
-/** The text of a file in pieces. Bytes that are no UTF-8 become U+FFFD: two processes may write into one log. */
-export function* chunksOf(path: string): Generator<string> {
+/**
+ * The text of a file in pieces. Bytes that are no UTF-8 become U+FFFD: two processes may write into one log.
+ *
+ * @param from - the byte to begin at, of a file that is not packed
+ */
+export function* chunksOf(path: string, from = 0): Generator<string> {
   onFile('read', path, () => requireFile(path));
   const fd = onFile('read', path, () => openSync(path, 'r'));
   try {
@@ -39,7 +43,7 @@ export function* chunksOf(path: string): Generator<string> {
       return;
     }
     const decoder = decoderOf(begin);
-    let position = 0;
+    let position = from;
     for (;;) {
       const count = onFile('read', path, () => readFully(fd, bytes, position));
       if (count > 0) yield decoder.decode(bytes.subarray(0, count), { stream: true });
@@ -53,12 +57,16 @@ export function* chunksOf(path: string): Generator<string> {
   }
 }
 
-/** The lines of a file, without those that are blank. */
-export function* linesOf(path: string): Generator<Line> {
+/**
+ * The lines of a file, without those that are blank.
+ *
+ * @param from - the byte at which the first line begins, of a file that is not packed; it counts as line 1
+ */
+export function* linesOf(path: string, from = 0): Generator<Line> {
   let line = 1;
   let rest = '';
   let cut = false;
-  for (const chunk of chunksOf(path)) {
+  for (const chunk of chunksOf(path, from)) {
     const text = rest + chunk;
     let start = 0;
     for (const match of text.matchAll(/[\r\n]/g)) {

@@ -41,8 +41,8 @@ export interface Reading {
   series?: MetricSeries;
   /** Each is read when it is asked for; what cannot be read is passed over and counted in {@link Reading.broken}. */
   records?: Iterable<StepRecord>;
-  /** Where the steps of some records have folders: those that completions alone tell of, of any step. */
-  textRecords?: Iterable<StepRecord>;
+  /** The record of a step that completions alone tell of, found without reading those of other steps. */
+  textRecord?(step: number): StepRecord | undefined;
   /** Those of the records that have texts. */
   completions?: Iterable<CompletionRow>;
   declared?: Declared;

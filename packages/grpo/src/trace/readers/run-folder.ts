@@ -7,6 +7,7 @@ import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
 import { completionRecords } from './completions/completion-lines.js';
+import { startOfStep } from './completions/start-of-step.js';
 import { linesOf } from './lines.js';
 import { literal } from './literal.js';
 import { type Place, placeOf } from './place.js';
@@ -146,7 +147,7 @@ function recordsOf(
   path: string,
   broken: BrokenParts,
   declared: Declared | undefined,
-): Pick<Reading, 'records' | 'textRecords'> | undefined {
+): Pick<Reading, 'records' | 'textRecord'> | undefined {
   const steps = join(path, STEPS);
   const folders = existsSync(steps) ? stepFolders(placeOf(steps)) : [];
   const file = join(path, COMPLETIONS);
@@ -154,7 +155,14 @@ function recordsOf(
   if (!existsSync(file)) return folders.length > 0 ? { records: full } : undefined;
   const context = { producer: { name: 'grpo' }, plainSum: false, ...(declared && { declared }) };
   const partial = completionRecords([file], context, broken);
-  return { records: { [Symbol.iterator]: () => inOrder(full, partial) }, textRecords: partial };
+  return {
+    records: { [Symbol.iterator]: () => inOrder(full, partial) },
+    textRecord(step) {
+      const near = completionRecords([file], context, new BrokenParts(), startOfStep(file, step));
+      for (const record of near) if (record.step >= step) return record.step === step ? record : undefined;
+      return undefined;
+    },
+  };
 }
 
 function* inOrder(full: Iterable<StepRecord>, partial: Iterable<StepRecord>): Generator<StepRecord> {

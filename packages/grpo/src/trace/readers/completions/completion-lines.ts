@@ -42,11 +42,16 @@ export function readCompletionLines({ path }: Place, files: readonly string[] = 
   };
 }
 
-/** The records of files of completions, one at a time. */
+/**
+ * The records of files of completions, one at a time.
+ *
+ * @param from - the byte to begin at, of one file
+ */
 export function completionRecords(
   files: readonly string[],
   context: TableContext,
   broken: BrokenParts,
+  from = 0,
 ): Iterable<StepRecord> {
   let counts = true;
   return {
@@ -54,7 +59,7 @@ export function completionRecords(
       // What is broken is counted the first time only.
       const own = counts ? broken : new BrokenParts();
       counts = false;
-      for (const { step, rows } of stepsOf(files, own)) yield recordOf(step, rows, context);
+      for (const { step, rows } of stepsOf(files, own, from)) yield recordOf(step, rows, context);
     },
   };
 }
@@ -66,9 +71,9 @@ interface StepRows {
   told: boolean;
 }
 
-function* stepsOf(files: readonly string[], broken: BrokenParts): Generator<StepRows> {
+function* stepsOf(files: readonly string[], broken: BrokenParts, from = 0): Generator<StepRows> {
   let open: StepRows | undefined;
-  for (const { file, line, text, cut } of linesOfAll(files)) {
+  for (const { file, line, text, cut } of linesOfAll(files, from)) {
     const row = cut ? undefined : literal(text.trim());
     const found = isObject(row) ? completedRow(row) : undefined;
     if (!found) {
@@ -89,8 +94,8 @@ function* stepsOf(files: readonly string[], broken: BrokenParts): Generator<Step
   if (open) yield open;
 }
 
-function* linesOfAll(files: readonly string[]): Generator<Line & { file: string }> {
-  for (const file of files) for (const line of linesOf(file)) yield { ...line, file };
+function* linesOfAll(files: readonly string[], from: number): Generator<Line & { file: string }> {
+  for (const file of files) for (const line of linesOf(file, from)) yield { ...line, file };
 }
 
 /** Whether another prompt's completions begin. */
