@@ -22,6 +22,7 @@ const answers: Answers = {
   worstTokens: unanswered,
   positions: unanswered,
   loss: unanswered,
+  tokenLosses: unanswered,
   compare: unanswered,
   refresh: async (runs, { paths }) => {
     runs.refresh(paths);
