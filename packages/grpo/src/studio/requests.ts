@@ -112,12 +112,12 @@ export interface TokenColumns {
   ratio?: Float32Array;
   /** 0 inside, −1 below, +1 above the clip range; 2 where it cuts the gradient off. */
   clip?: Int8Array;
-  /** policy − sampler, nats. */
+  /** policy − sampler before the first update, nats; only where both score the same distribution. */
   gap?: Float32Array;
   policyTerm?: Float32Array;
   klTerm?: Float32Array;
   weight?: Float32Array;
-  /** Share of the loss: policyTerm × weight + β klTerm × klWeight. */
+  /** Share of the loss: policyTerm × weight + β klTerm × klWeight, less the entropy bonus. */
   loss?: Float64Array;
   policySlope?: Float64Array;
   klSlope?: Float64Array;
@@ -192,6 +192,8 @@ export interface TokenPlace {
   completion: number;
   name: string;
   token: number;
+  /** The update that it was seen in; missing for a gap, which is before the first. */
+  update?: number;
   id?: number;
   text?: string;
   value: number;
@@ -204,7 +206,7 @@ export type Measure = (typeof MEASURES)[number];
 export interface PositionAnswer {
   positions: Float64Array;
   mean: Float64Array;
-  /** Mean of the size, and the largest. */
+  /** Mean of the size, and the largest: the distance from 0, of a ratio |log ratio|. */
   size: Float64Array;
   largest: Float64Array;
   count: Float64Array;
