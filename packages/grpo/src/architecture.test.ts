@@ -282,11 +282,11 @@ describe('doctor/recompute', () => {
     },
   );
 
-  it('is imported by the doctor, the audit and the view alone', () => {
+  it('is imported by the doctor, the audit, the view and the studio alone', () => {
     const users = readSources('grpo').filter(({ imports }) =>
       imports.some((specifier) => /(^|\/)recompute\/|\/doctor\/recompute/.test(specifier)),
     );
-    const others = users.filter(({ path }) => !/^(doctor|audit|view)\//.test(path));
+    const others = users.filter(({ path }) => !/^(doctor|audit|view|studio)\//.test(path));
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 });

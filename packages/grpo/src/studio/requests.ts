@@ -112,12 +112,12 @@ export interface TokenColumns {
   ratio?: Float32Array;
   /** 0 inside, −1 below, +1 above the clip range; 2 where it cuts the gradient off. */
   clip?: Int8Array;
-  /** policy − sampler, nats. */
+  /** policy − sampler before the first update, nats; only where both score the same distribution. */
   gap?: Float32Array;
   policyTerm?: Float32Array;
   klTerm?: Float32Array;
   weight?: Float32Array;
-  /** Share of the loss: policyTerm × weight + β klTerm × klWeight. */
+  /** Share of the loss: policyTerm × weight + β klTerm × klWeight, less the entropy bonus. */
   loss?: Float64Array;
   policySlope?: Float64Array;
   klSlope?: Float64Array;
@@ -138,13 +138,33 @@ export interface CompletionAnswer {
   columns: TokenColumns;
   count: number;
   advantage?: number;
+  /** As rendered, and as the rewards got it: all that there is of a step of texts. */
+  promptText?: string;
+  text?: string;
+  /** Why it ended, and its reward. */
+  finish?: string;
+  total?: number;
+  /** The completions of its prompt, itself included. */
+  group: readonly { index: number; name: string }[];
+  /** As declared for the update. */
+  settings: LossSettings;
   /** Text and bytes of a token, by id; `special` where it is one. */
   pieces: ReadonlyMap<number, { text: string; bytes: Uint8Array; special?: true }>;
 }
 
+/** What another value of may be tried on a recorded loss. */
+export interface LossSettings {
+  epsilonLow?: number;
+  epsilonHigh?: number;
+  beta?: number;
+}
+
 /** The loss of an update as a sum: adds up to `recorded` to rounding. */
 export interface LossAnswer {
+  updates: number;
   update: number;
+  /** With which it was recorded. */
+  settings: LossSettings;
   recorded?: number;
   /** Σ of all that is below. */
   total: number;
@@ -152,7 +172,7 @@ export interface LossAnswer {
   groups: readonly {
     prompt: number;
     value: number;
-    completions: readonly { index: number; name: string; policy: number; kl: number }[];
+    completions: readonly { index: number; name: string; policy: number; kl: number; entropy?: number }[];
   }[];
   /** What could not be added, in words. */
   lacks: readonly string[];
@@ -160,10 +180,20 @@ export interface LossAnswer {
   hypothetical?: { total: number; groups: LossAnswer['groups']; changed: Readonly<Record<string, number>> };
 }
 
+/** What each token of a completion adds to the loss, and what it would add with other settings. */
+export interface TokenLosses {
+  policy?: Float64Array;
+  kl?: Float64Array;
+  entropy?: Float64Array;
+  hypothetical?: Pick<TokenLosses, 'policy' | 'kl' | 'entropy'>;
+}
+
 export interface TokenPlace {
   completion: number;
   name: string;
   token: number;
+  /** The update that it was seen in; missing for a gap, which is before the first. */
+  update?: number;
   id?: number;
   text?: string;
   value: number;
@@ -176,7 +206,7 @@ export type Measure = (typeof MEASURES)[number];
 export interface PositionAnswer {
   positions: Float64Array;
   mean: Float64Array;
-  /** Mean of the size, and the largest. */
+  /** Mean of the size, and the largest: the distance from 0, of a ratio |log ratio|. */
   size: Float64Array;
   largest: Float64Array;
   count: Float64Array;
@@ -208,15 +238,12 @@ export interface Requests {
   };
   positions: { input: { run: string; step: number; measure: Measure }; output: PositionAnswer };
   loss: {
-    input: {
-      run: string;
-      step: number;
-      update?: number;
-      epsilonLow?: number;
-      epsilonHigh?: number;
-      beta?: number;
-    };
+    input: { run: string; step: number; update?: number } & LossSettings;
     output: LossAnswer;
+  };
+  tokenLosses: {
+    input: { run: string; step: number; index: number; update?: number } & LossSettings;
+    output: TokenLosses;
   };
   compare: {
     input: { run: string; step: number; otherRun: string; otherStep: number };

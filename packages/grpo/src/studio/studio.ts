@@ -2,6 +2,14 @@ import { listRuns } from './list-runs.js';
 import { OpenRuns } from './open-runs.js';
 import { readCurves } from './read-curves.js';
 import type { RequestName, Requests } from './requests.js';
+import { compare } from './steps/compare.js';
+import { completion } from './steps/completion.js';
+import { loss } from './steps/loss.js';
+import { positions } from './steps/positions.js';
+import { step } from './steps/step.js';
+import { stepWhole } from './steps/step-whole.js';
+import { tokenLosses } from './steps/token-losses.js';
+import { worstTokens } from './steps/worst-tokens.js';
 
 /** How each request is answered. */
 type Answers = {
@@ -16,13 +24,14 @@ const answers: Answers = {
   runs: listRuns,
   curves: readCurves,
   report: unanswered,
-  step: unanswered,
-  stepWhole: unanswered,
-  completion: unanswered,
-  worstTokens: unanswered,
-  positions: unanswered,
-  loss: unanswered,
-  compare: unanswered,
+  step,
+  stepWhole,
+  completion,
+  worstTokens,
+  positions,
+  loss,
+  tokenLosses,
+  compare,
   refresh: async (runs, { paths }) => {
     runs.refresh(paths);
     return null;

@@ -11,7 +11,7 @@ import { STEP_TENSORS } from './write.js';
 /**
  * Reads a step as if it had only some of its completions, with their prompts. Of arrays of tokens only the rows of these
  * are read, so that a completion of a large step is there at once. Numbers of a whole update (loss, gradient norm) stay;
- * probes, audit and micro-batches are left out.
+ * probes and audit are left out.
  *
  * @param head - the record of the folder, which may lack arrays of tokens but not lengths
  * @param chosen - completions, ascending
@@ -73,10 +73,25 @@ function withoutOthers(head: StepRecord, chosen: readonly number[]): Record<stri
         completion: failure.completion === null ? null : chosen.indexOf(failure.completion),
       }));
   for (const update of updates ?? []) {
-    delete update.microBatches;
+    const sizes = update.microBatches?.sizes;
+    if (sizes) update.microBatches!.sizes = sizesOf(sizes, update.completions, chosen);
     update.completions &&= update.completions.filter((b) => chosen.includes(b)).map((b) => chosen.indexOf(b));
   }
   return record;
+}
+
+/** Completions of each micro-batch that are chosen, of those that have any. */
+function sizesOf(
+  sizes: readonly number[],
+  members: ArrayLike<number> | undefined,
+  chosen: readonly number[],
+): number[] {
+  const offsets = offsetsOf(sizes);
+  const isChosen = (row: number) => chosen.includes(members?.[row] ?? row);
+  const counts = sizes.map(
+    (size, i) => Array.from({ length: size }, (_, row) => offsets[i]! + row).filter(isChosen).length,
+  );
+  return counts.filter((count) => count > 0);
 }
 
 function elements(list: ArrayLike<unknown>, places: readonly number[]): unknown {

@@ -1,10 +1,12 @@
 /** The rows of an update's loss as plain numbers, and how the loss changes with the log-prob of each token. */
 import { inputs, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
-import { lossSlopes } from '../doctor/recompute/loss-slopes.js';
+import { klWeighings, weighings } from '../doctor/recompute/aggregation.js';
+import { formOf } from '../doctor/recompute/form.js';
+import { coveredForm, lossSlopes, rowSlopes } from '../doctor/recompute/loss-slopes.js';
 import { sizesOf } from '../doctor/recompute/micro-batches.js';
 import type { LossRow } from '../doctor/recompute/policy-slopes.js';
 import { nonzero } from '../maths/moments.js';
-import type { StepRecord, UpdateRecord } from '../trace/index.js';
+import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 
 /** The completions of an update as its loss takes them; as text, what the record lacks. */
 export function lossRowsOf(record: StepRecord, update: UpdateRecord): LossRow[] | string {
@@ -43,6 +45,40 @@ export function countsOf(record: StepRecord): number[] {
   const masks = inputs.masks.from(record);
   const lengths = record.scored?.lengths ?? record.completions?.lengths ?? [];
   return Array.from(lengths, (length, b) => (masks ? nonzero(masks[b]!) : length));
+}
+
+/**
+ * Weight of a trained token of each completion of an update, in the policy's part of the loss and in the KL's; as text,
+ * what the record lacks. Of its tokens only the masks are needed.
+ */
+export function weightsOf(
+  record: StepRecord,
+  update: UpdateRecord,
+): { policy: readonly number[]; kl: readonly number[] } | string {
+  const { declared = {} } = record;
+  const form = formOf(declared);
+  if (typeof form === 'string') return form;
+  const all = countsOf(record);
+  const own = membersOf(record, update).map((b) => all[b]!);
+  const ways = weighings(form, declared, { own, sizes: sizesOf(record, update), all });
+  if (typeof ways === 'string') return ways;
+  const [policy] = ways;
+  const [kl] = klWeighings(declared.kl?.level, own, [policy!]);
+  return { policy: policy!, kl: kl! };
+}
+
+/** Slopes of the tokens of one completion; undefined where the record does not tell enough. */
+export function rowSlopesOf(
+  declared: Declared,
+  row: LossRow,
+  weights: { policy: number; kl: number },
+): { policy: Float64Array; kl: Float64Array } | undefined {
+  const form = coveredForm(declared, [row]);
+  if (typeof form === 'string') return undefined;
+  const whole = rowSlopes(form, declared, row, weights).logprobs;
+  const policy = rowSlopes(form, declared, { ...row, beta: 0 }, weights).logprobs;
+  if (whole.some(Number.isNaN)) return undefined;
+  return { policy, kl: whole.map((slope, t) => slope - policy[t]!) };
 }
 
 /** d loss / d log π of each token of an update: that of the policy's part, and that of the KL's. */

@@ -1,13 +1,12 @@
 /** A recorded step with other settings: what follows from its rewards and log-probs, computed anew without a model. */
 
 import { groupsOf } from '../doctor/groups.js';
-import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, updateRows } from '../doctor/inputs.js';
 import { columnsOf } from '../doctor/measures/advantages.js';
 import { PLAIN, recompute } from '../doctor/recompute/advantage.js';
-import { klWeighings, weighings } from '../doctor/recompute/aggregation.js';
 import { type Form, formOf } from '../doctor/recompute/form.js';
 import { klTermsOf } from '../doctor/recompute/kl.js';
-import { entropyMeanOf, sizesOf, topsOf } from '../doctor/recompute/micro-batches.js';
+import { entropyMeanOf, topsOf } from '../doctor/recompute/micro-batches.js';
 import type { LossRow } from '../doctor/recompute/policy-slopes.js';
 import { missingOf, policyTermsOf } from '../doctor/recompute/policy-term.js';
 import { ratiosOf } from '../doctor/recompute/ratio.js';
@@ -16,7 +15,7 @@ import { joinRows } from '../maths/lists.js';
 import { sum } from '../maths/moments.js';
 import { declaredByBoth } from '../trace/declared.js';
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
-import { betaOf, countsOf, lossRowsOf } from './loss-rows.js';
+import { betaOf, lossRowsOf, weightsOf } from './loss-rows.js';
 import type { ReplaySettings } from './replay-settings.js';
 
 /** The numbers of a step cannot be replayed from its record alone. */
@@ -99,7 +98,8 @@ function replayUpdate(record: StepRecord, update: UpdateRecord, settings: Replay
   const missing = missingOf(form, declared);
   if (missing !== undefined) throw new NotInRecordError(missing);
   const beta = settings.kl?.beta ?? betaOf(record, update);
-  const weights = weightsOf(form, record, update);
+  const weights = weightsOf(record, update);
+  if (typeof weights === 'string') throw new NotInRecordError(weights);
   const ratios = rows.map((row) => ratiosOf(form.ratio, row));
   const policyTerms = policyTermsIn(form, record, update, rows, ratios);
   const klTerms = klTermsIn(record, update, settings, rows, ratios, beta);
@@ -135,22 +135,6 @@ function replayUpdate(record: StepRecord, update: UpdateRecord, settings: Replay
     loss: sum(components.map((one) => one.coefficient * one.value)),
     components,
   };
-}
-
-/** Weight of a trained token of each completion of the update, in the policy's part and in the KL's. */
-function weightsOf(
-  form: Form,
-  record: StepRecord,
-  update: UpdateRecord,
-): { policy: readonly number[]; kl: readonly number[] } {
-  const { declared = {} } = record;
-  const all = countsOf(record);
-  const own = membersOf(record, update).map((b) => all[b]!);
-  const ways = weighings(form, declared, { own, sizes: sizesOf(record, update), all });
-  if (typeof ways === 'string') throw new NotInRecordError(ways);
-  const [policy] = ways;
-  const [kl] = klWeighings(declared.kl?.level, own, [policy!]);
-  return { policy: policy!, kl: kl! };
 }
 
 function policyTermsIn(

@@ -30,21 +30,17 @@ export function lossSlopes(
   rows: readonly LossRow[],
   { sizes, trained, entropyCoefficient }: UpdateParts,
 ): Slopes[] | string {
-  const form = formOf(declared);
+  const form = coveredForm(declared, rows);
   if (typeof form === 'string') return form;
-  const missing = missingOf(form, declared) ?? uncovered(declared, rows);
-  if (missing !== undefined) return missing;
   const own = rows.map(({ policy, mask }) => sumOver(policy.length, mask, () => 0).count);
   const weights = weighings(form, declared, { own, sizes, all: trained });
   if (typeof weights === 'string') return weights;
   const parts = partsOf(sizes);
   const tops = topsOf(declared, rows, parts);
   const klWeights = klWeighings(declared.kl?.level, own, weights)[0]!;
-  const slopes = rows.map((row, i) => {
-    const one = slopesOf(form, declared, { ...row, top: tops?.[i] }, weights[0]![i]!);
-    if (row.beta !== 0) addKlSlopes(one, form.ratio, declared.kl ?? {}, row, row.beta * klWeights[i]!);
-    return one;
-  });
+  const slopes = rows.map((row, i) =>
+    rowSlopes(form, declared, { ...row, top: tops?.[i] }, { policy: weights[0]![i]!, kl: klWeights[i]! }),
+  );
   if (entropyCoefficient !== 0) {
     const isWhole = declared.objective?.compat !== undefined;
     for (const part of parts) {
@@ -55,6 +51,13 @@ export function lossSlopes(
   }
   const isClose = slopes.some(({ logprobs }) => logprobs.some(Number.isNaN));
   return isClose ? 'a mask of the loss that rounding does not decide' : slopes;
+}
+
+/** The form of the declared loss; as text, why these rows have no slopes. */
+export function coveredForm(declared: Declared, rows: readonly LossRow[]): Form | string {
+  const form = formOf(declared);
+  if (typeof form === 'string') return form;
+  return missingOf(form, declared) ?? uncovered(declared, rows) ?? form;
 }
 
 /** What has no plain form here. */
@@ -90,7 +93,23 @@ function topsOf(
   );
 }
 
-function slopesOf(form: Form, declared: Declared, row: LossRow, weight: number): Slopes {
+/**
+ * Slopes of one completion; NaN where rounding decides whether a token is masked.
+ *
+ * @param weights - of its tokens, in the policy's part of the loss and in the KL's
+ */
+export function rowSlopes(
+  form: Form,
+  declared: Declared,
+  row: LossRow,
+  weights: { policy: number; kl: number },
+): Slopes {
+  const slopes = policySlopesOf(form, declared, row, weights.policy);
+  if (row.beta !== 0) addKlSlopes(slopes, form.ratio, declared.kl ?? {}, row, row.beta * weights.kl);
+  return slopes;
+}
+
+function policySlopesOf(form: Form, declared: Declared, row: LossRow, weight: number): Slopes {
   const { objective = {}, correction = {} } = declared;
   const { policy, sampler, top, advantage, mask } = row;
   const ratios = ratiosOf(form.ratio, row);

@@ -1,4 +1,5 @@
 /** The rows of an update, micro-batch by micro-batch. */
+import { nonzero, sum } from '../../maths/moments.js';
 import type { Declared, StepRecord, UpdateRecord } from '../../trace/index.js';
 import { membersOf, scoredRows, updateRows } from '../inputs.js';
 import { type Kept, topEntropyOf } from './masks.js';
@@ -39,32 +40,58 @@ export function topsOf(
   );
 }
 
-/** The entropy that the bonus is of: a mean over the tokens that the policy term is kept for; see `objective/entropy.ts`. */
-export function entropyMeanOf(declared: Declared, record: StepRecord, update: UpdateRecord): number | string {
-  const entropies = updateRows(record, update, 'entropies');
+/** What a token of a completion counts in the entropy that the bonus is of. */
+export interface EntropyWeight {
+  weight: number;
+  /** 1 where a token counts; all do when missing. */
+  kept: Uint8Array | undefined;
+}
+
+/**
+ * By completion of an update; as text, what they cannot be told without. The entropy is a mean over the tokens that the
+ * policy term is kept for; see `objective/entropy.ts`.
+ */
+export function entropyWeightsOf(
+  declared: Declared,
+  record: StepRecord,
+  update: UpdateRecord,
+): EntropyWeight[] | string {
   const tops = topsOf(declared, record, update);
-  const compat = declared.objective?.compat;
   if (typeof tops === 'string') return tops;
-  if (!entropies) return 'updates.entropies';
+  const members = membersOf(record, update);
+  const compat = declared.objective?.compat;
   const byMicroBatch = tops !== undefined || compat !== undefined;
-  const sizes = byMicroBatch ? sizesOf(record, update) : [entropies.length];
+  const sizes = byMicroBatch ? sizesOf(record, update) : [members.length];
   if (!sizes) return 'updates.microBatches.sizes';
   const masks = scoredRows(record, update, 'mask');
-  const over = (kept: (row: number) => Uint8Array | undefined, start: number, end: number) => {
-    const totals = { sum: 0, count: 0 };
-    for (let i = start; i < end; i++) {
+  const lengths = record.scored?.lengths ?? record.completions?.lengths;
+  const count = (kept: (row: number) => Uint8Array | undefined, start: number, end: number) =>
+    sum(
+      members.slice(start, end).map((b, i) => {
+        const own = kept(start + i);
+        return own ? nonzero(own) : lengths![b]!;
+      }),
+    );
+  const trained = (row: number) => masks?.[row];
+  const kept = (row: number) => (tops ? tops[row]!.kept : masks?.[row]);
+  const tokens = count(trained, 0, members.length);
+  return rangesOf(sizes).flatMap(([start, end]) => {
+    const share = compat ? (end - start) / members.length : count(trained, start, end) / Math.max(tokens, 1);
+    const weight = share / Math.max(count(kept, start, end), 1);
+    return Array.from({ length: end - start }, (_, i) => ({ weight, kept: kept(start + i) }));
+  });
+}
+
+/** The entropy that the bonus is of; as text, what it cannot be told without. */
+export function entropyMeanOf(declared: Declared, record: StepRecord, update: UpdateRecord): number | string {
+  const entropies = updateRows(record, update, 'entropies');
+  const weights = entropyWeightsOf(declared, record, update);
+  if (typeof weights === 'string') return weights;
+  if (!entropies) return 'updates.entropies';
+  return sum(
+    weights.map(({ weight, kept }, i) => {
       const own = entropies[i]!;
-      const { sum, count } = sumOver(own.length, kept(i), (t) => own[t]!);
-      totals.sum += sum;
-      totals.count += count;
-    }
-    return totals;
-  };
-  const tokens = over((i) => masks?.[i], 0, entropies.length).count;
-  return rangesOf(sizes).reduce((total, [start, end]) => {
-    const { sum, count } = over((i) => (tops ? tops[i]!.kept : masks?.[i]), start, end);
-    const trained = over((i) => masks?.[i], start, end).count;
-    const share = compat ? (end - start) / entropies.length : trained / Math.max(tokens, 1);
-    return total + (share * sum) / Math.max(count, 1);
-  }, 0);
+      return weight * sumOver(own.length, kept, (t) => own[t]!).sum;
+    }),
+  );
 }

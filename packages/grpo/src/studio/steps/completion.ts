@@ -1,0 +1,109 @@
+import { inputs, membersOf, scoredRows, updateRows } from '../../doctor/inputs.js';
+import type { StepRecord } from '../../trace/index.js';
+import { completionNames, known } from '../../view/completion-view.js';
+import { betaOf } from '../../view/loss-rows.js';
+import type { OpenRuns } from '../open-runs.js';
+import type { CompletionAnswer, Requests, TokenColumns } from '../requests.js';
+import { clipStates } from './clip-states.js';
+import { type CompletionRecord, completionRecordOf, completionUpdateOf } from './completion-record.js';
+import { gapsOf } from './gaps.js';
+import { settingsOf, sharesOf, wholeShares } from './loss-shares.js';
+import { pieceOf } from './pieces.js';
+
+/** A completion as tokens, each with the numbers of one update; of the first that trains on it when none is named. */
+export async function completion(
+  runs: OpenRuns,
+  input: Requests['completion']['input'],
+): Promise<CompletionAnswer> {
+  const own = await completionRecordOf(runs, input);
+  const { head, record, place, index } = own;
+  const promptOf = head.completions?.prompt;
+  const prompt = promptOf?.[index] ?? 0;
+  const names = completionNames(promptOf ?? new Int32Array(index + 1));
+  const updates = head.updates ?? [];
+  const first = updates.findIndex((update) => membersOf(head, update).includes(index));
+  const update = input.update ?? Math.max(0, first);
+  const columns = columnsOf(own, update);
+  const count = Math.max(0, ...Object.values(columns).map(({ length }) => length));
+  const ownPrompt = record.completions?.prompt?.[place] ?? 0;
+  const promptIds = (inputs.promptIds.from(record) ?? inputs.scoredPromptIds.from(record))?.[ownPrompt];
+  const { completions, rewards, prompts } = head;
+  return {
+    step: head.step,
+    index,
+    name: names[index]!,
+    prompt,
+    updates: updates.length,
+    update,
+    columns,
+    count,
+    group: names.flatMap((name, b) => ((promptOf?.[b] ?? 0) === prompt ? [{ index: b, name }] : [])),
+    settings: settingsOf(head, updates[update]),
+    pieces: piecesOf(head, [promptIds, columns.ids]),
+    ...known({
+      promptIds,
+      promptSpans: prompts?.spans?.[prompt],
+      advantage: head.advantages?.[index],
+      promptText: prompts?.texts?.[prompt],
+      text: completions?.texts?.[index],
+      finish: completions?.finish?.[index],
+      total: rewards?.totals?.[index],
+    }),
+  } as CompletionAnswer;
+}
+
+function piecesOf(head: StepRecord, lists: readonly (Int32Array | undefined)[]): CompletionAnswer['pieces'] {
+  const ids = new Set(lists.flatMap((list) => [...(list ?? [])]));
+  return new Map(
+    [...ids].flatMap((id) => {
+      const piece = pieceOf(head, id);
+      return piece ? [[id, piece] as const] : [];
+    }),
+  );
+}
+
+function columnsOf(own: CompletionRecord, u: number): TokenColumns {
+  const { record, place, head, index } = own;
+  const trained = completionUpdateOf(own, u);
+  const ids = inputs.scoredIds.from(record)?.[place];
+  const sampledIds = inputs.ids.from(record)?.[place];
+  // A group that was not trained on was not scored.
+  const shown = ids && ids.length > 0 ? ids : sampledIds;
+  return known({
+    ids: shown,
+    source: inputs.sources.from(record)?.[place],
+    mask: inputs.masks.from(record)?.[place],
+    sampler: inputs.samplerLogprobs.from(record)?.[place],
+    sampled: inputs.sampledLogprobs.from(record)?.[place],
+    old: inputs.oldLogprobs.from(record)?.[place],
+    reference: inputs.referenceLogprobs.from(record)?.[place],
+    gap: gapsOf(record)[place],
+    order: inputs.orders.from(record)?.[place]?.subarray(0, shown?.length),
+    ...(trained && trainedColumns(trained, head.advantages?.[index])),
+  }) as TokenColumns;
+}
+
+function trainedColumns(
+  { record, update, row, entropyWeights, slopes }: NonNullable<ReturnType<typeof completionUpdateOf>>,
+  advantage: number | undefined,
+): { [C in keyof TokenColumns]: TokenColumns[C] | undefined } {
+  const of = (key: Parameters<typeof updateRows>[2]) => updateRows(record, update, key)?.[row];
+  const scored = (key: 'oldLogprobs' | 'referenceLogprobs') => scoredRows(record, update, key)?.[row];
+  const ratio = of('ratios');
+  const slope = slopes();
+  return {
+    mask: scoredRows(record, update, 'mask')?.[row],
+    old: scored('oldLogprobs'),
+    reference: scored('referenceLogprobs'),
+    policy: of('policyLogprobs'),
+    entropy: of('entropies'),
+    ratio,
+    clip: ratio && advantage !== undefined ? clipStates(record.declared ?? {}, ratio, advantage) : undefined,
+    policyTerm: of('policyTerms'),
+    klTerm: of('klTerms'),
+    weight: of('weights'),
+    loss: wholeShares(sharesOf(record, update, entropyWeights)(row)),
+    policySlope: slope?.policy,
+    klSlope: betaOf(record, update) === 0 ? undefined : slope?.kl,
+  };
+}
