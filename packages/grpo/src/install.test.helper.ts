@@ -80,7 +80,7 @@ export class Project {
     mkdirSync(this.#module(name), { recursive: true });
     const unpacked = this.#run('tar', ['-xzf', filename, '-C', this.#module(name), '--strip-components=1']);
     if (unpacked.code !== 0) throw new Error(unpacked.err);
-    return Object.keys(this.#manifest(name).dependencies);
+    return Object.keys(this.#manifest(name).dependencies ?? {});
   }
 
   #link(name: string): void {
@@ -94,7 +94,7 @@ export class Project {
     return join(this.dir, 'node_modules', name);
   }
 
-  #manifest(name: string): { bin: Record<string, string>; dependencies: Record<string, string> } {
+  #manifest(name: string): { bin: Record<string, string>; dependencies?: Record<string, string> } {
     return JSON.parse(readFileSync(join(this.#module(name), 'package.json'), 'utf8'));
   }
 
