@@ -1,11 +1,15 @@
 /** One completion: its tokens, each with the numbers that trained it. */
 import type { CompletionAnswer } from 'grpo/studio';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
+import { finishWord } from '../../parts/finish-word.js';
+import { GapByPosition } from '../../parts/gap-by-position.js';
 import { useKeys } from '../../parts/keys.js';
 import { shortNumber, signedNumber } from '../../parts/numbers.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
+import { WorstTokens } from '../../parts/worst-tokens.js';
 import { go, linkTo, type Route, setQuery } from '../../route.js';
 import './completion.css';
 import { chosenMeasure, MEASURE_KEYS, measures } from './measures.js';
@@ -64,7 +68,15 @@ function Completion({ answer, ...place }: Place & { answer: CompletionAnswer }) 
         {answer.updates > 1 && <Updates answer={answer} />}
       </nav>
       {measure ? <Tokens answer={answer} measure={measure} query={query} /> : <TextsAlone answer={answer} />}
-      {measure && <Texts answer={answer} />}
+      {measure && (
+        <>
+          <Texts answer={answer} />
+          <Folded title="worst tokens of this step">{() => <WorstTokens run={run} step={step} />}</Folded>
+          <Folded title="gap against position in this step">
+            {() => <GapByPosition run={run} step={step} />}
+          </Folded>
+        </>
+      )}
     </div>
   );
 }
@@ -75,7 +87,7 @@ function Facts({ answer }: { answer: CompletionAnswer }) {
   const facts: [string, string | undefined][] = [
     ['tokens', count > 0 ? shortNumber(count) : undefined],
     ['in the loss', trained === undefined ? undefined : shortNumber(trained)],
-    ['ended', finish === 'stop' ? 'by itself' : finish === 'length' ? 'cut off' : finish],
+    ['finish', finish === undefined ? undefined : finishWord(finish)],
     ['reward', total === undefined ? undefined : shortNumber(total)],
     ['advantage', advantage === undefined ? undefined : signedNumber(advantage)],
     ['clip range', clipRange(settings)],
@@ -135,23 +147,26 @@ function TextsAlone({ answer: { promptText, text } }: { answer: CompletionAnswer
 }
 
 /** To read and to copy: the strip is neither. */
-function Texts({ answer: { promptText, text } }: { answer: CompletionAnswer }) {
+const Texts = ({ answer: { promptText, text } }: { answer: CompletionAnswer }) => (
+  <Folded title="as plain text">
+    {() => (
+      <>
+        <h2>Prompt</h2>
+        <p class="mono">{promptText === undefined ? 'not recorded' : <SafeText text={promptText} />}</p>
+        <h2>Completion, as the rewards got it</h2>
+        <p class="mono">{text === undefined ? 'not recorded' : <SafeText text={text} />}</p>
+      </>
+    )}
+  </Folded>
+);
+
+/** What is made when it is opened. */
+function Folded({ title, children }: { title: string; children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
-  const top = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
-    if (isOpen) top.current?.scrollIntoView({ block: 'nearest' });
-  }, [isOpen]);
   return (
-    <details ref={top} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>as plain text</summary>
-      {isOpen && (
-        <>
-          <h2>Prompt</h2>
-          <p class="mono">{promptText === undefined ? 'not recorded' : <SafeText text={promptText} />}</p>
-          <h2>Completion, as the rewards got it</h2>
-          <p class="mono">{text === undefined ? 'not recorded' : <SafeText text={text} />}</p>
-        </>
-      )}
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children()}
     </details>
   );
 }

@@ -1,7 +1,7 @@
 /** The rows of a strip of tokens: lines of so many columns, with words where a part begins. */
 import type { CompletionAnswer } from 'grpo/studio';
+import type { TokenText } from '../../parts/token-text.js';
 import { SOURCES } from './measures.js';
-import type { TokenText } from './token-text.js';
 
 /** Prompt and completion as one sequence: its first `prompt` places are the prompt's. */
 export interface Sequence {
@@ -29,11 +29,14 @@ export function sequenceOf({ promptIds, promptSpans, columns, count }: Completio
 
 export type StripRow =
   | { kind: 'line'; start: number; end: number }
-  | { kind: 'part'; text: string; detail?: string }
+  | { kind: 'part'; text: string }
   /** The boundary of prompt and completion. */
   | { kind: 'boundary'; count: number }
   /** Prompt lines that are not shown. */
   | { kind: 'more'; tokens: number };
+
+/** The space around a token. */
+const TOKEN_GAP = 0.5;
 
 /** Lines of the prompt that are shown before the reader asks for all. */
 const PROMPT_LINES = 6;
@@ -96,7 +99,8 @@ function lines(
   const rows: StripRow[] = [];
   let [from, used] = [start, 0];
   for (let place = start; place < end; place++) {
-    const { width, endsLine } = textAt(place);
+    const { width: own, endsLine } = textAt(place);
+    const width = own + TOKEN_GAP;
     if (used + width > columns && place > from) {
       rows.push({ kind: 'line', start: from, end: place });
       [from, used] = [place, 0];

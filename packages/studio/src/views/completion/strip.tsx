@@ -1,8 +1,8 @@
 /** Tokens in reading order: as text, each with the level of its measure. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { TokenText } from '../../parts/token-text.js';
 import { VirtualList } from '../../parts/virtual-list.js';
 import { placeAfter, rowOf, type Sequence, type StripRow } from './strip-rows.js';
-import type { TokenText } from './token-text.js';
 
 /** How a token is shown. */
 export interface TokenLook {

@@ -2,9 +2,9 @@
 import type { CompletionAnswer } from 'grpo/studio';
 import { percent, shortNumber, signedNumber } from '../../parts/numbers.js';
 import { SafeText } from '../../parts/safe-text.js';
+import { hex, shownText } from '../../parts/token-text.js';
 import { type MeasureKey, measures, SOURCES } from './measures.js';
 import type { Sequence } from './strip-rows.js';
-import { hex, shownText } from './token-text.js';
 
 interface TokenCardProps {
   answer: CompletionAnswer;
@@ -45,7 +45,7 @@ export function TokenCard({ answer, sequence, place, measure, isPinned, onUnpin 
             <NumberRow
               name="bytes"
               value={`${hex(piece.bytes.subarray(0, MOST_BYTES))}${piece.bytes.length > MOST_BYTES ? ' …' : ''}`}
-              unit={`${piece.bytes.length}`}
+              unit={`(${piece.bytes.length})`}
             />
           )}
           {piece?.special && <NumberRow name="kind" value="special token" />}
@@ -81,8 +81,9 @@ interface NumberProps {
 const NumberRow = ({ name, value, unit, isCurrent = false }: NumberProps) => (
   <tr class={isCurrent ? 'current' : undefined}>
     <th scope="row">{name}</th>
-    <td class="number">{value}</td>
-    <td class="soft">{unit}</td>
+    <td>
+      {value} {unit !== undefined && <span class="soft">{unit}</span>}
+    </td>
   </tr>
 );
 

@@ -2,6 +2,7 @@
 import type { CompletionAnswer } from 'grpo/studio';
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { shortNumber } from '../../parts/numbers.js';
+import { type TokenText, tokenTexts } from '../../parts/token-text.js';
 import { type Route, setQuery } from '../../route.js';
 import { Filling } from './filling.js';
 import { Legend } from './legend.js';
@@ -11,7 +12,6 @@ import type { Scale } from './scale.js';
 import { Strip, type TokenLook } from './strip.js';
 import { type Sequence, sequenceOf, stripRows } from './strip-rows.js';
 import { TokenCard } from './token-card.js';
-import { type TokenText, tokenTexts } from './token-text.js';
 
 interface TokensProps {
   answer: CompletionAnswer;

@@ -1,6 +1,6 @@
 /** A token as it stands in the strip: its white space, its bytes and what cannot be seen are made visible. */
 import type { CompletionAnswer } from 'grpo/studio';
-import { visible } from '../../parts/safe-text.js';
+import { visible } from './safe-text.js';
 
 type Pieces = CompletionAnswer['pieces'];
 
