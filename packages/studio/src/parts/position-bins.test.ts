@@ -10,7 +10,14 @@ const answer = (rows: readonly [mean: number, size: number, largest: number, cou
 });
 
 it('weights the means of a bin by the tokens, and keeps the largest', () => {
-  const bins = positionBins(answer([[1, 1, 2, 3], [-3, 3, -5, 1], [0.5, 0.5, 0.5, 1]]), 2);
+  const bins = positionBins(
+    answer([
+      [1, 1, 2, 3],
+      [-3, 3, -5, 1],
+      [0.5, 0.5, 0.5, 1],
+    ]),
+    2,
+  );
   expect(bins).toEqual([
     { from: 0, to: 1, mean: 0, size: 1.5, largest: 5, count: 3 },
     { from: 2, to: 2, mean: 0.5, size: 0.5, largest: 0.5, count: 1 },

@@ -1,6 +1,6 @@
 import type { LossAnswer } from 'grpo/studio';
 import { expect, it } from 'vitest';
-import { addsUp, lossRows, openedOf, openedText } from './loss-rows.js';
+import { addsUp, lossRows, type Opened, openedOf, openedText } from './loss-rows.js';
 
 const groups: LossAnswer['groups'] = [
   {
@@ -13,7 +13,7 @@ const groups: LossAnswer['groups'] = [
   },
   { prompt: 1, value: -0.4, completions: [{ index: 2, name: '1.0', policy: -0.5, kl: 0.05, entropy: 0.05 }] },
 ];
-const none = { groups: new Set<number>(), completion: undefined };
+const none: Opened = { groups: new Set<number>(), completion: undefined };
 const rowsOf = (opened = none, tokens?: Parameters<typeof lossRows>[3], isBySize = true) =>
   lossRows(groups, undefined, opened, tokens, (token) => `t${token}`, isBySize);
 
@@ -49,8 +49,8 @@ it('shows what other settings would add beside what was recorded, never instead 
 
 it('does not let one NaN hide the others', () => {
   const sick = [{ prompt: 7, value: Number.NaN, completions: [] }, ...groups];
-  const rows = lossRows(sick, undefined, none, undefined, () => '', false);
-  expect(rows.map(({ share }) => share)).toEqual([Number.NaN, 0.2, 0.8]);
+  const rows = lossRows(sick, undefined, none, undefined, () => '', true);
+  expect(rows.map(({ share }) => share)).toEqual([Number.NaN, 0.8, 0.2]);
 });
 
 it('tells rounding from a loss that is another', () => {

@@ -71,7 +71,9 @@ const placed = (value: number, { sum, most }: Level) => ({
   bar: most > 0 ? value / most : 0,
 });
 
-const bySize = (a: LossRow, b: LossRow) => Math.abs(b.value) - Math.abs(a.value);
+/** NaN is the largest: it is to be seen. */
+const sizeOf = ({ value }: LossRow): number => (Number.isNaN(value) ? Infinity : Math.abs(value));
+const bySize = (a: LossRow, b: LossRow) => Number(sizeOf(b) > sizeOf(a)) - Number(sizeOf(b) < sizeOf(a));
 
 /**
  * @param hypothetical - the same groups with other settings
