@@ -1,0 +1,41 @@
+/** Numbers by position, thinned to what a chart can show. */
+import type { PositionAnswer } from 'grpo/studio';
+
+/** Positions that stand together in a column of the chart. */
+export interface PositionBin {
+  from: number;
+  to: number;
+  /** Means over all tokens of the bin; the largest of it. */
+  mean: number;
+  size: number;
+  largest: number;
+  /** Completions that reach it. */
+  count: number;
+}
+
+export function positionBins(
+  { positions, mean, size, largest, count }: PositionAnswer,
+  most: number,
+): PositionBin[] {
+  const width = Math.max(1, Math.ceil(positions.length / most));
+  return Array.from({ length: Math.ceil(positions.length / width) }, (_, bin) => {
+    const [start, end] = [bin * width, Math.min(positions.length, (bin + 1) * width)];
+    let [tokens, sum, sizes, peak, reach] = [0, 0, 0, 0, 0];
+    for (let i = start; i < end; i++) {
+      tokens += count[i]!;
+      sum += mean[i]! * count[i]!;
+      sizes += size[i]! * count[i]!;
+      // NaN stays: Math.max passes it on.
+      peak = Math.max(peak, Math.abs(largest[i]!));
+      reach = Math.max(reach, count[i]!);
+    }
+    return {
+      from: positions[start]!,
+      to: positions[end - 1]!,
+      mean: sum / tokens,
+      size: sizes / tokens,
+      largest: peak,
+      count: reach,
+    };
+  });
+}
