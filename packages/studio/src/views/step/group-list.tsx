@@ -30,11 +30,8 @@ const CHARACTERS = 34;
 export function GroupList(props: GroupListProps) {
   const { answer, groups, search, at, isTall, opened, linkOf, onShared } = props;
   const isNarrow = useNarrow();
-  const lines = Math.min(
-    6,
-    useMemo(() => mostLines(answer), [answer]),
-  );
-  const height = 92 + lines * 21 + (isTall ? 460 : 120);
+  const lines = useMemo(() => linesOf(answer), [answer]);
+  const height = 92 + LINE * (lines.rewards + Math.min(isTall ? 22 : 6, lines.text));
   const sharedOf = ({ prompt, completions }: Group) =>
     completions.length > 1 ? sharedEnd(completions[0]!.text ?? '', answer.shared[prompt.index] ?? 0) : 0;
   const head = (group: Group) => (
