@@ -48,7 +48,7 @@ function viewOf({ parts, query }: Route): ComponentChildren {
   const [place, run, second, step, third, index] = parts;
   if (place === undefined) return <RunListView />;
   if (place === 'doctor') return <DoctorView />;
-  if (place === 'compare') return <CompareView />;
+  if (place === 'compare') return <CompareView query={query} />;
   if (place !== 'run' || run === undefined) return <Nowhere />;
   if (second === undefined) return <CurvesView run={run} query={query} />;
   if (second === 'findings') return <FindingsView run={run} query={query} />;
@@ -77,6 +77,7 @@ function Trail({ route: { parts } }: { route: Route }) {
   const [place, run, second, step, third, index] = parts;
   const links: [string, string][] = [['runs', '#/']];
   if (place === 'run' && run !== undefined) links.push([run.split('/').at(-1)!, linkTo([place, run])]);
+  if (place === 'compare') links.push(['compare', '#/compare']);
   if (second === 'step' && step !== undefined) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
   else if (second !== undefined) links.push([second, linkTo(parts.slice(0, 3))]);
   if (third !== undefined) links.push([index === undefined ? third : `${third} ${index}`, linkTo(parts)]);
@@ -124,6 +125,7 @@ const KEYS: readonly [string, string][] = [
   ['?', 'these keys'],
   ['u, Esc', 'one place up'],
   ['j, k', 'next, previous'],
+  [']  [', 'next, previous step'],
   ['Enter', 'open'],
   ['/', 'search'],
 ];

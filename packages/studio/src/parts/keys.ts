@@ -1,9 +1,9 @@
 /** Keys of the page. */
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 /** What each key does, by `KeyboardEvent.key`; not while one types into a field. */
 export function useKeys(keys: Readonly<Record<string, (() => void) | undefined>>): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       if (event.ctrlKey || event.metaKey || event.altKey || (isTyping && event.key !== 'Escape')) return;

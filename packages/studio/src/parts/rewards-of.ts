@@ -21,23 +21,29 @@ export function rewardsOf(
 ): RewardLine[] {
   const { index } = completion;
   const names = view.rewards.map(({ name }) => name);
-  const own = Object.keys(completion.rewards ?? {}).filter((name) => !names.includes(name));
-  return [...names, ...own].map((name) => {
-    const rule = rules.find(({ reward }) => reward === name)?.rules[index] ?? completion.rules?.[name];
+  const others = Object.keys(completion.rewards ?? {}).filter((name) => !names.includes(name));
+  return [...names, ...others].map((name) => {
+    const rule = rules.find(({ reward }) => reward === name)?.rules[index] ?? own(completion.rules, name);
     const failure = failures.find(
       (one) => one.reward === name && (one.completion === index || one.completion === null),
     );
     return {
       name,
-      value: completion.rewards?.[name],
+      value: own(completion.rewards, name),
       ...(rule !== undefined && { rule }),
       parts: parts.flatMap(({ reward, part, values }) =>
-        reward === name && !Number.isNaN(values[index] ?? Number.NaN) ? [{ part, value: values[index]! }] : [],
+        reward === name && !Number.isNaN(values[index] ?? Number.NaN)
+          ? [{ part, value: values[index]! }]
+          : [],
       ),
       ...(failure && { failure: failure.reason }),
     };
   });
 }
+
+/** A reward may be named `constructor`. */
+export const own = <T>(values: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  values && Object.hasOwn(values, name) ? values[name] : undefined;
 
 /** Whether a reward of it failed or gave NaN. */
 export const hasFailed = (lines: readonly RewardLine[]): boolean =>

@@ -52,9 +52,10 @@ export function VirtualList({
   useLayoutEffect(() => {
     if (at !== undefined) list.scrollToIndex(at, { align: 'auto' });
   }, [list, at]);
+  const classes = `virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section class={`virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`} ref={place} aria-label={label} tabIndex={0}>
+    <section class={classes} ref={place} aria-label={label} tabIndex={0}>
       <ul class="virtual-list-all" style={{ [isAcross ? 'width' : 'height']: `${list.getTotalSize()}px` }}>
         {list.getVirtualItems().map(({ index, key, start }) => (
           <li

@@ -51,7 +51,7 @@ export function VirtualTable({ label, columns, count, cell, sort, onSort, at }: 
   const end = Math.min(count, sight.first + sight.rows + OVERSCAN);
   const space = (rows: number) =>
     rows > 0 && (
-      <tr aria-hidden="true" style={{ height: `${rows * ROW}px` }}>
+      <tr style={{ height: `${rows * ROW}px` }}>
         <td colSpan={columns.length} />
       </tr>
     );
@@ -73,9 +73,7 @@ export function VirtualTable({ label, columns, count, cell, sort, onSort, at }: 
               <th
                 key={key}
                 class={isNumber ? 'number' : ''}
-                aria-sort={
-                  sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending'
-                }
+                aria-sort={sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending'}
               >
                 {onSort ? (
                   <button type="button" class="link" title={title} onClick={() => onSort(key)}>

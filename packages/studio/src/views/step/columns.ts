@@ -1,6 +1,6 @@
 /** The numbers and words of a completion that the table has a column for, and that lists are sorted by. */
 import type { StepAnswer } from 'grpo/studio';
-import { type Completion, rewardsOf } from '../../parts/rewards-of.js';
+import { type Completion, own, rewardsOf } from '../../parts/rewards-of.js';
 
 export interface Column {
   /** As the address has it. */
@@ -11,7 +11,6 @@ export interface Column {
 }
 
 const NUMBERS: readonly [keyof Completion, string][] = [
-  ['tokens', 'tokens'],
   ['trained', 'trained'],
   ['logprob', 'log π'],
   ['samplerLogprob', 'log π sampler'],
@@ -35,7 +34,7 @@ export function columnsOf(answer: StepAnswer, completions: readonly Completion[]
         key: `reward.${name}`,
         title: name,
         kind: 'number',
-        value: (one) => one.rewards?.[name],
+        value: (one) => own(one.rewards, name),
       }),
     ),
     ...answer.parts.map(
@@ -48,6 +47,8 @@ export function columnsOf(answer: StepAnswer, completions: readonly Completion[]
     ),
     { key: 'advantage', title: 'advantage', kind: 'signed', value: ({ advantage }) => advantage },
     { key: 'finish', title: 'end', kind: 'finish', value: ({ finish }) => finish },
+    { key: 'tokens', title: 'tokens', kind: 'number', value: ({ tokens }) => tokens },
+    { key: 'text', title: 'text', kind: 'text', value: ({ text }) => text },
     ...NUMBERS.map(
       ([key, title]): Column => ({
         key,
@@ -65,7 +66,6 @@ export function columnsOf(answer: StepAnswer, completions: readonly Completion[]
         value: (one) => rewardsOf(answer, one).find((line) => line.name === name)?.rule,
       }),
     ),
-    { key: 'text', title: 'text', kind: 'text', value: ({ text }) => text },
   ];
   return columns.filter(({ value }) => completions.some((one) => value(one) !== undefined));
 }

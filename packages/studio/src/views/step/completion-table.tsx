@@ -23,7 +23,7 @@ const WIDTHS: Readonly<Record<Column['kind'], number>> = {
   number: 92,
   signed: 100,
   finish: 80,
-  text: 280,
+  text: 300,
 };
 
 export function CompletionTable({ columns, completions, selection, at, linkOf }: CompletionTableProps) {
@@ -33,7 +33,7 @@ export function CompletionTable({ columns, completions, selection, at, linkOf }:
       columns.map(({ key, title, kind }) => ({
         key,
         title: visible(title),
-        width: key === 'text' ? 520 : WIDTHS[kind],
+        width: WIDTHS[kind],
         isNumber: kind === 'number' || kind === 'signed',
       })),
     [columns],

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { finishWord } from '../../parts/finish-word.js';
 import { useKeys } from '../../parts/keys.js';
+import { useNarrow } from '../../parts/narrow.js';
 import { visible } from '../../parts/safe-text.js';
 import { setQuery } from '../../route.js';
 import type { Column } from './columns.js';
@@ -27,6 +28,8 @@ const GROUPS: Readonly<Record<(typeof GROUP_FILTERS)[number], string>> = {
 export function FilterBar({ selection, columns, finishes, isTall, count }: FilterBarProps) {
   const { form, sort, isDescending, least, most, finish, groups, search } = selection;
   const isGroups = form === 'groups';
+  const isNarrow = useNarrow();
+  const [isOpen, setOpen] = useState(isFiltered(selection));
   return (
     <search class="step-filters">
       <span>
@@ -46,54 +49,69 @@ export function FilterBar({ selection, columns, finishes, isTall, count }: Filte
           </button>
         )}
       </span>
-      <label>
-        sort{' '}
-        <select
-          value={sort}
-          onChange={(event) => setQuery({ sort: (isDescending ? '-' : '') + event.currentTarget.value })}
-        >
-          {columns.map(({ key, title }) => (
-            <option key={key} value={key}>
-              {visible(title)}
-            </option>
-          ))}
-        </select>{' '}
-        <button
-          type="button"
-          title="turn the order round"
-          onClick={() => setQuery({ sort: isDescending ? sort : `-${sort}` })}
-        >
-          {isDescending ? '↓ falling' : '↑ rising'}
+      {isNarrow && (
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          order, filters
         </button>
-      </label>
-      <label>
-        reward <NumberField name="least" value={least} label="least reward" /> to{' '}
-        <NumberField name="most" value={most} label="largest reward" />
-      </label>
-      <label>
-        end{' '}
-        <select value={finish ?? ''} onChange={(event) => setQuery({ finish: event.currentTarget.value })}>
-          <option value="">any</option>
-          {finishes.map((one) => (
-            <option key={one} value={one}>
-              {finishWord(one)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        groups{' '}
-        <select value={groups ?? ''} onChange={(event) => setQuery({ groups: event.currentTarget.value })}>
-          <option value="">all</option>
-          {GROUP_FILTERS.map((one) => (
-            <option key={one} value={one}>
-              {GROUPS[one]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <SearchField value={search} />
-      <span class="soft" role="status">
+      )}
+      {(isOpen || !isNarrow) && (
+        <>
+          <label>
+            sort{' '}
+            <select
+              value={sort}
+              onChange={(event) => setQuery({ sort: (isDescending ? '-' : '') + event.currentTarget.value })}
+            >
+              {columns.map(({ key, title }) => (
+                <option key={key} value={key}>
+                  {visible(title)}
+                </option>
+              ))}
+            </select>{' '}
+            <button
+              type="button"
+              title="turn the order round"
+              onClick={() => setQuery({ sort: isDescending ? sort : `-${sort}` })}
+            >
+              {isDescending ? '↓ falling' : '↑ rising'}
+            </button>
+          </label>
+          <span>
+            reward <NumberField name="least" value={least} label="least reward" /> to{' '}
+            <NumberField name="most" value={most} label="largest reward" />
+          </span>
+          <label>
+            end{' '}
+            <select
+              value={finish ?? ''}
+              onChange={(event) => setQuery({ finish: event.currentTarget.value })}
+            >
+              <option value="">any</option>
+              {finishes.map((one) => (
+                <option key={one} value={one}>
+                  {finishWord(one)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            groups{' '}
+            <select
+              value={groups ?? ''}
+              onChange={(event) => setQuery({ groups: event.currentTarget.value })}
+            >
+              <option value="">all</option>
+              {GROUP_FILTERS.map((one) => (
+                <option key={one} value={one}>
+                  {GROUPS[one]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <SearchField value={search} />
+        </>
+      )}
+      <span class="soft" aria-live="polite">
         {count}
         {isFiltered(selection) && (
           <>

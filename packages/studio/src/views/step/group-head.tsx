@@ -50,7 +50,7 @@ export function GroupHead({ group, size, replayed, shared, isShared, onShared }:
         )}
         {distinct !== undefined && distinct < count && <span>{distinct} different</span>}
         {isUnscored && <span class="fail">✕ every reward is NaN</span>}
-        {signal === false && <span class="warn">○ no signal: nothing tells its completions apart</span>}
+        {signal === false && <span class="warn">○ no signal: the group changes nothing</span>}
         {replayed > 0 && <span class="warn">↻ replayed from step {replayed}</span>}
         {shared > 0 && (
           <button type="button" class="link" aria-expanded={isShared} onClick={onShared}>

@@ -7,6 +7,7 @@ import { VirtualList } from '../../parts/virtual-list.js';
 import { CompletionCard } from './completion-card.js';
 import { GroupHead } from './group-head.js';
 import type { Group } from './selection.js';
+import { sharedEnd } from './shared-end.js';
 
 interface GroupListProps {
   answer: StepAnswer;
@@ -22,18 +23,17 @@ interface GroupListProps {
 }
 
 const CARD_WIDTH = 300;
-/** A beginning that is shorter is left where it is. */
-const LEAST_SHARED = 20;
+/** Pixels of a line, and characters that it has room for. */
+const LINE = 21;
+const CHARACTERS = 34;
 
 export function GroupList(props: GroupListProps) {
   const { answer, groups, search, at, isTall, opened, linkOf, onShared } = props;
   const isNarrow = useNarrow();
-  const lines = Math.min(6, useMemo(() => mostLines(answer), [answer]));
-  const height = 92 + lines * 21 + (isTall ? 460 : 130);
-  const sharedOf = ({ prompt, completions }: Group) => {
-    const shared = completions.length > 1 ? (answer.shared[prompt.index] ?? 0) : 0;
-    return shared < LEAST_SHARED ? 0 : shared;
-  };
+  const lines = useMemo(() => linesOf(answer), [answer]);
+  const height = 92 + LINE * (lines.rewards + Math.min(isTall ? 22 : 6, lines.text));
+  const sharedOf = ({ prompt, completions }: Group) =>
+    completions.length > 1 ? sharedEnd(completions[0]!.text ?? '', answer.shared[prompt.index] ?? 0) : 0;
   const head = (group: Group) => (
     <GroupHead
       group={group}
@@ -94,7 +94,7 @@ export function GroupList(props: GroupListProps) {
             {group.completions.length === 0 ? (
               <p class="soft">This prompt has no completions.</p>
             ) : (
-              <div class="step-group-cards" style={{ height: `${height + 24}px` }}>
+              <div class="step-group-cards" style={{ height: `${height + 16}px` }}>
                 <VirtualList
                   isAcross
                   label={`completions of prompt ${group.prompt.index}`}
@@ -113,6 +113,15 @@ export function GroupList(props: GroupListProps) {
   );
 }
 
-/** Lines that the rewards of a card may take: one each, one more for its parts, one for failures. */
-const mostLines = ({ view, parts, failures }: StepAnswer): number =>
-  view.rewards.length + new Set(parts.map(({ reward }) => reward)).size + (failures.length > 0 ? 1 : 0);
+/** Lines that a card may need: a line for each reward and one for a failure, and those of the longest text. */
+function linesOf({ view, failures }: StepAnswer): { rewards: number; text: number } {
+  const texts = view.completions.map(({ text = '' }) => text.slice(0, 2000));
+  const most = texts.reduce(
+    (lines, text) => Math.max(lines, text.length / CHARACTERS + text.split('\n').length),
+    1,
+  );
+  return {
+    rewards: Math.min(6, view.rewards.length + (failures.length > 0 ? 1 : 0)),
+    text: Math.ceil(most) + 1,
+  };
+}

@@ -13,7 +13,7 @@ export function timelineOf(stages: readonly Stage[]): {
   slowest: number;
   bars: { start: number; share: number }[];
 } {
-  const lengths = stages.map(({ seconds }) => (seconds > 0 ? seconds : 0));
+  const lengths = stages.map(({ seconds }) => (Number.isFinite(seconds) ? seconds : 0));
   const total = lengths.reduce((sum, one) => sum + one, 0);
   let start = 0;
   const bars = lengths.map((length) => {
@@ -24,7 +24,11 @@ export function timelineOf(stages: readonly Stage[]): {
   return { total, slowest: lengths.indexOf(Math.max(...lengths)), bars };
 }
 
-export function StageTimeline({ stages, isOpen, onOpen }: {
+export function StageTimeline({
+  stages,
+  isOpen,
+  onOpen,
+}: {
   stages: readonly Stage[];
   isOpen: boolean;
   onOpen(): void;

@@ -57,7 +57,6 @@ function FindingItem({ run, step, link }: { run: string; step: number; link: Fin
     <li>
       <strong class={kind}>{mark}</strong> <strong>{label}</strong> <SafeText text={says} most={500} />
       {places.map(({ text, step: at = step, completion, token }, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two places may have one text
         <span key={i}>
           {' '}
           {completion === undefined ? (

@@ -2,7 +2,7 @@
 import type { RunCurves, StepAnswer } from 'grpo/studio';
 import { useKeys } from '../../parts/keys.js';
 import { shortNumber } from '../../parts/numbers.js';
-import { SafeText } from '../../parts/safe-text.js';
+import { SafeText, visible } from '../../parts/safe-text.js';
 import { go, linkTo, type Route } from '../../route.js';
 import { hasSignal } from './selection.js';
 
@@ -83,8 +83,10 @@ function numbersOf({ prompts, completions, sample, rewards, loss }: StepAnswer['
     ...(given.length > 0
       ? [['mean reward', shortNumber(given.reduce((sum, one) => sum + one, 0) / given.length, 3)]]
       : []),
-    ...(failed > 0 ? [['reward NaN', `${failed} completions`]] : []),
-    ...(rewards.length > 1 ? rewards.map(({ name, mean }) => [name, shortNumber(mean, 3)]) : []),
+    ...(failed > 0 ? [['reward NaN', `${failed} of ${totals.length}`]] : []),
+    ...(rewards.length > 1
+      ? rewards.map(({ name, mean }) => [`mean ${visible(name.slice(0, 40))}`, shortNumber(mean, 3)])
+      : []),
     ...(shortest === undefined
       ? []
       : [['tokens', `${shortNumber(tokens)}, ${shortNumber(shortest)} to ${shortNumber(longest)} each`]]),

@@ -75,7 +75,8 @@ function Notes({ answer: { failures }, notes }: { answer: StepAnswer; notes: rea
     <>
       {whole.map(({ reward, reason }) => (
         <p key={reward} class="fail">
-          ✕ <SafeText text={reward} most={60} /> failed for the whole step: <SafeText text={reason} most={400} />
+          ✕ <SafeText text={reward} most={60} /> failed for the whole step:{' '}
+          <SafeText text={reason} most={400} />
         </p>
       ))}
       {notes.map((note) => (
@@ -99,7 +100,6 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
   const { form: _, at: atText, shared: sharedText, text, ...rest } = query;
   const filters = JSON.stringify(rest);
   const selection = selectionOf(query);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the selection is that of the filters
   const { selected, groups } = useMemo(() => {
     const selected = selectCompletions(answer, completions, columns, selection);
     return { selected, groups: groupsOf(answer.view.prompts, completions, selected, selection) };
@@ -137,7 +137,13 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
       ) : shown.length === 0 && groups.length === 0 ? (
         <p class="soft">No completion fits these filters.</p>
       ) : selection.form === 'table' ? (
-        <CompletionTable columns={columns} completions={selected} selection={selection} at={at} linkOf={linkOf} />
+        <CompletionTable
+          columns={columns}
+          completions={selected}
+          selection={selection}
+          at={at}
+          linkOf={linkOf}
+        />
       ) : (
         <GroupList
           answer={answer}

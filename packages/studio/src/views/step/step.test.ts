@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { writeOddRun } from './odd-run.test.helper.js';
+
+describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-step-view-'));
+  const run = encodeURIComponent(`/${basename(folder)}`);
+  let browser: Chromium;
+  let server: StudioServer;
+  beforeAll(async () => {
+    writeOddRun(folder);
+    browser = await Chromium.launch();
+    server = await StudioServer.start(folder);
+  });
+  afterAll(async () => {
+    server?.[Symbol.dispose]();
+    await browser?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = async (hash: string, width = 1280): Promise<Page> => {
+    const page = await browser.open(new URL(hash, server.url).href, { viewport: { width, height: 900 } });
+    await page.locator('h1').waitFor();
+    return page;
+  };
+  const hashOf = (page: Page) => decodeURIComponent(new URL(page.url()).hash);
+
+  it('shows groups side by side, and what is odd about each', async () => {
+    const page = await open(`#/run/${run}/step/2?groups=failed`);
+    const cards = page.locator('.step-card');
+    await cards.first().waitFor();
+    expect(await cards.count()).toBe(4);
+    const boxes = await Promise.all([0, 1].map((i) => cards.nth(i).boundingBox()));
+    expect(boxes[1]!.y).toBe(boxes[0]!.y);
+    const failed = await cards.nth(1).textContent();
+    expect(failed).toContain('✕ NaN');
+    expect(failed).toContain('failed: the judge did not answer in 30 s');
+    expect(await cards.nth(0).textContent()).toMatch(/2\.0.*▲ \+.*the same number.*brevity/s);
+    expect(await cards.nth(2).textContent()).toContain('▼ −');
+    await page.getByRole('button', { name: 'show all' }).click();
+    const groups = page.locator('.step-groups');
+    await groups.getByText('no signal').first().waitFor();
+    await groups.evaluate((list) => list.scrollTo(0, 1e6));
+    await page.getByText('This prompt has no completions.').waitFor();
+    await page.goto(new URL(`#/run/${run}/step/2?groups=replayed`, server.url).href);
+    await page.getByText('↻ replayed from step 1').waitFor();
+    await page.context().close();
+  });
+
+  it('folds what a group begins with; one click shows it, and the address keeps it', async () => {
+    const page = await open(`#/run/${run}/step/2?search=needle`);
+    const card = page.locator('.step-card').first();
+    await card.locator('mark').waitFor();
+    expect(await page.locator('.step-card').count()).toBe(1);
+    await page.goto(new URL(`#/run/${run}/step/2?groups=failed`, server.url).href);
+    await page.locator('.step-card').nth(3).waitFor();
+    expect(await card.textContent()).not.toContain('Let us think');
+    await page.getByRole('button', { name: /^show the \d+ characters/ }).click();
+    await page.getByText('Let us think about it').first().waitFor();
+    await page.reload();
+    await page.getByText('Let us think about it').first().waitFor();
+    expect(hashOf(page)).toContain('shared=2');
+    await page.context().close();
+  });
+
+  it('sorts the table by a column, moves by keys, opens a completion, and goes to the next step', async () => {
+    const page = await open(`#/run/${run}/step/1?form=table`);
+    const first = page.locator('.virtual-table tbody a').first();
+    await page.getByRole('button', { name: 'reward', exact: true }).click();
+    await page.getByRole('columnheader', { name: 'reward ↑' }).waitFor();
+    await page.getByRole('button', { name: 'reward ↑' }).click();
+    await page.getByRole('columnheader', { name: 'reward ↓' }).waitFor();
+    expect(hashOf(page)).toContain('sort=-reward');
+    const best = (await first.textContent())!;
+    expect(best).toMatch(/^[2-5]\.0$/);
+    const last = page.locator('.virtual-table tbody tr', { has: page.locator('a') }).last();
+    expect(await last.textContent()).toContain('✕ NaN');
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.locator('tr[aria-current] a', { hasText: best }).waitFor();
+    await page.getByText('step 2 →').waitFor();
+    await page.keyboard.press(']');
+    await page.getByRole('heading', { name: 'Step 2' }).waitFor();
+    expect(hashOf(page)).toContain('sort=-reward');
+    await page.keyboard.press('j');
+    await page.locator('tr[aria-current]').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => /\/step\/2\/completion\/\d+$/.test(location.hash));
+    await page.context().close();
+  });
+
+  it('shows the stages as a timeline, the findings of the step, and links to the loss', async () => {
+    const page = await open(`#/run/${run}/step/2?open=stages`);
+    const bars = page.locator('.step-stages-bar > span');
+    const widths = await bars.evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect()));
+    expect(widths[0]!.width / widths[1]!.width).toBeCloseTo(6, 0);
+    expect(widths[2]!.left).toBeCloseTo(widths[1]!.right, 0);
+    expect(await page.locator('.step-stages').textContent()).toContain(
+      'the slowest is sample with 6 s (60 %)',
+    );
+    await page.locator('.step-phases').getByText('prompt').waitFor();
+    const link = page.locator('.step-findings a[href*="/completion/"]').first();
+    await link.waitFor();
+    expect(await page.getByText('the loss as a sum').getAttribute('href')).toBe(`#/run/${run}/step/2/loss`);
+    await page.context().close();
+  });
+
+  it('says that a step has texts and rewards only, and that its last row was cut off', async () => {
+    const page = await open(`#/run/${run}/step/3`);
+    await page.getByText('only texts and rewards were recorded').waitFor();
+    await page.getByText('It is 6.').waitFor();
+    expect(await page.locator('.step-card').count()).toBe(7);
+    await page.context().close();
+  });
+
+  it('puts cards below one another on a telephone, within its width', async () => {
+    const page = await open(`#/run/${run}/step/2?groups=failed`, 390);
+    const cards = page.locator('.step-card');
+    await cards.nth(1).waitFor();
+    const boxes = await Promise.all([0, 1].map((i) => cards.nth(i).boundingBox()));
+    expect(boxes[1]!.x).toBe(boxes[0]!.x);
+    expect(boxes[1]!.y).toBeGreaterThan(boxes[0]!.y + 50);
+    for (const hash of ['?form=table', '?open=stages']) {
+      await page.goto(new URL(`#/run/${run}/step/2${hash}`, server.url).href);
+      await page.locator('.step-filters').waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    }
+    await page.context().close();
+  });
+
+  it('compares two steps: the first difference, and the words that differ', async () => {
+    const page = await open(`#/compare?run=${run}&step=1&with=${run}&withStep=2`);
+    await page.getByText('≠ first difference').waitFor();
+    expect(await page.locator('.compare-difference').textContent()).toContain('sampled ids');
+    const pair = page.locator('.compare-pair').first();
+    expect(await pair.locator('del').allTextContents()).toEqual(['1']);
+    expect(await pair.locator('ins').allTextContents()).toEqual(['2']);
+    expect(await pair.textContent()).toContain('≠ another text');
+    await page.goto(
+      new URL(`#/compare?run=${run}&step=1&with=${run}&withStep=1&only=different`, server.url).href,
+    );
+    await page.getByText('every completion is the same').waitFor();
+    await page.getByText('quantities that both records have agree').waitFor();
+    await page.context().close();
+  });
+
+  it('does all this without an error', () => {
+    expect(browser.problems).toEqual([]);
+  });
+});
