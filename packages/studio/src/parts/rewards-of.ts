@@ -32,7 +32,9 @@ export function rewardsOf(
       value: completion.rewards?.[name],
       ...(rule !== undefined && { rule }),
       parts: parts.flatMap(({ reward, part, values }) =>
-        reward === name && !Number.isNaN(values[index] ?? Number.NaN) ? [{ part, value: values[index]! }] : [],
+        reward === name && !Number.isNaN(values[index] ?? Number.NaN)
+          ? [{ part, value: values[index]! }]
+          : [],
       ),
       ...(failure && { failure: failure.reason }),
     };

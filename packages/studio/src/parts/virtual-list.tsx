@@ -54,7 +54,12 @@ export function VirtualList({
   }, [list, at]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section class={`virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`} ref={place} aria-label={label} tabIndex={0}>
+    <section
+      class={`virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`}
+      ref={place}
+      aria-label={label}
+      tabIndex={0}
+    >
       <ul class="virtual-list-all" style={{ [isAcross ? 'width' : 'height']: `${list.getTotalSize()}px` }}>
         {list.getVirtualItems().map(({ index, key, start }) => (
           <li

@@ -73,9 +73,7 @@ export function VirtualTable({ label, columns, count, cell, sort, onSort, at }: 
               <th
                 key={key}
                 class={isNumber ? 'number' : ''}
-                aria-sort={
-                  sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending'
-                }
+                aria-sort={sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending'}
               >
                 {onSort ? (
                   <button type="button" class="link" title={title} onClick={() => onSort(key)}>

@@ -22,7 +22,10 @@ export function CompletionCard(props: CompletionCardProps) {
   const { completion, rewards, link, hidden, search, isCurrent, isTall } = props;
   const { name, total, advantage, tokens, trained, finish, text = '', sampledText } = completion;
   return (
-    <article class={`step-card ${isTall ? 'step-card-tall' : ''}`} aria-current={isCurrent ? 'true' : undefined}>
+    <article
+      class={`step-card ${isTall ? 'step-card-tall' : ''}`}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
       <header>
         <a href={link}>{name}</a>
         <span>
@@ -61,7 +64,17 @@ export function CompletionCard(props: CompletionCardProps) {
 }
 
 /** The text from a place on; with a search from shortly before what was found, which is marked. */
-function CardText({ text, from, search, most }: { text: string; from: number; search: string; most: number }) {
+function CardText({
+  text,
+  from,
+  search,
+  most,
+}: {
+  text: string;
+  from: number;
+  search: string;
+  most: number;
+}) {
   const found = search === '' ? undefined : (searchPattern(search).exec(text) ?? undefined);
   if (!found) return <SafeText text={text.slice(from)} most={most} />;
   const [start, end] = [found.index, found.index + found[0].length];

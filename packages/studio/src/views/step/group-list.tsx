@@ -28,7 +28,10 @@ const LEAST_SHARED = 20;
 export function GroupList(props: GroupListProps) {
   const { answer, groups, search, at, isTall, opened, linkOf, onShared } = props;
   const isNarrow = useNarrow();
-  const lines = Math.min(6, useMemo(() => mostLines(answer), [answer]));
+  const lines = Math.min(
+    6,
+    useMemo(() => mostLines(answer), [answer]),
+  );
   const height = 92 + lines * 21 + (isTall ? 460 : 130);
   const sharedOf = ({ prompt, completions }: Group) => {
     const shared = completions.length > 1 ? (answer.shared[prompt.index] ?? 0) : 0;

@@ -24,7 +24,11 @@ export function timelineOf(stages: readonly Stage[]): {
   return { total, slowest: lengths.indexOf(Math.max(...lengths)), bars };
 }
 
-export function StageTimeline({ stages, isOpen, onOpen }: {
+export function StageTimeline({
+  stages,
+  isOpen,
+  onOpen,
+}: {
   stages: readonly Stage[];
   isOpen: boolean;
   onOpen(): void;

@@ -75,7 +75,8 @@ function Notes({ answer: { failures }, notes }: { answer: StepAnswer; notes: rea
     <>
       {whole.map(({ reward, reason }) => (
         <p key={reward} class="fail">
-          ✕ <SafeText text={reward} most={60} /> failed for the whole step: <SafeText text={reason} most={400} />
+          ✕ <SafeText text={reward} most={60} /> failed for the whole step:{' '}
+          <SafeText text={reason} most={400} />
         </p>
       ))}
       {notes.map((note) => (
@@ -137,7 +138,13 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
       ) : shown.length === 0 && groups.length === 0 ? (
         <p class="soft">No completion fits these filters.</p>
       ) : selection.form === 'table' ? (
-        <CompletionTable columns={columns} completions={selected} selection={selection} at={at} linkOf={linkOf} />
+        <CompletionTable
+          columns={columns}
+          completions={selected}
+          selection={selection}
+          at={at}
+          linkOf={linkOf}
+        />
       ) : (
         <GroupList
           answer={answer}
