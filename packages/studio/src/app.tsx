@@ -18,6 +18,7 @@ import { StepView } from './views/step/step-view.js';
 export function App({ hasFiles }: { hasFiles: boolean }) {
   const route = useRoute();
   const [isHelp, setHelp] = useState(false);
+  const [isDropped, setDropped] = useState(false);
   const up = upOf(route);
   const goUp = up === undefined ? undefined : () => go(up);
   useKeys({
@@ -38,7 +39,13 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
           </button>
         </span>
       </header>
-      <main>{hasFiles || route.parts[0] === 'doctor' ? viewOf(route) : <DoctorView />}</main>
+      <main>
+        {(hasFiles || isDropped) && route.parts[0] !== 'doctor' ? (
+          viewOf(route)
+        ) : (
+          <DoctorView isDropped={isDropped} onDropped={() => setDropped(true)} />
+        )}
+      </main>
       {isHelp && <Help />}
     </>
   );
@@ -47,7 +54,6 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
 function viewOf({ parts, query }: Route): ComponentChildren {
   const [place, run, second, step, third, index] = parts;
   if (place === undefined) return <RunListView />;
-  if (place === 'doctor') return <DoctorView />;
   if (place === 'compare') return <CompareView query={query} />;
   if (place !== 'run' || run === undefined) return <Nowhere />;
   if (second === undefined) return <CurvesView run={run} query={query} />;

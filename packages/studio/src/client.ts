@@ -1,7 +1,7 @@
 /** Asks the worker, and keeps its answers for the views. */
 import type { RequestName, Requests } from 'grpo/studio';
 import { useEffect, useState } from 'preact/hooks';
-import type { Files, FromWorker, ToWorker } from './messages.js';
+import type { Files, FromWorker, ReadProgress, ToWorker } from './messages.js';
 import DataWorker from './worker.js?worker&inline';
 
 /** What could not be read, in words. */
@@ -15,6 +15,10 @@ const waiting = new Map<number, { resolve(output: unknown): void; reject(failure
 let last = 0;
 
 worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+  if (data.kind === 'reading') {
+    for (const hear of hearers) hear(data);
+    return;
+  }
   const one = waiting.get(data.id)!;
   waiting.delete(data.id);
   if (data.kind === 'answer') one.resolve(data.output);
@@ -23,9 +27,18 @@ worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
 
 const post = (message: ToWorker) => worker.postMessage(message);
 
+const hearers = new Set<(progress: ReadProgress) => void>();
+
+/** Tells how far the worker is with the file that it reads. */
+export function onReading(hear: (progress: ReadProgress) => void): () => void {
+  hearers.add(hear);
+  return () => void hearers.delete(hear);
+}
+
+/** Other files than before: everything is asked for again. */
 export function useFiles(files: Files): void {
-  answers.clear();
   post({ kind: 'files', files });
+  forgetAnswers();
 }
 
 export function ask<N extends RequestName>(
@@ -56,6 +69,10 @@ const listeners = new Set<() => void>();
 /** Tells that files changed. */
 export async function refresh(paths: readonly string[]): Promise<void> {
   await ask('refresh', { paths });
+  forgetAnswers();
+}
+
+function forgetAnswers(): void {
   answers.clear();
   version++;
   for (const listener of listeners) listener();

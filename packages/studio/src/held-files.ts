@@ -1,25 +1,28 @@
-/** Files that were written into the page: a bundle. */
+/** Files that were written into the page, or lie beside it: a bundle. */
 import type { Files } from './messages.js';
 
 /**
- * What the page holds: `<script type="text/plain" data-path data-modified>` with the bytes in base64, inside
- * `<div id="files">`; undefined for a page without such a place.
+ * A bundle has `<div id="files">` with a `<script type="text/plain" data-path data-size data-modified>` for each file,
+ * which has the bytes (base64 of gzip); with `data-base`, the files lie below that address instead.
+ *
+ * @returns undefined for a page without such a place
  */
-export function filesInside(document: Document): Extract<Files, { kind: 'held' }> | undefined {
+export function filesInside(document: Document): Extract<Files, { kind: 'held' | 'beside' }> | undefined {
   const place = document.getElementById('files');
   if (!place) return undefined;
-  const files = [...place.querySelectorAll('script')].map((script) => ({
-    path: script.dataset.path!,
-    modified: Number(script.dataset.modified),
-    bytes: bytesOf(script.text),
+  const files = [...place.querySelectorAll('script')].map(({ dataset, text }) => ({
+    path: dataset.path!,
+    size: Number(dataset.size),
+    modified: Number(dataset.modified),
+    text,
   }));
   place.remove();
-  return { kind: 'held', files };
+  const { base } = place.dataset;
+  return base === undefined
+    ? { kind: 'held', files }
+    : { kind: 'beside', base: new URL(base, document.baseURI).href, files };
 }
 
-function bytesOf(base64: string): Uint8Array {
-  const text = atob(base64.trim());
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  return bytes;
-}
+/** The place on the page that a bundle opens at. */
+export const startOf = (document: Document): string | undefined =>
+  document.getElementById('files')?.dataset.start;

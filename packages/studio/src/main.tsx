@@ -1,15 +1,35 @@
 import { render } from 'preact';
 import { App } from './app.js';
 import { useFiles } from './client.js';
-import { filesInside } from './held-files.js';
+import { filesInside, startOf } from './held-files.js';
 import { listen } from './live.js';
 import './style.css';
 
-const held = filesInside(document);
-const isServed = !held && globalThis.location.protocol.startsWith('http');
-useFiles(held ?? (isServed ? { kind: 'server' } : { kind: 'held', files: [] }));
+const start = startOf(document);
+if (start !== undefined && globalThis.location.hash === '') globalThis.location.replace(start);
+const inside = filesInside(document);
+const isOnServer = globalThis.location.protocol.startsWith('http');
+const isServed = !inside && isOnServer;
 if (isServed) listen();
 
 const page = document.getElementById('page')!;
 page.replaceChildren();
-render(<App hasFiles={isServed || (held?.files.length ?? 0) > 0} />, page);
+if (inside?.kind === 'beside' && !isOnServer) {
+  render(<NeedsServer />, page);
+} else {
+  useFiles(inside ?? (isServed ? { kind: 'server' } : { kind: 'held', files: [] }));
+  render(<App hasFiles={isServed || (inside?.files.length ?? 0) > 0} />, page);
+}
+
+function NeedsServer() {
+  return (
+    <main>
+      <h1>These runs are too large for one page</h1>
+      <p>
+        Their files lie beside it, and a browser reads them from a web server only. Any static one will do. In
+        the folder of this page: <code>npx serve</code>, or <code>python3 -m http.server</code>; then open the
+        address that it prints.
+      </p>
+    </main>
+  );
+}

@@ -1,11 +1,26 @@
 /** What page and worker say to each other. */
 import type { RequestName, Requests } from 'grpo/studio';
 
-/** Where the files are. */
+/** A file that the page knows of. */
+export interface ListedFile {
+  path: string;
+  size: number;
+  modified: number;
+}
+
+/** Where the files are: at `grpo studio`, in the page (base64 of gzip), beside it, or dropped on it. */
 export type Files =
   | { kind: 'server' }
-  | { kind: 'held'; files: readonly { path: string; bytes: Uint8Array; modified: number }[] }
+  | { kind: 'held'; files: readonly (ListedFile & { text: string })[] }
+  | { kind: 'beside'; base: string; files: readonly ListedFile[] }
   | { kind: 'dropped'; files: readonly { path: string; file: File }[] };
+
+/** How far the reading of a file is, in bytes. */
+export interface ReadProgress {
+  path: string;
+  done: number;
+  total: number;
+}
 
 export type ToWorker =
   | { kind: 'files'; files: Files }
@@ -13,4 +28,5 @@ export type ToWorker =
 
 export type FromWorker =
   | { kind: 'answer'; id: number; output: unknown }
-  | { kind: 'failure'; id: number; message: string; hint?: string };
+  | { kind: 'failure'; id: number; message: string; hint?: string }
+  | ({ kind: 'reading' } & ReadProgress);

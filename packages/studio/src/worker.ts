@@ -3,12 +3,16 @@ import './node/globals.js';
 import { Studio } from 'grpo/studio';
 import { type Disk, disk, mount } from './disk/disk.js';
 import { HttpDisk } from './disk/http-disk.js';
-import { heldBytes, heldFile, MemoryDisk } from './disk/memory-disk.js';
+import { besideFile, heldFile, heldText, MemoryDisk } from './disk/memory-disk.js';
+import { Ranges } from './disk/ranges.js';
 import type { Files, FromWorker, ToWorker } from './messages.js';
+import { onReading } from './reading-progress.js';
 
 let studio: Studio | undefined;
 
 const post = (message: FromWorker) => globalThis.postMessage(message);
+
+onReading((progress) => post({ kind: 'reading', ...progress }));
 
 globalThis.addEventListener('message', async ({ data }: MessageEvent<ToWorker>) => {
   if (data.kind === 'files') {
@@ -31,7 +35,15 @@ function diskOf(files: Files): Disk {
     case 'server':
       return new HttpDisk();
     case 'held':
-      return new MemoryDisk(files.files.map(({ path, bytes, modified }) => heldBytes(path, bytes, modified)));
+      return new MemoryDisk(
+        files.files.map(({ path, size, modified, text }) => heldText(path, size, modified, text)),
+      );
+    case 'beside': {
+      const ranges = new Ranges((path) => files.base + path.split('/').map(encodeURIComponent).join('/'));
+      return new MemoryDisk(
+        files.files.map(({ path, size, modified }) => besideFile(path, size, modified, ranges)),
+      );
+    }
     case 'dropped':
       return new MemoryDisk(files.files.map(({ path, file }) => heldFile(path, file)));
   }

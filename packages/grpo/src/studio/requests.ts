@@ -1,9 +1,7 @@
 /** What the page asks of the data layer, and what it is answered. */
-import type { Check } from '../doctor/check.js';
 import type { Judgement } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import type { StepComparison } from '../view/compare-steps.js';
-import type { Report } from '../view/report/report.js';
 import type { StepView } from '../view/step-view.js';
 
 /** A run or whatever else `doctor` reads. */
@@ -74,12 +72,44 @@ export interface FindingLink {
   places: readonly { text: string; step?: number; completion?: number; token?: number; metric?: string }[];
 }
 
+/** A finding with all that is known of it. */
+export interface ReportedFinding extends FindingLink {
+  /** What must hold, how that is tested, and what to do where it does not. */
+  title: string;
+  threshold: string;
+  remedy: string;
+  /** What would settle it. */
+  settles?: string;
+  sources: string;
+  /** How the check was shown to find its fault; empty where it was not. */
+  proofs: readonly string[];
+  /** Its steps, in words. */
+  steps?: string;
+  /** The parts of the run that it makes void. */
+  rerun?: string;
+  /** Metrics of the log that it is about. */
+  metrics: readonly string[];
+  /** Other signs of the same fault. */
+  signs: readonly ReportedFinding[];
+}
+
+/** The doctor's report of a run. */
 export interface RunReport {
-  report: Report;
+  summary: string;
+  /** The finding that leads. */
+  cause?: ReportedFinding;
+  /** Sentence for a report without one, and whether it is that nothing was found. */
+  verdict: string;
+  isSound: boolean;
+  /** `brief`: a sentence each, the rest folded. */
+  sections: readonly { title: string; brief: boolean; findings: readonly ReportedFinding[] }[];
+  /** What moved over the run, and at which step. */
+  course: readonly { metric: string; name: string; levels: string; change: string; step?: number }[];
+  notes: readonly string[];
+  /** Every check: how often it was made, and what was missing where it could not be. */
+  checks: readonly (Pick<Judgement, 'code' | 'verdict' | 'judged' | 'missing'> & { title: string })[];
+  /** All findings, the cause first. */
   links: readonly FindingLink[];
-  judgements: readonly Judgement[];
-  /** Titles of the checks, by code. */
-  checks: Readonly<Record<string, Pick<Check, 'title' | 'remedy'>>>;
 }
 
 /** A step from its small arrays: its groups and completions without token sums. */

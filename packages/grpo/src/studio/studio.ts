@@ -1,6 +1,7 @@
 import { listRuns } from './list-runs.js';
 import { OpenRuns } from './open-runs.js';
 import { readCurves } from './read-curves.js';
+import { readReport } from './read-report.js';
 import type { RequestName, Requests } from './requests.js';
 import { compare } from './steps/compare.js';
 import { completion } from './steps/completion.js';
@@ -16,14 +17,10 @@ type Answers = {
   [N in RequestName]: (runs: OpenRuns, input: Requests[N]['input']) => Promise<Requests[N]['output']>;
 };
 
-const unanswered = async () => {
-  throw new Error('not answered yet');
-};
-
 const answers: Answers = {
   runs: listRuns,
   curves: readCurves,
-  report: unanswered,
+  report: readReport,
   step,
   stepWhole,
   completion,

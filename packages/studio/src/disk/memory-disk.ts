@@ -1,4 +1,6 @@
+import { gunzipSync } from 'fflate';
 import type { Disk, DiskEntry } from './disk.js';
+import type { Ranges } from './ranges.js';
 
 /** A file that the page has: bytes, or what gives them. */
 export interface HeldFile {
@@ -41,11 +43,26 @@ export class MemoryDisk implements Disk {
   forget(): void {}
 }
 
-export const heldBytes = (path: string, bytes: Uint8Array, modified: number): HeldFile => ({
+/** A file of a bundle, from base64 of gzip when it is first read. */
+export function heldText(path: string, size: number, modified: number, text: string): HeldFile {
+  let bytes: Uint8Array | undefined;
+  return {
+    path,
+    size,
+    modified,
+    read: (start, end) => {
+      bytes ??= gunzipSync(Buffer.from(text, 'base64'), { out: new Uint8Array(size) });
+      return bytes.subarray(start, end);
+    },
+  };
+}
+
+/** A file beside the page of a bundle. */
+export const besideFile = (path: string, size: number, modified: number, files: Ranges): HeldFile => ({
   path,
-  size: bytes.length,
+  size,
   modified,
-  read: (start, end) => bytes.subarray(start, end),
+  read: (start, end) => files.read(path, start, end),
 });
 
 /** A dropped file is read piece by piece, when it is asked for. */

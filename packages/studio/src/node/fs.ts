@@ -2,6 +2,7 @@
 import type { Dirent, Stats } from 'node:fs';
 import { basename, dirname } from 'pathe';
 import { disk } from '../disk/disk.js';
+import { reportReading } from '../reading-progress.js';
 
 function failure(code: string, syscall: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, syscall });
@@ -73,8 +74,10 @@ export function readSync(
   length: number,
   position: number,
 ): number {
-  const bytes = disk().read(open.get(fd)!, position, position + length);
+  const path = open.get(fd)!;
+  const bytes = disk().read(path, position, position + length);
   target.set(bytes, offset);
+  reportReading(path, position + bytes.length, need(path, 'read').size);
   return bytes.length;
 }
 

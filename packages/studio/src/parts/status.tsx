@@ -1,7 +1,8 @@
 /** What stands where an answer is awaited or has failed. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Answer } from '../client.js';
+import { type Answer, type Failure, onReading } from '../client.js';
+import type { ReadProgress } from '../messages.js';
 import { SafeText } from './safe-text.js';
 
 /** Shows an answer once it is there; before that that it is awaited, or why there is none. */
@@ -13,34 +14,44 @@ export function Answered<T>({
   children: (value: T) => ComponentChildren;
 }) {
   if (answer.value !== undefined) return <>{children(answer.value)}</>;
-  if (answer.failure) {
-    const { message, hint } = answer.failure;
-    return (
-      <div class="failure" role="alert">
-        <p>
-          <SafeText text={message} />
-        </p>
-        {hint !== undefined && (
-          <p class="soft">
-            <SafeText text={hint} />
-          </p>
-        )}
-      </div>
-    );
-  }
-  return <Waiting />;
+  return answer.failure ? <FailureBox failure={answer.failure} /> : <Waiting />;
 }
 
-function Waiting() {
+/** What could not be read, and what to do about it. */
+export const FailureBox = ({ failure: { message, hint } }: { failure: Failure }) => (
+  <div class="failure" role="alert">
+    <p>
+      <SafeText text={message} />
+    </p>
+    {hint !== undefined && (
+      <p class="soft">
+        <SafeText text={hint} />
+      </p>
+    )}
+  </div>
+);
+
+export function Waiting() {
   const [seconds, setSeconds] = useState(0);
+  const [progress, setProgress] = useState<ReadProgress>();
   useEffect(() => {
     const start = performance.now();
     const timer = setInterval(() => setSeconds((performance.now() - start) / 1000), 500);
     return () => clearInterval(timer);
   }, []);
+  useEffect(() => onReading(setProgress), []);
   return (
     <p class="soft" role="status">
-      Reading{seconds >= 2 ? `, ${seconds.toFixed(0)} s` : ''} …
+      Reading{seconds >= 2 ? `, ${seconds.toFixed(0)} s` : ''}
+      {progress && (
+        <>
+          : <SafeText text={progress.path.split('/').at(-1)!} most={60} />, {megabytes(progress.done)} of{' '}
+          {megabytes(progress.total)} MB
+        </>
+      )}{' '}
+      …
     </p>
   );
 }
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);

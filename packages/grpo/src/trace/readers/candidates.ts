@@ -4,14 +4,14 @@ import { onFile } from '../../errors/file-error.js';
 import { type Place, placeOf } from './place.js';
 
 /** As deep as `wandb/run-…/files/output.log` below a folder of experiments. */
-const MOST_LEVELS = 6;
+export const MOST_LEVELS = 6;
 const MOST_FILES = 5000;
 /** Files in a folder that may be logs. */
 const LIKE_LOGS = /\.(log|txt|out|err|jsonl|ndjson|json|csv|tsv|ipynb|html?|wandb)(\.gz)?$|\btfevents\b/i;
 /** Of models, tokenizers and packages. */
 const NOT_LOGS =
   /^(tokenizer.*|vocab|added_tokens|special_tokens_map|generation_config|config|adapter_config|preprocessor_config|.*\.index|package(-lock)?|tsconfig|merges|requirements.*|README.*|LICENSE.*)\.(json|txt|md)$/i;
-const NOT_FOLDERS = /^(\.git|node_modules|__pycache__|\.venv|venv|site-packages)$/;
+export const NOT_FOLDERS = /^(\.git|node_modules|__pycache__|\.venv|venv|site-packages)$/;
 /** A log of more is given alone. */
 const MOST_BYTES = 2 ** 28;
 
@@ -39,5 +39,6 @@ export function candidatesIn(root: string, isRun: (folder: Place) => boolean): s
   return paths;
 }
 
-const isLikeLog = ({ name }: Dirent, path: string) =>
-  LIKE_LOGS.test(name) && !NOT_LOGS.test(name) && statSync(path).size <= MOST_BYTES;
+const isLikeLog = ({ name }: Dirent, path: string) => isLogName(name) && statSync(path).size <= MOST_BYTES;
+
+export const isLogName = (name: string): boolean => LIKE_LOGS.test(name) && !NOT_LOGS.test(name);

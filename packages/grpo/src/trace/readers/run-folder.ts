@@ -29,6 +29,12 @@ const STEPS = 'steps';
 export const isRunFolder = ({ isFolder, names }: Place): boolean =>
   isFolder && names.includes('config.json') && names.includes(METRICS);
 
+/** The files of a run that are read, without those of its step records. */
+export const filesOf = (path: string): string[] =>
+  ['config.json', METRICS, 'timings.jsonl', 'eval.jsonl', COMPLETIONS]
+    .map((name) => join(path, name))
+    .filter((file) => existsSync(file));
+
 /** Reads a run's metrics, timings, evaluations, completions and step records. */
 export function readRunFolder({ path }: Place): Reading {
   const broken = new BrokenParts();
@@ -40,12 +46,9 @@ export function readRunFolder({ path }: Place): Reading {
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
   if (!log) notes.push(`${METRICS} has no row yet: the run has not ended its first step.`);
   notes.push(...(log?.notes ?? []));
-  const files = ['config.json', METRICS, 'timings.jsonl', 'eval.jsonl', COMPLETIONS]
-    .map((name) => join(path, name))
-    .filter((file) => existsSync(file));
   return {
     kind: RUN_FOLDER,
-    files,
+    files: filesOf(path),
     ...(log && { series: log.series }),
     ...records,
     ...(declared && isGrpo && { declared: declaredByBoth(log?.declared, declared) }),

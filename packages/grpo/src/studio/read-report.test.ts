@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { rookworldLog } from '../cli/doctor/seed-logs.test.helper.js';
+import { richRecord } from '../doctor/rich-record.test.helper.js';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { writeStepRecord } from '../trace/index.js';
+import { folderOf } from '../trace/readers/files.test.helper.js';
+import { Studio } from './studio.js';
+
+const report = (path: string) => new Studio([path]).answer('report', { run: path });
+
+it('tells the cause of a log, with its metrics, and survives being sent to a page', async () => {
+  const path = join(folderOf({ 'run.log': rookworldLog({ miss: () => -5 }) }), 'run.log');
+  const answer = await report(path);
+  expect(structuredClone(answer)).toEqual(answer);
+  const { cause, links, checks } = answer;
+  expect(cause!.says).toContain('At step 1 the policy gives its own completions');
+  expect(cause!.metrics).toContain('sequence_logprob_reference');
+  expect(cause!.places[0]).toMatchObject({ step: 1, metric: 'sequence_logprob' });
+  expect(links[0]!.finding).toEqual(cause!.finding);
+  const told = [cause!, ...cause!.signs, ...answer.sections.flatMap(({ findings }) => findings)];
+  expect(new Set(told.map(({ finding }) => finding.code))).toEqual(
+    new Set(links.map(({ finding }) => finding.code)),
+  );
+  expect(checks.find(({ code }) => code === cause!.finding.code)).toMatchObject({
+    verdict: 'warn',
+    judged: 1,
+  });
+  expect(checks.filter(({ judged }) => judged === 0).every(({ missing }) => missing.length > 0)).toBe(true);
+});
+
+it('points to the token of a record, and to no metric', async () => {
+  const record = richRecord({ step: 3, seed: 1 });
+  const advantages = record.advantages!.slice();
+  advantages[9] = 40;
+  const folder = tempFolder();
+  writeStepRecord(folder, { ...record, advantages });
+  const places = (await report(folder)).links.flatMap((link) => link.places);
+  expect(places).toContainEqual({
+    text: 'step 3, completion 9, token 0: update 1, term 0.5, expected -40, ratio 1, advantage 40',
+    ...{ step: 3, completion: 9, token: 0 },
+  });
+  expect(places.every(({ metric }) => metric === undefined)).toBe(true);
+});

@@ -1,0 +1,59 @@
+import { rowText } from '../doctor/course/rows.js';
+import { checkOf, registry } from '../doctor/registry.js';
+import { examineReading } from '../view/report/examine-reading.js';
+import { type ReportItem, reportOf } from '../view/report/report.js';
+import { linkOf } from './finding-link.js';
+import type { OpenRuns } from './open-runs.js';
+import type { ReportedFinding, RunReport } from './requests.js';
+
+/** Answers `report`: what the doctor makes of a run. */
+export async function readReport(runs: OpenRuns, { run }: { run: string }): Promise<RunReport> {
+  const reading = await runs.reading(run);
+  return runs.once('report', run, () => {
+    const { examined, diagnosis } = examineReading(run, reading);
+    const { cause, ...report } = reportOf(examined, diagnosis, registry);
+    return {
+      summary: report.summary,
+      verdict: report.verdict,
+      isSound: report.isSound,
+      ...(cause && { cause: reported(cause) }),
+      sections: report.sections.map(({ title, brief, findings }) => ({
+        title,
+        brief,
+        findings: findings.map(reported),
+      })),
+      course: report.course.map((row) => {
+        const [name, levels, change] = rowText(row);
+        return { metric: row.metric, name, levels, change, ...(row.movement && { step: row.movement.step }) };
+      }),
+      notes: report.notes,
+      checks: diagnosis.judgements.map(({ code, verdict, judged, missing }) => ({
+        ...{ code, verdict, judged, missing },
+        title: checkOf(code).title,
+      })),
+      links: diagnosis.findings.map(linkOf),
+    };
+  });
+}
+
+function reported({ finding, check, signs, steps, rerun, sources }: ReportItem): ReportedFinding {
+  const { title, threshold, remedy, settles, proofs } = check;
+  return {
+    ...linkOf(finding),
+    ...{ title, threshold, remedy, sources, proofs },
+    ...(settles !== undefined && { settles }),
+    ...(steps !== undefined && { steps }),
+    ...(rerun !== undefined && { rerun }),
+    metrics: check.scope === 'log' ? metricsOf(finding.evidence, check.needs) : [],
+    signs: signs.map(reported),
+  };
+}
+
+/** What evidence in a log and its check name: a metric is the text of evidence, or the name of a value. */
+function metricsOf(evidence: ReportItem['finding']['evidence'], needs: readonly string[]): readonly string[] {
+  const cited = evidence.flatMap(({ text, values }) => [
+    ...(text === undefined ? [] : [text]),
+    ...Object.keys(values ?? {}),
+  ]);
+  return [...new Set([...cited, ...needs])];
+}

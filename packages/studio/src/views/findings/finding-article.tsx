@@ -1,0 +1,131 @@
+/** A finding: its sentence, and all that is known of it. */
+import type { FindingLink, ReportedFinding } from 'grpo/studio';
+import type { ComponentChildren } from 'preact';
+import { SafeText } from '../../parts/safe-text.js';
+import { linkTo } from '../../route.js';
+import { CitedCurves } from './cited-curves.js';
+
+const SEVERITIES = { fail: 'FAIL', warn: 'WARN', inform: 'NOTE' };
+
+interface ArticleProps {
+  run: string;
+  item: ReportedFinding;
+  /** Whether all but the sentence is folded. */
+  brief: boolean;
+  /** The code that the address names. */
+  chosen: string | undefined;
+}
+
+export function FindingArticle({ run, item, brief, chosen }: ArticleProps) {
+  const { finding, says, signs } = item;
+  const { code, severity } = finding;
+  const isChosen = code === chosen || signs.some((sign) => sign.finding.code === chosen);
+  return (
+    <article
+      class={`findings-article findings-${severity}`}
+      id={code}
+      aria-current={isChosen ? 'true' : undefined}
+    >
+      <p class="findings-head">
+        <strong class="findings-severity">{SEVERITIES[severity]}</strong>{' '}
+        <FindingCode run={run} item={item} />
+      </p>
+      <p class="findings-says">
+        <SafeText text={says} />
+      </p>
+      {brief ? (
+        <details open={isChosen}>
+          <summary>details</summary>
+          <Details run={run} item={item} />
+        </details>
+      ) : (
+        <Details run={run} item={item} />
+      )}
+    </article>
+  );
+}
+
+/** Links to the finding itself, so that it can be passed on. */
+const FindingCode = ({ run, item }: { run: string; item: FindingLink }) => (
+  <a class="mono" href={linkTo(['run', run, 'findings'], { code: item.finding.code })}>
+    {item.label}
+  </a>
+);
+
+function Details({ run, item }: { run: string; item: ReportedFinding }) {
+  const { finding, places, signs, proofs } = item;
+  return (
+    <>
+      <CitedCurves run={run} items={[item, ...signs]} />
+      <dl class="findings-details">
+        <Row name="steps">{item.steps}</Row>
+        {places.length > 0 && (
+          <Row name="where">
+            <ul>
+              {places.map((place) => (
+                <li key={place.text}>
+                  <Place run={run} code={finding.code} place={place} />
+                </li>
+              ))}
+            </ul>
+          </Row>
+        )}
+        {signs.length > 0 && (
+          <Row name="seen too">
+            <ul>
+              {signs.map((sign) => (
+                <li key={sign.finding.code} id={sign.finding.code}>
+                  <SafeText text={sign.says} /> <FindingCode run={run} item={sign} />
+                  <ul>
+                    {sign.places.map((place) => (
+                      <li key={place.text}>
+                        <Place run={run} code={sign.finding.code} place={place} />
+                      </li>
+                    ))}
+                  </ul>
+                </li>
+              ))}
+            </ul>
+          </Row>
+        )}
+        <Row name="do">{item.remedy}</Row>
+        <Row name="to be sure">{item.settles}</Row>
+        <Row name="run again">{item.rerun}</Row>
+        <Row name="must hold">{item.title}</Row>
+        <Row name="test">{item.threshold}</Row>
+        <Row name="source">{item.sources}</Row>
+        <Row name="proved with">
+          {proofs.join(', ') || 'No run with this fault has shown that the check finds it. It warns at most.'}
+        </Row>
+      </dl>
+    </>
+  );
+}
+
+const Row = ({ name, children }: { name: string; children: ComponentChildren }) =>
+  children === undefined ? null : (
+    <>
+      <dt>{name}</dt>
+      <dd>{typeof children === 'string' ? <SafeText text={children} /> : children}</dd>
+    </>
+  );
+
+/** A place of the run, as a link as far down as it goes: a token, a completion, a step, a curve. */
+function Place({ run, code, place }: { run: string; code: string; place: FindingLink['places'][number] }) {
+  const { text, step, completion, token, metric } = place;
+  const link =
+    metric !== undefined
+      ? linkTo(['run', run], { metric, at: step })
+      : step === undefined
+        ? undefined
+        : completion === undefined
+          ? linkTo(['run', run, 'step', step], { finding: code })
+          : linkTo(['run', run, 'step', step, 'completion', completion], { token, finding: code });
+  return link === undefined ? (
+    <SafeText text={text} />
+  ) : (
+    <a href={link}>
+      <SafeText text={text} />
+    </a>
+  );
+}

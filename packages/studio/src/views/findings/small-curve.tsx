@@ -1,0 +1,63 @@
+/** One curve as a small figure with its range in numbers; steps may be marked. */
+import type { Curve } from 'grpo/studio';
+import { shortNumber } from '../../parts/numbers.js';
+
+const WIDTH = 300;
+const HEIGHT = 80;
+/** More points than this show nothing more, and more marks hide the curve. */
+const MOST_POINTS = 600;
+const MOST_MARKS = 12;
+
+export function SmallCurve({ curve, marks }: { curve: Curve; marks: readonly number[] }) {
+  const { name, steps } = curve;
+  const drawn = drawnOf(curve);
+  if (!drawn) return null;
+  const [from, to] = [steps[0]!, steps.at(-1)!];
+  const shown = marks.filter((step) => step >= from && step <= to).slice(0, MOST_MARKS);
+  const x = (step: number) => (WIDTH * (step - from)) / Math.max(1, to - from);
+  const [low, high] = [drawn.low, drawn.high].map((value) => shortNumber(value));
+  return (
+    <figure class="findings-figure">
+      <svg role="img" aria-label={`${name} over the steps`} viewBox={`-4 -4 ${WIDTH + 8} ${HEIGHT + 8}`}>
+        {shown.map((step) => (
+          <line key={step} class="findings-mark" x1={x(step)} x2={x(step)} y1={-4} y2={HEIGHT + 4} />
+        ))}
+        {drawn.pieces.map((points) => (
+          <polyline key={points} points={points} />
+        ))}
+      </svg>
+      <figcaption>
+        <span class="mono">{name}</span>: {low === high ? low : `${low} to ${high}`}
+        {shown.length > 0 && `, marked: step ${shown.join(', ')}`}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Stretches of finite values as points, and the range; undefined for fewer than two. NaN and infinities leave gaps. */
+export function drawnOf({
+  steps,
+  values,
+}: Pick<Curve, 'steps' | 'values'>): { pieces: string[]; low: number; high: number } | undefined {
+  const finite = values.filter(Number.isFinite);
+  if (finite.length < 2) return undefined;
+  const [low, high] = [finite.reduce((a, b) => Math.min(a, b)), finite.reduce((a, b) => Math.max(a, b))];
+  const every = Math.ceil(values.length / MOST_POINTS);
+  const span = Math.max(1, steps.at(-1)! - steps[0]!);
+  const pieces: string[][] = [[]];
+  for (let i = 0; i < values.length; i += every) {
+    const value = values[i]!;
+    const x = (WIDTH * (steps[i]! - steps[0]!)) / span;
+    const y = high === low ? HEIGHT / 2 : HEIGHT * (1 - (value - low) / (high - low));
+    if (Number.isFinite(value)) pieces.at(-1)!.push(`${x.toFixed(1)},${y.toFixed(1)}`);
+    else pieces.push([]);
+  }
+  // A piece of one point would have no length.
+  return {
+    pieces: pieces
+      .filter((points) => points.length > 0)
+      .map((points) => (points.length === 1 ? [...points, ...points] : points).join(' ')),
+    low,
+    high,
+  };
+}
