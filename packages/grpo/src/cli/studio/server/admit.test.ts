@@ -233,6 +233,7 @@ describe('the token', () => {
       '?token=',
       `?token=${token}x`,
       `?token=x&token=${token}`,
+      `?token=${token}&token=x`,
       `?Token=${token}`,
       '?token',
     ])

@@ -26,6 +26,10 @@ const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' };
 const STYLE = { 'content-type': 'text/css; charset=utf-8' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
+const NO_TOKEN =
+  'Open the link that the studio printed when it began: it holds the token. ' +
+  'If you have, paste this address into the address bar: a link on another site brings no cookie.';
+
 /** Sends a whole answer. */
 export function send(
   response: ServerResponse,
@@ -54,9 +58,7 @@ export async function answer(
     return;
   }
   if (token && !token.isCarriedBy(request))
-    throw new Refusal(401, 'Open the link that the studio printed when it began: it holds the token.', {
-      'www-authenticate': 'Cookie',
-    });
+    throw new Refusal(401, NO_TOKEN, { 'www-authenticate': 'Cookie' });
   switch (path) {
     case '/':
       return send(response, 200, HTML, page.html);

@@ -33,10 +33,10 @@ export class ChangeWatch {
    */
   async watch(names: readonly string[], entries?: readonly ListEntry[]): Promise<void> {
     const path = pathOf(names);
-    const known = this.#folders.get(path);
-    const digest = known?.digest ?? digestOf(entries ?? (await listFolder(this.given, names)));
+    const digest = async () => digestOf(entries ?? (await listFolder(this.given, names)));
+    const watched = this.#folders.get(path) ?? { names, digest: await digest(), turn: 0 };
     this.#folders.delete(path);
-    this.#folders.set(path, known ?? { names, digest, turn: 0 });
+    this.#folders.set(path, watched);
     if (this.#folders.size > MOST) this.#folders.delete(this.#folders.keys().next().value!);
   }
 
@@ -69,5 +69,8 @@ export class ChangeWatch {
   }
 }
 
-const digestOf = (entries: readonly ListEntry[]) =>
-  createHash('sha256').update(JSON.stringify(entries)).digest('base64');
+/** The time of a folder changes with what is in it, of which its own list tells. */
+const digestOf = (entries: readonly ListEntry[]) => {
+  const told = entries.map((entry) => (entry.isFolder ? entry.name : entry));
+  return createHash('sha256').update(JSON.stringify(told)).digest('base64');
+};

@@ -361,6 +361,10 @@ it.runIf(process.platform === 'linux')(
       { eval: true, workerData: { given, stop: new Int32Array(new SharedArrayBuffer(4)) } },
     );
     onTestFinished(async () => void (await swapping.terminate()));
+    const warnings: string[] = [];
+    const warn = ({ message }: Error) => warnings.push(message);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
     const seen = new Set<string>();
     const ask = async () => {
       const file = await server.file('/given/swap/secret.txt');
@@ -371,6 +375,8 @@ it.runIf(process.platform === 'linux')(
     };
     for (let i = 0; i < 200; i++) await Promise.all(Array.from({ length: 8 }, ask));
     expect([...seen].sort()).toEqual(['404', 'inside', 'secret.txt']);
+    // What is left open is closed by the garbage collector, with a warning.
+    expect([...warnings, ...openFiles().filter((path) => path.startsWith(folder))]).toEqual([]);
   },
 );
 
