@@ -71,7 +71,7 @@ export async function runTraining(
     reporter.note(run.needs);
     for (const text of notes) reporter.note(text);
     const { output } = run.config;
-    if (page) beside = await serveBesideRun(page, output, reporter.note);
+    if (page) beside = await serveBesideRun(page, output, 'run', reporter.note);
     if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
     const end = await train(run).catch((error: unknown) => {
       const last = latestCheckpoint(run.folder.checkpoints);

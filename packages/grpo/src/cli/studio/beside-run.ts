@@ -12,21 +12,24 @@ export interface BesideRun {
 
 /**
  * Serves the page of a run from a thread of its own: a step computes for seconds without a pause. The thread only reads
- * the run's files; if it fails, the run goes on.
+ * files; if it fails, the run goes on.
  *
- * @param folder - the run's, which must be there
+ * @param folder - of the run, or of the runs of a sweep; it must be there
  * @param note - told the link, and what goes wrong
  */
 export async function serveBesideRun(
   page: Page,
   folder: string,
+  holds: 'run' | 'runs',
   note: (text: string) => void,
 ): Promise<BesideRun> {
-  const workerData: ThreadStart = { given: givenPaths([folder]), page };
+  const given = givenPaths([folder]);
+  const place = holds === 'run' ? `#/run/${encodeURIComponent(`/${given[0]!.name}`)}` : '';
+  const workerData: ThreadStart = { given, page };
   const thread = new Worker(new URL('./server-thread.js', import.meta.url), { workerData });
   const ended = once(thread, 'exit');
   thread.on('message', (message: ThreadMessage) =>
-    note(message.kind === 'ready' ? `Studio: ${message.url}` : message.text),
+    note(message.kind === 'ready' ? `Studio: ${message.url}${place}` : message.text),
   );
   thread.on('error', ({ message }) =>
     note(

@@ -128,6 +128,7 @@ describe('grpo train --studio', () => {
     const argv = [...SMALL, 'rewards=[{module: holding.ts}]', 'eval.before=false', 'doctor.onFinding=off'];
     const running = start(dir, ['train', '--studio', ...argv, 'train.steps=1', 'output=runs/live']);
     const link = await linkOf(running);
+    expect(link.hash).toBe('#/run/%2Flive');
     await running.says('holding');
     expect(existsSync(join(dir, 'runs/live/run.lock'))).toBe(true);
     const names = await (await fetch(new URL('/api/list?path=/live', link))).json();
@@ -157,6 +158,6 @@ describe('grpo train --studio', () => {
     ];
     const ended = await grpo(dir, 'train', '--studio', '--sweep', 'kl.beta=0,0.1', ...argv);
     expect(ended.code, ended.err).toBe(0);
-    expect(ended.out.match(/^Studio: http:/gm)).toHaveLength(1);
+    expect(ended.out.match(/^Studio: http:.*\/$/gm)).toHaveLength(1);
   });
 });

@@ -35,7 +35,7 @@ export async function runSweep(args: CommandArguments, flags: Layer): Promise<nu
   try {
     if (page) {
       makeFolder(base);
-      beside = await serveBesideRun(page, base, reporter.note);
+      beside = await serveBesideRun(page, base, 'runs', reporter.note);
     }
     const [{ resolved }] = arms as [(typeof arms)[0], ...typeof arms];
     reporter.note(describeDevice(resolved.config.device, resolved.provenance.device!));

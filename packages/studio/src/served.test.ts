@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
+
+/** A site that knows the address of a studio. */
+async function siteWith(html: string): Promise<{ server: Server; url: string }> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(html);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // Another name, so that the browser takes it for another site.
+  return { server, url: `http://localhost:${(server.address() as AddressInfo).port}/` };
+}
+
+describe.skipIf(!CHROMIUM)('another site', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-served-'));
+  let browser: Chromium;
+  beforeAll(async () => {
+    mkdirSync(join(folder, 'first'));
+    writeFileSync(join(folder, 'first/metrics.jsonl'), '{"step": 1, "reward": 0.5}\n');
+    browser = await Chromium.launch();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('may link to the page with its token, which the address then no longer has', async () => {
+    using studio = await StudioServer.start('--token', folder);
+    const { server, url } = await siteWith(`<a href="${studio.url}">studio</a>`);
+    const page = await browser.open(url);
+    await page.click('a');
+    await page.waitForURL(`${new URL(studio.url).origin}/`);
+    await page.getByText('first').first().waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    server.close();
+  });
+
+  it('embeds nothing and reads nothing', async () => {
+    using studio = await StudioServer.start(folder);
+    const { origin } = new URL(studio.url);
+    const { server, url } = await siteWith(`<iframe src="${origin}/"></iframe>`);
+    const page = await browser.open(url);
+    const tries = `Promise.all([
+      ...['${origin}/page.js', '${origin}/api/list?path=/'].map((src) => new Promise((resolve) => {
+        const script = Object.assign(document.createElement('script'), { src });
+        script.onload = () => resolve('loaded');
+        script.onerror = () => resolve('refused');
+        document.head.append(script);
+      })),
+      new Promise((resolve) => {
+        const events = new EventSource('${origin}/api/events');
+        events.onopen = () => resolve('loaded');
+        events.onerror = () => resolve('refused');
+      }),
+      ...['cors', 'no-cors'].map((mode) =>
+        fetch('${origin}/api/list?path=/', { mode }).then((answer) => 'loaded ' + answer.type, () => 'refused'),
+      ),
+    ])`;
+    expect(await page.evaluate(tries)).toEqual(Array(5).fill('refused'));
+    const frame = page.frames().find((one) => one !== page.mainFrame())!;
+    expect(await frame.evaluate('document.querySelector("#page")')).toBeNull();
+    server.close();
+  });
+});
