@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from .declared import declared, template_parts, tokenizer_of
 from .errors import RecorderError
+from .pieces import pieces_of
 from .rollout import Rollout
 
 # Version of the step record: see docs/step-record.md.
@@ -99,6 +100,7 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
     }
     for name, own in texts.items():
         arrays |= _texts(name, own)
+    arrays |= pieces_of(tokenizer_of(trainer), [*prompt_ids, *scored_prompts, *rollout.ids, *(own.ids for own in scored)])
     for i, update in enumerate(rollout.updates):
         arrays[f"updates.{i}.completions"] = np.array(update.rows, np.int32)
         arrays[f"updates.{i}.policyLogprobs"] = _flat(update.logprobs, np.float32)

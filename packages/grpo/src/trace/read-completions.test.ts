@@ -33,10 +33,18 @@ function inMinibatches(): StepRecord {
       return { ...Object.fromEntries(rows), completions: Int32Array.from(own) } as UpdateRecord;
     }),
   );
+  const values = record.rewards!.values!;
+  Object.assign(record.rewards!, {
+    names: ['right', 'short'],
+    weights: [1, 0.5],
+    values: Float64Array.from([...values, ...values.map((value, b) => value + b)]),
+  });
   record.rewards!.failures = [
     { reward: 'right', completion: 3, reason: 'x' },
     { reward: 'right', completion: null, reason: 'y' },
   ];
+  record.completions!.texts![5] = '';
+  record.prompts!.answers![1] = null;
   record.prompts!.replayed = Int32Array.of(0, 0, 1, 0, 0, 1);
   return record;
 }
@@ -80,6 +88,7 @@ function completionOf(record: StepRecord, b: number): object {
     promptIds: inputs.promptIds.from(record)?.[p],
     scoredPromptIds: inputs.scoredPromptIds.from(record)?.[p],
     promptText: prompts?.texts?.[p],
+    answer: prompts?.answers?.[p],
     replayed: prompts?.replayed?.[p],
     text: completions?.texts?.[b],
     finish: completions?.finish?.[b],
@@ -116,8 +125,12 @@ describe.each(records)('a record %s', (_, make) => {
     expect(head.advantages).toEqual(whole.advantages);
   });
 
-  it('cut to some completions has their rows', () => {
-    const { whole, folder, head } = written();
+  it.each([
+    ['its texts', small],
+    ['no texts', (one: Stored) => small(one) && !/[tT]exts$/.test(one.path)],
+  ])('cut to some completions has their rows, from a head with %s', (_, isRead) => {
+    const { whole, folder } = written();
+    const head = readStepRecord(folder, isRead);
     const B = whole.completions!.prompt!.length;
     const some = fc.uniqueArray(fc.nat(B - 1), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -130,7 +143,7 @@ describe.each(records)('a record %s', (_, make) => {
       }),
       { numRuns: 30 },
     );
-    expect(readStepRecord(folder, small)).toEqual(head);
+    expect(readStepRecord(folder, isRead)).toEqual(head);
   });
 });
 

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { isObject } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
-import { type NumericArray, offsetsOf } from './arrays.js';
-import { pathsOf, type RowArray, rowArrays } from './dimensions.js';
+import { ints, type NumericArray, offsetsOf } from './arrays.js';
+import { LISTS, pathsOf, type RowArray, rowArrays } from './dimensions.js';
 import { numbersOf } from './numbers-of.js';
 import { at, put } from './path.js';
+import { textsAt } from './read.js';
 import { type StepRecord, stepRecordSchema } from './record.js';
+import { BYTES, LENGTHS, TEXT_LISTS } from './texts.js';
 import { STEP_TENSORS } from './write.js';
 
 /**
@@ -13,7 +15,7 @@ import { STEP_TENSORS } from './write.js';
  * are read, so that a completion of a large step is there at once. Numbers of a whole update (loss, gradient norm) stay;
  * probes and audit are left out.
  *
- * @param head - the record of the folder, which may lack arrays of tokens but not lengths
+ * @param head - the record of the folder, which may lack arrays of tokens and texts but not lengths
  * @param chosen - completions, ascending
  * @throws FormatError for a file that lacks the rows; FileError
  */
@@ -26,7 +28,24 @@ export function readCompletions(folder: string, head: StepRecord, chosen: readon
     const ranges = rangesOf(array, array.per === 'prompt' ? promptsOf(head, chosen) : chosen);
     put(record, array.path, numbersOf(info.dtype, file.readRanges(array.path, ranges)));
   }
+  for (const path of TEXT_LISTS) {
+    if (at(head, path) !== undefined || !file.tensors.has(path + BYTES)) continue;
+    const own = LISTS.prompt.some((list) => list === path) ? promptsOf(head, chosen) : chosen;
+    put(record, path, textRows(file, path, own));
+  }
   return stepRecordSchema.parse(record);
+}
+
+/** Some texts of a list. */
+function textRows(file: SafetensorsFile, list: string, chosen: readonly number[]): (string | null)[] {
+  const dtypeOf = (name: string) => file.info(name).dtype;
+  const all = ints.parse(numbersOf(dtypeOf(list + LENGTHS), file.read(list + LENGTHS)));
+  const sizes = all.map((size) => Math.max(0, size));
+  const numbers = (name: string) =>
+    name === list + LENGTHS
+      ? Int32Array.from(chosen, (row) => all[row]!)
+      : numbersOf(dtypeOf(name), file.readRanges(name, rangesIn(sizes, chosen)));
+  return textsAt(file.path, list, numbers);
 }
 
 /** The prompts of some completions. */
@@ -35,10 +54,16 @@ function promptsOf({ completions }: StepRecord, chosen: readonly number[]): numb
   return promptOf ? [...new Set(chosen.map((b) => promptOf[b]!))].sort((a, b) => a - b) : [];
 }
 
+type Range = [start: number, end: number];
+
 /** The elements of the rows of some prompts or completions. */
-function rangesOf({ members, lengths }: RowArray, chosen: readonly number[]): [start: number, end: number][] {
-  const offsets = offsetsOf(lengths!);
-  const rows = members ? [...offsets.keys()].filter((row) => chosen.includes(members[row]!)) : chosen;
+function rangesOf({ members, lengths }: RowArray, chosen: readonly number[]): Range[] {
+  const isChosen = (row: number) => chosen.includes(members![row]!);
+  return rangesIn(lengths!, members ? Array.from(members, (_, row) => row).filter(isChosen) : chosen);
+}
+
+function rangesIn(lengths: ArrayLike<number>, rows: readonly number[]): Range[] {
+  const offsets = offsetsOf(lengths);
   return rows.map((row) => [offsets[row]!, offsets[row + 1]!]);
 }
 

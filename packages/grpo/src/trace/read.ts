@@ -11,7 +11,7 @@ import { numbersOf } from './numbers-of.js';
 import { at, put } from './path.js';
 import { READ_VERSIONS, RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
-import { TEXT_LISTS, textsOf } from './texts.js';
+import { BYTES, LENGTHS, TEXT_LISTS, textsOf } from './texts.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
 
 /** A tensor of a record's file, or a list of texts, by its path. */
@@ -83,10 +83,12 @@ function addTensors(
 
 const ALWAYS_READ = /^(tokenizer\.pieces|diffusion\.plans)\./;
 
-const BYTES = '.bytes';
-const LENGTHS = '.lengths';
-
-function textsAt(path: string, list: string, numbers: (name: string) => NumericArray): (string | null)[] {
+/** The texts of a list in a file, from what it has as bytes and lengths. @throws FormatError for what is no text */
+export function textsAt(
+  path: string,
+  list: string,
+  numbers: (name: string) => NumericArray,
+): (string | null)[] {
   const [bytes, lengths] = [numbers(list + BYTES), numbers(list + LENGTHS)];
   const texts = bytes instanceof Uint8Array && textsOf({ bytes, lengths: ints.parse(lengths) });
   if (texts) return texts;

@@ -16,6 +16,10 @@ export const TEXT_LISTS: ReadonlySet<string> = new Set([
   'rewards.replies',
 ]);
 
+/** The two tensors of a list. */
+export const BYTES = '.bytes';
+export const LENGTHS = '.lengths';
+
 export function bytesOf(texts: readonly (string | null)[]): TextBytes {
   const encoder = new TextEncoder();
   const lengths = Int32Array.from(texts, (text) => (text === null ? -1 : Buffer.byteLength(text)));

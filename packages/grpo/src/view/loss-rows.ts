@@ -1,5 +1,6 @@
 /** The rows of an update's loss as plain numbers, and how the loss changes with the log-prob of each token. */
 import { inputs, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
+import { once } from '../doctor/once.js';
 import { klWeighings, weighings } from '../doctor/recompute/aggregation.js';
 import { formOf } from '../doctor/recompute/form.js';
 import { coveredForm, lossSlopes, rowSlopes } from '../doctor/recompute/loss-slopes.js';
@@ -41,11 +42,11 @@ export function betaOf({ declared }: Pick<StepRecord, 'declared'>, update: Updat
 }
 
 /** Trained tokens of each completion. */
-export function countsOf(record: StepRecord): number[] {
+export const countsOf = once((record: StepRecord): readonly number[] => {
   const masks = inputs.masks.from(record);
   const lengths = record.scored?.lengths ?? record.completions?.lengths ?? [];
   return Array.from(lengths, (length, b) => (masks ? nonzero(masks[b]!) : length));
-}
+});
 
 /**
  * Weight of a trained token of each completion of an update, in the policy's part of the loss and in the KL's; as text,

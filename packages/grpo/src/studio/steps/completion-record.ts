@@ -4,6 +4,7 @@ import { UserError } from '../../errors/user-error.js';
 import { readCompletions, type StepRecord, type UpdateRecord } from '../../trace/index.js';
 import { lossRowsOf, rowSlopesOf, slopesOf, weightsOf } from '../../view/loss-rows.js';
 import type { OpenRuns } from '../open-runs.js';
+import { bonusOf } from './loss-shares.js';
 import { headOf, recordOf, type StepPlace } from './step-records.js';
 import { withTerms } from './with-terms.js';
 
@@ -76,13 +77,14 @@ export function completionUpdateOf(own: CompletionRecord, u: number): Completion
   const ways = weightsOf(head, whole);
   const weights =
     typeof ways === 'string' ? undefined : { policy: ways.policy[inWhole]!, kl: ways.kl[inWhole]! };
-  const entropyWeights = entropyWeightsOf(head.declared ?? {}, head, whole);
+  const entropyWeights = bonusOf(head, whole) === 0 ? [] : entropyWeightsOf(head.declared ?? {}, head, whole);
   const rows = lossRowsOf(own.record, recorded);
   return {
     record,
     update: recorded.weights ? update : withWeights(record, update, weights),
     row,
-    entropyWeights: typeof entropyWeights === 'string' ? entropyWeights : [entropyWeights[inWhole]!],
+    entropyWeights:
+      typeof entropyWeights === 'string' ? entropyWeights : entropyWeights.slice(inWhole, inWhole + 1),
     slopes: () =>
       typeof rows === 'string' || !weights
         ? undefined

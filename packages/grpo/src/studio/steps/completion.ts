@@ -27,7 +27,6 @@ export async function completion(
   const count = Math.max(0, ...Object.values(columns).map(({ length }) => length));
   const ownPrompt = record.completions?.prompt?.[place] ?? 0;
   const promptIds = (inputs.promptIds.from(record) ?? inputs.scoredPromptIds.from(record))?.[ownPrompt];
-  const { completions, rewards, prompts } = head;
   return {
     step: head.step,
     index,
@@ -42,12 +41,12 @@ export async function completion(
     pieces: piecesOf(head, [promptIds, columns.ids]),
     ...known({
       promptIds,
-      promptSpans: prompts?.spans?.[prompt],
-      advantage: head.advantages?.[index],
-      promptText: prompts?.texts?.[prompt],
-      text: completions?.texts?.[index],
-      finish: completions?.finish?.[index],
-      total: rewards?.totals?.[index],
+      promptSpans: record.prompts?.spans?.[ownPrompt],
+      advantage: record.advantages?.[place],
+      promptText: record.prompts?.texts?.[ownPrompt],
+      text: record.completions?.texts?.[place],
+      finish: record.completions?.finish?.[place],
+      total: record.rewards?.totals?.[place],
     }),
   } as CompletionAnswer;
 }

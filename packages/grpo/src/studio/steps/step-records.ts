@@ -8,27 +8,39 @@ export interface StepPlace {
   step: number;
 }
 
-/** A record without its large arrays, and the folder that has them; a step of texts alone has none. */
+/** A record without its large arrays of tokens, and the folder that has them; a step of texts alone has none. */
 export interface StepHead {
   record: StepRecord;
   folder: string | undefined;
 }
 
-/** Tensors of a head: lists, texts, masks. Of a large step the other arrays of tokens are left out. */
+/** Lists and masks. Of a large step the other arrays of tokens are left out, and long texts. */
 const SMALL_BYTES = 2 ** 20;
 const isSmall = ({ path, bytes }: Stored) => bytes <= SMALL_BYTES || /(^|\.)mask$/.test(path);
+
+/** The same, and all texts: as a list of completions shows them. */
+const isListed = (one: Stored) => isSmall(one) || TEXT_LISTS.has(one.path);
 
 /** Steps whose heads, and steps whose whole records are kept: of the last that were asked for. */
 const HEADS = 8;
 const RECORDS = 1;
 
 /** @throws UserError for a step without a record */
-export function headOf(runs: OpenRuns, { run, step }: StepPlace): Promise<StepHead> {
-  return recent(runs, 'heads', HEADS, { run, step }, async () => {
-    const folder = runs.stepFolder(run, step);
-    if (folder === undefined) return { folder, record: await textRecordOf(runs, { run, step }) };
-    return { folder, record: readStepRecord(folder, (one) => isSmall(one) || TEXT_LISTS.has(one.path)) };
-  });
+export const headOf = (runs: OpenRuns, at: StepPlace): Promise<StepHead> =>
+  recent(runs, 'heads', HEADS, at, () => readHead(runs, at, isSmall));
+
+/** A head with all texts. @throws UserError for a step without a record */
+export const listOf = (runs: OpenRuns, at: StepPlace): Promise<StepHead> =>
+  recent(runs, 'lists', HEADS, at, () => readHead(runs, at, isListed));
+
+async function readHead(
+  runs: OpenRuns,
+  at: StepPlace,
+  isRead: (stored: Stored) => boolean,
+): Promise<StepHead> {
+  const folder = runs.stepFolder(at.run, at.step);
+  const record = folder === undefined ? await textRecordOf(runs, at) : readStepRecord(folder, isRead);
+  return { folder, record };
 }
 
 /** The whole record. @throws UserError for a step without one */

@@ -2,11 +2,11 @@ import { sum } from '../../maths/moments.js';
 import { viewOf } from '../../view/step-view.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { Requests, StepAnswer } from '../requests.js';
-import { headOf } from './step-records.js';
+import { listOf } from './step-records.js';
 
 /** A step from its small arrays, so that a large one is there at once. */
 export async function step(runs: OpenRuns, at: Requests['step']['input']): Promise<StepAnswer> {
-  const { record } = await headOf(runs, at);
+  const { record } = await listOf(runs, at);
   const { verdicts: _, ...view } = viewOf(record, []);
   const { names = [], parts = [], rules = [], failures = [] } = record.rewards ?? {};
   const replayed = record.prompts?.replayed;

@@ -174,7 +174,7 @@ describe('a completion as tokens', () => {
     ['of a right step', () => richRecord({ step: 2 })],
     ['of a masked-diffusion model', () => diffusionRecord('sum_masked', { step: 2 })],
     ['of TRL', () => ({ ...readStepRecord(join(trlRun('clean'), 'steps', '000002')) })],
-    ['of a step that was taken', () => takenStep(['kl.beta=0.2', 'objective.loss=dapo'])],
+    ['of a step that was taken', () => takenStep(['kl.beta=0.2', 'objective.loss=grpo'])],
     ['of tokens of high entropy alone', () => takenStep(['entropy.topShare=0.4', 'kl.beta=0.2'])],
   ])('is as the whole record has it: %s', async (_, make) => {
     const record = await make();
