@@ -103,7 +103,13 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
         one.getAttributeNames().some((attribute) => attribute.startsWith('on')),
       ).length,
       links: [...document.links].filter(({ href }) => !href.startsWith(location.origin)).length,
-      wider: document.documentElement.scrollWidth > innerWidth + 1,
+      wider:
+        document.documentElement.scrollWidth > innerWidth + 1
+          ? [...document.querySelectorAll('main *')]
+              .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+              .map(({ tagName, className }) => `${tagName}.${className}`)
+              .slice(0, 8)
+          : [],
     }));
 
   it('neither runs nor breaks the layout, in any view', async () => {
@@ -124,7 +130,7 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
           strange: 0,
           scripted: 0,
           links: 0,
-          wider: false,
+          wider: [],
         });
       }
       expect(asked.filter((url) => !url.startsWith(new URL(server.url).origin))).toEqual([]);
