@@ -41,7 +41,7 @@ for (const address of addresses.length > 0 ? addresses : ['#/']) {
   const page = await browser.open(new URL(address, server.url).href);
   await page.waitForFunction(() => {
     const main = document.querySelector('main');
-    return main && main.textContent.length > 200 && !main.querySelector(':scope > [role="status"]');
+    return main && main.textContent.length > 200 && !main.querySelector(':scope > .waiting');
   });
   const first = (performance.now() - start) / 1000;
   const { frames, p99, worst, height } = await scrolled(page);

@@ -41,7 +41,7 @@ export function Waiting() {
   }, []);
   useEffect(() => onReading(setProgress), []);
   return (
-    <p class="soft" role="status">
+    <p class="waiting soft" role="status">
       Reading{seconds >= 2 ? `, ${seconds.toFixed(0)} s` : ''}
       {progress && (
         <>
