@@ -85,7 +85,7 @@ function Chart({ bins }: { bins: PositionBin[] }) {
       ])}
       <p class="gap-ends soft">
         <span>position {bins[0]!.from}</span>
-        <span role="status">
+        <span aria-live="polite">
           {bin &&
             `${bin.from === bin.to ? bin.from : `${bin.from}–${bin.to}`}: mean ${signedNumber(bin.mean, 3)}, size ${shortNumber(bin.size, 3)}, largest ${shortNumber(bin.largest, 3)} nats; ${shortNumber(bin.count)} completions`}
         </span>

@@ -19,7 +19,10 @@ export async function loss(runs: OpenRuns, input: Requests['loss']['input']): Pr
   const updates = head.updates?.length ?? 0;
   if (u >= updates)
     throw new UserError(`step ${input.step} has no update ${u}`, {
-      hint: updates > 0 ? `Its updates are 0 to ${updates - 1}.` : 'Its record has texts and rewards alone.',
+      hint:
+        updates > 0
+          ? `Its updates are 0 to ${updates - 1}.`
+          : 'Its record has texts and rewards alone: record.every=1 writes a full one of every step.',
     });
   const part = await partOf(
     runs,

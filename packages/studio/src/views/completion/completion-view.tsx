@@ -133,7 +133,7 @@ function Updates({ answer: { updates, update } }: { answer: CompletionAnswer }) 
 function TextsAlone({ answer: { promptText, text } }: { answer: CompletionAnswer }) {
   return (
     <>
-      <p class="completion-lack" role="status">
+      <p class="completion-lack">
         This step has texts and rewards only: no tokens, no log-probs. A full record is written every{' '}
         <code>record.every</code> steps of a run of ours, and by the recorders for TRL and PyTorch;{' '}
         <code>record.every=1</code> writes every step.

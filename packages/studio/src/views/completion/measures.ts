@@ -190,7 +190,7 @@ export const measures: Readonly<Record<MeasureKey, Measure>> = {
     valuesOf: ({ columns }) => columns.order,
     scaleOf: (values) => {
       const last = Array.from(values).reduce((most, step) => Math.max(most, step), 0);
-      const bounds = [0.2, 0.4, 0.6, 0.8].map((share) => Math.max(1, Math.ceil(share * last)));
+      const bounds = [...new Set([0.2, 0.4, 0.6, 0.8].map((share) => Math.max(1, Math.ceil(share * last))))];
       return sizeScale({
         bounds,
         isSigned: false,

@@ -9,12 +9,14 @@ export interface Level {
 
 /** What a value is shown as; undefined where there is none. */
 export interface Scale {
+  /** How the lines of its levels are read. */
+  lines: string;
   levels: readonly Level[];
   levelOf(value: number | undefined): Level | undefined;
 }
 
 /** Of a number that is no number. */
-const NOT_FINITE: Level = { name: 'not-finite', says: 'NaN or infinite' };
+export const NOT_FINITE: Level = { name: 'not-finite', says: 'NaN or infinite' };
 
 interface SizeScale {
   /** Where the levels 1 to 4 begin. */
@@ -35,6 +37,9 @@ export function sizeScale({ bounds, isSigned, sizeOf = (value) => value, says, s
   const zero: Level = { name: 'zero', says: small };
   const [plus, minus] = [side(1), isSigned ? side(-1) : []];
   return {
+    lines: isSigned
+      ? 'A line below is plus, a line above is minus; the thicker, the more.'
+      : 'The thicker the line, the more.',
     levels: [...minus.toReversed(), zero, ...plus, NOT_FINITE],
     levelOf(value) {
       if (value === undefined) return undefined;
@@ -69,6 +74,7 @@ export function ownScale(values: ArrayLike<number>, unit = ''): Scale {
 /** A level for each of a few values. */
 export function classScale(classes: Readonly<Record<number, Level>>): Scale {
   return {
+    lines: '',
     levels: Object.values(classes),
     levelOf: (value) => (value === undefined ? undefined : classes[value]),
   };

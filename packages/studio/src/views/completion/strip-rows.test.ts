@@ -85,9 +85,12 @@ it('folds a long prompt to its end, and says how much', () => {
   const one = answer(100, 2);
   const rows = stripRows(one, sequenceOf(one), () => token(9), { columns: 20, isPromptWhole: false });
   expect(rows[0]).toEqual({ kind: 'more', tokens: 88 });
-  expect(rows[1]).toEqual({ kind: 'line', start: 88, end: 90 });
+  expect(rows.slice(1, 3)).toEqual([
+    { kind: 'part', text: 'prompt, continued' },
+    { kind: 'line', start: 88, end: 90 },
+  ]);
   expect(rowOf(rows, 0)).toBeUndefined();
-  expect(rowOf(rows, 89)).toBe(1);
+  expect(rowOf(rows, 89)).toBe(2);
 });
 
 it('moves by token and by line', () => {

@@ -119,7 +119,13 @@ function lastRows(rows: StripRow[]): StripRow[] {
   if (rows.length <= PROMPT_LINES) return rows;
   const hidden = rows.slice(0, -PROMPT_LINES);
   const tokens = hidden.reduce((sum, row) => sum + (row.kind === 'line' ? row.end - row.start : 0), 0);
-  return [{ kind: 'more', tokens }, ...rows.slice(-PROMPT_LINES)];
+  const shown = rows.slice(-PROMPT_LINES);
+  const part = hidden.findLast((row) => row.kind === 'part');
+  return [
+    { kind: 'more', tokens },
+    ...(part && shown[0]!.kind === 'line' ? [{ ...part, text: `${part.text}, continued` }] : []),
+    ...shown,
+  ];
 }
 
 /** The row that has a place; undefined where it is not shown. */

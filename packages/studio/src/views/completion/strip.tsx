@@ -97,7 +97,7 @@ function Row({ row, textAt, lookAt, pinned, current, drawn, onWholePrompt }: Row
       return (
         <div class="completion-part">
           <button type="button" class="link" onClick={onWholePrompt}>
-            {row.tokens.toLocaleString('en')} tokens of the prompt more
+            show {row.tokens.toLocaleString('en')} more tokens of the prompt
           </button>
         </div>
       );

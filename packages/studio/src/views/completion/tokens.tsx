@@ -73,10 +73,10 @@ export function Tokens({ answer, measure, query }: TokensProps) {
   return (
     <>
       <MeasureButtons answer={answer} current={measure} />
-      <Legend measure={measure} scale={scale} />
+      <Legend measure={measure} scale={scale} values={values} />
       {answer.columns.order && <Filling order={answer.columns.order} filled={filled} onFilled={onFilled} />}
       {answer.pieces.size === 0 && (
-        <p class="completion-lack" role="status">
+        <p class="completion-lack">
           The record has no texts of tokens: ids are shown. Records of <code>grpo train</code> have them.
         </p>
       )}

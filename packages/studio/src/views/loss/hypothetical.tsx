@@ -4,6 +4,7 @@ import type { Answer } from '../../client.js';
 import { shortNumber, signedNumber } from '../../parts/numbers.js';
 import { Answered } from '../../parts/status.js';
 import { setQuery } from '../../route.js';
+import { isRounding } from './loss-rows.js';
 
 export const SETTINGS = [
   { key: 'epsilonLow', name: 'ε low', most: 1, lack: 'the loss has no lower bound of the ratio' },
@@ -86,7 +87,7 @@ const settingOf = (text: string, recorded: number | undefined): string | undefin
   text === '' || Number(text) === recorded ? undefined : text;
 
 function Outcome({
-  loss: { total, settings },
+  loss: { total, settings, groups, update },
   hypothetical,
 }: {
   loss: LossAnswer;
@@ -98,14 +99,15 @@ function Outcome({
       : [`${name} ${shortNumber(hypothetical.changed[key])} instead of ${shortNumber(settings[key])}`],
   );
   const difference = hypothetical.total - total;
+  const isFirst = update === 0 && hypothetical.changed.beta === undefined;
   return (
-    <p role="status">
+    <p aria-live="polite">
       <strong>Hypothetical, not trained:</strong> with {changes.join(', ')} the loss of the same tokens would
       be <strong class="mono">{signedNumber(hypothetical.total, 8)}</strong> instead of{' '}
       <span class="mono">{signedNumber(total, 8)}</span> (difference{' '}
       <span class="mono">{signedNumber(difference, 4)}</span>).
-      {difference === 0 &&
-        ' Nothing changes: no ratio of this update is beyond either range. In a first update they are all 1.'}
+      {isRounding(difference, groups) && ' Nothing changes but rounding.'}
+      {isRounding(difference, groups) && isFirst && ' In a first update all ratios are 1: no clip range cuts them.'}
     </p>
   );
 }

@@ -153,13 +153,11 @@ function tokenRows(tokens: TokenLosses, nameOf: (token: number) => string): Loss
   }));
 }
 
-/** Whether a sum is the recorded loss, but for rounding in float32. */
-export function addsUp({
-  total,
-  recorded,
-  groups,
-}: Pick<LossAnswer, 'total' | 'recorded' | 'groups'>): boolean {
-  if (recorded === undefined) return false;
+/** Whether a difference to the loss is rounding: its terms are float32. */
+export function isRounding(difference: number, groups: LossAnswer['groups']): boolean {
   const { sum } = levelOf(groups.flatMap(({ completions }) => completions.map(lossOf)));
-  return Math.abs(total - recorded) <= 1e-5 * Math.max(sum, Math.abs(recorded));
+  return Math.abs(difference) <= ROUNDING * sum;
 }
+
+/** Of the sum of sizes. */
+const ROUNDING = 1e-5;

@@ -8,7 +8,7 @@ import { Answered } from '../../parts/status.js';
 import { type Route, setQuery } from '../../route.js';
 import { Hypothetical, SETTINGS } from './hypothetical.js';
 import './loss.css';
-import { addsUp } from './loss-rows.js';
+import { isRounding } from './loss-rows.js';
 import { LossTree } from './loss-tree.js';
 
 interface LossViewProps {
@@ -33,7 +33,7 @@ export function LossView({ run, step, query }: LossViewProps) {
           {loss.updates > 1 && <Updates loss={loss} />}
           {loss.lacks.length > 0 && (
             <p class="loss-lacks">
-              Not added: <SafeText text={loss.lacks.join('; ')} />
+              <SafeText text={loss.lacks.join(' ')} />
             </p>
           )}
           <Sum loss={loss} />
@@ -56,7 +56,8 @@ function changedOf(query: Route['query']): LossSettings | undefined {
 
 /** The recorded loss beside the sum of its parts. */
 function Sum({ loss }: { loss: LossAnswer }) {
-  const { recorded, total, components } = loss;
+  const { recorded, total, components, groups } = loss;
+  const isSame = recorded !== undefined && isRounding(total - recorded, groups);
   return (
     <table class="loss-sum">
       <tbody>
@@ -68,10 +69,10 @@ function Sum({ loss }: { loss: LossAnswer }) {
         <tr>
           <th scope="row">sum of its tokens</th>
           <td class="number">{exact(total)}</td>
-          <td class={addsUp(loss) ? 'good' : 'warn'}>
+          <td class={isSame ? 'good' : 'warn'}>
             {recorded === undefined
               ? 'the record has no loss to compare with'
-              : addsUp(loss)
+              : isSame
                 ? '✓ the same, to rounding'
                 : '✕ not the same'}
           </td>
