@@ -1,3 +1,4 @@
+import type { Band } from 'grpo/studio';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { shortNumber } from '../../parts/numbers.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
@@ -10,6 +11,7 @@ import type { Colours } from './line-style.js';
 import type { Mark } from './marks.js';
 import { NumberTable } from './number-table.js';
 import { Plot, type PlotContent, type Span } from './plot.js';
+import type { Records } from './records.js';
 
 /** What all charts of the page have in common. */
 export interface ChartsAround {
@@ -19,8 +21,7 @@ export interface ChartsAround {
   span: Span;
   isZoomed: boolean;
   isLog: boolean;
-  /** Steps that can be opened. */
-  records: Float64Array;
+  records: Records;
   zoom(span: Span | undefined): void;
   /** Opens the recorded step that is nearest to the cursor. */
   open(): void;
@@ -56,7 +57,7 @@ export function Chart({
     >
       <h3>
         <SafeText text={chart.title} most={80} />
-        {chart.unit !== undefined && <span class="soft"> in {chart.unit}</span>}
+        {chart.unit !== undefined && <span class="soft"> · {chart.unit}</span>}
       </h3>
       <Legend chart={chart} aligned={aligned} cursor={cursor} />
       <Canvas
@@ -181,13 +182,18 @@ function Notes({
 }) {
   return (
     <div class="curves-notes">
-      {chart.bands.map(({ says, source }) => (
-        <p key={says} class="soft">
-          <span class="curves-band-sample" aria-hidden="true" /> healthy: <SafeText text={says} />{' '}
-          <span class="curves-source">
-            (<SafeText text={source} />)
-          </span>
-        </p>
+      {chart.bands.map((band) => (
+        <details key={band.says}>
+          <summary>
+            <span class="curves-band-sample" aria-hidden="true" /> healthy: {boundsText(band)}{' '}
+            <span class="soft">
+              <SafeText text={band.source} most={120} />
+            </span>
+          </summary>
+          <p class="soft">
+            <SafeText text={band.says} />
+          </p>
+        </details>
       ))}
       {aligned && aligned.broken.length > 0 && (
         <p class="fail">✕ not finite at step {stepsText(aligned.broken)}</p>
@@ -201,6 +207,12 @@ function Notes({
       {isLog && chart.isStack && <p class="soft">a stack has no log scale</p>}
     </div>
   );
+}
+
+function boundsText({ low, high }: Band): string {
+  if (low === undefined) return `at most ${shortNumber(high)}`;
+  if (high === undefined) return `at least ${shortNumber(low)}`;
+  return low === high ? `exactly ${shortNumber(low)}` : `${shortNumber(low)} to ${shortNumber(high)}`;
 }
 
 /** The chart in a sentence. */

@@ -3,13 +3,13 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useColours } from '../../parts/colours.js';
 import { useKeys } from '../../parts/keys.js';
 import { go, linkTo, type Route, setQuery } from '../../route.js';
-import { nearest } from './align.js';
 import { Chart, type ChartsAround } from './chart.js';
 import { CommonCursor } from './cursor.js';
 import { layOut, type Section } from './layout.js';
 import { CHART_COLOURS } from './line-style.js';
 import { type Mark, marksIn, marksOf } from './marks.js';
 import type { Span } from './plot.js';
+import { type Records, recordsOf, stepToOpen } from './records.js';
 import { spanOf, zoomedSpan } from './span.js';
 
 export function Charts({
@@ -38,7 +38,7 @@ export function Charts({
     [runs, isStack, filter],
   );
   const marks = useMemo(() => marksOf(links ?? []), [links]);
-  const records = useMemo(() => Float64Array.from(curves.records, ({ step }) => step).sort(), [curves]);
+  const records = useMemo(() => recordsOf(curves.records), [curves]);
   const whole = useMemo(() => spanOf(runs), [runs]);
   const zoomed = zoomedSpan(query, whole);
   const [from, to] = zoomed ?? whole;
@@ -57,7 +57,7 @@ export function Charts({
     records,
     zoom: (to) => setQuery(to ? { from: Math.floor(to[0]), to: Math.ceil(to[1]) } : WHOLE),
     open: () => {
-      const step = cursor.step === undefined ? undefined : nearest(records, cursor.step);
+      const step = cursor.step === undefined ? undefined : stepToOpen(records, cursor.step, span);
       if (step !== undefined) go(linkTo(['run', run, 'step', step]));
     },
   };
@@ -98,7 +98,7 @@ export function Charts({
             event.currentTarget.blur();
           }}
         />
-        <CursorText cursor={cursor} records={records} />
+        <CursorText cursor={cursor} records={records} span={span} />
       </div>
       {sections.length === 0 && (
         <p class="soft">
@@ -185,18 +185,22 @@ const StackSwitch = ({ isStack }: { isStack: boolean }) => (
 );
 
 /** The step that is pointed at, and what opens from there. */
-function CursorText({ cursor, records }: { cursor: CommonCursor; records: Float64Array }) {
+function CursorText({ cursor, records, span }: { cursor: CommonCursor; records: Records; span: Span }) {
   const place = useRef<HTMLSpanElement>(null);
   useLayoutEffect(() => {
     const write = () => {
       const { step } = cursor;
-      const open = step === undefined ? undefined : nearest(records, step);
-      const opens = open === undefined ? '' : `, a click or Enter opens step ${open.toLocaleString('en')}`;
+      const open = step === undefined ? undefined : stepToOpen(records, step, span);
+      const isWhole = open !== undefined && records.whole.includes(open);
+      const opens =
+        open === undefined
+          ? ''
+          : `, a click or Enter opens step ${open.toLocaleString('en')}${isWhole ? '' : ' (texts only)'}`;
       place.current!.textContent = step === undefined ? HINT : `step ${step.toLocaleString('en')}${opens}`;
     };
     write();
     return cursor.listen(write);
-  }, [cursor, records]);
+  }, [cursor, records, span]);
   return <span ref={place} class="soft curves-cursor" />;
 }
 

@@ -57,10 +57,8 @@ function State({ curves: { entry, notes, records } }: { curves: RunCurves }) {
       {step !== undefined && `step ${step.toLocaleString('en')}`}
       {steps !== undefined && ` of ${steps.toLocaleString('en')}`}
       {step !== undefined && ' · '}
-      {records.length === 0
-        ? 'no step has a record'
-        : `${records.length.toLocaleString('en')} recorded steps`}{' '}
-      · <SafeText text={kind} most={100} />
+      {records.length === 0 ? 'no step has a record' : recordText(records)} ·{' '}
+      <SafeText text={kind} most={100} />
       {notes.length > 0 && (
         <details>
           <summary>how it was read</summary>
@@ -75,4 +73,12 @@ function State({ curves: { entry, notes, records } }: { curves: RunCurves }) {
       )}
     </div>
   );
+}
+
+function recordText(records: RunCurves['records']): string {
+  const whole = records.filter(({ isWhole }) => isWhole).length;
+  const text = (count: number, what: string) => `${count.toLocaleString('en')} ${what}`;
+  return whole === records.length
+    ? text(whole, 'recorded steps')
+    : `${text(whole, 'recorded steps')}, ${text(records.length - whole, 'with texts only')}`;
 }

@@ -4,6 +4,7 @@ import type { Aligned } from './align.js';
 import type { ChartPlan } from './layout.js';
 import type { Colours } from './line-style.js';
 import type { Mark } from './marks.js';
+import type { Records } from './records.js';
 
 /** Draws inside of the plot's frame only. */
 function inside(plot: uPlot, draw: (ctx: CanvasRenderingContext2D, scale: number) => void): void {
@@ -55,18 +56,22 @@ export function drawBands(plot: uPlot, { bands }: ChartPlan, { good }: Colours):
   });
 }
 
-/** Ticks at the foot, for steps that can be opened. */
-export function drawRecords(plot: uPlot, records: ArrayLike<number>, { link }: Colours): void {
+/** Ticks at the foot, for steps that can be opened: of those with texts only short and pale. */
+export function drawRecords(plot: uPlot, { whole, all }: Records, { link, soft }: Colours): void {
   const { top, height } = plot.bbox;
   inside(plot, (ctx, scale) => {
-    ctx.fillStyle = link;
-    let last = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < records.length; i++) {
-      const x = Math.round(plot.valToPos(records[i]!, 'x', true));
-      if (x === last) continue;
-      last = x;
-      ctx.fillRect(x - scale / 2, top + height - 5 * scale, scale, 5 * scale);
-    }
+    const ticks = (steps: Float64Array, colour: string, length: number) => {
+      ctx.fillStyle = colour;
+      let last = Number.NEGATIVE_INFINITY;
+      for (const step of steps) {
+        const x = Math.round(plot.valToPos(step, 'x', true));
+        if (x === last) continue;
+        last = x;
+        ctx.fillRect(x - scale / 2, top + height - length * scale, scale, length * scale);
+      }
+    };
+    ticks(all, soft, 2);
+    ticks(whole, link, 6);
   });
 }
 

@@ -7,6 +7,7 @@ import { drawBands, drawMarks, drawRecords, drawUnder } from './decorations.js';
 import type { ChartPlan } from './layout.js';
 import { type Colours, colourName, dashOf } from './line-style.js';
 import { type Mark, SIGNS } from './marks.js';
+import type { Records } from './records.js';
 
 export type Span = readonly [from: number, to: number];
 
@@ -18,7 +19,7 @@ export interface PlotContent {
   /** Steps that are in sight. */
   span: Span;
   marks: readonly Mark[];
-  records: ArrayLike<number>;
+  records: Records;
 }
 
 export interface PlotEvents {
@@ -116,7 +117,7 @@ export class Plot {
           },
         },
       },
-      padding: [10, 8, 0, 0],
+      padding: [10, 20, 0, 0],
       hooks: {
         drawClear: [(plot) => drawUnder(plot, colours)],
         drawAxes: [(plot) => drawBands(plot, this.content.chart, colours)],
