@@ -59,7 +59,7 @@ export function Chart({
         <SafeText text={chart.title} most={80} />
         {chart.unit !== undefined && <span class="soft"> · {chart.unit}</span>}
       </h3>
-      <Legend chart={chart} aligned={aligned} cursor={cursor} />
+      <Legend chart={chart} aligned={aligned} cursor={cursor} span={span} />
       <Canvas
         chart={chart}
         aligned={aligned}
@@ -130,15 +130,17 @@ function Canvas({
   return <div ref={place} class="curves-canvas" />;
 }
 
-/** The lines with their values at the cursor; without one their last values. */
+/** The lines with their values at the cursor; without one the last in sight. */
 function Legend({
   chart,
   aligned,
   cursor,
+  span,
 }: {
   chart: ChartPlan;
   aligned: Aligned | undefined;
   cursor: CommonCursor;
+  span: Span;
 }) {
   const list = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
@@ -146,11 +148,11 @@ function Legend({
     // Forty charts follow the mouse: only their numbers are written.
     const write = () => {
       const places = list.current!.querySelectorAll('b');
-      for (const [i, place] of places.entries()) place.textContent = valueText(aligned, i, cursor.step);
+      for (const [i, place] of places.entries()) place.textContent = valueText(aligned, i, cursor.step, span);
     };
     write();
     return cursor.listen(write);
-  }, [aligned, cursor]);
+  }, [aligned, cursor, span]);
   const isNamed = chart.lines.length > 1 || chart.lines[0]!.label !== chart.title;
   return (
     <ul class="curves-legend" ref={list}>
@@ -164,9 +166,10 @@ function Legend({
   );
 }
 
-function valueText({ steps, values }: Aligned, line: number, step: number | undefined): string {
+function valueText({ steps, values }: Aligned, line: number, step: number | undefined, span: Span): string {
   const row = values[line]!;
-  if (step === undefined) return shortNumber(row.findLast((value) => value !== undefined));
+  if (step === undefined)
+    return shortNumber(row.findLast((value, i) => value !== undefined && steps[i]! <= span[1]));
   const near = nearest(steps, step);
   return near === undefined ? '–' : shortNumber(row[steps.indexOf(near)]);
 }
@@ -183,9 +186,16 @@ function Notes({
   return (
     <div class="curves-notes">
       {chart.bands.map((band) => (
-        <details key={band.says}>
+        <details key={`${band.label} ${band.says}`}>
           <summary>
-            <span class="curves-band-sample" aria-hidden="true" /> healthy: {boundsText(band)}{' '}
+            <span class="curves-band-sample" aria-hidden="true" /> healthy
+            {band.label !== undefined && (
+              <>
+                {' '}
+                <SafeText text={band.label} most={60} />
+              </>
+            )}
+            : {boundsText(band)}{' '}
             <span class="soft">
               <SafeText text={band.source} most={120} />
             </span>

@@ -48,8 +48,10 @@ export function drawBands(plot: uPlot, { bands }: ChartPlan, { good }: Colours):
       for (const edge of [low, high]) {
         if (edge === undefined || !isOnScale(edge)) continue;
         ctx.beginPath();
-        ctx.moveTo(left, yOf(edge));
-        ctx.lineTo(left + width, yOf(edge));
+        // On whole pixels, so that it is not blurred over two.
+        const y = Math.round(yOf(edge)) + scale / 2;
+        ctx.moveTo(left, y);
+        ctx.lineTo(left + width, y);
         ctx.stroke();
       }
     }
@@ -64,10 +66,10 @@ export function drawRecords(plot: uPlot, { whole, all }: Records, { link, soft }
       ctx.fillStyle = colour;
       let last = Number.NEGATIVE_INFINITY;
       for (const step of steps) {
-        const x = Math.round(plot.valToPos(step, 'x', true));
+        const x = Math.round(plot.valToPos(step, 'x', true) - scale / 2);
         if (x === last) continue;
         last = x;
-        ctx.fillRect(x - scale / 2, top + height - length * scale, scale, length * scale);
+        ctx.fillRect(x, top + height - length * scale, scale, length * scale);
       }
     };
     ticks(all, soft, 2);

@@ -18,7 +18,7 @@ export interface ChartPlan {
   title: string;
   lines: readonly Line[];
   unit?: string;
-  bands: readonly Band[];
+  bands: readonly (Band & { label?: string })[];
   /** Whether each line stands on the one before. */
   isStack: boolean;
 }
@@ -198,8 +198,12 @@ function chart(
 function chartWith(key: string, title: string, lines: readonly Line[], isStack: boolean): ChartPlan {
   const units = new Set(lines.map(({ curve }) => curve.unit));
   const [unit] = units;
+  // A bound may follow from the run, as from the length that it began with.
   const bands = new Map(
-    lines.flatMap(({ curve: { band } }) => (band ? [[`${band.says} ${band.source}`, band] as const] : [])),
+    lines.flatMap(({ label, curve: { band } }) => {
+      if (!band) return [];
+      return [[JSON.stringify(band), lines.length > 1 ? { ...band, label } : band] as const];
+    }),
   );
   return {
     key,

@@ -108,7 +108,8 @@ export class Plot {
       cursor: {
         y: false,
         points: { size: 7 },
-        drag: { x: true, y: false, setScale: false, dist: CLICK_PIXELS },
+        // What is a click and what a drag is told by pixels, not by steps.
+        drag: { x: true, y: false, setScale: false, dist: CLICK_PIXELS, click: () => undefined },
         move: (plot, left, top) => [this.#snapped(plot, left), top],
         bind: {
           dblclick: () => () => {

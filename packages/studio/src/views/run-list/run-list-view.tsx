@@ -5,7 +5,7 @@ import { useKeys } from '../../parts/keys.js';
 import { joinIds, splitIds } from '../../parts/run-ids.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { go, linkTo, type Route, setQuery } from '../../route.js';
+import { go, linkTo, parseRoute, type Route, setQuery } from '../../route.js';
 import { RunRow } from './run-row.js';
 import { type Column, isAscending, orderText, parseOrder, sortRuns } from './sort-runs.js';
 import './run-list.css';
@@ -29,29 +29,43 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
   const filter = query.filter ?? '';
   const order = parseOrder(query.sort);
   const shown = sortRuns(runs, order, filter);
-  const picked = splitIds(query.pick).filter((id) => runs.some((run) => run.id === id));
-  const [at, setAt] = useState<string>();
-  const index = shown.findIndex(({ id }) => id === at);
+  const existing = (text: string | undefined) =>
+    splitIds(text).filter((id) => runs.some((run) => run.id === id));
+  const picked = existing(query.pick);
+  const pickedNow = () => existing(parseRoute(globalThis.location.hash).query.pick);
+  // Keys come faster than the list is drawn: what they act on is read when they come.
+  const at = useRef<string>(undefined);
+  const [, redraw] = useState({});
+  const place = () => shown.findIndex(({ id }) => id === at.current);
+  const index = place();
   const search = useRef<HTMLInputElement>(null);
 
-  const pick = (id: string) =>
+  const pick = (id: string) => {
+    const before = pickedNow();
     setQuery({
-      pick: joinIds(picked.includes(id) ? picked.filter((other) => other !== id) : [...picked, id]),
+      pick: joinIds(before.includes(id) ? before.filter((other) => other !== id) : [...before, id]),
     });
+  };
   const overlay = () => {
-    const [first, ...others] = picked;
+    const [first, ...others] = pickedNow();
     if (first !== undefined) go(linkTo(['run', first], { with: joinIds(others) }));
   };
-  const move = (by: number) =>
-    setAt(shown[Math.min(shown.length - 1, Math.max(0, index + (index < 0 ? 1 : by)))]?.id);
+  const move = (by: number) => {
+    const from = place();
+    at.current = shown[Math.min(shown.length - 1, Math.max(0, from + (from < 0 ? 1 : by)))]?.id;
+    redraw({});
+  };
+  const onPlace = (act: (id: string) => void) => () => {
+    if (place() >= 0) act(at.current!);
+  };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
-    Enter: index < 0 ? undefined : () => go(linkTo(['run', at!])),
-    x: index < 0 ? undefined : () => pick(at!),
-    o: picked.length > 1 ? overlay : undefined,
+    Enter: onPlace((id) => go(linkTo(['run', id]))),
+    x: onPlace(pick),
+    o: () => pickedNow().length > 1 && overlay(),
     '/': () => search.current?.focus(),
   });
 
@@ -79,7 +93,7 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
             event.currentTarget.blur();
           }}
         />
-        <span class="soft" role="status">
+        <span class="soft" aria-live="polite">
           {shown.length === runs.length ? runs.length : `${shown.length} of ${runs.length}`}
         </span>
         <button type="button" disabled={picked.length < 2} onClick={overlay}>

@@ -49,11 +49,11 @@ export function sortRuns(runs: readonly RunEntry[], order: Order, filter: string
     .filter((run) => words.every((word) => text(run).includes(word)))
     .sort((a, b) => {
       const [x, y] = [valueIn(a, order.column), valueIn(b, order.column)];
-      if (isMissing(x) || isMissing(y)) return Number(isMissing(x)) - Number(isMissing(y));
-      const compared =
-        typeof x === 'string'
-          ? x.localeCompare(y as string, 'en', { numeric: true })
-          : (x as number) - (y as number);
-      return sign * compared || a.id.localeCompare(b.id);
+      const last = Number(isMissing(x)) - Number(isMissing(y));
+      const compared = isMissing(x) || isMissing(y) ? 0 : compare(x!, y!);
+      return last || sign * compared || a.id.localeCompare(b.id);
     });
 }
+
+const compare = (x: number | string, y: number | string) =>
+  typeof x === 'string' ? x.localeCompare(y as string, 'en', { numeric: true }) : x - (y as number);
