@@ -235,6 +235,19 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     expect(await hash()).toContain('from=20&to=90');
   });
 
+  it('marks findings where they begin, with a link to what was found', async () => {
+    await open();
+    await chart('gradient norm').scrollIntoViewIfNeeded();
+    const mark = chart('gradient norm').locator('a.curves-mark');
+    await mark.waitFor();
+    expect(await mark.getAttribute('title')).toMatch(/^step 40: B53\.log/);
+    expect(await chart('reward').locator('a.curves-mark').count()).toBe(1);
+    expect(await chart('entropy').locator('a.curves-mark').count()).toBe(0);
+    expect(await page.locator('.curves-findings a').first().textContent()).toContain('warn');
+    await mark.click();
+    await page.waitForFunction(() => location.hash.includes('/findings?code=B53.log'));
+  });
+
   it('lets nothing be refused by the policy of the page', () => {
     expect(browser.problems).toEqual([]);
   });

@@ -5,7 +5,6 @@ import { SIGNS } from './marks.js';
 import type { ReportAnswer } from './use-report.js';
 
 const MOST = 5;
-const RANKS = ['fail', 'warn', 'inform'] as const;
 
 /** What was found in a run, each with the step at which it begins. */
 export function FindingList({ run, answer }: { run: string; answer: ReportAnswer }) {
@@ -25,20 +24,17 @@ export function FindingList({ run, answer }: { run: string; answer: ReportAnswer
   return <Found run={run} report={report} />;
 }
 
-function Found({ run, report: { links, report } }: { run: string; report: RunReport }) {
+function Found({ run, report: { links, verdict } }: { run: string; report: RunReport }) {
   const all = linkTo(['run', run, 'findings']);
-  const sorted = [...links].sort(
-    (a, b) => RANKS.indexOf(a.finding.severity) - RANKS.indexOf(b.finding.severity),
-  );
-  if (sorted.length === 0)
+  if (links.length === 0)
     return (
       <p>
-        <a href={all}>doctor</a>: <SafeText text={report.verdict} most={300} />
+        <a href={all}>doctor</a>: <SafeText text={verdict} most={300} />
       </p>
     );
   return (
     <ul class="curves-findings" aria-label="findings">
-      {sorted.slice(0, MOST).map(({ finding: { code, severity, steps }, label, says }) => (
+      {links.slice(0, MOST).map(({ finding: { code, severity, steps }, label, says }) => (
         <li key={code}>
           <a class={severity} href={linkTo(['run', run, 'findings'], { code })}>
             {SIGNS[severity]} {severity === 'inform' ? 'note' : severity}
@@ -49,9 +45,9 @@ function Found({ run, report: { links, report } }: { run: string; report: RunRep
           </span>
         </li>
       ))}
-      {sorted.length > MOST && (
+      {links.length > MOST && (
         <li>
-          <a href={all}>all {sorted.length} findings</a>
+          <a href={all}>all {links.length} findings</a>
         </li>
       )}
     </ul>
