@@ -53,7 +53,7 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
 
 function viewOf({ parts, query }: Route): ComponentChildren {
   const [place, run, second, step, third, index] = parts;
-  if (place === undefined) return <RunListView />;
+  if (place === undefined) return <RunListView query={query} />;
   if (place === 'compare') return <CompareView query={query} />;
   if (place !== 'run' || run === undefined) return <Nowhere />;
   if (second === undefined) return <CurvesView run={run} query={query} />;

@@ -97,30 +97,45 @@ export function useAnswer<N extends RequestName>(
   name: N,
   input: Requests[N]['input'] | undefined,
 ): Answer<Requests[N]['output']> {
+  return useAnswers(name, [input])[0]!;
+}
+
+/** The answers to one request with several inputs. */
+export function useAnswers<N extends RequestName>(
+  name: N,
+  inputs: readonly (Requests[N]['input'] | undefined)[],
+): readonly Answer<Requests[N]['output']>[] {
   type Output = Requests[N]['output'];
   const seen = useVersion();
-  const key = `${name} ${JSON.stringify(input)}`;
-  const [state, setState] = useState<Answer<Output> & { key?: string }>({ isPending: true });
+  const keys = inputs.map((input) => `${name} ${JSON.stringify(input)}`);
+  const [states, setStates] = useState<ReadonlyMap<string, Answer<Output>>>(new Map());
   useEffect(() => {
-    if (input === undefined) return;
-    const kept = answers.get(key) as Output | undefined;
-    if (kept !== undefined) {
-      setState({ key, value: kept, isPending: false });
-      return;
-    }
     let isCurrent = true;
-    setState((before) => (before.key === key ? { ...before, isPending: true } : { key, isPending: true }));
-    ask(name, input).then(
-      (value) => {
-        answers.set(key, value);
-        if (answers.size > MOST_ANSWERS) answers.delete(answers.keys().next().value!);
-        if (isCurrent) setState({ key, value, isPending: false });
-      },
-      (failure: Failure) => isCurrent && setState({ key, failure, isPending: false }),
-    );
+    const put = (key: string, answer: Answer<Output>) => {
+      if (isCurrent) setStates((before) => new Map(before).set(key, answer));
+    };
+    setStates((before) => new Map([...before].filter(([key]) => keys.includes(key))));
+    for (const [i, key] of keys.entries()) {
+      const input = inputs[i];
+      if (input === undefined) continue;
+      const kept = answers.get(key) as Output | undefined;
+      if (kept !== undefined) {
+        put(key, { value: kept, isPending: false });
+        continue;
+      }
+      setStates((before) => new Map(before).set(key, { ...before.get(key), isPending: true }));
+      ask(name, input).then(
+        (value) => {
+          answers.set(key, value);
+          if (answers.size > MOST_ANSWERS) answers.delete(answers.keys().next().value!);
+          put(key, { value, isPending: false });
+        },
+        (failure: Failure) => put(key, { failure, isPending: false }),
+      );
+    }
     return () => {
       isCurrent = false;
     };
-  }, [key, seen]);
-  return state.key === key ? state : { isPending: true };
+  }, [keys.join('\n'), seen]);
+  return keys.map((key) => states.get(key) ?? { isPending: true });
 }

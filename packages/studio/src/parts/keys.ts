@@ -7,6 +7,13 @@ export function useKeys(keys: Readonly<Record<string, (() => void) | undefined>>
     const pressed = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       if (event.ctrlKey || event.metaKey || event.altKey || (isTyping && event.key !== 'Escape')) return;
+      // A link or button that has the focus is what Enter is for.
+      if (
+        event.key === 'Enter' &&
+        event.target instanceof Element &&
+        event.target.matches('a, button, summary')
+      )
+        return;
       const act = keys[event.key];
       if (!act) return;
       event.preventDefault();

@@ -1,0 +1,254 @@
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { richRecord } from '../../../../grpo/dist/doctor/rich-record.test.helper.js';
+import { writeStepRecord } from '../../../../grpo/dist/trace/index.js';
+import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+
+const STEPS = 60;
+const BROKEN = [31, 32, 33];
+
+/** A row as a run writes it: the KL is NaN for a while, the gradient norm once 0, the reward the same in all groups. */
+function row(step: number, level: number): string {
+  const kl = BROKEN.includes(step) ? 'NaN' : (0.01 * step).toFixed(3);
+  const reward = level + (step % 5) / 100;
+  const parts = `"rewards/answer/mean":${reward},"rewards/format/mean":1,"entropy":0.5,"loss":0.1`;
+  const lengths = '"completions/mean_length":20,"completions/min_length":5,"completions/max_length":40';
+  const cut = `"completions/clipped_ratio":0.1,"frac_reward_zero_std":${(step % 10) / 10},"reward_std":${step / 100}`;
+  const norm = step === 40 ? 0 : 1 + step / 10;
+  return `{"step":${step},"reward":${reward},${parts},${lengths},${cut},"kl":${kl},"grad_norm":${norm}}\n`;
+}
+
+const timing = (step: number) =>
+  `${JSON.stringify({ step, step_time: 3, 'seconds/sample': 2, 'seconds/update': 1 })}\n`;
+
+function writeRun(folder: string, level: number): void {
+  mkdirSync(folder);
+  const steps = Array.from({ length: STEPS }, (_, i) => i + 1);
+  writeFileSync(join(folder, 'config.json'), '{}');
+  writeFileSync(join(folder, 'metrics.jsonl'), steps.map((step) => row(step, level)).join(''));
+  writeFileSync(join(folder, 'timings.jsonl'), steps.map(timing).join(''));
+  writeFileSync(join(folder, 'eval.jsonl'), '{"step":30,"accuracy":0.25,"reward":0.4}\n');
+}
+
+describe.skipIf(!CHROMIUM)('the curves of a run', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-curves-'));
+  const root = `/${folder.split('/').at(-1)}`;
+  const link = (query = '') => `#/run/${encodeURIComponent(`${root}/one`)}${query}`;
+  let browser: Chromium;
+  let server: StudioServer;
+  let page: Page;
+  beforeAll(async () => {
+    writeRun(join(folder, 'one'), 0.2);
+    writeRun(join(folder, 'two'), 0.6);
+    for (const step of [10, 50])
+      writeStepRecord(join(folder, 'one', 'steps', String(step).padStart(6, '0')), {
+        ...richRecord({ step, seed: step }),
+        step,
+      });
+    browser = await Chromium.launch();
+    server = await StudioServer.start(folder);
+    page = await browser.open(server.url);
+  });
+  afterAll(async () => {
+    server?.[Symbol.dispose]();
+    await browser?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Opens the run as one who comes by a link. */
+  async function open(query = ''): Promise<void> {
+    await page.goto('about:blank');
+    await page.goto(new URL(link(query), server.url).href);
+    await chart('reward').locator('canvas').waitFor();
+  }
+  const chart = (key: string) => page.locator(`[data-chart="${key}"]`);
+  const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
+  const text = (key: string) => chart(key).textContent();
+  /** How many points of a chart's canvas have the colour of a variable of the style sheet. */
+  const painted = (key: string, variable: string) =>
+    chart(key)
+      .locator('canvas')
+      .evaluate((canvas, name) => {
+        const probe = document.body.appendChild(document.createElement('span'));
+        probe.style.color = `var(--${name})`;
+        const colour = getComputedStyle(probe).color.match(/\d+/g)!.map(Number);
+        probe.remove();
+        const { width, height } = canvas as HTMLCanvasElement;
+        const { data } = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, width, height);
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4)
+          if (data[i + 3]! > 200 && colour.every((value, k) => Math.abs(data[i + k]! - value) < 12)) count++;
+        return count;
+      }, variable);
+  /** A place on a chart, at a share of its width. */
+  async function at(key: string, share: number): Promise<{ x: number; y: number }> {
+    await chart(key).scrollIntoViewIfNeeded();
+    const { x, y, width, height } = (await chart(key).locator('.u-over').boundingBox())!;
+    return { x: x + share * width, y: y + height / 2 };
+  }
+
+  it('shows the metrics of a step in their groups', async () => {
+    await open();
+    expect(await page.locator('h2').allTextContents()).toEqual([
+      'Reward',
+      'Reward parts',
+      'Lengths and cut-offs',
+      'Policy: KL, entropy, clip, gap',
+      'Gradient',
+      expect.stringMatching(/^Time/),
+      'Evaluation',
+    ]);
+    expect(await text('reward')).toContain('reward, evaluated 0.4');
+    expect(await text('completion length')).toMatch(/mean 20[\s\S]*min 5[\s\S]*max 40/);
+    expect(await painted('reward', 'curves-1')).toBeGreaterThan(50);
+  });
+
+  it('shows the healthy range with its source', async () => {
+    await open();
+    const cut = chart('completions cut off');
+    expect(await cut.textContent()).toMatch(/healthy: at most 0\.15.*trl#5697/);
+    await cut.locator('summary').first().click();
+    expect(await cut.textContent()).toContain('B16');
+    expect(await painted('groups of equal rewards', 'good')).toBeGreaterThan(20);
+  });
+
+  it('marks what is not finite and leaves a gap there', async () => {
+    await open();
+    await chart('KL to the reference').scrollIntoViewIfNeeded();
+    expect(await text('KL to the reference')).toContain('not finite at step 31–33');
+    expect(await painted('KL to the reference', 'fail')).toBeGreaterThan(5);
+    expect(await painted('entropy', 'fail')).toBe(0);
+  });
+
+  it('has a log scale in the address, and says what is not on it', async () => {
+    await open();
+    await page.getByRole('button', { name: 'log scale' }).click();
+    expect(await hash()).toContain('log=1');
+    await chart('gradient norm').scrollIntoViewIfNeeded();
+    await page.getByText('1 value is 0 or less: not on a log scale').waitFor();
+    await open('?log=1');
+    expect(await page.getByRole('button', { name: 'log scale' }).getAttribute('aria-pressed')).toBe('true');
+  });
+
+  it('zooms by dragging, on all charts, until a double click', async () => {
+    await open();
+    const [from, to] = [await at('reward', 0.25), await at('reward', 0.75)];
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(to.x, to.y, { steps: 4 });
+    await page.mouse.up();
+    const button = page.getByRole('button', { name: /^steps \d+ to \d+/ });
+    await button.waitFor();
+    const zoomed = await hash();
+    const [, low, high] = /from=(\d+)&to=(\d+)/.exec(zoomed)!.map(Number);
+    expect(low).toBeGreaterThanOrEqual(13);
+    expect(high).toBeLessThanOrEqual(48);
+    await open(`?from=${low}&to=${high}`);
+    await chart('entropy').scrollIntoViewIfNeeded();
+    await chart('entropy').getByText('numbers').click();
+    expect(await chart('entropy').locator('tbody').locator('th').first().textContent()).toBe(String(low));
+    const middle = await at('entropy', 0.5);
+    await page.mouse.dblclick(middle.x, middle.y);
+    await button.waitFor({ state: 'detached' });
+    expect(await hash()).not.toContain('from=');
+  });
+
+  it('has one cursor for all charts', async () => {
+    await open();
+    const { x, y } = await at('reward', 0.4);
+    await page.mouse.move(x, y);
+    await page.getByText(/^step \d+, a click or Enter opens step 10$/).waitFor();
+    const said = await page.locator('.curves-cursor').textContent();
+    const step = Number(/step (\d+)/.exec(said!)![1]);
+    expect(step).toBeGreaterThan(20);
+    expect(step).toBeLessThan(28);
+    await expect.poll(() => text('spread of the rewards')).toContain(`reward_std ${step / 100}`);
+  });
+
+  it('opens the nearest recorded step by a click and by Enter', async () => {
+    await open();
+    const { x, y } = await at('reward', 0.7);
+    await page.mouse.click(x, y);
+    await page.waitForFunction(() => location.hash.endsWith('/step/50'));
+    await open();
+    await chart('reward').focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => location.hash.endsWith('/step/10'));
+  });
+
+  it('shows recorded steps as ticks', async () => {
+    await open();
+    expect(await painted('spread of the rewards', 'link')).toBeGreaterThan(5);
+  });
+
+  it('has the numbers as a table', async () => {
+    await open('?from=30&to=32');
+    await chart('KL to the reference').getByText('numbers').click();
+    const cells = chart('KL to the reference').locator('tbody :is(th, td)');
+    expect(await cells.allTextContents()).toEqual(['30', '0.3', '31', 'NaN', '32', 'NaN']);
+  });
+
+  it('stacks the times of the stages, or lists them', async () => {
+    await open();
+    await chart('time per stage').scrollIntoViewIfNeeded();
+    await expect.poll(() => text('time per stage')).toMatch(/sample 2[\s\S]*update 1/);
+    await page.getByRole('button', { name: 'list' }).click();
+    expect(await hash()).toContain('time=list');
+    await chart('seconds/update').waitFor();
+    expect(await chart('time per stage').count()).toBe(0);
+  });
+
+  it('lays runs over each other', async () => {
+    await open();
+    await page.getByLabel('lay another run over this one').selectOption({ label: 'two' });
+    await page.waitForFunction(() => document.querySelectorAll('.curves-runs a').length === 2);
+    expect(await hash()).toContain(`with=${root}/two`);
+    await open(`?with=${encodeURIComponent(`${root}/two`)}`);
+    await page.getByLabel('remove two').waitFor();
+    expect(await text('reward')).toMatch(/one 0\.2[\s\S]*two 0\.6/);
+    expect(await painted('reward', 'curves-2')).toBeGreaterThan(20);
+  });
+
+  it('is drawn anew in the colours of another theme', async () => {
+    await open();
+    const before = await painted('reward', 'curves-1');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(200);
+    expect(await painted('reward', 'curves-1')).toBeGreaterThan(before / 2);
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  it('grows with the run, and keeps its zoom and its place', async () => {
+    await open(`?from=20&to=90`);
+    await chart('gradient norm').scrollIntoViewIfNeeded();
+    const scrolled = await page.evaluate(() => scrollY);
+    expect(scrolled).toBeGreaterThan(0);
+    appendFileSync(join(folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
+    await page.getByText(`step ${STEPS + 1}`).waitFor();
+    await expect.poll(() => text('gradient norm')).toContain(String(1 + (STEPS + 1) / 10));
+    expect(await page.evaluate(() => scrollY)).toBe(scrolled);
+    expect(await hash()).toContain('from=20&to=90');
+  });
+
+  it('marks findings where they begin, with a link to what was found', async () => {
+    await open();
+    await chart('gradient norm').scrollIntoViewIfNeeded();
+    const mark = chart('gradient norm').locator('a.curves-mark');
+    await mark.waitFor();
+    expect(await mark.getAttribute('title')).toMatch(/^step 40: B53\.log/);
+    expect(await chart('reward').locator('a.curves-mark').count()).toBe(1);
+    expect(await chart('entropy').locator('a.curves-mark').count()).toBe(0);
+    expect(await page.locator('.curves-findings a').first().textContent()).toContain('warn');
+    await mark.click();
+    await page.waitForFunction(() => location.hash.includes('/findings?code=B53.log'));
+  });
+
+  it('lets nothing be refused by the policy of the page', () => {
+    expect(browser.problems).toEqual([]);
+  });
+});

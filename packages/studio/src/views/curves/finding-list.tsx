@@ -1,0 +1,55 @@
+import type { RunReport } from 'grpo/studio';
+import { SafeText } from '../../parts/safe-text.js';
+import { linkTo } from '../../route.js';
+import { SIGNS } from './marks.js';
+import type { ReportAnswer } from './use-report.js';
+
+const MOST = 5;
+
+/** What was found in a run, each with the step at which it begins. */
+export function FindingList({ run, answer }: { run: string; answer: ReportAnswer }) {
+  const { report, failure, isPending } = answer;
+  if (failure)
+    return (
+      <p class="warn">
+        Not judged: <SafeText text={failure.message} most={300} />
+      </p>
+    );
+  if (!report)
+    return (
+      <p class="soft" role="status">
+        {isPending ? 'The doctor reads the run …' : ''}
+      </p>
+    );
+  return <Found run={run} report={report} />;
+}
+
+function Found({ run, report: { links, verdict } }: { run: string; report: RunReport }) {
+  const all = linkTo(['run', run, 'findings']);
+  if (links.length === 0)
+    return (
+      <p>
+        <a href={all}>doctor</a>: <SafeText text={verdict} most={300} />
+      </p>
+    );
+  return (
+    <ul class="curves-findings" aria-label="findings">
+      {links.slice(0, MOST).map(({ finding: { code, severity, steps }, label, says }) => (
+        <li key={code}>
+          <a class={severity} href={linkTo(['run', run, 'findings'], { code })}>
+            {SIGNS[severity]} {severity === 'inform' ? 'note' : severity}
+            {steps[0] !== undefined && `, step ${steps[0]}`}
+          </a>{' '}
+          <span title={label}>
+            <SafeText text={says} most={160} />
+          </span>
+        </li>
+      ))}
+      {links.length > MOST && (
+        <li>
+          <a href={all}>all {links.length} findings</a>
+        </li>
+      )}
+    </ul>
+  );
+}
