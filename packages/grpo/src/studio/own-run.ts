@@ -20,7 +20,7 @@ export interface OwnRun
   extends Pick<RunEntry, 'step' | 'steps' | 'reward' | 'rewards' | 'findings' | 'problem'> {
   modified: number;
   isLocked: boolean;
-  /** Of the last step. */
+  /** Of the last step, while there is a lock. */
   seconds: number;
 }
 
@@ -31,6 +31,7 @@ export function lookAt({ path, names }: Place, bytes: number): OwnRun {
   const rewards = rows.flatMap(({ reward }) => numberOf(reward) ?? []);
   const step = numberOf(rows.at(-1)?.step);
   const findings = of('findings.jsonl');
+  const isLocked = names.includes('run.lock');
   const codes = (severity: string) =>
     new Set(findings.filter((row) => row.severity === severity).map(({ code }) => code)).size;
   return {
@@ -41,8 +42,8 @@ export function lookAt({ path, names }: Place, bytes: number): OwnRun {
     modified: Math.max(
       ...FILES.filter((name) => names.includes(name)).map((name) => changedAt(join(path, name))),
     ),
-    isLocked: names.includes('run.lock'),
-    seconds: numberOf(of('timings.jsonl').at(-1)?.step_time) ?? 0,
+    isLocked,
+    seconds: (isLocked && numberOf(of('timings.jsonl').at(-1)?.step_time)) || 0,
   };
 }
 
