@@ -68,15 +68,15 @@ export async function answer(
       return send(response, 200, STYLE, page.style);
     case '/api/list': {
       const names = namesIn(query);
-      const entries = await listFolder(given, names);
-      await changes.watch(names, entries);
+      const entries = listFolder(given, names);
+      changes.watch(names, entries);
       return send(response, 200, JSON_TYPE, JSON.stringify(entries));
     }
     case '/api/file': {
       const names = namesIn(query);
-      await using file = (await openWithin(given, names, 'file')).handle;
-      await changes.watch(names.slice(0, -1));
-      return await sendFile(request, response, file);
+      using file = openWithin(given, names, 'file');
+      changes.watch(names.slice(0, -1));
+      return await sendFile(request, response, file.fd);
     }
     case '/api/events':
       return events.add(request, response);

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { GivenPath } from '../given-paths.js';
 import { type ListEntry, listFolder } from './list-folder.js';
 import { pathOf } from './virtual-path.js';
 
 /** Folders that are watched, at most; those that nobody asked for longest are let go. */
 const MOST = 4096;
+/** As many are looked at before requests have their turn. */
+const AT_ONCE = 32;
 
 interface Watched {
   names: readonly string[];
@@ -31,10 +34,10 @@ export class ChangeWatch {
    *
    * @param entries - its list, as the page is told
    */
-  async watch(names: readonly string[], entries?: readonly ListEntry[]): Promise<void> {
+  watch(names: readonly string[], entries?: readonly ListEntry[]): void {
     const path = pathOf(names);
-    const digest = async () => digestOf(entries ?? (await listFolder(this.given, names)));
-    const watched = this.#folders.get(path) ?? { names, digest: await digest(), turn: 0 };
+    const digest = () => digestOf(entries ?? listFolder(this.given, names));
+    const watched = this.#folders.get(path) ?? { names, digest: digest(), turn: 0 };
     this.#folders.delete(path);
     this.#folders.set(path, watched);
     if (this.#folders.size > MOST) this.#folders.delete(this.#folders.keys().next().value!);
@@ -43,8 +46,9 @@ export class ChangeWatch {
   /** Looks at all folders once; returns those that have changed since the last look. */
   async look(): Promise<string[]> {
     const changed: string[] = [];
-    for (const [path, watched] of [...this.#folders]) {
-      const digest = await this.#digestNow(watched.names);
+    for (const [i, [path, watched]] of [...this.#folders].entries()) {
+      if (i % AT_ONCE === AT_ONCE - 1) await othersTurn();
+      const digest = this.#digestNow(watched.names);
       if (digest === watched.digest) continue;
       watched.digest = digest;
       watched.turn = this.#turn + 1;
@@ -60,9 +64,9 @@ export class ChangeWatch {
   }
 
   /** A folder that can no longer be listed has changed, too: the page asks for it and is told why. */
-  async #digestNow(names: readonly string[]): Promise<string> {
+  #digestNow(names: readonly string[]): string {
     try {
-      return digestOf(await listFolder(this.given, names));
+      return digestOf(listFolder(this.given, names));
     } catch (error) {
       return String(error);
     }

@@ -135,7 +135,7 @@ describe('listeners', () => {
   it('that are too slow are cut off, and those that left are forgotten', async () => {
     const { folder, write } = runFolder();
     const changes = new ChangeWatch(givenPaths([folder]));
-    await changes.watch(['run']);
+    changes.watch(['run']);
     const events = new EventStream(changes);
     const [slow, other] = [response(), response()];
     events.add(request(), slow);
@@ -159,10 +159,10 @@ describe('listeners', () => {
 it('folders that nobody asked for longest are let go beyond a number', async () => {
   const { folder, write } = runFolder();
   const changes = new ChangeWatch(givenPaths([folder]));
-  await changes.watch(['run']);
-  for (let i = 0; i < 4095; i++) await changes.watch([`f${i}`], []);
-  await changes.watch(['run']);
-  await changes.watch(['one more'], []);
+  changes.watch(['run']);
+  for (let i = 0; i < 4095; i++) changes.watch([`f${i}`], []);
+  changes.watch(['run']);
+  changes.watch(['one more'], []);
   write('metrics.jsonl');
   // Those that are not there count as changed; the first of them is no longer looked for.
   const changed = await changes.look();

@@ -1,8 +1,8 @@
-import type { Stats } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GivenPath } from '../given-paths.js';
-import { locate, openWithin, refuseAbsent } from './locate.js';
+import { asked, locate, openWithin } from './locate.js';
+import { Refusal } from './refusal.js';
 import { isName } from './virtual-path.js';
 
 /** A file or folder in a list. */
@@ -21,47 +21,39 @@ export interface ListEntry {
  *
  * @throws Refusal where there is no such folder
  */
-export async function listFolder(
-  given: readonly GivenPath[],
-  names: readonly string[],
-): Promise<ListEntry[]> {
-  if (names.length === 0) return present(given.map(({ name, path }) => entryOf(name, path)));
-  const { handle, path: folder } = await openWithin(given, names, 'folder');
+export function listFolder(given: readonly GivenPath[], names: readonly string[]): ListEntry[] {
+  if (names.length === 0) return given.flatMap(({ name, path }) => plainEntry(name, path) ?? []);
+  using folder = openWithin(given, names, 'folder');
+  const found = asked(() => readdirSync(folder.path))
+    .filter(isName)
+    .sort();
+  return found.flatMap((name) => {
+    const entry = entryOf(name, join(folder.path, name));
+    return (entry === 'link' ? linked(given, [...names, name]) : entry) ?? [];
+  });
+}
+
+/** What a link leads to, under its name. */
+function linked(given: readonly GivenPath[], names: readonly string[]): ListEntry | undefined {
   try {
-    const found = (await readdir(folder).catch(refuseAbsent)).filter(isName).sort();
-    return await present(found.map((name) => linkedEntry(given, names, name, join(folder, name))));
-  } finally {
-    await handle.close();
+    return plainEntry(names.at(-1)!, locate(given, names));
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
   }
 }
 
-async function present(entries: readonly Promise<ListEntry | undefined>[]): Promise<ListEntry[]> {
-  return (await Promise.all(entries)).filter((entry) => entry !== undefined);
+/** A file or folder, and no link. */
+function plainEntry(name: string, path: string): ListEntry | undefined {
+  const entry = entryOf(name, path);
+  return entry === 'link' ? undefined : entry;
 }
 
-/** An entry of a folder, or that which it links to. */
-async function linkedEntry(
-  given: readonly GivenPath[],
-  names: readonly string[],
-  name: string,
-  path: string,
-): Promise<ListEntry | undefined> {
-  const stat = await statOf(path);
-  if (!stat?.isSymbolicLink()) return stat && described(name, stat);
-  const target = await locate(given, [...names, name]).catch(() => undefined);
-  return target === undefined ? undefined : entryOf(name, target);
-}
-
-async function entryOf(name: string, path: string): Promise<ListEntry | undefined> {
-  const stat = await statOf(path);
-  return stat && described(name, stat);
-}
-
-/** Nothing for a file that has gone since its folder was read. */
-const statOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(() => undefined);
-
-function described(name: string, stat: Stats): ListEntry | undefined {
-  const isFolder = stat.isDirectory();
-  if (!isFolder && !stat.isFile()) return undefined;
+/** Nothing for devices and pipes, and for a file that has gone since its folder was read. */
+function entryOf(name: string, path: string): ListEntry | 'link' | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink()) return 'link';
+  const isFolder = stat?.isDirectory() ?? false;
+  if (!stat || !(isFolder || stat.isFile())) return undefined;
   return { name, isFolder, size: isFolder ? 0 : stat.size, modified: stat.mtimeMs };
 }

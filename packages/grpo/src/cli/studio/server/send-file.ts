@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises';
+import { fstatSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { byteRange } from './byte-range.js';
@@ -13,9 +13,9 @@ const CHUNK = 256 * 1024;
 export async function sendFile(
   { method, headers }: IncomingMessage,
   response: ServerResponse,
-  file: FileHandle,
+  fd: number,
 ): Promise<void> {
-  const { size } = await file.stat();
+  const { size } = fstatSync(fd);
   // Without validators an If-Range never holds, and the whole file is the answer.
   const isPart = method === 'GET' && headers['if-range'] === undefined;
   const range = isPart ? byteRange(headers.range, size) : undefined;
@@ -28,16 +28,16 @@ export async function sendFile(
     ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
   });
   if (method === 'HEAD') response.end();
-  else await pipeline(bytesOf(file, start, end), response);
+  else await pipeline(bytesOf(fd, start, end), response);
 }
 
 /** The file is shorter than it was. */
 class CutShort extends Error {}
 
-async function* bytesOf(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+function* bytesOf(fd: number, start: number, end: number): Generator<Buffer> {
   for (let position = start; position < end; ) {
     const buffer = Buffer.allocUnsafe(Math.min(CHUNK, end - position));
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    const bytesRead = readSync(fd, buffer, 0, buffer.length, position);
     if (bytesRead === 0) throw new CutShort(`${end - position} bytes are missing`);
     yield buffer.subarray(0, bytesRead);
     position += bytesRead;
