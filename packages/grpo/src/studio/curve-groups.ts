@@ -3,12 +3,12 @@ import type { Curve } from './requests.js';
 
 const GROUPS: readonly (readonly [Curve['group'], RegExp])[] = [
   ['evaluation', /^eval_/],
+  ['time', /^(step_time|seconds\/|reward_seconds\/|judge\/|tokens_per_second)/],
   ['reward parts', /^rewards\/|^reward\//],
   ['reward', /^(reward|frac_reward|groups_|identical_groups|skipped\/|signal|advantage)/],
-  ['length', /^completions\/|^step_tokens$|_tokens$/],
+  ['length', /^completions\/|_tokens$/],
   ['policy', /^(kl|entropy|clip_ratio|sampling\/|ratio|sequence_logprob|beta|masked_positions|policy_)/],
   ['gradient', /^(grad|loss|policy_loss|learning_rate|aux_loss|micro_steps)/],
-  ['time', /^(step_time|seconds\/|reward_seconds\/|judge\/|tokens_per_second)/],
 ];
 
 const UNITS: readonly (readonly [RegExp, string])[] = [

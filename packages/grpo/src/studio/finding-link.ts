@@ -4,25 +4,43 @@ import { checkOf } from '../doctor/registry.js';
 import { labelOf, place, says } from '../view/report/examined.js';
 import type { FindingLink } from './requests.js';
 
-/** A finding with the places that it cites. */
-export const linkOf = (finding: Finding): FindingLink => ({
-  finding,
-  label: labelOf(finding),
-  says: says(finding),
-  places: finding.evidence.map((evidence) => ({ text: place(evidence), ...targetOf(finding, evidence) })),
-});
+type Place = FindingLink['places'][number];
+
+/** As many steps of a finding without evidence are linked. */
+const MOST_STEPS = 8;
+
+/**
+ * A finding with the places that it cites; without evidence its steps, or the metrics that its check looked at.
+ *
+ * @param metrics - names of the metrics that the log has
+ */
+export function linkOf(finding: Finding, metrics: ReadonlySet<string> = new Set()): FindingLink {
+  const { evidence, steps, code } = finding;
+  const { scope, needs } = checkOf(code);
+  const cited = evidence.map((one): Place => ({ text: place(one), ...targetOf(finding, one, metrics) }));
+  const seen = steps.slice(0, MOST_STEPS).map((step): Place => ({ text: `step ${step}`, step }));
+  const asked = scope === 'log' ? needs.filter((name) => metrics.has(name)) : [];
+  const places = [cited, seen, asked.map((metric): Place => ({ text: metric, metric }))];
+  return {
+    finding,
+    label: labelOf(finding),
+    says: says(finding),
+    places: places.find((some) => some.length > 0) ?? [],
+  };
+}
 
 /** Where the page shows it: a log's evidence is a metric at a step, of which there may be no record. */
 function targetOf(
   { code }: Finding,
-  { step, completion, token, text }: Evidence,
-): Omit<FindingLink['places'][number], 'text'> {
+  { step, completion, token, text, values = {} }: Evidence,
+  metrics: ReadonlySet<string>,
+): Omit<Place, 'text'> {
+  const at = step === undefined ? {} : { step };
   const { scope, needs } = checkOf(code);
-  const metric = scope === 'log' ? (text ?? needs[0]) : undefined;
-  return {
-    ...(step !== undefined && { step }),
-    ...(scope !== 'log' && completion !== undefined && { completion }),
-    ...(scope !== 'log' && token !== undefined && { token }),
-    ...(metric !== undefined && { metric }),
-  };
+  if (scope !== 'log')
+    return { ...at, ...(completion !== undefined && { completion }), ...(token !== undefined && { token }) };
+  // The text names a metric or a reward, the values may be several metrics by name.
+  const named = text === undefined ? [] : [text, `rewards/${text}/mean`];
+  const metric = [...named, ...Object.keys(values), ...needs].find((name) => metrics.has(name));
+  return { ...at, ...(metric !== undefined && { metric }) };
 }

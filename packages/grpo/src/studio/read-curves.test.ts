@@ -23,7 +23,7 @@ function ownRun(count: number): string {
   writeFileSync(join(folder, 'metrics.jsonl'), rows(metrics));
   writeFileSync(
     join(folder, 'timings.jsonl'),
-    rows(range(count).map((i) => ({ step: i + 1, 'seconds/sample': 2 }))),
+    rows(range(count).map((i) => ({ step: i + 1, 'seconds/sample': 2, 'reward_seconds/right': 1 }))),
   );
   writeFileSync(join(folder, 'eval.jsonl'), rows([{ step: 2, greedy: { reward: 0.5 } }]));
   return folder;
@@ -42,6 +42,7 @@ it('has every metric of a run, in groups, with NaN where the log has it', async 
     ['sampling/sampling_logp_difference/mean', 'policy', 'nats per token'],
     ['grad_norm', 'gradient', undefined],
     ['seconds/sample', 'time', 's'],
+    ['reward_seconds/right', 'time', 's'],
     ['eval_reward', 'evaluation', undefined],
   ]);
   const [reward] = all;

@@ -42,3 +42,24 @@ it('points to the token of a record, and to no metric', async () => {
   });
   expect(places.every(({ metric }) => metric === undefined)).toBe(true);
 });
+
+it('points to curves where evidence names a reward, or there is none', async () => {
+  const rows = Array.from({ length: 60 }, (_, i) => ({
+    step: i + 1,
+    reward: 0.2 + 0.001 * Math.sin(i),
+    'rewards/right/mean': 0.2 + 0.001 * Math.sin(i),
+    'rewards/tags/mean': 0,
+    'rewards/tags/std': 0,
+    loss: 0.1,
+    'sampling/sampling_logp_difference/mean': 0.5 + 0.01 * Math.sin(i),
+  }));
+  const log = join(
+    folderOf({ 'log.jsonl': rows.map((row) => `${JSON.stringify(row)}\n`).join('') }),
+    'log.jsonl',
+  );
+  const { links } = await report(log);
+  const placesOf = (code: string) => links.find(({ finding }) => finding.code === code)?.places;
+  expect(placesOf('B28.log')).toMatchObject([{ step: 1, metric: 'rewards/tags/mean' }]);
+  const gap = 'sampling/sampling_logp_difference/mean';
+  expect(placesOf('B39.log')).toEqual([{ text: gap, metric: gap }]);
+});

@@ -12,6 +12,8 @@ export async function readReport(runs: OpenRuns, { run }: { run: string }): Prom
   return runs.once('report', run, () => {
     const { examined, diagnosis } = examineReading(run, reading);
     const { cause, ...report } = reportOf(examined, diagnosis, registry);
+    const metrics = new Set(reading.series?.entries.flatMap(({ values }) => Object.keys(values)));
+    const reported = (item: ReportItem) => reportedOf(item, metrics);
     return {
       summary: report.summary,
       verdict: report.verdict,
@@ -28,24 +30,29 @@ export async function readReport(runs: OpenRuns, { run }: { run: string }): Prom
       }),
       notes: report.notes,
       checks: diagnosis.judgements.map(({ code, verdict, judged, missing }) => ({
-        ...{ code, verdict, judged, missing },
+        ...{ code, verdict, judged },
+        missing: judged === 0 && missing.length === 0 ? [MATERIAL[checkOf(code).scope]] : missing,
         title: checkOf(code).title,
       })),
-      links: diagnosis.findings.map(linkOf),
+      links: diagnosis.findings.map((finding) => linkOf(finding, metrics)),
     };
   });
 }
 
-function reported({ finding, check, signs, steps, rerun, sources }: ReportItem): ReportedFinding {
+/** What a check was never asked about, where there was none. */
+const MATERIAL = { step: 'step records', run: 'step records', log: 'a log of metrics' } as const;
+
+function reportedOf(item: ReportItem, metrics: ReadonlySet<string>): ReportedFinding {
+  const { finding, check, signs, steps, rerun, sources } = item;
   const { title, threshold, remedy, settles, proofs } = check;
   return {
-    ...linkOf(finding),
+    ...linkOf(finding, metrics),
     ...{ title, threshold, remedy, sources, proofs },
     ...(settles !== undefined && { settles }),
     ...(steps !== undefined && { steps }),
     ...(rerun !== undefined && { rerun }),
     metrics: check.scope === 'log' ? metricsOf(finding.evidence, check.needs) : [],
-    signs: signs.map(reported),
+    signs: signs.map((sign) => reportedOf(sign, metrics)),
   };
 }
 

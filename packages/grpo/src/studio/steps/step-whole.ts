@@ -11,5 +11,5 @@ export async function stepWhole(
 ): Promise<Requests['stepWhole']['output']> {
   const view = viewOf(await recordOf(runs, at));
   const verdict = view.verdicts.find(({ phase }) => phase === 'verdict');
-  return { view, links: (verdict?.findings ?? []).map(linkOf) };
+  return { view, links: (verdict?.findings ?? []).map((finding) => linkOf(finding)) };
 }
