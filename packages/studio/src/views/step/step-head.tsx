@@ -48,7 +48,7 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
       </div>
       {!answer.isWhole && (
         <p class="warn">
-          Of this step only texts and rewards were recorded: it has no tokens, log-probs or loss.
+          No update of this step was recorded: it has texts and rewards, but no log-probs and no loss.
         </p>
       )}
       <dl class="step-numbers">

@@ -2,10 +2,12 @@
 import type { Requests, StepAnswer } from 'grpo/studio';
 import { useMemo } from 'preact/hooks';
 import { type Answer, useAnswer } from '../../client.js';
+import { GapByPosition } from '../../parts/gap-by-position.js';
 import { useKeys } from '../../parts/keys.js';
 import type { Completion } from '../../parts/rewards-of.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
+import { WorstTokens } from '../../parts/worst-tokens.js';
 import { go, linkTo, type Route, setQuery } from '../../route.js';
 import { columnsOf } from './columns.js';
 import { CompletionTable } from './completion-table.js';
@@ -63,7 +65,35 @@ function StepPage({ run, step, query, answer }: StepViewProps & { answer: StepAn
           <span class="soft">which takes a while: sums over tokens and findings are not there before</span>
         </p>
       )}
+      {answer.isWhole && (
+        <TokenPanels run={run} step={step} open={open} onOpen={(one) => toggle('open', open, one)} />
+      )}
       <Completions run={run} step={step} query={query} answer={answer} whole={whole} onShared={toggle} />
+    </>
+  );
+}
+
+interface TokenPanelsProps {
+  run: string;
+  step: number;
+  open: ReadonlySet<string>;
+  onOpen(one: string): void;
+}
+
+/** What is computed over all tokens: only when one wants to see it. */
+function TokenPanels({ run, step, open, onOpen }: TokenPanelsProps) {
+  const fold = (key: string, title: string) => (
+    <button type="button" class="link" aria-expanded={open.has(key)} onClick={() => onOpen(key)}>
+      {open.has(key) ? '▾' : '▸'} {title}
+    </button>
+  );
+  return (
+    <>
+      <p class="step-panels">
+        {fold('worst', 'worst tokens')} {fold('gap', 'gap against position')}
+      </p>
+      {open.has('worst') && <WorstTokens run={run} step={step} />}
+      {open.has('gap') && <GapByPosition run={run} step={step} />}
     </>
   );
 }

@@ -106,13 +106,18 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.locator('.step-phases').getByText('prompt').waitFor();
     const link = page.locator('.step-findings a[href*="/completion/"]').first();
     await link.waitFor();
+    await page.getByRole('button', { name: '▸ worst tokens' }).click();
+    await page.locator('.worst-tokens a[href*="token="]').first().waitFor();
+    await page.getByRole('button', { name: '▸ gap against position' }).click();
+    await page.locator('.gap-by-position svg').first().waitFor();
+    expect(hashOf(page)).toContain('open=stages,worst,gap');
     expect(await page.getByText('the loss as a sum').getAttribute('href')).toBe(`#/run/${run}/step/2/loss`);
     await page.context().close();
   });
 
   it('says that a step has texts and rewards only, and that its last row was cut off', async () => {
     const page = await open(`#/run/${run}/step/3`);
-    await page.getByText('only texts and rewards were recorded').waitFor();
+    await page.getByText('No update of this step was recorded').waitFor();
     await page.getByText('It is 6.').waitFor();
     expect(await page.locator('.step-card').count()).toBe(7);
     await page.context().close();
