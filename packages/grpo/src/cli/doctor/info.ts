@@ -8,7 +8,7 @@ export const info: CommandInfo = {
     html: {
       type: 'string',
       value: 'FILE',
-      help: 'Also write one HTML page, with the curves that findings cite',
+      help: 'Also write a page with the report, its curves, steps and tokens, as one file',
     },
     explain: {
       type: 'string',

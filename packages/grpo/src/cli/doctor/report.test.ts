@@ -4,7 +4,6 @@ import { registry } from '../../doctor/registry.js';
 import { arrange } from '../../view/report/arrange.js';
 import { place } from '../../view/report/examined.js';
 import { reportOf } from '../../view/report/report.js';
-import { curve } from './curve.js';
 import { diagnoseText } from './diagnose.test.helper.js';
 import { rookworldLog } from './seed-logs.test.helper.js';
 import { terminalReport } from './terminal.js';
@@ -85,29 +84,4 @@ describe('a place', () => {
     [{ step: 1, values: { kl: 0.25, beta: 1e-7 } }, 'step 1: kl 0.25, beta 1e-7'],
     [{ text: 'the answer' }, '"the answer"'],
   ])('is written down to the token', (evidence, text) => expect(place(evidence)).toBe(text));
-});
-
-describe('a curve', () => {
-  const series = (values: readonly number[]) => ({
-    entries: values.map((loss, i) => ({ step: i + 1, values: { loss } })),
-    producer: { name: 'test' },
-  });
-
-  it('leaves a gap where a value is no number, and marks steps within it alone', () => {
-    const figure = curve(series([1, 2, Number.NaN, 3, 2]), 'loss', [2, 9]);
-    expect(figure.match(/<polyline/g)).toHaveLength(2);
-    expect(figure.match(/class="mark"/g)).toHaveLength(1);
-    expect(figure).toContain('marked: step 2<');
-  });
-
-  it('of one value lies in the middle, of fewer than two entries is none', () => {
-    expect(curve(series([5, 5]), 'loss')).toContain('70.0,73.0 628.0,73.0');
-    expect(curve(series([5]), 'loss')).toBe('');
-    expect(curve(series([1, 2]), 'reward')).toBe('');
-  });
-
-  it('of many entries stays small', () => {
-    const figure = curve(series(Array.from({ length: 50_000 }, (_, i) => Math.sin(i / 1000))), 'loss');
-    expect(figure.length).toBeLessThan(30_000);
-  });
 });

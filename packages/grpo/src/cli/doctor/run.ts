@@ -2,7 +2,6 @@ import { UsageError } from '../../config/index.js';
 import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
-import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { Watch } from '../../progress/watch.js';
 import { type Reading, readRun } from '../../trace/readers/index.js';
 import { examineReading } from '../../view/report/examine-reading.js';
@@ -10,10 +9,10 @@ import { reportOf } from '../../view/report/report.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { readable } from '../readable.js';
+import { writeOnePage } from '../studio/bundle/write-one-page.js';
 import { pageWidth } from '../text-layout.js';
 import { jsonReport } from './data.js';
 import { explanation, faultFor } from './explanation.js';
-import { htmlReport } from './page.js';
 import { terminalReport } from './terminal.js';
 
 /**
@@ -51,12 +50,14 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     throw new UsageError(`--fail-on takes warn or fail, not ${String(failOn)}`);
   const reading = await readable(() => readRun(path));
   const parts = reading.runs ?? [{ name: path, read: () => Promise.resolve(reading) }];
-  if (parts.length > 1 && flags.html !== undefined)
-    throw new UsageError(`${path} holds ${parts.length} runs: --html writes the page of one`);
   const codes: number[] = [];
   for (const { name, read } of parts) {
     if (codes.length > 0 && !flags.json) process.stdout.write('\n');
     codes.push(judge(parts.length > 1 ? `${path}, ${name}` : path, await readable(read), flags, failOn));
+  }
+  if (flags.html !== undefined) {
+    const place = parts.length > 1 ? undefined : 'findings';
+    await readable(async () => writeOnePage(flags.html as string, { path, ...(place && { place }) }));
   }
   return worst(codes);
 }
@@ -68,10 +69,6 @@ function judge(path: string, reading: Reading, flags: CommandArguments['flags'],
   reporter.close();
   const report = reportOf(examined, diagnosis, registry);
   process.stdout.write(flags.json ? jsonReport(examined, diagnosis) : terminalReport(report, pageWidth()));
-  if (flags.html !== undefined) {
-    writeFileAtomic(flags.html as string, htmlReport(report, diagnosis.judgements, registry, reading.series));
-    process.stderr.write(`Page: ${String(flags.html)}\n`);
-  }
   const isFailed = diagnosis.findings.some(
     ({ severity }) => severity === 'fail' || (severity === 'warn' && failOn === 'warn'),
   );

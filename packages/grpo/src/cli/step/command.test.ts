@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -136,4 +136,22 @@ it.each([
 ])('says what is wrong with %j', async (argv, message) => {
   const { code, err } = await step(...argv);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+});
+
+it('writes a page of the step that was asked for, with its files alone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-step-'));
+  try {
+    const page = join(folder, 'page.html');
+    const { code, err } = await step(trlRun('clean'), '--at', '2', '--html', page);
+    expect({ code, err }).toEqual({ code: 0, err: `Page: ${page}\n` });
+    const text = readFileSync(page, 'utf8');
+    expect(/data-start="(.*?)"/.exec(text)![1]).toMatch(/^#\/run\/%2F[^/]+\/step\/2$/);
+    const paths = [...text.matchAll(/data-path="(.*?)"/g)].map(([, path]) => path);
+    expect(paths.every((path) => /2\/step\.(json|safetensors)$/.test(path!))).toBe(true);
+    expect(paths).toHaveLength(2);
+    const other = await step(trlRun('clean'), '--html', page, '--against', trlRun('dropout'));
+    expect(other.err).toContain('--html shows one step');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

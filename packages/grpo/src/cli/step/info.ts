@@ -4,7 +4,8 @@ import { config } from '../flags.js';
 export const info: CommandInfo = {
   name: 'step',
   summary: 'Show a step of a run, phase by phase; replay it with other settings; or take one',
-  usage: 'step PATH [--at N] [--show WHAT] [--against PATH | key=value ...], or step --config FILE',
+  usage:
+    'step PATH [--at N] [--show WHAT] [--html FILE] [--against PATH | key=value ...], or step --config FILE',
   keys: 'train',
   flags: {
     config: {
@@ -29,6 +30,11 @@ export const info: CommandInfo = {
     },
     prompt: { type: 'string', value: 'P', help: 'The prompt whose group is shown, from 0; 0 when not given' },
     completion: { type: 'string', value: 'P.I', help: 'The completion whose tokens are shown, as 2.5' },
+    html: {
+      type: 'string',
+      value: 'FILE',
+      help: 'Also write a page of the step, down to its tokens, as one file',
+    },
     json: { type: 'boolean', help: 'Print one JSON object instead of the page' },
   },
   operands: true,

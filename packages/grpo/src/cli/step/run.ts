@@ -1,12 +1,17 @@
+import { realpathSync } from 'node:fs';
 import { UsageError } from '../../config/index.js';
 import { registry } from '../../doctor/registry.js';
 import { Watch } from '../../progress/watch.js';
+import { OpenRuns } from '../../studio/open-runs.js';
+import type { StepRecord } from '../../trace/index.js';
+import { filesOfStep } from '../../trace/readers/readable-files.js';
 import { compareSteps } from '../../view/compare-steps.js';
 import { readStep } from '../../view/read-step.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { readable } from '../readable.js';
+import { writeOnePage } from '../studio/bundle/write-one-page.js';
 import { pageWidth } from '../text-layout.js';
 import { comparisonText } from './comparison.js';
 import { type Shown, showStep } from './show-step.js';
@@ -25,7 +30,7 @@ export async function run(args: CommandArguments): Promise<number> {
     throw new UsageError(`--show takes ${SHOWS.join(', ')}, not ${show}`);
   const given = Object.keys(flags);
   if (flags.config !== undefined) {
-    const stray = ['at', 'against'].find((name) => given.includes(name));
+    const stray = ['at', 'against', 'html'].find((name) => given.includes(name));
     if (path !== undefined || stray !== undefined)
       throw new UsageError(`--config takes a new step: ${path ?? `--${stray}`} does not go with it`);
     const { takeAndShow } = await import('./take-step.js');
@@ -39,11 +44,13 @@ export async function run(args: CommandArguments): Promise<number> {
     throw new UsageError('grpo step needs a path, or --config FILE', {
       hint: 'A run folder, a folder of step records or one of them: grpo step RUN --at 2',
     });
-  const shown = ['show', 'prompt', 'completion'].filter((name) => given.includes(name));
+  const shown = ['show', 'prompt', 'completion', 'html'].filter((name) => given.includes(name));
   if (flags.against !== undefined && shown.length > 0)
     throw new UsageError(`--${shown[0]} shows one step: it does not go with --against`);
   if (flags.against !== undefined && settings.length > 0)
     throw new UsageError('a replay is compared with its own record: settings do not go with --against');
+  if (settings.length > 0 && flags.html !== undefined)
+    throw new UsageError('--html writes what was recorded: settings of a replay do not go with it');
   if (flags.against === undefined && (flags.at as string[] | undefined)?.[1] !== undefined)
     throw new UsageError('--at is given twice: the second is the step of --against');
   const [at, otherAt = at] =
@@ -72,7 +79,20 @@ export async function run(args: CommandArguments): Promise<number> {
       json: flags.json === true,
     });
   }
-  return showStep(path, record, view, { prompts, completion, loss, json: flags.json === true });
+  const code = showStep(path, record, view, { prompts, completion, loss, json: flags.json === true });
+  if (flags.html !== undefined) await readable(async () => writeStepPage(flags.html as string, path, record));
+  return code;
+}
+
+/** The page has the files of the step alone; of a step that no folder holds, those of its run. */
+function writeStepPage(out: string, path: string, { step }: StepRecord): void {
+  const run = realpathSync(path);
+  const folder = new OpenRuns([run]).stepFolder(run, step);
+  writeOnePage(out, {
+    path,
+    place: `step/${step}`,
+    ...(folder !== undefined && { only: filesOfStep(folder) }),
+  });
 }
 
 /** What is shown of a step, as the flags ask for it. */

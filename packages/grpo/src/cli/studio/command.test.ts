@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -159,5 +159,17 @@ describe('grpo train --studio', () => {
     const ended = await grpo(dir, 'train', '--studio', '--sweep', 'kl.beta=0,0.1', ...argv);
     expect(ended.code, ended.err).toBe(0);
     expect(ended.out.match(/^Studio: http:.*\/$/gm)).toHaveLength(1);
+  });
+
+  it('writes a page with its data, and one that takes dropped files', async () => {
+    const runs = await grpo(dir, 'studio', '--bundle', 'bundle', 'runs');
+    expect(runs).toMatchObject({ code: 0, err: '' });
+    expect(runs.out).toBe(`Page: file://${join(dir, 'bundle/index.html')}\n`);
+    expect(readFileSync(join(dir, 'bundle/index.html'), 'utf8')).toContain(
+      'data-path="/runs/first/metrics.jsonl"',
+    );
+    await grpo(dir, 'studio', '--bundle', 'doctor');
+    expect(readFileSync(join(dir, 'doctor/index.html'), 'utf8')).not.toContain('data-path');
+    expect(await grpo(dir, 'studio', '--bundle', 'x', '--port', '1')).toMatchObject({ code: 2 });
   });
 });

@@ -3,7 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'studio',
   summary: 'Open the page of runs, their steps, completions and tokens on this machine',
-  usage: 'studio [PATH...] [--port N] [--host NAME] [--token] [--open]',
+  usage: 'studio [PATH...] [--port N] [--host NAME] [--token] [--open], or studio --bundle OUT [PATH...]',
   flags: {
     port: {
       type: 'string',
@@ -18,6 +18,11 @@ export const info: CommandInfo = {
     token: {
       type: 'boolean',
       help: 'Ask for a token on 127.0.0.1 too, on a machine that others use',
+    },
+    bundle: {
+      type: 'string',
+      value: 'OUT',
+      help: 'Write the page with its data into a folder instead, for a double-click; without a path, the page of the doctor, which takes dropped files',
     },
     open: { type: 'boolean', help: 'Open the page in the browser' },
   },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../config/index.js';
 import type { CommandArguments } from '../command.js';
+import { bundleRuns } from './bundle/bundle-runs.js';
 import { givenPaths } from './given-paths.js';
 import { openBrowser } from './open-browser.js';
 import { readPage } from './page.js';
@@ -10,8 +11,14 @@ import { startServer } from './server/start-server.js';
 /** The folder that training writes runs into. */
 const RUNS = 'runs';
 
-/** `grpo studio`: serves the page of runs until Ctrl-C. */
+/** `grpo studio`: serves the page of runs until Ctrl-C, or writes it with its data. */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
+  if (flags.bundle !== undefined) {
+    const stray = Object.keys(flags).find((name) => name !== 'bundle');
+    if (stray !== undefined)
+      throw new UsageError(`--bundle starts no server: --${stray} does not go with it`);
+    return bundleRuns(flags.bundle as string, operands);
+  }
   const port = portOf(flags.port as string | undefined);
   const paths = operands.length > 0 ? operands : defaultPaths();
   const given = givenPaths(paths);

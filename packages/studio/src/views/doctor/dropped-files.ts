@@ -5,11 +5,14 @@ export interface DroppedFile {
   file: File;
 }
 
-/** Folders are walked to their ends. */
+/** Folders are walked to their ends. What lies in no file system, as in a letter, is a file alone. */
 export async function filesOfDrop({ items }: DataTransfer): Promise<readonly DroppedFile[]> {
   // The list is empty once the event is over.
-  const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
-  return (await Promise.all(entries.map(filesBelow))).flat();
+  const found = [...items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  const files = found.map(({ entry, file }) =>
+    entry ? filesBelow(entry) : file ? [{ path: `/${file.name}`, file }] : [],
+  );
+  return (await Promise.all(files)).flat();
 }
 
 async function filesBelow(entry: FileSystemEntry): Promise<DroppedFile[]> {
