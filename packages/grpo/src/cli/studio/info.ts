@@ -3,7 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'studio',
   summary: 'Open the page of runs, their steps, completions and tokens on this machine',
-  usage: 'studio [PATH...] [--port N] [--host NAME] [--token] [--open], or studio --bundle OUT [PATH...]',
+  usage: 'studio [PATH...] [--port N] [--host NAME] [--token] [--open | --bundle OUT]',
   flags: {
     port: {
       type: 'string',

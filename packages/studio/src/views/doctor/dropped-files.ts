@@ -5,14 +5,39 @@ export interface DroppedFile {
   file: File;
 }
 
-/** Folders are walked to their ends. What lies in no file system, as in a letter, is a file alone. */
+/** Chromium gives handles, which unlike entries are readable where the page itself is a file. */
+interface HandleItem extends DataTransferItem {
+  getAsFileSystemHandle?(): Promise<FolderHandle>;
+}
+
+interface FolderHandle {
+  values(): AsyncIterable<
+    { name: string } & (({ kind: 'directory' } & FolderHandle) | { kind: 'file'; getFile(): Promise<File> })
+  >;
+}
+
+/** Folders are walked to their ends. */
 export async function filesOfDrop({ items }: DataTransfer): Promise<readonly DroppedFile[]> {
   // The list is empty once the event is over.
-  const found = [...items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
-  const files = found.map(({ entry, file }) =>
-    entry ? filesBelow(entry) : file ? [{ path: `/${file.name}`, file }] : [],
-  );
-  return (await Promise.all(files)).flat();
+  const found = [...items].map((item: HandleItem) => {
+    const entry = item.webkitGetAsEntry();
+    const file = item.getAsFile();
+    if (!entry?.isDirectory) return file ? [{ path: `/${file.name}`, file }] : [];
+    return item.getAsFileSystemHandle
+      ? item.getAsFileSystemHandle().then((handle) => filesIn(handle, entry.fullPath))
+      : filesBelow(entry);
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function filesIn(folder: FolderHandle, path: string): Promise<DroppedFile[]> {
+  const files: DroppedFile[] = [];
+  for await (const one of folder.values()) {
+    const below = `${path}/${one.name}`;
+    if (one.kind === 'file') files.push({ path: below, file: await one.getFile() });
+    else files.push(...(await filesIn(one, below)));
+  }
+  return files;
 }
 
 async function filesBelow(entry: FileSystemEntry): Promise<DroppedFile[]> {
