@@ -33,6 +33,9 @@ function writeRun(folder: string, level: number): void {
   writeFileSync(join(folder, 'eval.jsonl'), '{"step":30,"accuracy":0.25,"reward":0.4}\n');
 }
 
+/** The server looks for changes once a second. */
+const PATIENT = { timeout: 20_000 };
+
 describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'grpo-curves-'));
   const root = `/${folder.split('/').at(-1)}`;
@@ -165,7 +168,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     const step = Number(/step (\d+)/.exec(said!)![1]);
     expect(step).toBeGreaterThan(20);
     expect(step).toBeLessThan(28);
-    await expect.poll(() => text('spread of the rewards')).toContain(`reward_std ${step / 100}`);
+    await expect.poll(() => text('spread of the rewards'), PATIENT).toContain(`reward_std ${step / 100}`);
   });
 
   it('opens the nearest recorded step by a click and by Enter', async () => {
@@ -196,7 +199,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('stacks the times of the stages, or lists them', async () => {
     await open();
     await chart('time per stage').scrollIntoViewIfNeeded();
-    await expect.poll(() => text('time per stage')).toMatch(/sample 2[\s\S]*update 1/);
+    await expect.poll(() => text('time per stage'), PATIENT).toMatch(/sample 2[\s\S]*update 1/);
     await page.getByRole('button', { name: 'list' }).click();
     expect(await hash()).toContain('time=list');
     await chart('seconds/update').waitFor();
@@ -230,7 +233,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     expect(scrolled).toBeGreaterThan(0);
     appendFileSync(join(folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
     await page.getByText(`step ${STEPS + 1}`).waitFor();
-    await expect.poll(() => text('gradient norm')).toContain(String(1 + (STEPS + 1) / 10));
+    await expect.poll(() => text('gradient norm'), PATIENT).toContain(String(1 + (STEPS + 1) / 10));
     expect(await page.evaluate(() => scrollY)).toBe(scrolled);
     expect(await hash()).toContain('from=20&to=90');
   });

@@ -8,6 +8,9 @@ import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
 const row = (step: number, reward: number) => `${JSON.stringify({ step, reward, loss: 0.1 })}\n`;
 const values = { 'train.steps': { value: 4, source: 'flag' } };
 
+/** The server looks for changes once a second. */
+const PATIENT = { timeout: 20_000 };
+
 describe.skipIf(!CHROMIUM)('the list of runs', () => {
   const folder = mkdtempSync(join(tmpdir(), 'grpo-runs-'));
   const root = `/${folder.split('/').at(-1)}`;
@@ -67,7 +70,7 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
     await open();
     await page.keyboard.press('/');
     await page.keyboard.type('hig');
-    await expect.poll(names).toEqual(['high']);
+    await expect.poll(names, PATIENT).toEqual(['high']);
     expect(await hash()).toContain('filter=hig');
     await page.keyboard.type('zz');
     await page.getByText('No run has these words.').waitFor();
@@ -91,7 +94,7 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
     await open('?sort=name');
     await entry('low').getByRole('checkbox').click();
     appendFileSync(join(folder, 'high', 'metrics.jsonl'), row(3, 0.7) + row(4, 0.75));
-    await expect.poll(() => entry('high').locator('.run-list-step').textContent()).toMatch(/^4/);
+    await expect.poll(() => entry('high').locator('.run-list-step').textContent(), PATIENT).toMatch(/^4/);
     expect(await entry('high').locator('.run-list-reward').textContent()).toBe('0.75');
     expect(await entry('low').getByRole('checkbox').isChecked()).toBe(true);
     expect(browser.problems).toEqual([]);
