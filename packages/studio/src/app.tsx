@@ -40,6 +40,7 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
         </span>
       </header>
       <main>
+        <CitedBy route={route} />
         {(hasFiles || isDropped) && route.parts[0] !== 'doctor' ? (
           viewOf(route)
         ) : (
@@ -65,6 +66,20 @@ function viewOf({ parts, query }: Route): ComponentChildren {
   if (third === 'completion' && /^\d+$/.test(index ?? ''))
     return <CompletionView {...at} index={Number(index)} />;
   return <Nowhere />;
+}
+
+/** The way back from a place to the finding that cites it: `?finding=B38.repeat`. */
+function CitedBy({ route: { parts, query } }: { route: Route }) {
+  const [place, run] = parts;
+  if (place !== 'run' || run === undefined || query.finding === undefined) return null;
+  return (
+    <p class="soft">
+      Cited by{' '}
+      <a href={linkTo(['run', run, 'findings'], { code: query.finding })}>
+        <SafeText text={query.finding} most={60} />
+      </a>
+    </p>
+  );
 }
 
 const Nowhere = () => (

@@ -81,6 +81,9 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
       .locator('a[href*="completion"]')
       .evaluateAll((all) => all.map((a) => a.getAttribute('href')));
     expect(places).toContain('#/run/%2Frecord/step/1/completion/9?token=0&finding=B47.policy');
+    await page.goto(`${page.url().split('#')[0]}${places[0]}`);
+    await page.getByRole('link', { name: 'B47.policy', exact: true }).click();
+    await chosen.waitFor();
     await page.getByText(/Checks that could not be made: \d+/).click();
     await page.getByText('no: needs').first().waitFor();
   });

@@ -27,7 +27,7 @@ function Curves({
   return (
     <div class="findings-curves">
       {cited.slice(0, MOST_CURVES).map((curve) => (
-        <a key={curve.name} href={linkTo(['run', run], { metric: curve.name })}>
+        <a key={curve.name} href={linkTo(['run', run], { filter: curve.name })}>
           <SmallCurve curve={curve} marks={[...new Set(marks)]} />
         </a>
       ))}

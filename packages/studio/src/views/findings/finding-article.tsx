@@ -115,7 +115,7 @@ function Place({ run, code, place }: { run: string; code: string; place: Finding
   const { text, step, completion, token, metric } = place;
   const link =
     metric !== undefined
-      ? linkTo(['run', run], { metric, at: step })
+      ? linkTo(['run', run], { filter: metric })
       : step === undefined
         ? undefined
         : completion === undefined

@@ -78,7 +78,7 @@ function Course({ run, rows }: { run: string; rows: RunReport['course'] }) {
           {rows.map(({ metric, name, levels, change }) => (
             <tr key={metric}>
               <td>
-                <a href={linkTo(['run', run], { metric })}>{name}</a>
+                <a href={linkTo(['run', run], { filter: metric })}>{name}</a>
               </td>
               <td>{levels}</td>
               <td>{change}</td>

@@ -28,27 +28,37 @@ export function SmallCurve({ curve, marks }: { curve: Curve; marks: readonly num
       </svg>
       <figcaption>
         <span class="mono">{name}</span>: {low === high ? low : `${low} to ${high}`}
+        {drawn.isLog && ', log scale'}
         {shown.length > 0 && `, marked: step ${shown.join(', ')}`}
       </figcaption>
     </figure>
   );
 }
 
+interface Drawn {
+  pieces: string[];
+  low: number;
+  high: number;
+  isLog: boolean;
+}
+
+/** From this ratio on a curve is drawn on a log scale. */
+const LOG_RATIO = 1000;
+
 /** Stretches of finite values as points, and the range; undefined for fewer than two. NaN and infinities leave gaps. */
-export function drawnOf({
-  steps,
-  values,
-}: Pick<Curve, 'steps' | 'values'>): { pieces: string[]; low: number; high: number } | undefined {
+export function drawnOf({ steps, values }: Pick<Curve, 'steps' | 'values'>): Drawn | undefined {
   const finite = values.filter(Number.isFinite);
   if (finite.length < 2) return undefined;
   const [low, high] = [finite.reduce((a, b) => Math.min(a, b)), finite.reduce((a, b) => Math.max(a, b))];
   const every = Math.ceil(values.length / MOST_POINTS);
   const span = Math.max(1, steps.at(-1)! - steps[0]!);
+  const isLog = low > 0 && high / low >= LOG_RATIO;
+  const at = isLog ? Math.log : (value: number) => value;
   const pieces: string[][] = [[]];
   for (let i = 0; i < values.length; i += every) {
     const value = values[i]!;
     const x = (WIDTH * (steps[i]! - steps[0]!)) / span;
-    const y = high === low ? HEIGHT / 2 : HEIGHT * (1 - (value - low) / (high - low));
+    const y = high === low ? HEIGHT / 2 : HEIGHT * (1 - (at(value) - at(low)) / (at(high) - at(low)));
     if (Number.isFinite(value)) pieces.at(-1)!.push(`${x.toFixed(1)},${y.toFixed(1)}`);
     else pieces.push([]);
   }
@@ -59,5 +69,6 @@ export function drawnOf({
       .map((points) => (points.length === 1 ? [...points, ...points] : points).join(' ')),
     low,
     high,
+    isLog,
   };
 }

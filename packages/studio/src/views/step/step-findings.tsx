@@ -55,7 +55,9 @@ function FindingItem({ run, step, link }: { run: string; step: number; link: Fin
   const [mark, kind] = SEVERITIES[finding.severity];
   return (
     <li>
-      <strong class={kind}>{mark}</strong> <strong>{label}</strong> <SafeText text={says} most={500} />
+      <strong class={kind}>{mark}</strong>{' '}
+      <a href={linkTo(['run', run, 'findings'], { code: finding.code })}>{label}</a>{' '}
+      <SafeText text={says} most={500} />
       {places.map(({ text, step: at = step, completion, token }, i) => (
         <span key={i}>
           {' '}
