@@ -134,6 +134,20 @@ const cases: Case[] = [
     [...OWN, 'rewards=[{module: a/length.ts}, {module: b/length.js}]'],
     [...OWN, 'rewards=[{module: a/length.ts}, {module: b/length.js, name: other}]'],
   ],
+  [
+    /two sinks are csv/,
+    [...OWN, 'sinks=[csv, tensorboard, csv]'],
+    [
+      ...OWN,
+      'sinks=[csv, tensorboard, {webhook: "http://here/a"}, {mlflow: "http://here:5000"}, {wandb: a}]',
+    ],
+  ],
+  [/mlflow is not the address of a server/, [...OWN, 'sinks=[{mlflow: here}]'], OWN],
+  [
+    /the webhook at here is a secret/,
+    [...OWN, 'sinks=[{webhook: "https://here/a?key=b"}]'],
+    [...OWN, 'sinks=[{webhook: HOOK}]'],
+  ],
   ...[[], ['rewards=[{module: a.ts, weight: 0}]']].map(
     (none): Case => [
       /^task\.grading \(command line\), rewards \(.*\): without grading .* Give rewards=\[\{module/,

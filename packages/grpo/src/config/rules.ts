@@ -4,6 +4,7 @@ import { rewardName, rewardProblem } from './reward-kinds.js';
 import type { Config } from './schema.js';
 import { isGenerated } from './sections/data.js';
 import { usesLora } from './sections/lora.js';
+import { sinkName, sinkProblem } from './sections/sinks.js';
 
 /** Facts that a rule reads beside the configuration. */
 export interface RuleContext {
@@ -120,6 +121,18 @@ export const rules: readonly Rule[] = [
       return twice === undefined
         ? undefined
         : `two rewards are named '${twice}'. Give one of them another name.`;
+    },
+  },
+  {
+    keys: ['sinks'],
+    check: ({ sinks }) => {
+      const problem = sinks.map(sinkProblem).find((one) => one !== undefined);
+      if (problem !== undefined) return `${problem}.`;
+      const names = sinks.map(sinkName);
+      const twice = names.find((name, i) => names.indexOf(name) !== i);
+      return twice === undefined
+        ? undefined
+        : `two sinks are ${twice}, and a run has one of each. Take one out.`;
     },
   },
   {

@@ -38,7 +38,7 @@ export interface AppliesTo {
 export function describeType(schema: ValueSchema): string {
   if (schema.enum) return schema.enum.join(' | ');
   if (schema.const !== undefined) return schema.const;
-  if (schema.anyOf) return schema.anyOf.map(describeType).join(' | ');
+  if (schema.anyOf) return schema.anyOf.map(describeOne).join(' | ');
   if (schema.pattern === BYTES.source) return 'bytes such as 12GB';
   switch (schema.type) {
     case 'integer':
@@ -56,9 +56,12 @@ export function describeType(schema: ValueSchema): string {
   }
 }
 
+/** One of several kinds of values. */
+const describeOne = (schema: ValueSchema): string =>
+  schema.type === 'object' ? `{${Object.keys(schema.properties ?? {}).join(', ')}}` : describeType(schema);
+
 function describeItems(items: ValueSchema): string {
-  if (items.type === 'object') return `{${Object.keys(items.properties ?? {}).join(', ')}}`;
-  if (items.enum) return describeType(items);
+  if (items.type === 'object' || items.anyOf) return describeOne(items);
   return items.type === 'integer' ? `whole numbers${bounds(items)}` : 'text';
 }
 

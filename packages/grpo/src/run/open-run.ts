@@ -21,6 +21,7 @@ import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
+import { requireSinks } from '../sinks/open-sink.js';
 import { controlSchema } from '../step/control.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { samplingOf } from '../step/sampling.js';
@@ -161,6 +162,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
     const made = circumstances(config, resolveDevice(config.device), config.model);
+    requireSinks(config.sinks);
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);

@@ -73,9 +73,10 @@ export class SinkThread implements AsyncDisposable {
     }
     for (const { name, steps, reason } of this.#left) {
       if (steps === 0 && reason === undefined) continue;
-      const what = steps === 0 ? 'the end of the run' : `${steps} steps`;
+      const missing = steps === 0 ? '' : `, ${steps} steps are missing`;
+      const why = reason === undefined ? '' : `: ${reason}`;
       this.observer.note?.(
-        `${name} did not get ${what}${reason === undefined ? '' : `: ${reason}`}. They are in the run's folder, and are sent when it is resumed.`,
+        `${name} did not get everything${missing}${why}. It is in the run's folder, and is sent when the run is resumed.`,
       );
     }
   }

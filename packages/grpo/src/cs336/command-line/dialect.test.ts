@@ -92,12 +92,21 @@ describe('flags of the assignment', () => {
     expect(read('--n-grpo-steps 10 train.steps=7').config.train.steps).toBe(7);
   });
 
-  it.each(['--wandb-project a', '--wandb-run-name b'])(
-    '%s stops: logging to W&B is not supported',
-    (line) => {
-      expect(() => read(line)).toThrow(/^--wandb-[a-z-]+: logging to W&B is not supported yet\.$/);
-    },
-  );
+  it('send the numbers to W&B', () => {
+    const { config, provenance } = read('--wandb-project grpo --wandb-run-name mine');
+    expect(config.sinks).toEqual([{ wandb: 'grpo', name: 'mine' }]);
+    expect(provenance.sinks).toBe('--wandb-project');
+    expect(read('--wandb-project 12').config.sinks).toEqual([{ wandb: '12' }]);
+    // A run that is resumed with the same flags has the sink already.
+    expect(read('--wandb-project a sinks=[{"wandb":"a"}]').config.sinks).toEqual([{ wandb: 'a' }]);
+  });
+
+  it.each([
+    ['--wandb-run-name b', /--wandb-project is not given/],
+    ['--wandb-project a sinks=[csv]', /--wandb-project and sinks both say/],
+  ])('%s is refused', (line, message) => {
+    expect(() => read(line)).toThrow(message);
+  });
 
   it.each([
     ['--cliprange 0.1', /objective\.clipLow \(--cliprange\).*has no effect: policy=reinforce does not clip/],

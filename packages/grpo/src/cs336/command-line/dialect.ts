@@ -2,6 +2,7 @@
 import { type Config, type ResolvedConfig, UsageError } from '../../config/index.js';
 import { argumentsLayer } from '../../config/layers/arguments-layer.js';
 import { type Layer, mergedLayer } from '../../config/layers/layer.js';
+import { sinkName } from '../../config/sections/sinks.js';
 import { assignmentFlags } from './flags.js';
 import { nameModels } from './saved-models.js';
 import { readSizes } from './sizes.js';
@@ -19,17 +20,17 @@ export interface Translation {
  * Translates the flags that were given.
  *
  * @param resolve - the configuration with a layer of flags: sizes that are not given follow from it
- * @throws UsageError for a flag that is not supported yet, and for sizes that do not divide
+ * @throws UsageError for sizes that do not divide, and for W&B beside other sinks
  */
 export function translate(flags: Flags, resolve: (layer: Layer) => ResolvedConfig): Translation {
-  refuseMissing(flags);
   const names = Object.keys(flags).filter((name) => Object.hasOwn(assignmentFlags, name));
   if (names.length === 0) return { layer: mergedLayer([]), notes: [] };
   // The assignment's rows are graded as the assignment grades them.
   const graded = flags['data-path'] === undefined ? [] : [setBy('data-path', 'task.grading', 'r1_zero')];
   const direct = mergedLayer([...names.map((name) => directLayer(name, flags[name])), ...graded]);
-  const sizes = sizeLayers(flags, resolve(direct).config);
-  return { layer: mergedLayer([direct, sizes.layer]), notes: sizes.notes };
+  const { config } = resolve(direct);
+  const sizes = sizeLayers(flags, config);
+  return { layer: mergedLayer([direct, sizes.layer, ...wandbLayers(flags, config)]), notes: sizes.notes };
 }
 
 /** Says where the assignment grades otherwise than this run. */
@@ -49,12 +50,17 @@ export function saved(
   nameModels({ output, dir, step, steps: train.steps, every: checkpoint.every });
 }
 
-function refuseMissing(flags: Flags): void {
-  const name = ['wandb-project', 'wandb-run-name'].find((flag) => flags[flag] !== undefined);
-  if (name === undefined) return;
-  throw new UsageError(`--${name}: logging to W&B is not supported yet.`, {
-    hint: 'Leave it out. metrics.jsonl and eval.jsonl in the run folder have the same numbers, one row per step.',
-  });
+/** W&B as one of the sinks. */
+function wandbLayers(flags: Flags, { sinks }: Config): Layer[] {
+  const { 'wandb-project': project, 'wandb-run-name': name } = flags;
+  if (project === undefined && name === undefined) return [];
+  if (project === undefined)
+    throw new UsageError('--wandb-run-name names a run of a project, and --wandb-project is not given.');
+  if (sinks.some((sink) => sinkName(sink) !== 'wandb'))
+    throw new UsageError('--wandb-project and sinks both say where the numbers go.', {
+      hint: `Leave the flag out, and add {wandb: ${project}} to sinks.`,
+    });
+  return [setBy('wandb-project', 'sinks', JSON.stringify([{ wandb: project, name }]))];
 }
 
 /** The settings of one flag that stands for one setting. */

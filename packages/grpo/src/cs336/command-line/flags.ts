@@ -54,6 +54,6 @@ export const assignmentFlags: Readonly<Record<string, AssignmentFlag>> = {
   'data-path': same('task.data', 'FILE'),
   'val-data-path': same('task.evalData', 'FILE'),
   'save-dir': value('output', 'DIR', 'output: the run, with checkpoint_step_N/ and final_model/ in it'),
-  'wandb-project': value(undefined, 'NAME', 'W&B is not there yet: refused'),
-  'wandb-run-name': value(undefined, 'NAME', 'W&B is not there yet: refused'),
+  'wandb-project': value(undefined, 'NAME', 'sinks=[{wandb: NAME}]; needs @wandb/sdk and WANDB_API_KEY'),
+  'wandb-run-name': value(undefined, 'NAME', 'Name of the run there'),
 };

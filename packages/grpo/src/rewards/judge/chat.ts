@@ -4,6 +4,7 @@ import { byteCount } from '../../errors/byte-count.js';
 import { excerpt } from '../../errors/printable.js';
 import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
+import { retryAfter } from '../../formats/retry-after.js';
 
 /** No verdict is this long; a longer reply is not read to its end. */
 const MAX_BODY_BYTES = 2 ** 20;
@@ -150,15 +151,6 @@ function refusalOf({ status, headers }: Response, body: string, { key, keyEnv }:
     status,
     retryAfter(headers.get('retry-after')),
   );
-}
-
-/** Seconds, or until a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const seconds = header.trim() === '' ? Number.NaN : Number(header);
-  if (seconds >= 0) return seconds;
-  const until = Date.parse(header);
-  return Number.isNaN(until) ? undefined : Math.max(0, (until - Date.now()) / 1000);
 }
 
 function contentOf(body: string): string {

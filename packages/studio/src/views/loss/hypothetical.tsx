@@ -107,7 +107,9 @@ function Outcome({
       <span class="mono">{signedNumber(total, 8)}</span> (difference{' '}
       <span class="mono">{signedNumber(difference, 4)}</span>).
       {isRounding(difference, groups) && ' Nothing changes but rounding.'}
-      {isRounding(difference, groups) && isFirst && ' In a first update all ratios are 1: no clip range cuts them.'}
+      {isRounding(difference, groups) &&
+        isFirst &&
+        ' In a first update all ratios are 1: no clip range cuts them.'}
     </p>
   );
 }
