@@ -79,8 +79,8 @@ export class MlflowServer {
   /** Requests by their path, in order. */
   readonly requests: string[] = [];
   readonly authorizations = new Set<string | undefined>();
-  /** The largest body. */
-  bytes = 0;
+  /** Metrics in all requests that were answered. */
+  received = 0;
   url = '';
   /** For each request to come; afterwards all is well. */
   behaviours: Behaviour[] = [];
@@ -115,7 +115,6 @@ export class MlflowServer {
     const path = url.pathname.replace('/api/2.0/mlflow/', '');
     this.requests.push(path);
     this.authorizations.add(request.headers.authorization);
-    this.bytes = Math.max(this.bytes, body.length);
     const behaviour = this.behaviours.shift() ?? 'ok';
     if (behaviour === 'dropped') return void request.socket.destroy();
     if (behaviour === 'slow') await sleep(50);
@@ -194,6 +193,7 @@ export class MlflowServer {
       run.params.set(key, value);
     }
     for (const { key, value } of body.tags ?? []) run.tags.set(key, value);
+    this.received += body.metrics?.length ?? 0;
     const known = new Set(run.metrics.map((one) => JSON.stringify(one)));
     for (const one of body.metrics ?? []) if (!known.has(JSON.stringify(one))) run.metrics.push(one);
   }

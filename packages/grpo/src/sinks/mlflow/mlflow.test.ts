@@ -88,11 +88,30 @@ describe('the sink of MLflow', () => {
       Object.fromEntries(Array.from({ length: 2500 }, (_, i) => [`rewards/${'y'.repeat(200)}${i}`, i])),
     );
     for (let step = 2; step <= 120; step++) run.step(step, { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 });
-    const { notes } = await deliver(run, settingOf(server));
-    expect(notes).toEqual([]);
+    const waits = (await deliver(run, settingOf(server))).waits.length;
+    expect(waits).toBe(1);
     expect(server.run.params.size).toBe(250);
     expect(server.run.params.get('key.9')).toHaveLength(250);
     expect(server.run.metrics).toHaveLength(2500 + 3 + 119 * 10);
+  });
+
+  it('sends what the server has taken of a batch no second time', async () => {
+    const server = await MlflowServer.start();
+    const run = runWith();
+    for (let step = 1; step <= 90; step++)
+      run.step(step, Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`m${i}`, i])));
+    const before = [
+      'experiments/get-by-name',
+      'experiments/create',
+      'runs/search',
+      'runs/create',
+      'params',
+      'first',
+    ];
+    server.behaviours = [...before.map((): Behaviour => 'ok'), { status: 503 }];
+    await deliver(run, settingOf(server));
+    expect(server.run.metrics).toHaveLength(90 * 23);
+    expect(server.received).toBe(90 * 23);
   });
 
   const bad: [string, Behaviour, number?][] = [
@@ -131,7 +150,8 @@ describe('the sink of MLflow', () => {
     await deliver(run, settingOf(server), { how: 'interrupted', steps: 4 });
     expect(server.stepsOf('reward')).toEqual([1, 2, 3, 4]);
     expect(server.run.status).toBe('KILLED');
-    expect(server.requests.filter((path) => path === 'runs/create')).toHaveLength(1);
+    for (const path of ['runs/search', 'runs/create'])
+      expect(server.requests.filter((asked) => asked === path)).toHaveLength(1);
   });
 
   it('sends the key of the environment, and shows it nowhere', async () => {
