@@ -15,17 +15,19 @@ import { reportOf } from '../../grpo/dist/view/report/report.js';
 import type { Chromium } from './browser.test.helper.js';
 
 /**
- * What is said of one run, as JSON: findings with their sentences, how often each check was made and what was missing, the
- * notes. Or the error.
+ * What is said of one run, as JSON: findings with their sentences, how often each check was made, the notes. Or the error.
  */
 export type Told = string;
 
 const toldOf = (
   findings: readonly object[],
-  checks: readonly object[],
+  checks: readonly Pick<RunReport['checks'][number], 'code' | 'verdict' | 'judged'>[],
   summary: string,
   notes: readonly string[],
-) => JSON.stringify({ findings, checks, summary, notes }, rounded);
+) => {
+  const made = checks.map(({ code, verdict, judged }) => `${code} ${verdict} ${judged}`);
+  return JSON.stringify({ findings, made, summary, notes }, rounded);
+};
 
 /** Exponentials and logarithms of two engines may differ in the last digit. */
 const DIGITS = 12;
@@ -46,10 +48,9 @@ export async function toldByDoctor(path: string): Promise<Told[]> {
       const { examined, diagnosis } = examineReading(path, await read());
       const { findings, judgements } = JSON.parse(jsonReport(examined, diagnosis));
       const { summary, notes } = reportOf(examined, diagnosis, registry);
-      const checks = judgements.map(({ measured: _, ...judgement }: { measured: unknown }) => judgement);
       return toldOf(
         findings.map(({ name: _, proved: __, ...finding }: { name: string; proved: boolean }) => finding),
-        checks,
+        judgements,
         summary,
         notes,
       );
@@ -135,7 +136,7 @@ export class JudgingPage {
       const { links, checks, summary, notes } = answer;
       return toldOf(
         links.map(({ finding, says }) => ({ ...finding, says })),
-        checks.map(({ title: _, ...check }) => check),
+        checks,
         summary,
         notes,
       );
