@@ -62,9 +62,17 @@ function rangesOf({ members, lengths }: RowArray, chosen: readonly number[]): Ra
   return rangesIn(lengths!, members ? Array.from(members, (_, row) => row).filter(isChosen) : chosen);
 }
 
+/** Neighbours are read at once. */
 function rangesIn(lengths: ArrayLike<number>, rows: readonly number[]): Range[] {
   const offsets = offsetsOf(lengths);
-  return rows.map((row) => [offsets[row]!, offsets[row + 1]!]);
+  const ranges: Range[] = [];
+  for (const row of rows) {
+    const [start, end] = [offsets[row]!, offsets[row + 1]!];
+    const last = ranges.at(-1);
+    if (last?.[1] === start) last[1] = end;
+    else ranges.push([start, end]);
+  }
+  return ranges;
 }
 
 /** The record with the chosen elements of its lists, and without arrays of tokens. */

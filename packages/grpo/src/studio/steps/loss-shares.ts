@@ -88,11 +88,21 @@ export interface CompletionShares {
   entropy?: number;
 }
 
-/** What each completion adds to the loss of an update; undefined where the record does not tell it. */
-export function completionShares(record: StepRecord, update: UpdateRecord): CompletionShares[] | undefined {
+/**
+ * What each completion adds to the loss of an update; undefined where the record does not tell it.
+ *
+ * @param members - the completion of each row
+ * @param entropyWeights - of the rows; those of the record when not given
+ */
+export function completionShares(
+  record: StepRecord,
+  update: UpdateRecord,
+  members: readonly number[] = membersOf(record, update),
+  entropyWeights?: readonly EntropyWeight[] | string,
+): CompletionShares[] | undefined {
   if (!update.policyTerms || !update.weights) return undefined;
-  const shares = sharesOf(record, update);
-  return membersOf(record, update).map((index, row) => {
+  const shares = sharesOf(record, update, entropyWeights);
+  return members.map((index, row) => {
     const { policy, kl, entropy } = shares(row);
     return {
       index,

@@ -1,69 +1,86 @@
+import { membersOf } from '../../doctor/inputs.js';
 import { UserError } from '../../errors/user-error.js';
 import { sum } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { completionNames } from '../../view/completion-view.js';
 import { betaOf } from '../../view/loss-rows.js';
-import { replayRecord } from '../../view/replay-record.js';
+import type { ReplaySettings } from '../../view/replay-settings.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { LossAnswer, Requests } from '../requests.js';
 import { bonusOf, type CompletionShares, completionShares, settingsOf } from './loss-shares.js';
-import { headOf, partOf, recordOf } from './step-records.js';
-import { replayOf, withTerms } from './with-terms.js';
+import { headOf, partOf, type StepPlace } from './step-records.js';
+import { completionsOf, trainedRows } from './trained-rows.js';
+import { replayOf } from './with-terms.js';
 
 const TERMS = ['policyTerms', 'klTerms', 'weights', 'klWeights'];
+
+/** A large step is replayed part by part, so that it needs little memory. */
+const PART_TOKENS = 2 ** 18;
 
 /** The loss of an update as a sum over groups and completions, as it was recorded and with other settings. */
 export async function loss(runs: OpenRuns, input: Requests['loss']['input']): Promise<LossAnswer> {
   const { update: u = 0 } = input;
-  const head = (await headOf(runs, input)).record;
+  const { record: head } = await headOf(runs, input);
   const updates = head.updates?.length ?? 0;
-  if (u >= updates)
+  const update = head.updates?.[u];
+  if (!update)
     throw new UserError(`step ${input.step} has no update ${u}`, {
       hint:
         updates > 0
           ? `Its updates are 0 to ${updates - 1}.`
           : 'Its record has texts and rewards alone: record.every=1 writes a full one of every step.',
     });
-  const part = await partOf(
-    runs,
-    input,
-    bonusOf(head, head.updates![u]!) === 0 ? TERMS : [...TERMS, 'entropies'],
-  );
-  const isWhole = part.updates![u]!.policyTerms && part.updates![u]!.weights;
-  const { record, lack } = isWhole ? { record: part } : withTerms(await recordOf(runs, input));
-  const update = record.updates![u]!;
+  const { shares, lack } = await recordedShares(runs, input, u, update);
+  const components = componentsOf(update, betaOf(head, update), shares);
   const settings = replayOf(input);
-  const shares = completionShares(record, update);
-  const components = componentsOf(record, update, shares);
   return {
     updates,
     update: u,
-    settings: settingsOf(record, update),
+    settings: settingsOf(head, update),
     ...(update.loss !== undefined && { recorded: update.loss }),
     total: sum(components.map(({ value }) => value)),
     components,
-    groups: groupsOf(record, shares ?? []),
+    groups: groupsOf(head, shares ?? []),
     lacks:
       lack === undefined
         ? []
         : [`The share of each completion does not follow from the record: it lacks ${lack}.`],
-    ...(settings && { hypothetical: hypotheticalOf(await recordOf(runs, input), u, settings) }),
+    ...(settings && { hypothetical: await hypotheticalOf(runs, input, head, u, settings) }),
   };
 }
 
-/** The loss with other settings, of the same completions and log-probs. @throws UserError where the record does not give it */
-function hypotheticalOf(
-  whole: StepRecord,
+interface Shares {
+  shares: CompletionShares[] | undefined;
+  lack?: string | undefined;
+}
+
+/** From the terms that were recorded, or else from what follows for them. */
+async function recordedShares(
+  runs: OpenRuns,
+  at: StepPlace,
   u: number,
-  settings: NonNullable<ReturnType<typeof replayOf>>,
-): NonNullable<LossAnswer['hypothetical']> {
-  const record = replayRecord(whole, settings);
-  const update = record.updates![u]!;
-  const shares = completionShares(record, update);
+  update: UpdateRecord,
+): Promise<Shares> {
+  const { record: head } = await headOf(runs, at);
+  const part = await partOf(runs, at, bonusOf(head, update) === 0 ? TERMS : [...TERMS, 'entropies']);
+  const shares = completionShares(part, part.updates![u]!);
+  return shares ? { shares } : sharesInParts(runs, at, u);
+}
+
+/** The loss with other settings, of the same completions and log-probs. @throws UserError where the record does not give it */
+async function hypotheticalOf(
+  runs: OpenRuns,
+  at: StepPlace,
+  head: StepRecord,
+  u: number,
+  settings: ReplaySettings,
+): Promise<NonNullable<LossAnswer['hypothetical']>> {
+  const { shares = [] } = await sharesInParts(runs, at, u, settings);
+  const groups = groupsOf(head, shares);
   const { clipLow, clipHigh } = settings.objective ?? {};
   return {
-    total: sum(componentsOf(record, update, shares).map(({ value }) => value)),
-    groups: groupsOf(record, shares ?? []),
+    total: sum(groups.map(({ value }) => value)),
+    groups,
     changed: {
       ...(clipLow !== undefined && { epsilonLow: clipLow }),
       ...(clipHigh !== undefined && { epsilonHigh: clipHigh }),
@@ -72,10 +89,36 @@ function hypotheticalOf(
   };
 }
 
+/** What each completion adds, of terms that are computed anew. */
+async function sharesInParts(
+  runs: OpenRuns,
+  at: StepPlace,
+  u: number,
+  settings?: ReplaySettings,
+): Promise<Shares> {
+  const { record: head } = await headOf(runs, at);
+  const members = [...membersOf(head, head.updates![u]!)].sort((a, b) => a - b);
+  const lengths = head.scored?.lengths ?? head.completions?.lengths ?? [];
+  const shares: CompletionShares[] = [];
+  for (let start = 0; start < members.length; ) {
+    let [end, tokens] = [start, 0];
+    while (end < members.length && (end === start || tokens + lengths[members[end]!]! <= PART_TOKENS))
+      tokens += lengths[members[end++]!]!;
+    const own = await completionsOf(runs, at, members.slice(start, end));
+    const rows = trainedRows(own, u, settings)!;
+    const some = completionShares(rows.record, rows.update, rows.members, rows.entropyWeights);
+    if (!some) return { shares: undefined, lack: rows.lack };
+    shares.push(...some);
+    // A record that cannot be cut has all of them.
+    start = own.chosen ? end : members.length;
+  }
+  return { shares };
+}
+
 /** The parts of the loss: sums of what the completions add, and as recorded where they do not tell it. */
 function componentsOf(
-  record: StepRecord,
   update: UpdateRecord,
+  beta: number,
   shares: readonly CompletionShares[] | undefined,
 ): { name: string; value: number }[] {
   const recorded = (update.components ?? []).map(({ name, coefficient, value }) => ({
@@ -86,7 +129,7 @@ function componentsOf(
   const entropies = shares.flatMap(({ entropy }) => entropy ?? []);
   const summed = [
     { name: 'policy', value: sum(shares.map(({ policy }) => policy)) },
-    ...(betaOf(record, update) === 0 ? [] : [{ name: 'kl', value: sum(shares.map(({ kl }) => kl)) }]),
+    ...(beta === 0 ? [] : [{ name: 'kl', value: sum(shares.map(({ kl }) => kl)) }]),
     ...(entropies.length > 0 ? [{ name: 'entropy', value: sum(entropies) }] : []),
   ];
   const names = new Set(summed.map(({ name }) => name));

@@ -6,12 +6,16 @@ import { diffusionRecord } from '../../doctor/diffusion-record.test.helper.js';
 import { roundingOf } from '../../doctor/measures/loss-terms.js';
 import { richRecord } from '../../doctor/rich-record.test.helper.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { joinRows } from '../../maths/lists.js';
 import { stepRecordOf } from '../../observe/step-record.js';
 import { StepRecorder } from '../../observe/step-recorder.js';
 import { grpoStep } from '../../step/grpo-step.js';
 import { fixtureModel, neighbour, PROBLEMS, spreadRewards, trainerOf } from '../../step/step.test.helper.js';
-import { readStepRecord, type StepRecord, writeStepRecord } from '../../trace/index.js';
+import { rowArrays } from '../../trace/dimensions.js';
+import { readStepRecord, rowsOf, type StepRecord, writeStepRecord } from '../../trace/index.js';
+import { at, put } from '../../trace/path.js';
 import { trlRun } from '../../trace/trl-records.test.helper.js';
+import { replayRecord } from '../../view/replay-record.js';
 import { viewOf } from '../../view/step-view.js';
 import { tokenViews } from '../../view/token-view.js';
 import type { CompletionAnswer, LossAnswer } from '../requests.js';
@@ -115,8 +119,14 @@ describe('the loss as a sum', () => {
     const { hypothetical, total, groups } = await studio.answer('loss', at);
     expect(hypothetical!.changed).toEqual({ epsilonLow: 0.001, epsilonHigh: 0.001, beta: 1 });
     expect(Math.abs(hypothetical!.total - total)).toBeGreaterThan(1e-4);
+    const settings = { objective: { clipLow: 0.001, clipHigh: 0.001 }, kl: { beta: 1 } };
+    const [replayed] = replayRecord(record, settings).updates!.slice(3);
+    expect(hypothetical!.total).toBeCloseTo(replayed!.loss!, 6);
+    const view = viewOf({ ...record, updates: [replayed!] }, []);
     for (const { completions } of hypothetical!.groups)
       for (const { index, policy, kl, entropy } of completions) {
+        expect(policy).toBeCloseTo(view.completions[index]!.policyLoss!, 6);
+        expect(kl).toBeCloseTo(view.completions[index]!.klLoss!, 6);
         const tokens = (await studio.answer('tokenLosses', { ...at, index })).hypothetical!;
         expect(sumOf(tokens.policy!)).toBeCloseTo(policy, 6);
         expect(sumOf(tokens.kl!)).toBeCloseTo(kl, 6);
@@ -126,6 +136,36 @@ describe('the loss as a sum', () => {
     const other = hypothetical!.groups.flatMap(({ completions }) => completions);
     for (const [i, { kl }] of own.entries()) expect(other[i]!.kl).toBeCloseTo(5 * kl, 6);
   });
+});
+
+/** The record with every token that many times. */
+function repeated(record: StepRecord, times: number): StepRecord {
+  const { prompts, completions, scored, updates, ...rest } = structuredClone(record);
+  const whole = { ...rest, prompts, completions, scored, updates } as StepRecord;
+  for (const { path, per, lengths } of rowArrays(record)) {
+    const values = at(record, path) as Float32Array | undefined;
+    if (per === 'prompt' || !values) continue;
+    const rows = rowsOf(values, lengths!).flatMap((row) => Array<Float32Array>(times).fill(row));
+    put(whole as unknown as Record<string, unknown>, path, joinRows(values.constructor as never, rows));
+  }
+  for (const part of [whole.completions!, whole.scored!]) part.lengths = part.lengths!.map((n) => n * times);
+  for (const update of whole.updates!) update.weights = update.weights!.map((weight) => weight / times);
+  return whole;
+}
+
+it('a large step is replayed part by part', async () => {
+  const record = richRecord({ step: 2, bonus: true });
+  const long = repeated(record, 800);
+  expect(long.completions!.ids!.length).toBeGreaterThan(2 ** 18);
+  const answers = [record, long].map(async (own) => {
+    const { studio, run } = studioOf(own);
+    return studio.answer('loss', { run, step: 2, update: 1, epsilonLow: 0.05, beta: 0.3 });
+  });
+  const [small, large] = await Promise.all(answers);
+  expect(large!.total).toBeCloseTo(small!.total, 6);
+  expect(large!.hypothetical!.total).toBeCloseTo(small!.hypothetical!.total, 6);
+  expect(large!.hypothetical!.groups).toHaveLength(6);
+  expect(large!.hypothetical!.total).not.toBeCloseTo(large!.total, 3);
 });
 
 /** The shares of the tokens of each completion add up to its share; gives the sum of their sizes. */

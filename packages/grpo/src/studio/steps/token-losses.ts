@@ -1,8 +1,7 @@
-import { replayRecord } from '../../view/replay-record.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { Requests, TokenLosses } from '../requests.js';
-import { completionRecordOf, completionUpdateOf } from './completion-record.js';
-import { sharesOf } from './loss-shares.js';
+import { sharesOf, type TokenShares } from './loss-shares.js';
+import { completionsOf, trainedRows } from './trained-rows.js';
 import { replayOf } from './with-terms.js';
 
 /** The share of each token of a completion in the loss of an update, as recorded and with other settings. */
@@ -10,21 +9,13 @@ export async function tokenLosses(
   runs: OpenRuns,
   input: Requests['tokenLosses']['input'],
 ): Promise<TokenLosses> {
-  const { update: u = 0 } = input;
-  const own = await completionRecordOf(runs, input);
-  const trained = completionUpdateOf(own, u);
-  if (!trained) return {};
-  const { record, update, row, entropyWeights } = trained;
-  const shares = sharesOf(record, update, entropyWeights)(row);
+  const { update: u = 0, index } = input;
+  const own = await completionsOf(runs, input, [index]);
+  const shares = (settings?: ReturnType<typeof replayOf>): TokenShares => {
+    const rows = trainedRows(own, u, settings);
+    const row = rows?.members.indexOf(index) ?? -1;
+    return rows && row >= 0 ? sharesOf(rows.record, rows.update, rows.entropyWeights)(row) : {};
+  };
   const settings = replayOf(input);
-  if (!settings) return shares;
-  const replayed = replayRecord(own.record, settings);
-  const other = { ...replayed.updates![u]!, ...weightsIn(update) };
-  return { ...shares, hypothetical: sharesOf(replayed, other, entropyWeights)(row) };
+  return { ...shares(), ...(settings && { hypothetical: shares(settings) }) };
 }
-
-/** Weights do not depend on clip range and β. */
-const weightsIn = ({ weights, klWeights }: { weights?: Float32Array; klWeights?: Float32Array }) => ({
-  ...(weights && { weights }),
-  ...((klWeights ?? weights) && { klWeights: (klWeights ?? weights)! }),
-});
