@@ -15,31 +15,21 @@ interface VirtualListProps {
   estimate: number;
   /** Scrolled into sight when it changes. */
   at?: number | undefined;
-  /** Side by side instead of below one another: rows are columns, and the list needs a height. */
-  isAcross?: boolean;
   label: string;
   class?: string;
   children: (index: number) => ComponentChildren;
 }
 
 /** Rows may have any height: each is measured. */
-export function VirtualList({
-  count,
-  estimate,
-  at,
-  isAcross = false,
-  label,
-  class: name = '',
-  children,
-}: VirtualListProps) {
+export function VirtualList({ count, estimate, at, label, class: name = '', children }: VirtualListProps) {
   const place = useRef<HTMLElement>(null);
   const [, redraw] = useState({});
+  const made = useRef({ children, rows: new Map<number, ComponentChildren>() });
   const options: VirtualizerOptions<HTMLElement, HTMLElement> = {
     count,
     getScrollElement: () => place.current,
     estimateSize: () => estimate,
-    overscan: isAcross ? 2 : 6,
-    horizontal: isAcross,
+    overscan: 6,
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
@@ -52,12 +42,16 @@ export function VirtualList({
   useLayoutEffect(() => {
     if (at !== undefined) list.scrollToIndex(at, { align: 'auto' });
   }, [list, at]);
-  const classes = `virtual-list ${isAcross ? 'virtual-list-across' : ''} ${name}`;
+  // A row that was there before is the same one: it is not drawn again while one scrolls.
+  const items = list.getVirtualItems();
+  const before = made.current.children === children ? made.current.rows : undefined;
+  const rows = new Map(items.map(({ index }) => [index, before?.get(index) ?? children(index)]));
+  made.current = { children, rows };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section class={classes} ref={place} aria-label={label} tabIndex={0}>
-      <ul class="virtual-list-all" style={{ [isAcross ? 'width' : 'height']: `${list.getTotalSize()}px` }}>
-        {list.getVirtualItems().map(({ index, key, start }) => (
+    <section class={`virtual-list ${name}`} ref={place} aria-label={label} tabIndex={0}>
+      <ul class="virtual-list-all" style={{ height: `${list.getTotalSize()}px` }}>
+        {items.map(({ index, key, start }) => (
           <li
             key={key}
             class="virtual-list-row"
@@ -65,9 +59,9 @@ export function VirtualList({
             ref={(row) => {
               if (row) list.measureElement(row);
             }}
-            style={{ transform: `translate${isAcross ? 'X' : 'Y'}(${start}px)` }}
+            style={{ transform: `translateY(${start}px)` }}
           >
-            {children(index)}
+            {rows.get(index)}
           </li>
         ))}
       </ul>

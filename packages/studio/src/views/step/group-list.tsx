@@ -1,6 +1,7 @@
 /** The groups of a step, a row each with its completions side by side; on a narrow page all below one another. */
 import type { StepAnswer } from 'grpo/studio';
 import { useMemo } from 'preact/hooks';
+import { CardStrip } from '../../parts/card-strip.js';
 import { useNarrow } from '../../parts/narrow.js';
 import { type Completion, rewardsOf } from '../../parts/rewards-of.js';
 import { VirtualList } from '../../parts/virtual-list.js';
@@ -94,17 +95,15 @@ export function GroupList(props: GroupListProps) {
             {group.completions.length === 0 ? (
               <p class="soft">This prompt has no completions.</p>
             ) : (
-              <div class="step-group-cards" style={{ height: `${height + 16}px` }}>
-                <VirtualList
-                  isAcross
-                  label={`completions of prompt ${group.prompt.index}`}
-                  count={group.shown.length}
-                  estimate={CARD_WIDTH + 10}
-                  at={i === marked ? placeOf(group) : undefined}
-                >
-                  {(place) => card(group, group.shown[place]!)}
-                </VirtualList>
-              </div>
+              <CardStrip
+                label={`completions of prompt ${group.prompt.index}`}
+                count={group.shown.length}
+                width={CARD_WIDTH + 10}
+                height={height + 16}
+                at={i === marked ? placeOf(group) : undefined}
+              >
+                {(place) => card(group, group.shown[place]!)}
+              </CardStrip>
             )}
           </div>
         );
