@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
 
@@ -18,7 +19,7 @@ async function siteWith(html: string): Promise<{ server: Server; url: string }> 
   return { server, url: `http://localhost:${(server.address() as AddressInfo).port}/` };
 }
 
-describe.skipIf(!CHROMIUM)('another site', () => {
+describe.skipIf(!CHROMIUM)('a served page', () => {
   const folder = mkdtempSync(join(tmpdir(), 'grpo-served-'));
   let browser: Chromium;
   beforeAll(async () => {
@@ -31,7 +32,7 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('may link to the page with its token, which the address then no longer has', async () => {
+  it('is linked to by another site with its token, which the address then no longer has', async () => {
     using studio = await StudioServer.start('--token', folder);
     const { server, url } = await siteWith(`<a href="${studio.url}">studio</a>`);
     const page = await browser.open(url);
@@ -42,7 +43,7 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     server.close();
   });
 
-  it('embeds nothing and reads nothing', async () => {
+  it('is not embedded or read by another site', async () => {
     using studio = await StudioServer.start(folder);
     const { origin } = new URL(studio.url);
     const { server, url } = await siteWith(`<iframe src="${origin}/"></iframe>`);
@@ -67,5 +68,26 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     const frame = page.frames().find((one) => one !== page.mainFrame())!;
     expect(await frame.evaluate('document.querySelector("#page")')).toBeNull();
     server.close();
+  });
+
+  it('leaves connections to other tabs while it is hidden, and hears of changes when it is seen again', async () => {
+    using studio = await StudioServer.start(folder);
+    const first = await browser.open(studio.url);
+    const see = (page: Page, isSeen: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isSeen}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await first.getByText('first').first().waitFor();
+    await see(first, false);
+    // A browser has six connections to a server.
+    for (let i = 0; i < 7; i++) {
+      const page = await first.context().newPage();
+      await page.goto(studio.url);
+      await page.getByText('first').first().waitFor();
+      await see(page, false);
+    }
+    mkdirSync(join(folder, 'second'));
+    writeFileSync(join(folder, 'second/metrics.jsonl'), '{"step": 1, "reward": 0.5}\n');
+    await see(first, true);
+    await first.getByText('second').first().waitFor();
   });
 });
