@@ -22,22 +22,40 @@ function tell(next: Connection): void {
   for (const listener of listeners) listener(next);
 }
 
+/**
+ * Listens while the page is seen. A browser opens six connections to a server and no more, for all its tabs: hidden ones
+ * would leave none to the page in front.
+ */
 export function listen(): void {
-  const events = new EventSource('/api/events');
+  let events: EventSource | undefined;
+  let lastEvent = '';
   const changed = new Set<string>();
-  let isWaiting = false;
-  events.addEventListener('change', ({ data }: MessageEvent<string>) => {
+  const gather = ({ data }: MessageEvent<string>) => {
+    const isFirst = changed.size === 0;
     for (const path of (JSON.parse(data) as { paths: string[] }).paths) changed.add(path);
-    // The first of several begins the wait.
-    if (isWaiting) return;
-    isWaiting = true;
+    if (!isFirst) return;
     setTimeout(() => {
-      isWaiting = false;
       const paths = [...changed];
       changed.clear();
       void refresh(paths);
     }, GATHER_MS);
-  });
-  events.addEventListener('open', () => tell('live'));
-  events.addEventListener('error', () => tell('lost'));
+  };
+  const open = () => {
+    events = new EventSource(`/api/events?${new URLSearchParams({ after: lastEvent })}`);
+    for (const name of ['hello', 'change'])
+      events.addEventListener(name, (event: MessageEvent<string>) => {
+        lastEvent = event.lastEventId;
+      });
+    events.addEventListener('change', gather);
+    events.addEventListener('open', () => tell('live'));
+    events.addEventListener('error', () => tell('lost'));
+  };
+  const follow = () => {
+    if (!document.hidden && !events) open();
+    if (!document.hidden) return;
+    events?.close();
+    events = undefined;
+  };
+  document.addEventListener('visibilitychange', follow);
+  follow();
 }

@@ -18,7 +18,7 @@ async function siteWith(html: string): Promise<{ server: Server; url: string }> 
   return { server, url: `http://localhost:${(server.address() as AddressInfo).port}/` };
 }
 
-describe.skipIf(!CHROMIUM)('another site', () => {
+describe.skipIf(!CHROMIUM)('a served page', () => {
   const folder = mkdtempSync(join(tmpdir(), 'grpo-served-'));
   let browser: Chromium;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('may link to the page with its token, which the address then no longer has', async () => {
+  it('is linked to by another site with its token, which the address then no longer has', async () => {
     using studio = await StudioServer.start('--token', folder);
     const { server, url } = await siteWith(`<a href="${studio.url}">studio</a>`);
     const page = await browser.open(url);
@@ -42,7 +42,7 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     server.close();
   });
 
-  it('embeds nothing and reads nothing', async () => {
+  it('is not embedded or read by another site', async () => {
     using studio = await StudioServer.start(folder);
     const { origin } = new URL(studio.url);
     const { server, url } = await siteWith(`<iframe src="${origin}/"></iframe>`);
@@ -67,5 +67,25 @@ describe.skipIf(!CHROMIUM)('another site', () => {
     const frame = page.frames().find((one) => one !== page.mainFrame())!;
     expect(await frame.evaluate('document.querySelector("#page")')).toBeNull();
     server.close();
+  });
+
+  it('closes its connection while it is hidden, and hears what it missed when it is seen again', async () => {
+    using studio = await StudioServer.start(folder);
+    const page = await browser.open(studio.url);
+    const show = (isShown: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isShown}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await page.getByText('first').first().waitFor();
+    const closed = page.waitForEvent('requestfailed', (request) => request.url().includes('/api/events'));
+    await show(false);
+    await closed;
+    // The server has told another page already when this one comes back.
+    const other = await browser.open(studio.url);
+    await other.getByText('first').first().waitFor();
+    mkdirSync(join(folder, 'second'));
+    writeFileSync(join(folder, 'second/metrics.jsonl'), '{"step": 1, "reward": 0.5}\n');
+    await other.getByText('second').first().waitFor();
+    await show(true);
+    await page.getByText('second').first().waitFor();
   });
 });

@@ -28,7 +28,7 @@ export class EventStream {
   }
 
   /** Answers a request with events for as long as it listens. */
-  add({ method, headers }: IncomingMessage, response: ServerResponse): void {
+  add({ method, headers, url = '' }: IncomingMessage, response: ServerResponse): void {
     if (this.#listeners.size >= MOST_LISTENERS) throw new Refusal(503, 'Too many pages listen.');
     response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
     if (method === 'HEAD') {
@@ -37,8 +37,10 @@ export class EventStream {
     }
     this.#listeners.add(response);
     response.on('close', () => this.#listeners.delete(response));
-    response.write(`retry: 2000\nid: ${this.#id}\n\n`);
-    const missed = this.#missed(headers['last-event-id']);
+    response.write(`retry: 2000\nevent: hello\nid: ${this.#id}\ndata: {}\n\n`);
+    // A browser says it when it connects again by itself; a page that comes back has only the address to say it.
+    const after = new URLSearchParams(url.split('?')[1]).get('after');
+    const missed = this.#missed(headers['last-event-id'] ?? after);
     if (missed.length > 0) response.write(this.#event(missed));
     if (!this.#isWatching) void this.#watch();
   }
@@ -72,8 +74,8 @@ export class EventStream {
   }
 
   /** What changed since the last event that a listener has; all, if an earlier server sent it. */
-  #missed(lastEvent: string | string[] | undefined): string[] {
-    if (typeof lastEvent !== 'string') return [];
+  #missed(lastEvent: string | string[] | null): string[] {
+    if (typeof lastEvent !== 'string' || lastEvent === '') return [];
     const [life, turn] = lastEvent.split('.');
     return life === this.#life ? this.changes.changedAfter(Number(turn)) : ['/'];
   }

@@ -10,11 +10,14 @@ import { EventStream } from './event-stream.js';
 import { folderWith, type Served, serve, until } from './studio-server.test.helper.js';
 
 /** Listens to a server until the test ends. */
-async function listen(server: Served, lastEvent?: string) {
+async function listen(server: Served, lastEvent = '', told: 'header' | 'address' = 'header') {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const headers: Record<string, string> = lastEvent === undefined ? {} : { 'last-event-id': lastEvent };
-  const answer = await server.get('api/events', { signal: stop.signal, headers });
+  const isHeader = told === 'header' && lastEvent !== '';
+  const answer = await server.get(`api/events${isHeader ? '' : `?after=${lastEvent}`}`, {
+    signal: stop.signal,
+    headers: isHeader ? { 'last-event-id': lastEvent } : {},
+  });
   const heard: string[][] = [];
   const listening = { answer, heard, stop, id: '' };
   void (async () => {
@@ -91,6 +94,9 @@ describe('events', () => {
     const back = await listen(server, id);
     await until(() => back.heard.length === 1);
     expect(back.heard).toEqual([['/run']]);
+    const seenAgain = await listen(server, id, 'address');
+    await until(() => seenAgain.heard.length === 1);
+    expect(seenAgain.heard).toEqual([['/run']]);
     const current = await listen(server, other.id);
     mkdirSync(join(folder, 'steps/2'));
     await until(() => current.heard.length === 1);
