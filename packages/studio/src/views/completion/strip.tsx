@@ -62,10 +62,12 @@ export function Strip(props: StripProps) {
       class="completion-strip"
       ref={place}
       onKeyDown={pressed}
-      onMouseOver={(event) => onPoint(placeOf(event))}
-      onMouseLeave={() => onPoint(undefined)}
-      onFocus={(event) => onPoint(placeOf(event))}
-      onFocusIn={(event) => onPoint(placeOf(event))}
+      onPointerOver={(event) => onPoint(placeOf(event))}
+      onPointerLeave={() => onPoint(undefined)}
+      onFocusIn={(event) => {
+        setActive(placeOf(event));
+        onPoint(placeOf(event));
+      }}
       onClick={(event) => {
         const clicked = placeOf(event);
         if (clicked !== undefined) onPin(clicked === pinned ? undefined : clicked);

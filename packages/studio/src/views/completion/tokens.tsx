@@ -23,6 +23,7 @@ export function Tokens({ answer, measure, query }: TokensProps) {
   const sequence = useMemo(() => sequenceOf(answer), [answer]);
   const values = useMemo(() => measure.valuesOf(answer)!, [answer, measure]);
   const scale = useMemo(() => measure.scaleOf(values), [measure, values]);
+  const lacksTexts = useMemo(() => answer.columns.ids?.some((id) => !answer.pieces.has(id)), [answer]);
   const pinned = placeOf(query.token, sequence);
   const filled = query.filled === undefined ? undefined : Number(query.filled);
   const [pointed, setPointed] = useState<number>();
@@ -75,9 +76,9 @@ export function Tokens({ answer, measure, query }: TokensProps) {
       <MeasureButtons answer={answer} current={measure} />
       <Legend measure={measure} scale={scale} values={values} />
       {answer.columns.order && <Filling order={answer.columns.order} filled={filled} onFilled={onFilled} />}
-      {answer.pieces.size === 0 && (
+      {lacksTexts && (
         <p class="completion-lack">
-          The record has no texts of tokens: ids are shown. Records of <code>grpo train</code> have them.
+          The record lacks texts of tokens: ids are shown. Records of <code>grpo train</code> have them.
         </p>
       )}
       <div class="completion-body">
