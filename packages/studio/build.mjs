@@ -75,6 +75,8 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
       outDir: dist,
       emptyOutDir: true,
       target: 'es2022',
+      // How long which plugin took concerns nobody who sets the project up.
+      rolldownOptions: { checks: { bundlerTimings: false, pluginTimings: false } },
       lib: {
         entry: join(here, 'src/main.tsx'),
         formats: ['iife'],

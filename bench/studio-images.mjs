@@ -1,0 +1,28 @@
+// The pictures of docs/studio.md.
+//   node bench/studio-images.mjs FOLDER RUN STEP COMPLETION      FOLDER/RUN is a run, the others in FOLDER are listed with it
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Chromium, StudioServer } from '../packages/studio/build/browser.test.helper.js';
+
+const [folder, run, step, completion] = process.argv.slice(2);
+const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
+const at = `#/run/${encodeURIComponent(`/${basename(folder)}/${run}`)}`;
+const VIEWS = {
+  runs: '#/',
+  curves: at,
+  step: `${at}/step/${step}`,
+  completion: `${at}/step/${step}/completion/${completion}?token=9`,
+  loss: `${at}/step/${step}/loss`,
+  findings: `${at}/findings`,
+};
+
+await using browser = await Chromium.launch();
+using server = await StudioServer.start(folder);
+for (const [view, hash] of Object.entries(VIEWS)) {
+  const page = await browser.open(new URL(hash, server.url).href, { colorScheme: 'light' });
+  await page.waitForFunction(() => document.querySelector('main') && !document.querySelector('.waiting'));
+  await page.waitForTimeout(2000);
+  await page.screenshot({ path: join(images, `studio-${view}.png`) });
+  await page.context().close();
+}
+for (const problem of browser.problems) console.log(`problem: ${problem}`);
