@@ -1,4 +1,3 @@
-import { membersOf } from '../../doctor/inputs.js';
 import { UserError } from '../../errors/user-error.js';
 import { sum } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
@@ -9,13 +8,10 @@ import type { OpenRuns } from '../open-runs.js';
 import type { LossAnswer, Requests } from '../requests.js';
 import { bonusOf, type CompletionShares, completionShares, settingsOf } from './loss-shares.js';
 import { headOf, partOf, type StepPlace } from './step-records.js';
-import { completionsOf, trainedRows } from './trained-rows.js';
+import { inParts, trainedRows } from './trained-rows.js';
 import { replayOf } from './with-terms.js';
 
 const TERMS = ['policyTerms', 'klTerms', 'weights', 'klWeights'];
-
-/** A large step is replayed part by part, so that it needs little memory. */
-const PART_TOKENS = 2 ** 18;
 
 /** The loss of an update as a sum over groups and completions, as it was recorded and with other settings. */
 export async function loss(runs: OpenRuns, input: Requests['loss']['input']): Promise<LossAnswer> {
@@ -96,21 +92,12 @@ async function sharesInParts(
   u: number,
   settings?: ReplaySettings,
 ): Promise<Shares> {
-  const { record: head } = await headOf(runs, at);
-  const members = [...membersOf(head, head.updates![u]!)].sort((a, b) => a - b);
-  const lengths = head.scored?.lengths ?? head.completions?.lengths ?? [];
   const shares: CompletionShares[] = [];
-  for (let start = 0; start < members.length; ) {
-    let [end, tokens] = [start, 0];
-    while (end < members.length && (end === start || tokens + lengths[members[end]!]! <= PART_TOKENS))
-      tokens += lengths[members[end++]!]!;
-    const own = await completionsOf(runs, at, members.slice(start, end));
+  for await (const own of inParts(runs, at, u)) {
     const rows = trainedRows(own, u, settings)!;
     const some = completionShares(rows.record, rows.update, rows.members, rows.entropyWeights);
     if (!some) return { shares: undefined, lack: rows.lack };
     shares.push(...some);
-    // A record that cannot be cut has all of them.
-    start = own.chosen ? end : members.length;
   }
   return { shares };
 }

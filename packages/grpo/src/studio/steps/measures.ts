@@ -3,12 +3,12 @@
 import { inputs, membersOf, scoredRows, updateRows } from '../../doctor/inputs.js';
 import { UserError } from '../../errors/user-error.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
-import { slopesOf } from '../../view/loss-rows.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { Measure } from '../requests.js';
 import { gapsOf } from './gaps.js';
 import { sharesOf, wholeShares } from './loss-shares.js';
-import { partOf, recordOf, type StepPlace } from './step-records.js';
+import { headOf, partOf, recordOf, type StepPlace } from './step-records.js';
+import { inParts, trainedRows } from './trained-rows.js';
 import { withTerms } from './with-terms.js';
 
 /** The tokens of a completion, in an update where the number belongs to one. */
@@ -20,17 +20,15 @@ export interface MeasuredRow {
   mask: Uint8Array | undefined;
 }
 
-const LOGPROBS = ['policyLogprobs', 'oldLogprobs', 'samplerLogprobs'];
-
-/** Arrays that a measure is made of. */
+/** Arrays that a measure is made of; the slopes are computed part by part. */
 const ARRAYS: Readonly<Record<Measure, readonly string[]>> = {
-  gap: LOGPROBS,
+  gap: ['policyLogprobs', 'oldLogprobs', 'samplerLogprobs'],
   ratio: ['ratios'],
   entropy: ['entropies'],
   logprob: ['policyLogprobs'],
   kl: ['klTerms'],
   loss: ['policyTerms', 'klTerms', 'weights', 'klWeights', 'entropies'],
-  slope: [...LOGPROBS, 'referenceLogprobs', 'entropies'],
+  slope: [],
 };
 
 /** How far a value is from where it should be: a ratio from 1, all else from 0. */
@@ -49,17 +47,17 @@ export async function measuredRows(
   arrays: readonly string[] = [],
 ): Promise<{ record: StepRecord; rows: MeasuredRow[] }> {
   const part = await partOf(runs, at, [...ARRAYS[at.measure], ...arrays]);
-  const recorded = rowsIn(part, at.measure);
+  const recorded = at.measure === 'slope' ? await slopeRows(runs, at) : rowsIn(part, at.measure);
   if (recorded.length > 0) return { record: part, rows: recorded };
   const { record, lack } = withTerms(await recordOf(runs, at));
-  const rows = rowsIn(record, at.measure);
+  const rows = at.measure === 'slope' ? [] : rowsIn(record, at.measure);
   if (rows.length > 0) return { record, rows };
   throw new UserError(
     `the record of step ${at.step} does not tell the ${at.measure} of its tokens${lack === undefined ? '' : `: it lacks ${lack}`}`,
   );
 }
 
-function rowsIn(record: StepRecord, measure: Measure): MeasuredRow[] {
+function rowsIn(record: StepRecord, measure: Exclude<Measure, 'slope'>): MeasuredRow[] {
   if (measure === 'gap') {
     const masks = inputs.masks.from(record);
     return gapsOf(record).flatMap((values, completion) =>
@@ -76,12 +74,30 @@ function rowsIn(record: StepRecord, measure: Measure): MeasuredRow[] {
   });
 }
 
+/** By how much the loss of each update changes with the log-prob of each token. */
+async function slopeRows(runs: OpenRuns, at: StepPlace): Promise<MeasuredRow[]> {
+  const { record: head } = await headOf(runs, at);
+  const all: MeasuredRow[] = [];
+  for (const u of head.updates?.keys() ?? [])
+    for await (const own of inParts(runs, at, u)) {
+      const { record, update, members, slopes } = trainedRows(own, u)!;
+      const masks = scoredRows(record, update, 'mask');
+      for (const [row, completion] of members.entries()) {
+        const { policy, kl } = slopes(row) ?? {};
+        if (!policy || !kl) continue;
+        const values = policy.map((slope, t) => slope + kl[t]!);
+        all.push({ update: u, completion, values, mask: masks?.[row] });
+      }
+    }
+  return all;
+}
+
 type RowOf = (row: number) => ArrayLike<number> | undefined;
 
 function valuesIn(
   record: StepRecord,
   update: UpdateRecord,
-  measure: Exclude<Measure, 'gap'>,
+  measure: Exclude<Measure, 'gap' | 'slope'>,
 ): RowOf | undefined {
   const rows = (key: Parameters<typeof updateRows>[2]): RowOf | undefined => {
     const all = updateRows(record, update, key);
@@ -99,10 +115,6 @@ function valuesIn(
     case 'loss': {
       const shares = sharesOf(record, update);
       return (i) => wholeShares(shares(i));
-    }
-    case 'slope': {
-      const slopes = slopesOf(record, update);
-      return slopes && ((i) => slopes.policy[i]!.map((slope, t) => slope + slopes.kl[i]![t]!));
     }
   }
 }

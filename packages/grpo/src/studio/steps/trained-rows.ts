@@ -1,5 +1,6 @@
 /** Some completions of a step with their tokens: of a large step no others are read. */
 import { membersOf, scoredRows } from '../../doctor/inputs.js';
+import { once } from '../../doctor/once.js';
 import { type EntropyWeight, entropyWeightsOf } from '../../doctor/recompute/micro-batches.js';
 import { joinRows } from '../../maths/lists.js';
 import { readCompletions, type StepRecord, type UpdateRecord } from '../../trace/index.js';
@@ -31,6 +32,24 @@ export async function completionsOf(
   // Tokens of highest entropy are chosen among those of a whole micro-batch.
   if ((head.declared?.entropy?.topShare ?? 1) < 1) return { head, record: await recordOf(runs, at) };
   return { head, record: readCompletions(folder, head, chosen), chosen };
+}
+
+const PART_TOKENS = 2 ** 18;
+
+/** The completions of an update in several records, one after another, so that a large step needs little memory. */
+export async function* inParts(runs: OpenRuns, at: StepPlace, u: number): AsyncIterable<CompletionsRecord> {
+  const { record: head } = await headOf(runs, at);
+  const members = [...membersOf(head, head.updates![u]!)].sort((a, b) => a - b);
+  const lengths = head.scored?.lengths ?? head.completions?.lengths ?? [];
+  for (let start = 0; start < members.length; ) {
+    let [end, tokens] = [start, 0];
+    while (end < members.length && (end === start || tokens + lengths[members[end]!]! <= PART_TOKENS))
+      tokens += lengths[members[end++]!]!;
+    const own = await completionsOf(runs, at, members.slice(start, end));
+    yield own;
+    if (!own.chosen) return;
+    start = end;
+  }
 }
 
 /** An update as some of its completions have it. */
@@ -71,9 +90,8 @@ export function trainedRows(
   const update = record.updates![u]!;
   const members = membersOf(own, recorded).map((b) => chosen?.[b] ?? b);
   if (!chosen) {
-    const all = () => slopesOf(record, update);
     const slopes = (row: number) => {
-      const { policy, kl } = all() ?? {};
+      const { policy, kl } = updateSlopes(record)(update) ?? {};
       return policy && kl && { policy: policy[row]!, kl: kl[row]! };
     };
     return { record, update, members, lack, slopes };
@@ -97,6 +115,8 @@ export function trainedRows(
         : rowSlopesOf(record.declared ?? {}, rows[row]!, weights[row]!),
   };
 }
+
+const updateSlopes = once((record: StepRecord) => once((update: UpdateRecord) => slopesOf(record, update)));
 
 /** As recorded, or from the counts of the whole update: weights that follow from some completions are of these alone. */
 function weightsIn(
