@@ -145,9 +145,11 @@ describe('sinks', () => {
 
   it('that lack something are an error before the run has a folder', async () => {
     const output = join(tempFolder(), 'run');
+    vi.stubEnv('WANDB_API_KEY', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
     for (const [sink, message] of [
       ['{webhook: NO_SUCH_VARIABLE}', /NO_SUCH_VARIABLE is not set/],
-      ['{wandb: a}', /@wandb\/sdk, which is not installed/],
+      ['{wandb: a}', /@wandb\/sdk, which is not installed|WANDB_API_KEY is not set/],
     ] as const)
       await expect(run({ output, settings: [`sinks=[${sink}]`] })).rejects.toThrow(message);
     expect(existsSync(output)).toBe(false);

@@ -20,6 +20,8 @@ export class SinkThread implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #ended: Promise<unknown>;
   #left: readonly Left[] = [];
+  /** Steps that were missing at the end of the run. */
+  #most = 0;
   #isDone = false;
 
   private constructor(
@@ -91,7 +93,9 @@ export class SinkThread implements AsyncDisposable {
     this.#left = reply.left;
     this.#isDone = reply.isLast;
     const steps = reply.left.reduce((sum, { steps }) => sum + steps, 0);
-    if (steps > 0) this.observer.progress?.({ stage: 'sinks', done: 0, total: steps, unit: 'steps left' });
+    this.#most = Math.max(this.#most, steps);
+    const done = this.#most - steps;
+    this.observer.progress?.({ stage: 'sinks', done, total: this.#most, unit: 'steps' });
   }
 
   /** Waits until the thread has ended, time is up or the signal comes. */

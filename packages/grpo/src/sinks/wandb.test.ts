@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { RunFiles } from './run-files.test.helper.js';
+import { type Item, Undelivered } from './sink.js';
 import { openWandb, requireWandb } from './wandb.js';
 
 const record = {
@@ -67,7 +68,24 @@ it('begins another run there where a run is resumed', async () => {
   expect(inits).toMatchObject([{ name: 'b-after-5' }]);
 });
 
+it('tries again where the package cannot begin a run', async () => {
+  const { rows, sdk } = standIn();
+  const run = runFiles();
+  let attempts = 0;
+  const flaky = async () => {
+    const { init } = await sdk();
+    return {
+      init: (options: object) => (++attempts === 1 ? Promise.reject(new Error('away')) : init(options)),
+    };
+  };
+  const sink = openWandb({ folder: run.folder, cursor: run.cursor('wandb'), done: 0 }, { wandb: 'a' }, flaky);
+  const items: Item[] = [{ kind: 'step', step: 1, time: 1, values: { reward: 2 }, completions: [] }];
+  await expect(sink.send(items)).rejects.toThrow(new Undelivered('@wandb/sdk: away'));
+  await sink.send(items);
+  expect(rows).toEqual([[{ reward: 2 }, 1, true]]);
+});
+
 it('says what is missing', () => {
   vi.stubEnv('WANDB_API_KEY', '');
-  expect(() => requireWandb()).toThrow(/@wandb\/sdk, which is not installed/);
+  expect(() => requireWandb()).toThrow(/@wandb\/sdk, which is not installed|WANDB_API_KEY is not set/);
 });

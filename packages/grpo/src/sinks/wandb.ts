@@ -23,7 +23,11 @@ interface WandbRun {
   finish(code: number): Promise<void>;
 }
 
-const load = async (): Promise<WandbSdk> => ((await import(PACKAGE)) as { default: WandbSdk }).default;
+async function load(): Promise<WandbSdk> {
+  // The package prints the stack of each attempt that fails; the thread of the sinks says once why.
+  console.error = () => undefined;
+  return ((await import(PACKAGE)) as { default: WandbSdk }).default;
+}
 
 /** @throws UserError without the package, or without a key */
 export function requireWandb(): void {
@@ -50,6 +54,7 @@ export function openWandb({ folder, done }: SinkContext, setting: WandbSetting, 
     failure ??= message;
   });
   const begin = async () => {
+    failure = undefined;
     const { init } = await sdk();
     const name = setting.name ?? basename(resolve(folder));
     const { values } = readRecord(folder);
@@ -89,7 +94,11 @@ const finite = (values: Readonly<Record<string, number>>, prefix = '') =>
     ),
   );
 
-/** Waits for the package, but not for ever. */
+/**
+ * Waits for the package, but not for ever.
+ *
+ * @throws Undelivered where it fails: its server may be away
+ */
 async function within<T>(work: Promise<T>, failure: () => string | undefined): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -103,6 +112,8 @@ async function within<T>(work: Promise<T>, failure: () => string | undefined): P
   });
   try {
     return await Promise.race([work, late]);
+  } catch (error) {
+    throw error instanceof Undelivered ? error : new Undelivered(`${PACKAGE}: ${(error as Error).message}`);
   } finally {
     clearInterval(timer);
   }
