@@ -6,7 +6,7 @@ import { type Group, hasSignal } from './selection.js';
 interface GroupHeadProps {
   group: Group;
   /** Completions that a group was to have. */
-  size: number | undefined;
+  size: number;
   /** The step that sampled it, where that is an earlier one. */
   replayed: number;
   /** Characters that all of its completions begin with. */
@@ -19,7 +19,7 @@ export function GroupHead({ group, size, replayed, shared, isShared, onShared }:
   const { prompt, completions, shown } = group;
   const { index, text, answer, mean, deviation, distinct } = prompt;
   const count = completions.length;
-  const isShort = size !== undefined && count < size;
+  const isShort = count < size;
   const signal = hasSignal(completions);
   const isUnscored = completions.length > 0 && completions.every(({ total }) => Number.isNaN(total));
   return (

@@ -35,10 +35,14 @@ export function GroupList(props: GroupListProps) {
   const height = 92 + LINE * (lines.rewards + Math.min(isTall ? 22 : 6, lines.text));
   const sharedOf = ({ prompt, completions }: Group) =>
     completions.length > 1 ? sharedEnd(completions[0]!.text ?? '', answer.shared[prompt.index] ?? 0) : 0;
+  // A run that was cut off has its last group in part, whether or not it declares the size.
+  const size =
+    answer.view.declared.rollout?.group ??
+    answer.view.prompts.reduce((most, { completions }) => Math.max(most, completions), 0);
   const head = (group: Group) => (
     <GroupHead
       group={group}
-      size={answer.view.declared.rollout?.group}
+      size={size}
       replayed={answer.replayed?.[group.prompt.index] ?? 0}
       shared={sharedOf(group)}
       isShared={opened.has(group.prompt.index)}

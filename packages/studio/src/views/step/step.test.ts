@@ -115,11 +115,12 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.context().close();
   });
 
-  it('says that a step has texts and rewards only, and that its last row was cut off', async () => {
+  it('says that a step has texts and rewards only, and that its last group was cut off', async () => {
     const page = await open(`#/run/${run}/step/3`);
     await page.getByText('No update of this step was recorded').waitFor();
     await page.getByText('It is 6.').waitFor();
     expect(await page.locator('.step-card').count()).toBe(7);
+    await page.getByText('⚠ 3 of 4 completions').waitFor();
     await page.context().close();
   });
 
