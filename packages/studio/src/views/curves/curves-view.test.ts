@@ -208,6 +208,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
 
   it('lays runs over each other', async () => {
     await open();
+    await page.getByRole('button', { name: 'overlay …' }).click();
     await page.getByLabel('lay another run over this one').selectOption({ label: 'two' });
     await page.waitForFunction(() => document.querySelectorAll('.curves-runs a').length === 2);
     expect(await hash()).toContain(`with=${root}/two`);

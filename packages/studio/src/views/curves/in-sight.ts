@@ -1,6 +1,19 @@
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
+const waiting: (() => void)[] = [];
+
+/** Does one thing a frame: charts that come into sight at once would stall it. */
+function inTurn(act: () => void): void {
+  if (waiting.push(act) === 1) requestAnimationFrame(next);
+}
+
+function next(): void {
+  waiting[0]!();
+  waiting.shift();
+  if (waiting.length > 0) requestAnimationFrame(next);
+}
+
 /** Whether an element is in sight or nearly so, and whether it ever was. */
 export function useInSight(place: RefObject<HTMLElement | null>): {
   isInSight: boolean;
@@ -11,7 +24,7 @@ export function useInSight(place: RefObject<HTMLElement | null>): {
     const watch = new IntersectionObserver(
       (entries) => {
         const isInSight = entries.at(-1)!.isIntersecting;
-        setState(({ wasInSight }) => ({ isInSight, wasInSight: wasInSight || isInSight }));
+        inTurn(() => setState(({ wasInSight }) => ({ isInSight, wasInSight: wasInSight || isInSight })));
       },
       { rootMargin: '200px' },
     );

@@ -1,4 +1,5 @@
 import type { RunCurves } from 'grpo/studio';
+import { useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
 import { joinIds } from '../../parts/run-ids.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
@@ -15,9 +16,7 @@ export function OverlaidRuns({
   ids: readonly string[];
   loaded: ReadonlyMap<string, RunCurves>;
 }) {
-  const runs = useAnswer('runs', {}).value ?? [];
   const put = (others: readonly string[]) => setQuery({ with: joinIds(others) });
-  const left = runs.filter(({ id, problem }) => !ids.includes(id) && problem === undefined);
   return (
     <ul class="curves-runs">
       {ids.map((id, i) => (
@@ -38,22 +37,42 @@ export function OverlaidRuns({
           )}
         </li>
       ))}
-      {left.length > 0 && (
-        <li>
-          <select
-            aria-label="lay another run over this one"
-            value=""
-            onChange={({ currentTarget }) => put([...ids.slice(1), currentTarget.value])}
-          >
-            <option value="">overlay …</option>
-            {left.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {visible(name).slice(0, 80)}
-              </option>
-            ))}
-          </select>
-        </li>
-      )}
+      <li>
+        <RunChooser without={ids} onChoose={(id) => put([...ids.slice(1), id])} />
+      </li>
     </ul>
+  );
+}
+
+/** Listing all runs may take seconds, in which nothing else is read: it is done when it is asked for. */
+function RunChooser({ without, onChoose }: { without: readonly string[]; onChoose: (id: string) => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const { value: runs, failure } = useAnswer('runs', isOpen ? {} : undefined);
+  if (!isOpen)
+    return (
+      <button type="button" onClick={() => setOpen(true)}>
+        overlay …
+      </button>
+    );
+  if (failure) return <SafeText text={failure.message} most={200} />;
+  if (!runs) return <span class="soft">Reading …</span>;
+  const left = runs.filter(({ id, problem }) => !without.includes(id) && problem === undefined);
+  if (left.length === 0) return <span class="soft">there is no other run</span>;
+  return (
+    <select
+      aria-label="lay another run over this one"
+      value=""
+      onChange={({ currentTarget }) => {
+        setOpen(false);
+        onChoose(currentTarget.value);
+      }}
+    >
+      <option value="">which run?</option>
+      {left.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {visible(name).slice(0, 80)}
+        </option>
+      ))}
+    </select>
   );
 }
