@@ -55,7 +55,7 @@ export async function startServer(options: ServerOptions): Promise<StudioServer>
   const { ip, isLoopback, names } = await addressOf(options.host);
   const server = createServer({ requireHostHeader: false });
   server.maxConnections = 256;
-  // A reader that takes nothing for a minute is gone.
+  // A reader that takes nothing for a minute or two is gone.
   server.timeout = 60_000;
   const port = await listen(server, ip, options.port);
   const hosts = new Set(names.map((name) => (port === 80 ? name : `${name}:${port}`)));
