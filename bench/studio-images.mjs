@@ -14,6 +14,7 @@ const VIEWS = {
   completion: `${at}/step/${step}/completion/${completion}?token=9`,
   loss: `${at}/step/${step}/loss`,
   findings: `${at}/findings`,
+  compare: `#/compare?${new URLSearchParams({ run: `/${basename(folder)}/${run}`, step, with: `/${basename(folder)}/${run}`, withStep: 1 })}`,
 };
 
 await using browser = await Chromium.launch();
