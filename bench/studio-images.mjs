@@ -17,8 +17,8 @@ const VIEWS = {
   compare: `#/compare?${new URLSearchParams({ run: `/${basename(folder)}/${run}`, step, with: `/${basename(folder)}/${run}`, withStep: 1 })}`,
 };
 
-await using browser = await Chromium.launch();
-using server = await StudioServer.start(folder);
+const browser = await Chromium.launch();
+const server = await StudioServer.start(folder);
 for (const [view, hash] of Object.entries(VIEWS)) {
   const page = await browser.open(new URL(hash, server.url).href, { colorScheme: 'light' });
   await page.waitForFunction(() => document.querySelector('main') && !document.querySelector('.waiting'));
@@ -27,3 +27,5 @@ for (const [view, hash] of Object.entries(VIEWS)) {
   await page.context().close();
 }
 for (const problem of browser.problems) console.log(`problem: ${problem}`);
+server[Symbol.dispose]();
+await browser[Symbol.asyncDispose]();

@@ -34,8 +34,8 @@ async function scrolled(page) {
   }, SECONDS);
 }
 
-await using browser = await Chromium.launch();
-using server = await StudioServer.start(folder);
+const browser = await Chromium.launch();
+const server = await StudioServer.start(folder);
 for (const address of addresses.length > 0 ? addresses : ['#/']) {
   const start = performance.now();
   const page = await browser.open(new URL(address, server.url).href);
@@ -51,3 +51,5 @@ for (const address of addresses.length > 0 ? addresses : ['#/']) {
   await page.context().close();
 }
 for (const problem of browser.problems) console.log(`problem: ${problem}`);
+server[Symbol.dispose]();
+await browser[Symbol.asyncDispose]();
