@@ -131,8 +131,11 @@ describe('grpo train --studio', () => {
     expect(link.hash).toBe('#/run/%2Flive');
     await running.says('holding');
     expect(existsSync(join(dir, 'runs/live/run.lock'))).toBe(true);
-    const names = await (await fetch(new URL('/api/list?path=/live', link))).json();
-    expect(names).toContainEqual(expect.objectContaining({ name: 'config.json' }));
+    const lists = (await (await fetch(new URL('/api/list?path=/live', link))).json()) as Record<
+      string,
+      unknown
+    >;
+    expect(lists['/live']).toContainEqual(expect.objectContaining({ name: 'config.json' }));
     const events = await fetch(new URL('/api/events', link));
     writeFileSync(join(dir, 'go'), '');
     // The last change is told before the server ends.

@@ -4,12 +4,12 @@ import type { Page } from '../page.js';
 import type { ChangeWatch } from './change-watch.js';
 import type { EventStream } from './event-stream.js';
 import { HEADERS } from './headers.js';
-import { listFolder } from './list-folder.js';
+import { listFolders } from './list-folder.js';
 import { openWithin } from './locate.js';
 import { Refusal } from './refusal.js';
 import { sendFile } from './send-file.js';
 import type { Token } from './token.js';
-import { namesIn } from './virtual-path.js';
+import { namesIn, pathOf } from './virtual-path.js';
 
 /** What a server answers from. */
 export interface Sources {
@@ -67,10 +67,10 @@ export async function answer(
     case '/page.css':
       return send(response, 200, STYLE, page.style);
     case '/api/list': {
-      const names = namesIn(query);
-      const entries = listFolder(given, names);
-      changes.watch(names, entries);
-      return send(response, 200, JSON_TYPE, JSON.stringify(entries));
+      const lists = listFolders(given, namesIn(query));
+      for (const { names, entries } of lists) changes.watch(names, entries);
+      const byPath = lists.map(({ names, entries }) => [pathOf(names), entries] as const);
+      return send(response, 200, JSON_TYPE, JSON.stringify(Object.fromEntries(byPath)));
     }
     case '/api/file': {
       const names = namesIn(query);

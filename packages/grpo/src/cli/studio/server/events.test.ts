@@ -39,7 +39,7 @@ async function listen(server: Served, lastEvent = '', told: 'header' | 'address'
 }
 
 function runFolder() {
-  const folder = folderWith({ 'run/metrics.jsonl': '{}\n', 'run/steps/1/x': '', 'run/unseen/x': '' });
+  const folder = folderWith({ 'run/metrics.jsonl': '{}\n', 'run/steps/1/x': '', 'run/steps/2/x': '' });
   return {
     folder: join(folder, 'run'),
     write: (name: string) => appendFileSync(join(folder, 'run', name), '{}\n'),
@@ -60,10 +60,10 @@ describe('events', () => {
     write('steps/1/x');
     await until(() => heard.length === 2);
     expect(heard[1]).toEqual(['/run/steps/1']);
-    write('unseen/x');
+    write('steps/2/x');
     rmSync(join(folder, 'steps/1'), { recursive: true });
     await until(() => heard.length === 3);
-    expect(heard[2]).toEqual(['/run/steps/1']);
+    expect(heard[2]!.sort()).toEqual(['/run/steps', '/run/steps/1']);
     writeFileSync(join(folder, 'config.json'), '{}');
     await until(() => heard.length === 4);
     expect(heard[3]).toEqual(['/run']);
@@ -98,7 +98,7 @@ describe('events', () => {
     await until(() => seenAgain.heard.length === 1);
     expect(seenAgain.heard).toEqual([['/run']]);
     const current = await listen(server, other.id);
-    mkdirSync(join(folder, 'steps/2'));
+    mkdirSync(join(folder, 'steps/3'));
     await until(() => current.heard.length === 1);
     expect(current.heard).toEqual([['/run/steps']]);
   });

@@ -190,3 +190,17 @@ it('several requests share a connection', async () => {
   const text = body.toString();
   expect(text).toMatch(/^01HTTP\/1.1 404 Not Found\r\n.*HTTP\/1.1 200 OK\r\n.*let page;$/s);
 });
+
+it('lists the folders in a folder with it, and none outside', async () => {
+  const folder = folderWith({ 'r/a/steps/1/x': '1', 'r/b/x': '1', 'other/x': '1' });
+  symlinkSync(join(folder, 'other'), join(folder, 'r', 'elsewhere'));
+  const server = await serve([join(folder, 'r')]);
+  const answer = await server.get('api/list?path=/r');
+  const lists = (await answer.json()) as Record<string, { name: string }[]>;
+  const names = Object.entries(lists).map(([path, entries]) => [path, entries.map(({ name }) => name)]);
+  expect(names).toEqual([
+    ['/r', ['a', 'b']],
+    ['/r/a', ['steps']],
+    ['/r/b', ['x']],
+  ]);
+});

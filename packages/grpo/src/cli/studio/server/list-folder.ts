@@ -33,6 +33,36 @@ export function listFolder(given: readonly GivenPath[], names: readonly string[]
   });
 }
 
+/** As many folders are listed in one answer. */
+const MOST_LISTS = 2048;
+
+/** A folder by its names, and what is in it. */
+export interface FolderList {
+  names: readonly string[];
+  entries: readonly ListEntry[];
+}
+
+/**
+ * Lists a folder and those in it: a page that looks for runs, or for the records of a run, asks for all of them next.
+ *
+ * @throws Refusal where there is no such folder
+ */
+export function listFolders(given: readonly GivenPath[], names: readonly string[]): FolderList[] {
+  const entries = listFolder(given, names);
+  const inside = entries.filter(({ isFolder }) => isFolder).map(({ name }) => [...names, name]);
+  return [{ names, entries }, ...inside.slice(0, MOST_LISTS).flatMap((folder) => listInside(given, folder))];
+}
+
+/** Nothing for a folder that may not be read: who asks for it is told. */
+function listInside(given: readonly GivenPath[], names: readonly string[]): FolderList[] {
+  try {
+    return [{ names, entries: listFolder(given, names) }];
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
 /** What a link leads to, under its name. */
 function linked(given: readonly GivenPath[], names: readonly string[]): ListEntry | undefined {
   try {

@@ -57,7 +57,10 @@ export async function serve(
     reports,
     get,
     file: (path, init) => get(`api/file?${query(path)}`, init),
-    list: async (path) => (await get(`api/list?${query(path)}`)).json() as Promise<ListEntry[]>,
+    list: async (path) => {
+      const lists = await (await get(`api/list?${query(path)}`)).json();
+      return (lists as Record<string, ListEntry[]>)[path]!;
+    },
   };
 }
 
