@@ -18,8 +18,9 @@ export interface StepHead {
 const SMALL_BYTES = 2 ** 20;
 const isSmall = ({ path, bytes }: Stored) => bytes <= SMALL_BYTES || /(^|\.)mask$/.test(path);
 
-/** The same, and all texts: as a list of completions shows them. */
-const isListed = (one: Stored) => isSmall(one) || TEXT_LISTS.has(one.path);
+/** The same, and all texts as they were graded: as a list of completions shows them. */
+const isListed = (one: Stored) =>
+  isSmall(one) || (TEXT_LISTS.has(one.path) && one.path !== 'completions.sampledTexts');
 
 /** Steps whose heads, and steps whose whole records are kept: of the last that were asked for. */
 const HEADS = 8;

@@ -10,8 +10,9 @@ import { LineSample } from './line-sample.js';
 import type { Colours } from './line-style.js';
 import type { Mark } from './marks.js';
 import { NumberTable } from './number-table.js';
-import { Plot, type PlotContent, type Span } from './plot.js';
+import { Plot, type PlotContent } from './plot.js';
 import type { Records } from './records.js';
+import type { Span } from './span.js';
 
 /** What all charts of the page have in common. */
 export interface ChartsAround {

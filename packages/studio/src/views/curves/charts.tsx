@@ -8,9 +8,8 @@ import { CommonCursor } from './cursor.js';
 import { layOut, type Section } from './layout.js';
 import { CHART_COLOURS } from './line-style.js';
 import { type Mark, marksIn, marksOf } from './marks.js';
-import type { Span } from './plot.js';
 import { type Records, recordsOf, stepToOpen } from './records.js';
-import { spanOf, zoomedSpan } from './span.js';
+import { type Span, spanOf, zoomedSpan } from './span.js';
 
 export function Charts({
   run,

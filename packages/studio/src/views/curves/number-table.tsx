@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { SafeText } from '../../parts/safe-text.js';
 import type { Aligned } from './align.js';
 import type { ChartPlan } from './layout.js';
-import type { Span } from './plot.js';
+import type { Span } from './span.js';
 
 const ROWS = 100;
 

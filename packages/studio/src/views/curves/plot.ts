@@ -8,8 +8,7 @@ import type { ChartPlan } from './layout.js';
 import { type Colours, colourName, dashOf } from './line-style.js';
 import { type Mark, SIGNS } from './marks.js';
 import type { Records } from './records.js';
-
-export type Span = readonly [from: number, to: number];
+import type { Span } from './span.js';
 
 /** What a plot shows; all but the structure may change while it lives. */
 export interface PlotContent {

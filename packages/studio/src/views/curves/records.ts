@@ -1,7 +1,7 @@
 /** Steps that can be opened. */
 import type { StepEntry } from 'grpo/studio';
 import { nearest } from './align.js';
-import type { Span } from './plot.js';
+import type { Span } from './span.js';
 
 export interface Records {
   /** Steps with a whole record, ascending. */

@@ -1,6 +1,8 @@
 import type { RunCurves } from 'grpo/studio';
 import type { Route } from '../../route.js';
-import type { Span } from './plot.js';
+
+/** Steps that are in sight. */
+export type Span = readonly [from: number, to: number];
 
 /** The first and the last step of all curves. */
 export function spanOf(runs: readonly Pick<RunCurves, 'curves'>[]): Span {
