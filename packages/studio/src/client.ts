@@ -1,4 +1,4 @@
-/** Asks the worker, and keeps its answers for the views. */
+/** Asks the workers, and keeps their answers for the views. */
 import type { RequestName, Requests } from 'grpo/studio';
 import { useEffect, useState } from 'preact/hooks';
 import type { Files, FromWorker, ReadProgress, ToWorker } from './messages.js';
@@ -10,22 +10,38 @@ export interface Failure {
   hint?: string;
 }
 
-const worker = new DataWorker();
+/** Requests that take seconds of a large run have a worker of their own: the others do not wait for them. */
+const LONG: ReadonlySet<RequestName> = new Set(['report', 'stepWhole']);
+
 const waiting = new Map<number, { resolve(output: unknown): void; reject(failure: Failure): void }>();
 let last = 0;
 
-worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
-  if (data.kind === 'reading') {
-    for (const hear of hearers) hear(data);
-    return;
-  }
-  const one = waiting.get(data.id)!;
-  waiting.delete(data.id);
-  if (data.kind === 'answer') one.resolve(data.output);
-  else one.reject({ message: data.message, ...(data.hint !== undefined && { hint: data.hint }) });
-});
+let files: Files | undefined;
+const workers: { quick?: Worker; long?: Worker } = {};
 
-const post = (message: ToWorker) => worker.postMessage(message);
+/** The worker of a kind, made when it is first asked. */
+function workerOf(kind: keyof typeof workers): Worker {
+  workers[kind] ??= startWorker();
+  return workers[kind];
+}
+
+function startWorker(): Worker {
+  const worker = new DataWorker();
+  worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+    if (data.kind === 'reading') {
+      for (const hear of hearers) hear(data);
+      return;
+    }
+    const one = waiting.get(data.id)!;
+    waiting.delete(data.id);
+    if (data.kind === 'answer') one.resolve(data.output);
+    else one.reject({ message: data.message, ...(data.hint !== undefined && { hint: data.hint }) });
+  });
+  if (files) post(worker, { kind: 'files', files });
+  return worker;
+}
+
+const post = (worker: Worker, message: ToWorker) => worker.postMessage(message);
 
 const hearers = new Set<(progress: ReadProgress) => void>();
 
@@ -36,19 +52,26 @@ export function onReading(hear: (progress: ReadProgress) => void): () => void {
 }
 
 /** Other files than before: everything is asked for again. */
-export function useFiles(files: Files): void {
-  post({ kind: 'files', files });
+export function useFiles(given: Files): void {
+  files = given;
+  for (const worker of Object.values(workers)) post(worker, { kind: 'files', files });
   forgetAnswers();
 }
 
-export function ask<N extends RequestName>(
+export const ask = <N extends RequestName>(
+  name: N,
+  input: Requests[N]['input'],
+): Promise<Requests[N]['output']> => askOf(workerOf(LONG.has(name) ? 'long' : 'quick'), name, input);
+
+function askOf<N extends RequestName>(
+  worker: Worker,
   name: N,
   input: Requests[N]['input'],
 ): Promise<Requests[N]['output']> {
   const id = ++last;
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve: resolve as (output: unknown) => void, reject });
-    post({ kind: 'ask', id, name, input });
+    post(worker, { kind: 'ask', id, name, input });
   });
 }
 
@@ -68,7 +91,7 @@ const listeners = new Set<() => void>();
 
 /** Tells that files changed. */
 export async function refresh(paths: readonly string[]): Promise<void> {
-  await ask('refresh', { paths });
+  await Promise.all(Object.values(workers).map((worker) => askOf(worker, 'refresh', { paths })));
   forgetAnswers();
 }
 

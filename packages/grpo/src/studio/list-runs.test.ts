@@ -50,6 +50,22 @@ it('tells the state of a run of ours from its lock and what it wrote', async () 
   ]);
 });
 
+it.each([
+  ['train', 'train.steps'],
+  ['sft', 'sft.steps'],
+  ['expert', 'expert.iterations'],
+])('knows how many steps a run of %s was to have', async (command, key) => {
+  const folder = ownRun(join(tempFolder(), 'run'), 3, 'free');
+  const values = {
+    'train.steps': { value: 5 },
+    'sft.steps': { value: 5 },
+    'expert.iterations': { value: 5 },
+  };
+  write(join(folder, 'config.json'), JSON.stringify({ command, values: { ...values, [key]: { value: 3 } } }));
+  const [run] = await list(folder);
+  expect(run).toMatchObject({ state: 'finished', step: 3, steps: 3 });
+});
+
 it('shows whole rows of a run that was cut off in one, NaN among them', async () => {
   const folder = ownRun(join(tempFolder(), 'run'), 0, 'free');
   write(

@@ -62,10 +62,17 @@ export function stateOf(
 
 const changedAt = (file: string) => onFile('read', file, () => statSync(file)).mtimeMs;
 
+/** The setting that says how many steps a command's run has. */
+const STEPS_OF: Readonly<Record<string, string>> = {
+  train: 'train.steps',
+  sft: 'sft.steps',
+  expert: 'expert.iterations',
+};
+
 function settingsIn(path: string): Pick<OwnRun, 'steps' | 'problem'> {
   try {
-    const { values } = readJsonObject(join(path, 'config.json'), 'the record of the run');
-    const setting = isObject(values) ? values['train.steps'] : undefined;
+    const { command, values } = readJsonObject(join(path, 'config.json'), 'the record of the run');
+    const setting = isObject(values) ? values[STEPS_OF[String(command)] ?? STEPS_OF.train!] : undefined;
     const steps = isObject(setting) ? setting.value : undefined;
     return typeof steps === 'number' ? { steps } : {};
   } catch (error) {
