@@ -1,10 +1,13 @@
 /** Which view stands at an address, and what all views have around them. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { useFiles } from './client.js';
 import { type Connection, onConnection } from './live.js';
+import type { Files } from './messages.js';
 import { useKeys } from './parts/keys.js';
 import { SafeText } from './parts/safe-text.js';
-import { go, linkTo, type Route, useRoute } from './route.js';
+import { ThemeSwitch } from './parts/theme-switch.js';
+import { go, linkTo, parseRoute, type Route, useRoute } from './route.js';
 import { CompareView } from './views/compare/compare-view.js';
 import { CompletionView } from './views/completion/completion-view.js';
 import { CurvesView } from './views/curves/curves-view.js';
@@ -14,12 +17,18 @@ import { LossView } from './views/loss/loss-view.js';
 import { RunListView } from './views/run-list/run-list-view.js';
 import { StepView } from './views/step/step-view.js';
 
-/** @param hasFiles - whether the page came with files, or with a server that has some */
-export function App({ hasFiles }: { hasFiles: boolean }) {
+interface AppProps {
+  /** The files that the page came with, or its server; undefined where there are none. */
+  own: Files | undefined;
+  /** The place that the page opens at. */
+  start: string;
+}
+
+export function App({ own, start }: AppProps) {
   const route = useRoute();
   const [isHelp, setHelp] = useState(false);
   const [isDropped, setDropped] = useState(false);
-  const up = upOf(route);
+  const up = upOf(route, start);
   const goUp = up === undefined ? undefined : () => go(up);
   useKeys({
     '?': () => setHelp(!isHelp),
@@ -29,7 +38,7 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
   return (
     <>
       <header class="top">
-        <Trail route={route} />
+        <Trail route={route} start={start} />
         <span class="top-end">
           <ConnectionMark />
           <a href="#/doctor">doctor</a>
@@ -40,8 +49,9 @@ export function App({ hasFiles }: { hasFiles: boolean }) {
         </span>
       </header>
       <main>
+        {isDropped && own && <DroppedNote own={own} start={start} onBack={() => setDropped(false)} />}
         <CitedBy route={route} />
-        {(hasFiles || isDropped) && route.parts[0] !== 'doctor' ? (
+        {(own || isDropped) && route.parts[0] !== 'doctor' ? (
           viewOf(route)
         ) : (
           <DoctorView isDropped={isDropped} onDropped={() => setDropped(true)} />
@@ -68,6 +78,23 @@ function viewOf({ parts, query }: Route): ComponentChildren {
   return <Nowhere />;
 }
 
+/** What is dropped takes the place of what the page came with. */
+function DroppedNote({ own, start, onBack }: AppProps & { own: Files; onBack(): void }) {
+  const back = () => {
+    useFiles(own);
+    onBack();
+    go(start);
+  };
+  return (
+    <p class="warn" role="status">
+      Only the files that you dropped are shown.{' '}
+      <button type="button" class="link" onClick={back}>
+        Back to {own.kind === 'server' ? 'the runs of the server' : 'what this page came with'}
+      </button>
+    </p>
+  );
+}
+
 /** The way back from a place to the finding that cites it: `?finding=B38.repeat`. */
 function CitedBy({ route: { parts, query } }: { route: Route }) {
   const [place, run] = parts;
@@ -88,19 +115,29 @@ const Nowhere = () => (
   </p>
 );
 
+/** A page of one step has nothing above it: `grpo step --html`. */
+const stepOf = (start: string): string | undefined => {
+  const { parts } = parseRoute(start);
+  return parts[2] === 'step' ? parts[3] : undefined;
+};
+
 /** The place above: of a token's completion the step, of a step the run. */
-function upOf({ parts }: Route): string | undefined {
+function upOf({ parts }: Route, start: string): string | undefined {
+  if (parts.length <= 4 && stepOf(start) !== undefined) return linkTo(parts) === start ? undefined : start;
   if (parts.length === 0) return undefined;
   return linkTo(parts.length > 4 ? parts.slice(0, 4) : parts.length > 2 ? parts.slice(0, 2) : []);
 }
 
-function Trail({ route: { parts } }: { route: Route }) {
+function Trail({ route: { parts }, start }: { route: Route; start: string }) {
   const [place, run, second, step, third, index] = parts;
-  const links: [string, string][] = [['runs', '#/']];
-  if (place === 'run' && run !== undefined) links.push([run.split('/').at(-1)!, linkTo([place, run])]);
+  const only = stepOf(start);
+  const links: [string, string][] = [only === undefined ? ['runs', '#/'] : [`step ${only}`, start]];
+  if (place === 'run' && run !== undefined && only === undefined)
+    links.push([run.split('/').at(-1)!, linkTo([place, run])]);
   if (place === 'compare') links.push(['compare', '#/compare']);
-  if (second === 'step' && step !== undefined) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
-  else if (second !== undefined) links.push([second, linkTo(parts.slice(0, 3))]);
+  if (second === 'step' && step !== undefined) {
+    if (step !== only) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
+  } else if (second !== undefined) links.push([second, linkTo(parts.slice(0, 3))]);
   if (third !== undefined) links.push([index === undefined ? third : `${third} ${index}`, linkTo(parts)]);
   return (
     <nav aria-label="where you are">
@@ -124,22 +161,6 @@ function ConnectionMark() {
       the server has ended: this is what was read before
     </span>
   ) : null;
-}
-
-const THEMES = ['auto', 'light', 'dark'] as const;
-type Theme = (typeof THEMES)[number];
-
-function ThemeSwitch() {
-  const [theme, setTheme] = useState<Theme>('auto');
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
-  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
-  return (
-    <button type="button" title={`colours: ${theme}; press for ${next}`} onClick={() => setTheme(next)}>
-      {theme}
-    </button>
-  );
 }
 
 const KEYS: readonly [string, string][] = [

@@ -69,6 +69,21 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     browser.problems.splice(0);
   });
 
+  it('of one step leads nowhere but into the step', async () => {
+    await grpo(dir, 'step', 'record', '--html', 'step.html');
+    const page = await browser.open(`file://${join(dir, 'step.html')}`);
+    const trail = page.getByRole('navigation', { name: 'where you are' });
+    await page.getByRole('heading', { name: 'Step 1' }).waitFor();
+    expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1']);
+    await page.keyboard.press('u');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Completion 0.0' }).waitFor();
+    expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1', 'completion 0']);
+    await page.keyboard.press('u');
+    await page.getByRole('heading', { name: 'Step 1' }).waitFor();
+  });
+
   it('links a finding to the token that it cites, and back', async () => {
     await grpo(dir, 'studio', '--bundle', 'record-bundle', 'record');
     const page = await browser.open(

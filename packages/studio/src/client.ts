@@ -1,14 +1,8 @@
 /** Asks the workers, and keeps their answers for the views. */
 import type { RequestName, Requests } from 'grpo/studio';
 import { useEffect, useState } from 'preact/hooks';
-import type { Files, FromWorker, ReadProgress, ToWorker } from './messages.js';
+import type { Failure, Files, FromWorker, ReadProgress, ToWorker } from './messages.js';
 import DataWorker from './worker.js?worker&inline';
-
-/** What could not be read, in words. */
-export interface Failure {
-  message: string;
-  hint?: string;
-}
 
 /** Requests that take seconds of a large run have a worker of their own: the others do not wait for them. */
 const LONG: ReadonlySet<RequestName> = new Set(['report', 'stepWhole']);
@@ -35,7 +29,7 @@ function startWorker(): Worker {
     const one = waiting.get(data.id)!;
     waiting.delete(data.id);
     if (data.kind === 'answer') one.resolve(data.output);
-    else one.reject({ message: data.message, ...(data.hint !== undefined && { hint: data.hint }) });
+    else one.reject(data);
   });
   if (files) post(worker, { kind: 'files', files });
   return worker;
@@ -153,7 +147,13 @@ export function useAnswers<N extends RequestName>(
           if (answers.size > MOST_ANSWERS) answers.delete(answers.keys().next().value!);
           put(key, { value, isPending: false });
         },
-        (failure: Failure) => put(key, { failure, isPending: false }),
+        (failure: Failure) => {
+          if (!isCurrent) return;
+          // What was read before the server ended stays.
+          setStates((before) =>
+            new Map(before).set(key, { ...(failure.isLost && before.get(key)), failure, isPending: false }),
+          );
+        },
       );
     }
     return () => {

@@ -3,6 +3,7 @@ import { App } from './app.js';
 import { useFiles } from './client.js';
 import { filesInside, startOf } from './held-files.js';
 import { listen } from './live.js';
+import type { Files } from './messages.js';
 import './style.css';
 
 const start = startOf(document);
@@ -17,8 +18,9 @@ page.replaceChildren();
 if (inside?.kind === 'beside' && !isOnServer) {
   render(<NeedsServer />, page);
 } else {
-  useFiles(inside ?? (isServed ? { kind: 'server' } : { kind: 'held', files: [] }));
-  render(<App hasFiles={isServed || (inside?.files.length ?? 0) > 0} />, page);
+  const own: Files | undefined = isServed ? { kind: 'server' } : inside?.files.length ? inside : undefined;
+  useFiles(own ?? { kind: 'held', files: [] });
+  render(<App own={own} start={start ?? '#/'} />, page);
 }
 
 function NeedsServer() {

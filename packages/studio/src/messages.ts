@@ -15,6 +15,14 @@ export type Files =
   | { kind: 'beside'; base: string; files: readonly ListedFile[] }
   | { kind: 'dropped'; files: readonly { path: string; file: File }[] };
 
+/** What could not be read, in words. */
+export interface Failure {
+  message: string;
+  hint?: string;
+  /** Whether the server was gone: what was read before stays true of then. */
+  isLost?: boolean;
+}
+
 /** How far the reading of a file is, in bytes. */
 export interface ReadProgress {
   path: string;
@@ -28,5 +36,5 @@ export type ToWorker =
 
 export type FromWorker =
   | { kind: 'answer'; id: number; output: unknown }
-  | { kind: 'failure'; id: number; message: string; hint?: string }
+  | ({ kind: 'failure'; id: number } & Failure)
   | ({ kind: 'reading' } & ReadProgress);

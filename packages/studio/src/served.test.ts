@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
 
+const STEP = '{"step": 1, "reward": 0.5}\n';
+
 /** A site that knows the address of a studio. */
 async function siteWith(html: string): Promise<{ server: Server; url: string }> {
   const server = createServer((_, response) => {
@@ -67,6 +69,39 @@ describe.skipIf(!CHROMIUM)('a served page', () => {
     const frame = page.frames().find((one) => one !== page.mainFrame())!;
     expect(await frame.evaluate('document.querySelector("#page")')).toBeNull();
     server.close();
+  });
+
+  it('says that dropped files are shown, leads back, and keeps the colours', async () => {
+    using studio = await StudioServer.start(folder);
+    const page = await browser.open(new URL('#/doctor', studio.url).href);
+    const file = { name: 'other.jsonl', mimeType: 'text/plain', buffer: Buffer.from(STEP) };
+    await page.locator('input[aria-label="Choose files"]').setInputFiles(file);
+    await page.getByRole('heading', { name: 'Findings of other.jsonl' }).waitFor();
+    await page.getByText('Only the files that you dropped are shown').waitFor();
+    await page.getByRole('button', { name: 'Back to the runs of the server' }).click();
+    await page.getByRole('link', { name: 'first' }).waitFor();
+    expect(await page.getByText('that you dropped').count()).toBe(0);
+    await page.getByRole('button', { name: 'auto' }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'light' }).waitFor();
+  });
+
+  it('keeps what it has read while the server does not answer', async () => {
+    using studio = await StudioServer.start(folder);
+    const page = await browser.open(studio.url);
+    await page.getByRole('link', { name: 'first' }).first().waitFor();
+    await page.route(/\/api\/(list|file)/, (route) => route.abort());
+    const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('/api/list'));
+    mkdirSync(join(folder, 'third'));
+    writeFileSync(join(folder, 'third/metrics.jsonl'), STEP);
+    await failed;
+    await page.waitForTimeout(500);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('link', { name: 'first' }).first().waitFor();
+    await page.unrouteAll();
+    mkdirSync(join(folder, 'fourth'));
+    writeFileSync(join(folder, 'fourth/metrics.jsonl'), STEP);
+    await page.getByText('fourth').first().waitFor();
   });
 
   it('closes its connection while it is hidden, and hears what it missed when it is seen again', async () => {

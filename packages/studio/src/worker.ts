@@ -4,7 +4,7 @@ import { Studio } from 'grpo/studio';
 import { type Disk, disk, mount } from './disk/disk.js';
 import { HttpDisk } from './disk/http-disk.js';
 import { besideFile, heldFile, heldText, MemoryDisk } from './disk/memory-disk.js';
-import { Ranges } from './disk/ranges.js';
+import { Ranges, ServerLost } from './disk/ranges.js';
 import type { Files, FromWorker, ToWorker } from './messages.js';
 import { onReading } from './reading-progress.js';
 
@@ -26,7 +26,8 @@ globalThis.addEventListener('message', async ({ data }: MessageEvent<ToWorker>) 
     post({ kind: 'answer', id, output: await studio!.answer(name, input) });
   } catch (error) {
     const { message, hint } = error as Error & { hint?: string };
-    post({ kind: 'failure', id, message, ...(hint !== undefined && { hint }) });
+    const isLost = error instanceof ServerLost;
+    post({ kind: 'failure', id, message, isLost, ...(hint !== undefined && { hint }) });
   }
 });
 

@@ -12,8 +12,8 @@ export class HttpDisk implements Disk {
     // An answer has the folders inside, too: who looks into one of many runs or steps looks into the others next.
     for (const path of [dirname(folder), folder]) {
       if (this.#folders.has(folder) || this.#asked.has(path)) continue;
-      this.#asked.add(path);
       for (const [inside, entries] of Object.entries(listsFrom(path))) this.#folders.set(inside, entries);
+      this.#asked.add(path);
     }
     return this.#folders.get(folder);
   }

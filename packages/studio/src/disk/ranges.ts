@@ -58,7 +58,13 @@ export class Ranges {
   }
 }
 
-/** @throws what the file system of the page throws for a file that cannot be read */
+/** The server is gone: what was read before is all there is. */
+export class ServerLost extends Error {}
+
+/**
+ * @throws what the file system of the page throws for a file that cannot be read
+ * @throws ServerLost
+ */
 export function ask(
   url: string,
   type: 'text' | 'arraybuffer',
@@ -72,7 +78,7 @@ export function ask(
   try {
     request.send();
   } catch (cause) {
-    throw new Error('the server does not answer: has it ended?', { cause });
+    throw new ServerLost('the server does not answer: has it ended?', { cause });
   }
   const { status } = request;
   if ((status < 200 || status > 299) && status !== 416 && status !== 404)

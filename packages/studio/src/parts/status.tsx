@@ -1,8 +1,8 @@
 /** What stands where an answer is awaited or has failed. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type Answer, type Failure, onReading } from '../client.js';
-import type { ReadProgress } from '../messages.js';
+import { type Answer, onReading } from '../client.js';
+import type { Failure, ReadProgress } from '../messages.js';
 import { SafeText } from './safe-text.js';
 
 /** Shows an answer once it is there; before that that it is awaited, or why there is none. */

@@ -149,7 +149,7 @@ function SectionOfCharts({
           aria-expanded={isOpen}
           onClick={() => setQuery({ other: isOpen ? undefined : 1 })}
         >
-          {isOpen ? '▾' : '▸'} {title}, {charts.length} charts
+          {isOpen ? '▾' : '▸'} {title}, {charts.length === 1 ? 'one chart' : `${charts.length} charts`}
         </button>
       </h2>
       {isOpen && grid}

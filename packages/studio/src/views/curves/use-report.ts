@@ -1,6 +1,7 @@
 import type { RunReport } from 'grpo/studio';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, type Failure } from '../../client.js';
+import { ask } from '../../client.js';
+import type { Failure } from '../../messages.js';
 
 /** Judging a run may take seconds, in which nothing else is read: of a run that grows it is not done for each step. */
 const REST_MS = 15_000;
@@ -30,7 +31,14 @@ export function useReport(run: string, curves: object | undefined): ReportAnswer
       const put = (answer: ReportAnswer) => asked.current.run === run && setState({ run, ...answer });
       ask('report', { run }).then(
         (report) => put({ report, isPending: false }),
-        (failure: Failure) => put({ failure, isPending: false }),
+        (failure: Failure) => {
+          // What was found before the server ended stays.
+          setState((before) =>
+            before.run !== run
+              ? before
+              : { run, ...(failure.isLost && before.report ? { report: before.report } : { failure }), isPending: false },
+          );
+        },
       );
     };
     // The second frame begins after the first is painted.

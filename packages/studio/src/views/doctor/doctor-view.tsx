@@ -1,6 +1,7 @@
 /** The doctor as a page: what is dropped on it is read and judged in this browser, and goes nowhere. */
 import { useRef, useState } from 'preact/hooks';
-import { ask, type Failure, useFiles } from '../../client.js';
+import { ask, useFiles } from '../../client.js';
+import type { Failure } from '../../messages.js';
 import { FailureBox, Waiting } from '../../parts/status.js';
 import { go, linkTo } from '../../route.js';
 import { type DroppedFile, filesOfDrop, filesOfPicker } from './dropped-files.js';

@@ -50,6 +50,11 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
     expect(await names()).toEqual(['flat/log/metrics.jsonl', 'high', 'low']);
     expect(await entry('low').locator('.run-list-step').textContent()).toMatch(/^4/);
     expect(await entry('low').locator('.run-list-reward').textContent()).toBe('0.2');
+    expect(
+      await entry('low')
+        .getByRole('link', { name: /judge|in training/ })
+        .getAttribute('href'),
+    ).toBe(`#/run/${encodeURIComponent(`${root}/low`)}/findings`);
     expect(await entry('high').getByRole('img').getAttribute('aria-label')).toBe('reward from 0.5 to 0.9');
     expect(await entry('low').locator('polyline').getAttribute('points')).toMatch(
       /^0\.0,18\.0 .*,0\.0 96\.0/,

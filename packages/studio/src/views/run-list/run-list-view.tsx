@@ -94,7 +94,8 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
           }}
         />
         <span class="soft" aria-live="polite">
-          {shown.length === runs.length ? runs.length : `${shown.length} of ${runs.length}`}
+          {shown.length === runs.length ? '' : `${shown.length} of `}
+          {runs.length === 1 ? 'one run' : `${runs.length} runs`}
         </span>
         <button type="button" disabled={picked.length < 2} onClick={overlay}>
           overlay {picked.length < 2 ? 'two or more' : `${picked.length} runs`}

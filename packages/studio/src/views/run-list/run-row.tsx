@@ -53,17 +53,19 @@ export function RunRow({
         )}
       </span>
       <span class="run-list-findings">
-        {findings ? <Findings id={id} {...findings} /> : <span class="soft">–</span>}
+        {problem === undefined ? <Findings id={id} found={findings} /> : <span class="soft">–</span>}
       </span>
       <span class="run-list-modified soft">{modified === undefined ? '–' : timeText(modified)}</span>
     </div>
   );
 }
 
-function Findings({ id, fail, warn }: { id: string; fail: number; warn: number }) {
-  if (fail + warn === 0) return <span class="soft">none</span>;
+/** What was found while the run trained; the report looks at more, and at runs that nothing looked at. */
+function Findings({ id, found }: { id: string; found: RunEntry['findings'] }) {
+  const { fail, warn } = found ?? { fail: 0, warn: 0 };
   return (
     <a href={linkTo(['run', id, 'findings'])}>
+      {fail + warn === 0 && (found ? 'none in training' : 'judge')}
       {fail > 0 && <span class="fail">✕ {fail} fail</span>}
       {fail > 0 && warn > 0 && ' '}
       {warn > 0 && <span class="warn">! {warn} warn</span>}

@@ -58,18 +58,21 @@ function FindingItem({ run, step, link }: { run: string; step: number; link: Fin
       <strong class={kind}>{mark}</strong>{' '}
       <a href={linkTo(['run', run, 'findings'], { code: finding.code })}>{label}</a>{' '}
       <SafeText text={says} most={500} />
-      {places.map(({ text, step: at = step, completion, token }, i) => (
-        <span key={i}>
-          {' '}
-          {completion === undefined ? (
-            <SafeText text={text} most={120} />
-          ) : (
-            <a href={linkTo(['run', run, 'step', at, 'completion', completion], { token })}>
-              <SafeText text={text} most={120} />
-            </a>
-          )}
-        </span>
-      ))}
+      {places.length > 0 && (
+        <ul>
+          {places.map(({ text, completion, token }) => (
+            <li key={text}>
+              {completion === undefined ? (
+                <SafeText text={text} most={120} />
+              ) : (
+                <a href={linkTo(['run', run, 'step', step, 'completion', completion], { token })}>
+                  <SafeText text={text} most={120} />
+                </a>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
     </li>
   );
 }

@@ -42,7 +42,7 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
               step {after} →
             </a>
           )}
-          <a href={linkTo(['run', run, 'step', step, 'loss'])}>the loss as a sum</a>
+          {answer.isWhole && <a href={linkTo(['run', run, 'step', step, 'loss'])}>the loss as a sum</a>}
           <a href={linkTo(['compare'], { run, step, with: run, withStep: other })}>compare</a>
         </nav>
       </div>
