@@ -36,7 +36,11 @@ export function useReport(run: string, curves: object | undefined): ReportAnswer
           setState((before) =>
             before.run !== run
               ? before
-              : { run, ...(failure.isLost && before.report ? { report: before.report } : { failure }), isPending: false },
+              : {
+                  run,
+                  ...(failure.isLost && before.report ? { report: before.report } : { failure }),
+                  isPending: false,
+                },
           );
         },
       );
