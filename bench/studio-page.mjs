@@ -1,6 +1,6 @@
 // How soon a view of the page is there, and whether scrolling stalls, in a real browser over `grpo studio`.
 //   node bench/studio-page.mjs FOLDER ADDRESS…      ADDRESS: '#/run/…/step/1'; without one, the list of runs
-// FOLDER: a run, or what `node bench/studio.mjs FOLDER` made.
+// A large step to look at: node bench/studio.mjs 1024 8000 FOLDER/run/steps/000001
 import { Chromium, StudioServer } from '../packages/studio/build/browser.test.helper.js';
 
 const [folder, ...addresses] = process.argv.slice(2);

@@ -148,6 +148,12 @@ const cases: Case[] = [
     [...OWN, 'sinks=[{webhook: "https://here/a?key=b"}]'],
     [...OWN, 'sinks=[{webhook: HOOK}]'],
   ],
+  [
+    /the webhook at here is a secret/,
+    [...OWN, 'sinks=[{webhook: "https://here/hooks/9jk3rwq8mzo4xtn8"}]'],
+    [...OWN, 'sinks=[{webhook: "https://here/hooks/of-our-own-training"}]'],
+  ],
+  [/mlflow has a name, password or query/, [...OWN, 'sinks=[{mlflow: "http://here/?key=b"}]'], OWN],
   ...[[], ['rewards=[{module: a.ts, weight: 0}]']].map(
     (none): Case => [
       /^task\.grading \(command line\), rewards \(.*\): without grading .* Give rewards=\[\{module/,

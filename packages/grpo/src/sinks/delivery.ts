@@ -9,6 +9,8 @@ const PAUSE = 0.5;
 /** Seconds before a second attempt; they double from one to the next. */
 const FIRST_WAIT = 1;
 const LONGEST_WAIT = 60;
+/** The same, where the other side asks for more. A timer of months would end at once. */
+const LONGEST_ASKED = 3600;
 
 /** Takes the items of one run to one sink, each once, in their order, and again and again while the sink does not take them. */
 export class Delivery {
@@ -90,7 +92,7 @@ export class Delivery {
       this.note(`${this.name} did not take the run's numbers: ${message}. They wait in the run's folder.`);
     this.#reason = message;
     const wait = Math.min(FIRST_WAIT * 2 ** this.#failures++, LONGEST_WAIT);
-    await this.#pause(Math.max(wait, retryAfterSeconds));
+    await this.#pause(Math.max(wait, Math.min(retryAfterSeconds, LONGEST_ASKED)));
   }
 
   #pause(seconds: number): Promise<void> {

@@ -1,7 +1,10 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { byteCount } from '../errors/byte-count.js';
 import { onFile } from '../errors/file-error.js';
+import { FormatError } from '../errors/format-error.js';
 import { readFully } from '../formats/file-io.js';
-import { parseLine } from '../formats/jsonl.js';
+import { MAX_LINE_BYTES, parseLine } from '../formats/jsonl.js';
+import { stepOfRow } from '../trace/readers/step-of-row.js';
 
 const NEWLINE = 0x0a;
 /** Bytes that are read at once; a longer row is read in larger pieces. */
@@ -52,7 +55,7 @@ export class RowTail {
           const count = readFully(fd, bytes, this.#position);
           const end = bytes.subarray(0, count).lastIndexOf(NEWLINE) + 1;
           if (end === 0 && count < size) return;
-          if (end === 0) size *= 4;
+          if (end === 0) size = this.#largerThan(size);
           this.#rows = this.#rowsIn(bytes.toString('utf8', 0, end));
           this.#position += end;
         }
@@ -62,13 +65,19 @@ export class RowTail {
     });
   }
 
+  #largerThan(size: number): number {
+    if (size < MAX_LINE_BYTES) return Math.min(4 * size, MAX_LINE_BYTES);
+    const line = this.#line + 1;
+    throw new FormatError(this.path, `the row is longer than ${byteCount(MAX_LINE_BYTES)}`, { line });
+  }
+
   #rowsIn(text: string): StepRow[] {
     return text.split('\n').flatMap((line) => {
       if (line === '') return [];
       this.#line++;
       // Of a long run that is resumed most rows are old: they are not parsed.
-      const begins = /^\{"step":(\d+)[,}]/.exec(line);
-      if (begins && Number(begins[1]) <= this.after) return [];
+      const step = stepOfRow(line);
+      if (step !== undefined && step <= this.after) return [];
       const row = parseLine(this.path, this.#line, line) as StepRow;
       return row.step <= this.after ? [] : [row];
     });

@@ -1,4 +1,7 @@
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { MAX_LINE_BYTES } from '../formats/jsonl.js';
 import { finding, RunFiles } from './run-files.test.helper.js';
 import { RunFollower } from './run-follower.js';
 import type { Item } from './sink.js';
@@ -92,5 +95,14 @@ describe('RunFollower', () => {
     for (const step of [1, 2]) run.add('timings.jsonl', { step, ended_at: step });
     const items = new RunFollower(run.folder, BEGIN, false).next(MANY);
     expect(items).toMatchObject([{ step: 1 }, { step: 2, values: { reward: 4 } }]);
+  });
+
+  it('refuses a row that never ends', () => {
+    const run = new RunFiles();
+    run.addText('timings.jsonl', '{"step":1');
+    truncateSync(join(run.folder, 'timings.jsonl'), MAX_LINE_BYTES + 1);
+    expect(() => new RunFollower(run.folder, BEGIN, false).next(MANY)).toThrow(
+      /timings\.jsonl.*the row is longer than 64 MiB/s,
+    );
   });
 });

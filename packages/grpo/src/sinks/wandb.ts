@@ -7,6 +7,7 @@ import { basename, resolve } from 'node:path';
 import { readRecord } from '../config/config-record.js';
 import type { WandbSetting } from '../config/sections/sinks.js';
 import { UserError } from '../errors/user-error.js';
+import { withoutSecrets } from './secrets.js';
 import { type Item, type Sink, Undelivered } from './sink.js';
 import type { SinkContext } from './sink-context.js';
 
@@ -51,7 +52,7 @@ export function openWandb({ folder, done }: SinkContext, setting: WandbSetting, 
   let failure: string | undefined;
   // Errors of the network are thrown by the package where nobody can catch them.
   process.on('uncaughtException', ({ message }: Error) => {
-    failure ??= message;
+    failure ??= withoutKey(message);
   });
   const begin = async () => {
     failure = undefined;
@@ -113,8 +114,14 @@ async function within<T>(work: Promise<T>, failure: () => string | undefined): P
   try {
     return await Promise.race([work, late]);
   } catch (error) {
-    throw error instanceof Undelivered ? error : new Undelivered(`${PACKAGE}: ${(error as Error).message}`);
+    if (error instanceof Undelivered) throw error;
+    throw new Undelivered(`${PACKAGE}: ${withoutKey((error as Error).message)}`);
   } finally {
     clearInterval(timer);
   }
+}
+
+function withoutKey(text: string): string {
+  const key = process.env.WANDB_API_KEY?.trim();
+  return key ? withoutSecrets(text, [key]) : text;
 }

@@ -119,11 +119,18 @@ describe('the webhook', () => {
   });
 
   it('is shown without its address', async () => {
-    const { url } = await service([403]);
+    const { url } = await service([403, 403]);
     vi.stubEnv('MY_HOOK', ` ${url}\n`);
     const sink = open(new RunFiles(), { webhook: 'MY_HOOK', events: EVENTS });
     expect(sink.place).toBe(new URL(url).origin);
     await expect(sink.send([ended('done')])).rejects.toThrow(/answers 403: "no \[secret\]"/);
+    vi.stubEnv('MY_HOOK', `${url}?key=SECRET-KEY`);
+    const other = open(new RunFiles(), { webhook: 'MY_HOOK', events: EVENTS });
+    const { message } = await other.send([ended('done')]).then(
+      () => new Error('taken'),
+      (error: Error) => error,
+    );
+    expect(message).toMatch(/answers 403: "no \[secret\]"/);
   });
 
   it.each([undefined, 'word', 'file:///etc'])('needs an address in its variable, not %s', (value) => {

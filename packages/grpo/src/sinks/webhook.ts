@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import { isVariable, type WebhookSetting } from '../config/sections/sinks.js';
 import { findingLine } from '../doctor/finding-line.js';
 import { UserError } from '../errors/user-error.js';
-import { ask, type Server } from './server.js';
+import { ask, type Server } from './ask.js';
+import { secretsIn } from './secrets.js';
 import type { FindingRow, Item, RunOutcome, Sink } from './sink.js';
 import type { SinkContext } from './sink-context.js';
 
@@ -70,9 +71,8 @@ export function webhookServer({ webhook }: WebhookSetting): Server {
       hint: 'It is to hold the address of the webhook. export it, or take the webhook out of sinks.',
     });
   }
-  const { origin, pathname } = new URL(url);
-  const secrets = [url, ...(pathname.length > 1 ? [pathname] : [])];
-  return { url, name: origin, secrets, unauthorized: 'The webhook may have been withdrawn.' };
+  const name = new URL(url).origin;
+  return { url, name, secrets: secretsIn(url), unauthorized: 'The webhook may have been withdrawn.' };
 }
 
 const formatOf = (host: string): Format =>

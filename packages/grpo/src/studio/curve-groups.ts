@@ -1,7 +1,7 @@
-/** Which curves belong together, and in what their values are measured: by the metric's name. */
-import type { Curve } from './requests.js';
+/** The group and the unit of a metric, by its name. */
+import type { CurveGroup } from './requests.js';
 
-const GROUPS: readonly (readonly [Curve['group'], RegExp])[] = [
+const GROUPS: readonly (readonly [CurveGroup, RegExp])[] = [
   ['evaluation', /^eval_/],
   ['time', /^(step_time|seconds\/|reward_seconds\/|judge\/|tokens_per_second)/],
   ['reward parts', /^rewards\/|^reward\//],
@@ -20,12 +20,8 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
   [/^(kl|entropy)(\/|$)|^sampling\/sampling_logp_difference\//, 'nats per token'],
 ];
 
-export const groupOf = (name: string): Curve['group'] =>
+export const groupOf = (name: string): CurveGroup =>
   GROUPS.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other';
 
 export const unitOf = (name: string): string | undefined =>
   UNITS.find(([pattern]) => pattern.test(name))?.[1];
-
-/** The order of the groups on the page. */
-export const rankOf = (group: Curve['group']): number =>
-  ['reward', 'reward parts', 'length', 'policy', 'gradient', 'time', 'evaluation', 'other'].indexOf(group);

@@ -2,9 +2,9 @@ import { LogView } from '../doctor/log-view.js';
 import type { MetricSeries } from '../trace/index.js';
 import type { Reading } from '../trace/readers/index.js';
 import { bandsOf } from './bands.js';
-import { groupOf, rankOf, unitOf } from './curve-groups.js';
+import { groupOf, unitOf } from './curve-groups.js';
 import type { OpenRuns } from './open-runs.js';
-import type { Band, Curve, RunCurves, StepEntry } from './requests.js';
+import { type Band, CURVE_GROUPS, type Curve, type RunCurves, type StepEntry } from './requests.js';
 import { entryOf } from './run-entry.js';
 
 /** Answers `curves`: every metric of a run's log, and which steps have records. */
@@ -41,7 +41,7 @@ function curvesOf({ entries }: MetricSeries, bands: ReadonlyMap<string, Band>): 
       ...(band && { band }),
     };
   });
-  return curves.sort((a, b) => rankOf(a.group) - rankOf(b.group));
+  return CURVE_GROUPS.flatMap((group) => curves.filter((curve) => curve.group === group));
 }
 
 /** A record is whole where it has a folder; of other steps there are texts and rewards. */

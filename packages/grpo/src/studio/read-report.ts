@@ -26,11 +26,13 @@ export async function readReport(runs: OpenRuns, { run }: { run: string }): Prom
       })),
       course: report.course.map((row) => {
         const [name, levels, change] = rowText(row);
-        return { metric: row.metric, name, levels, change, ...(row.movement && { step: row.movement.step }) };
+        return { metric: row.metric, name, levels, change };
       }),
       notes: report.notes,
       checks: diagnosis.judgements.map(({ code, verdict, judged, missing }) => ({
-        ...{ code, verdict, judged },
+        code,
+        verdict,
+        judged,
         missing: judged === 0 && missing.length === 0 ? [MATERIAL[checkOf(code).scope]] : missing,
         title: checkOf(code).title,
       })),
@@ -47,7 +49,11 @@ function reportedOf(item: ReportItem, metrics: ReadonlySet<string>): ReportedFin
   const { title, threshold, remedy, settles, proofs } = check;
   return {
     ...linkOf(finding, metrics),
-    ...{ title, threshold, remedy, sources, proofs },
+    title,
+    threshold,
+    remedy,
+    sources,
+    proofs,
     ...(settles !== undefined && { settles }),
     ...(steps !== undefined && { steps }),
     ...(rerun !== undefined && { rerun }),

@@ -38,10 +38,23 @@ export interface Band {
   source: string;
 }
 
+/** In the order of the page. */
+export const CURVE_GROUPS = [
+  'reward',
+  'reward parts',
+  'length',
+  'policy',
+  'gradient',
+  'time',
+  'evaluation',
+  'other',
+] as const;
+export type CurveGroup = (typeof CURVE_GROUPS)[number];
+
 export interface Curve {
   /** In the names of TRL. */
   name: string;
-  group: 'reward' | 'reward parts' | 'length' | 'policy' | 'gradient' | 'time' | 'evaluation' | 'other';
+  group: CurveGroup;
   steps: Float64Array;
   /** NaN where the log has NaN. */
   values: Float64Array;
@@ -103,8 +116,8 @@ export interface RunReport {
   isSound: boolean;
   /** `brief`: a sentence each, the rest folded. */
   sections: readonly { title: string; brief: boolean; findings: readonly ReportedFinding[] }[];
-  /** What moved over the run, and at which step. */
-  course: readonly { metric: string; name: string; levels: string; change: string; step?: number }[];
+  /** What moved over the run. */
+  course: readonly { metric: string; name: string; levels: string; change: string }[];
   notes: readonly string[];
   /** Every check: how often it was made, and what was missing where it could not be. */
   checks: readonly (Pick<Judgement, 'code' | 'verdict' | 'judged' | 'missing'> & { title: string })[];
@@ -157,7 +170,6 @@ export interface TokenColumns {
 
 export interface CompletionAnswer {
   step: number;
-  index: number;
   name: string;
   prompt: number;
   promptIds?: Int32Array;
@@ -182,7 +194,7 @@ export interface CompletionAnswer {
   pieces: ReadonlyMap<number, { text: string; bytes: Uint8Array; special?: true }>;
 }
 
-/** What another value of may be tried on a recorded loss. */
+/** The settings of a loss that may be tried with other values. */
 export interface LossSettings {
   epsilonLow?: number;
   epsilonHigh?: number;
@@ -232,9 +244,8 @@ export interface TokenPlace {
 export const MEASURES = ['gap', 'ratio', 'entropy', 'logprob', 'kl', 'loss', 'slope'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** By position in the completion: means over completions that reach it. */
+/** By position in the completion, from 0: means over the completions that train on it, NaN where none does. */
 export interface PositionAnswer {
-  positions: Float64Array;
   mean: Float64Array;
   /** Mean of the size, and the largest: the distance from 0, of a ratio |log ratio|. */
   size: Float64Array;
@@ -244,7 +255,7 @@ export interface PositionAnswer {
 
 export interface CompareAnswer {
   comparison: StepComparison;
-  /** Prompts that both steps have, by their texts. */
+  /** Prompts that both steps have: those of equal text. */
   prompts: readonly { text: string; here: number; there: number }[];
 }
 

@@ -43,12 +43,12 @@ export async function entriesOf(
     if (!reading) return [{ ...entry, modified, ...(step !== undefined && { step }) }];
     if (!reading.runs)
       return [
-        { ...entry, modified, ...told(reading), ...(place.isFolder && !runs.isRead(path) && { kind }) },
+        { ...entry, modified, ...factsOf(reading), ...(place.isFolder && !runs.isRead(path) && { kind }) },
       ];
     return await Promise.all(
       reading.runs.map(async (part, i) => {
         const id = `${path}#${i + 1}`;
-        return { ...entry, id, name: `${name}, ${part.name}`, modified, ...told(await runs.reading(id)) };
+        return { ...entry, id, name: `${name}, ${part.name}`, modified, ...factsOf(await runs.reading(id)) };
       }),
     );
   } catch (error) {
@@ -65,15 +65,15 @@ export function entryOf(runs: OpenRuns, id: string, reading: Reading): RunEntry 
   const name = part === undefined ? basename(path) : `${basename(path)}, run ${part}`;
   if (isRunFolder(place)) return ownEntry(runs, place, name, { end: ALL, left: 0 });
   const { modified } = logOf(runs, place, { end: 0, left: 0 });
-  return { id, name, modified, ...told(reading) };
+  return { id, name, modified, ...factsOf(reading) };
 }
 
 const ALL = 2 ** 22;
 
 function ownEntry(runs: OpenRuns, place: Place, name: string, { end }: Allowance): RunEntry {
   const look = runs.once(`the last ${end} bytes`, place.path, () => lookAt(place, end));
-  const { isLocked: _, seconds: __, ...told } = look;
-  return { id: place.path, name, kind: RUN_FOLDER, state: stateOf(look, Date.now()), ...told };
+  const { isLocked: _, seconds: __, ...facts } = look;
+  return { id: place.path, name, kind: RUN_FOLDER, state: stateOf(look, Date.now()), ...facts };
 }
 
 /** How the log of a path can be read for the list: not at all where it is too large, or where there are records alone. */
@@ -84,10 +84,10 @@ function logOf(
 ): { modified: number; step?: number; read?: () => Promise<Reading> | Reading } {
   const { path, names, isFolder } = place;
   const steps = [...runs.stepFolders(path).keys()];
-  if (steps.length > 0) return { modified: changed([path]).last, step: Math.max(...steps) };
+  if (steps.length > 0) return { modified: statsOf([path]).last, step: Math.max(...steps) };
   const [state] = isFolder ? statesIn(place) : [];
   const files = isFolder ? names.map((name) => join(path, name)) : [path];
-  const { last: modified, bytes } = changed(state === undefined ? files : [state]);
+  const { last: modified, bytes } = statsOf(state === undefined ? files : [state]);
   if (runs.isRead(path)) return { modified, read: () => runs.whole(path) };
   if (bytes === 0 || bytes > allowance.left) return { modified };
   allowance.left -= bytes;
@@ -99,14 +99,14 @@ function logOf(
 }
 
 /** When the last of some paths changed, and what the files among them hold. */
-function changed(paths: readonly string[]): { last: number; bytes: number } {
+function statsOf(paths: readonly string[]): { last: number; bytes: number } {
   const found = paths.map((path) => onFile('read', path, () => statSync(path)));
   const sizes = found.map((one) => (one.isFile() ? one.size : 0));
   return { last: Math.max(...found.map(({ mtimeMs }) => mtimeMs)), bytes: sum(sizes) };
 }
 
 /** What a reading tells of a run. */
-function told({
+function factsOf({
   kind,
   series,
 }: Reading): Pick<RunEntry, 'kind' | 'state' | 'step' | 'steps' | 'reward' | 'rewards'> {

@@ -4,10 +4,10 @@ import { SafetensorsFile } from '../formats/safetensors.js';
 import { ints, type NumericArray, offsetsOf } from './arrays.js';
 import { LISTS, pathsOf, type RowArray, rowArrays } from './dimensions.js';
 import { numbersOf } from './numbers-of.js';
-import { at, put } from './path.js';
 import { textsAt } from './read.js';
 import { type StepRecord, stepRecordSchema } from './record.js';
 import { BYTES, LENGTHS, TEXT_LISTS } from './texts.js';
+import { setAt, valueAt } from './value-at.js';
 import { STEP_TENSORS } from './write.js';
 
 /**
@@ -26,12 +26,12 @@ export function readCompletions(folder: string, head: StepRecord, chosen: readon
     const info = file.tensors.get(array.path);
     if (!info || !array.lengths) continue;
     const ranges = rangesOf(array, array.per === 'prompt' ? promptsOf(head, chosen) : chosen);
-    put(record, array.path, numbersOf(info.dtype, file.readRanges(array.path, ranges)));
+    setAt(record, array.path, numbersOf(info.dtype, file.readRanges(array.path, ranges)));
   }
   for (const path of TEXT_LISTS) {
-    if (at(head, path) !== undefined || !file.tensors.has(path + BYTES)) continue;
+    if (valueAt(head, path) !== undefined || !file.tensors.has(path + BYTES)) continue;
     const own = LISTS.prompt.some((list) => list === path) ? promptsOf(head, chosen) : chosen;
-    put(record, path, textRows(file, path, own));
+    setAt(record, path, textRows(file, path, own));
   }
   return stepRecordSchema.parse(record);
 }
@@ -82,11 +82,12 @@ function withoutOthers(head: StepRecord, chosen: readonly number[]): Record<stri
   const prompts = promptsOf(head, chosen);
   const cut = (paths: readonly string[], own: readonly number[]) => {
     for (const path of paths) {
-      const list = at(head, path) as ArrayLike<unknown> | undefined;
-      if (list) put(record, path, elements(list, own));
+      const list = valueAt(head, path) as ArrayLike<unknown> | undefined;
+      if (list) setAt(record, path, elements(list, own));
     }
   };
-  for (const { path } of rowArrays(head)) if (at(head, path) !== undefined) put(record, path, undefined);
+  for (const { path } of rowArrays(head))
+    if (valueAt(head, path) !== undefined) setAt(record, path, undefined);
   cut(pathsOf(head, 'prompt'), prompts);
   cut(pathsOf(head, 'completion'), chosen);
   const { completions, rewards, updates } = record;

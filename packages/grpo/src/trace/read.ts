@@ -8,10 +8,10 @@ import { describeJson, parseJsonObject } from '../formats/json.js';
 import { SafetensorsFile } from '../formats/safetensors.js';
 import { ints, type NumericArray } from './arrays.js';
 import { numbersOf } from './numbers-of.js';
-import { at, put } from './path.js';
 import { READ_VERSIONS, RECORD_VERSION, type StepRecord, stepRecordSchema } from './record.js';
 import { shapeProblem } from './shapes.js';
 import { BYTES, LENGTHS, TEXT_LISTS, textsOf } from './texts.js';
+import { setAt, valueAt } from './value-at.js';
 import { STEP_JSON, STEP_TENSORS } from './write.js';
 
 /** A tensor of a record's file, or a list of texts, by its path. */
@@ -46,7 +46,7 @@ export function readStepRecord(folder: string, isRead: (stored: Stored) => boole
     throw new FormatError(file, `not a step record.\n${z.prettifyError(parsed.error)}`);
   }
   const isHeld = (value: unknown) => ArrayBuffer.isView(value) || Array.isArray(value);
-  const stray = names.find((name) => !isHeld(at(parsed.data, name)));
+  const stray = names.find((name) => !isHeld(valueAt(parsed.data, name)));
   if (stray !== undefined) throw new FormatError(tensors, noPlace(stray));
   const problem = shapeProblem(parsed.data);
   if (problem !== undefined) throw new FormatError(file, problem);
@@ -76,7 +76,7 @@ function addTensors(
   ].filter((one) => ALWAYS_READ.test(one.path) || isRead(one));
   for (const one of stored) {
     const value = one.isTexts ? textsAt(path, one.path, numbers) : numbers(one.path);
-    if (!put(json, one.path, value)) throw new FormatError(path, noPlace(one.path));
+    if (!setAt(json, one.path, value)) throw new FormatError(path, noPlace(one.path));
   }
   return stored.map((one) => one.path);
 }

@@ -1,8 +1,8 @@
 /** Whether the arrays of a record fit together. */
 import { sum } from '../maths/moments.js';
 import { type LISTS, pathsOf, rowArrays, sizeOf } from './dimensions.js';
-import { at } from './path.js';
 import type { StepRecord, UpdateRecord } from './record.js';
+import { valueAt } from './value-at.js';
 
 /** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
 export function shapeProblem(record: StepRecord): string | undefined {
@@ -10,7 +10,7 @@ export function shapeProblem(record: StepRecord): string | undefined {
   const negative = lengthLists(record).find(([, lengths]) => lengths?.some((length) => length < 0));
   if (negative) return `${negative[0]} has a negative value`;
   const lists = (kind: keyof typeof LISTS) =>
-    agree(pathsOf(record, kind).map((path) => ({ name: path, count: lengthOf(at(record, path)) })));
+    agree(pathsOf(record, kind).map((path) => ({ name: path, count: lengthOf(valueAt(record, path)) })));
   const [P, promptRules] = lists('prompt');
   const [B, completionRules] = lists('completion');
   const [K, rewardRules] = lists('reward');
@@ -27,7 +27,7 @@ export function shapeProblem(record: StepRecord): string | undefined {
     values,
     ...rowArrays(record).map((array) => ({
       name: array.path,
-      found: lengthOf(at(record, array.path)),
+      found: lengthOf(valueAt(record, array.path)),
       of: array.of,
       expected: sizeOf(array),
     })),

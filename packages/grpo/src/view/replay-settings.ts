@@ -3,6 +3,7 @@
 import { type Layer, type ResolvedConfig, resolveConfig, UsageError } from '../config/index.js';
 import { findKey } from '../config/keys.js';
 import type { Declared } from '../trace/index.js';
+import { valueAt } from '../trace/value-at.js';
 
 const REPLAYED = ['objective', 'advantage', 'kl', 'entropy', 'correction'] as const;
 /** Sections that their rules read besides. */
@@ -88,6 +89,3 @@ const resolve = (layers: readonly Layer[]): ResolvedConfig =>
 
 const pathsOf = (from: object, sections: readonly string[]): string[] =>
   sections.flatMap((name) => Object.keys(valueAt(from, name) ?? {}).map((key) => `${name}.${key}`));
-
-const valueAt = (from: object, path: string): unknown =>
-  path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], from);

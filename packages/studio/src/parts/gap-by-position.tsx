@@ -23,7 +23,7 @@ export function GapByPosition({ run, step }: { run: string; step: number }) {
       </p>
       <Answered answer={answer}>
         {(value) =>
-          value.positions.length === 0 ? (
+          value.mean.length === 0 ? (
             <p class="soft">The record does not have the log-probs of both sampler and trainer.</p>
           ) : (
             <Chart bins={positionBins(value, MOST_BINS)} />

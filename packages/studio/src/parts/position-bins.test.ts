@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { positionBins } from './position-bins.js';
 
 const answer = (rows: readonly [mean: number, size: number, largest: number, count: number][]) => ({
-  positions: Float64Array.from(rows, (_, i) => i),
   mean: Float64Array.from(rows, ([mean]) => mean),
   size: Float64Array.from(rows, ([, size]) => size),
   largest: Float64Array.from(rows, ([, , largest]) => largest),
@@ -21,6 +20,13 @@ it('weights the means of a bin by the tokens, and keeps the largest', () => {
   expect(bins).toEqual([
     { from: 0, to: 1, mean: 0, size: 1.5, largest: 5, count: 3 },
     { from: 2, to: 2, mean: 0.5, size: 0.5, largest: 0.5, count: 1 },
+  ]);
+});
+
+it('leaves out positions that nothing is trained on', () => {
+  const none = [Number.NaN, Number.NaN, Number.NaN, 0] as const;
+  expect(positionBins(answer([[1, 1, 2, 3], [...none]]), 1)).toEqual([
+    { from: 0, to: 1, mean: 1, size: 1, largest: 2, count: 3 },
   ]);
 });
 

@@ -13,15 +13,14 @@ export interface PositionBin {
   count: number;
 }
 
-export function positionBins(
-  { positions, mean, size, largest, count }: PositionAnswer,
-  most: number,
-): PositionBin[] {
-  const width = Math.max(1, Math.ceil(positions.length / most));
-  return Array.from({ length: Math.ceil(positions.length / width) }, (_, bin) => {
-    const [start, end] = [bin * width, Math.min(positions.length, (bin + 1) * width)];
+export function positionBins({ mean, size, largest, count }: PositionAnswer, most: number): PositionBin[] {
+  const width = Math.max(1, Math.ceil(mean.length / most));
+  return Array.from({ length: Math.ceil(mean.length / width) }, (_, bin) => {
+    const [start, end] = [bin * width, Math.min(mean.length, (bin + 1) * width)];
     let [tokens, sum, sizes, peak, reach] = [0, 0, 0, 0, 0];
     for (let i = start; i < end; i++) {
+      // No mean of no tokens, as where all completions have the result of a tool.
+      if (count[i] === 0) continue;
       tokens += count[i]!;
       sum += mean[i]! * count[i]!;
       sizes += size[i]! * count[i]!;
@@ -30,8 +29,8 @@ export function positionBins(
       reach = Math.max(reach, count[i]!);
     }
     return {
-      from: positions[start]!,
-      to: positions[end - 1]!,
+      from: start,
+      to: end - 1,
       mean: sum / tokens,
       size: sizes / tokens,
       largest: peak,

@@ -54,8 +54,8 @@ export function WorstTokens({ run, step }: { run: string; step: number }) {
                 </tr>
               </thead>
               <tbody>
-                {tokens.map(({ completion, name, token, id, text, value }) => (
-                  <tr key={`${completion} ${token}`}>
+                {tokens.map(({ completion, name, token, update, id, text, value }) => (
+                  <tr key={`${completion} ${token} ${update}`}>
                     <td class="number">
                       <SignedMark value={value} digits={4} />
                     </td>
@@ -64,6 +64,7 @@ export function WorstTokens({ run, step }: { run: string; step: number }) {
                         href={linkTo(['run', run, 'step', step, 'completion', completion], {
                           token,
                           colour: NAMES[measure].colour,
+                          update,
                         })}
                       >
                         <code>{text === undefined ? `#${id ?? '?'}` : shownText(text)}</code>

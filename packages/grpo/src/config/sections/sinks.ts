@@ -40,6 +40,8 @@ export const isVariable = (webhook: string): boolean => /^[A-Za-z_]\w*$/.test(we
 
 /** Hosts whose webhooks need nothing but their address: whoever knows it may post. */
 const SECRET_HOST = /(^|\.)(slack\.com|discord(app)?\.com)$/;
+/** A long part of a path with a digit in it, which other hosts' webhooks are known by. */
+const KEY_IN_PATH = /\/(?=[^/]*\d)[^/]{16,}/;
 
 /** Why a sink's settings are wrong; undefined when all is well. */
 export function sinkProblem(setting: SinkSetting): string | undefined {
@@ -53,9 +55,10 @@ export function sinkProblem(setting: SinkSetting): string | undefined {
   const isSecret =
     url.username !== '' ||
     url.password !== '' ||
-    (kind === 'webhook' && (url.search !== '' || SECRET_HOST.test(url.hostname)));
+    url.search !== '' ||
+    (kind === 'webhook' && (SECRET_HOST.test(url.hostname) || KEY_IN_PATH.test(url.pathname)));
   if (!isSecret) return undefined;
   return kind === 'webhook'
     ? `the address of the webhook at ${url.host} is a secret, and config.json would keep it. Put it into an environment variable and give its name: {webhook: GRPO_WEBHOOK_URL}`
-    : `the address of mlflow has a name or password in it, and config.json would keep it. Put them into MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD`;
+    : `the address of mlflow has a name, password or query in it, and config.json would keep it. Keys belong into MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD`;
 }

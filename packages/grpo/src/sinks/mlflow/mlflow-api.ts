@@ -1,9 +1,9 @@
 /** The part of MLflow's REST surface that a run needs. */
-
 import { z } from 'zod';
 import type { MlflowSetting } from '../../config/sections/sinks.js';
 import { excerpt } from '../../errors/printable.js';
-import { ask, objectIn, Refused, type Server } from '../server.js';
+import { ask, objectIn, Refused, type Server } from '../ask.js';
+import { withoutSecrets } from '../secrets.js';
 import { Undelivered } from '../sink.js';
 
 export interface Metric {
@@ -83,7 +83,10 @@ export class MlflowApi {
     const text = await ask(this.server, method, `/api/2.0/mlflow/${path}`, body);
     const read = answer.safeParse(objectIn(text));
     if (read.success) return read.data;
-    throw new Undelivered(`${this.server.name} does not answer as MLflow does: ${excerpt(text)}`);
+    const { name, secrets } = this.server;
+    throw new Undelivered(
+      `${name} does not answer as MLflow does: ${excerpt(withoutSecrets(text, secrets))}`,
+    );
   }
 }
 

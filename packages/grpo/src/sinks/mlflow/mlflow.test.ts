@@ -168,6 +168,14 @@ describe('the sink of MLflow', () => {
     expect([...notes, ...files].join()).not.toContain('SECRET-TOKEN');
   });
 
+  it('shows no key that a proxy sends back', async () => {
+    vi.stubEnv('MLFLOW_TRACKING_TOKEN', 'SECRET-TOKEN');
+    const server = await MlflowServer.start();
+    server.behaviours = [{ status: 200, body: 'You sent: Bearer SECRET-TOKEN' }];
+    const { notes } = await deliver(threeSteps(), settingOf(server));
+    expect(notes[0]).toMatch(/does not answer as MLflow does: "You sent: Bearer \[secret\]"/);
+  });
+
   it('sends a name and a password', async () => {
     vi.stubEnv('MLFLOW_TRACKING_USERNAME', 'ann');
     vi.stubEnv('MLFLOW_TRACKING_PASSWORD', 'pass');

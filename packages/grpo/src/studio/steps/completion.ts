@@ -34,7 +34,6 @@ export async function completion(
   const promptIds = (inputs.promptIds.from(record) ?? inputs.scoredPromptIds.from(record))?.[ownPrompt];
   return {
     step: head.step,
-    index,
     name: names[index]!,
     prompt,
     updates: updates.length,

@@ -10,12 +10,10 @@ export async function positions(
   const { measure } = input;
   const { rows } = await measuredRows(runs, input);
   const longest = rows.reduce((most, { values }) => Math.max(most, values.length), 0);
-  const [mean, size, largest, count] = [0, 0, 0, 0].map(() => new Float64Array(longest)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
+  const mean = new Float64Array(longest);
+  const size = new Float64Array(longest);
+  const largest = new Float64Array(longest);
+  const count = new Float64Array(longest);
   for (const { values, mask } of rows)
     for (let t = 0; t < values.length; t++) {
       if (mask?.[t] === 0) continue;
@@ -30,5 +28,5 @@ export async function positions(
     size[t]! /= count[t]!;
     if (count[t] === 0) largest[t] = Number.NaN;
   }
-  return { positions: Float64Array.from({ length: longest }, (_, t) => t), mean, size, largest, count };
+  return { mean, size, largest, count };
 }

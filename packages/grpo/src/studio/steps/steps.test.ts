@@ -13,8 +13,8 @@ import { grpoStep } from '../../step/grpo-step.js';
 import { fixtureModel, neighbour, PROBLEMS, spreadRewards, trainerOf } from '../../step/step.test.helper.js';
 import { rowArrays } from '../../trace/dimensions.js';
 import { readStepRecord, rowsOf, type StepRecord, writeStepRecord } from '../../trace/index.js';
-import { at, put } from '../../trace/path.js';
 import { trlRun } from '../../trace/trl-records.test.helper.js';
+import { setAt, valueAt } from '../../trace/value-at.js';
 import { replayRecord } from '../../view/replay-record.js';
 import { viewOf } from '../../view/step-view.js';
 import { tokenViews } from '../../view/token-view.js';
@@ -143,10 +143,10 @@ function repeated(record: StepRecord, times: number): StepRecord {
   const { prompts, completions, scored, updates, ...rest } = structuredClone(record);
   const whole = { ...rest, prompts, completions, scored, updates } as StepRecord;
   for (const { path, per, lengths } of rowArrays(record)) {
-    const values = at(record, path) as Float32Array | undefined;
+    const values = valueAt(record, path) as Float32Array | undefined;
     if (per === 'prompt' || !values) continue;
     const rows = rowsOf(values, lengths!).flatMap((row) => Array<Float32Array>(times).fill(row));
-    put(whole as unknown as Record<string, unknown>, path, joinRows(values.constructor as never, rows));
+    setAt(whole as unknown as Record<string, unknown>, path, joinRows(values.constructor as never, rows));
   }
   for (const part of [whole.completions!, whole.scored!]) part.lengths = part.lengths!.map((n) => n * times);
   for (const update of whole.updates!) update.weights = update.weights!.map((weight) => weight / times);
@@ -304,7 +304,7 @@ describe('all tokens of a step', () => {
       lengths.flatMap((length, b) =>
         t < length ? [record.updates![0]!.policyLogprobs![starts[b]! + t]!] : [],
       );
-    expect(answer.positions).toHaveLength(Math.max(...lengths));
+    expect(answer.mean).toHaveLength(Math.max(...lengths));
     for (const t of [0, 2, 3, Math.max(...lengths) - 1]) {
       const own = at(t);
       expect(answer.count[t]).toBe(own.length);

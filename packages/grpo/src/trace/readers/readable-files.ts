@@ -2,7 +2,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { onFile } from '../../errors/file-error.js';
 import { STEP_JSON, STEP_TENSORS } from '../write.js';
-import { isLogName, MOST_LEVELS, NOT_FOLDERS } from './candidates.js';
+import { isLogName } from './candidates.js';
+import { entriesBelow } from './entries-below.js';
 import { type Place, placeOf } from './place.js';
 import { filesOf, isRunFolder } from './run-folder.js';
 import { stepFolders } from './step-folders.js';
@@ -18,26 +19,18 @@ const BESIDE_LOGS = /\.(parquet|ya?ml)$|^(step\.safetensors|training_args\.bin|R
  * @throws FileError
  */
 export function readableFiles(path: string): string[] {
-  const isFolder = onFile('read', path, () => statSync(path)).isDirectory();
-  return isFolder ? [...filesBelow(path, MOST_LEVELS)] : [path];
+  if (!onFile('read', path, () => statSync(path)).isDirectory()) return [path];
+  const root = placeOf(path);
+  if (isRunFolder(root)) return filesOfRun(root);
+  return [...entriesBelow(path, isRunFolder)].flatMap(({ path: inside, name, folder }) =>
+    folder ? filesOfRun(folder) : isReadable(name) ? [inside] : [],
+  );
 }
 
-function* filesBelow(folder: string, levels: number): Generator<string> {
-  const place = placeOf(folder);
-  if (isRunFolder(place)) {
-    yield* filesOf(folder);
-    // The list of runs counts what the run's own doctor found.
-    if (place.names.includes(FINDINGS)) yield join(folder, FINDINGS);
-    yield* stepsOf(place);
-    return;
-  }
-  const entries = onFile('read', folder, () => readdirSync(folder, { withFileTypes: true }));
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(folder, entry.name);
-    if (entry.isFile() && isReadable(entry.name)) yield path;
-    else if (entry.isDirectory() && levels > 0 && !NOT_FOLDERS.test(entry.name))
-      yield* filesBelow(path, levels - 1);
-  }
+function filesOfRun(place: Place): string[] {
+  // The list of runs counts what the run's own doctor found.
+  const findings = place.names.includes(FINDINGS) ? [join(place.path, FINDINGS)] : [];
+  return [...filesOf(place.path), ...findings, ...stepsOf(place)];
 }
 
 /** Of a run of ours only its records are below it: the name `steps` is the one that it gives them. */

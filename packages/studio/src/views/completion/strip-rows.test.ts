@@ -9,7 +9,6 @@ const token = (width: number, endsLine = false): TokenText => ({ shown: '', widt
 function answer(prompt: number, count: number, more: Partial<CompletionAnswer> = {}): CompletionAnswer {
   return {
     step: 1,
-    index: 0,
     name: '0.0',
     prompt: 0,
     promptIds: Int32Array.from({ length: prompt }, (_, i) => i),

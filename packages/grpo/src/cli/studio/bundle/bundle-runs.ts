@@ -10,7 +10,7 @@ import { writeBundle } from './write-bundle.js';
 /** `grpo studio --bundle OUT PATH…`: writes the page of some paths, or that of the doctor, and says how to open it. */
 export function bundleRuns(out: string, paths: readonly string[]): number {
   using reporter = createReporter({ stream: process.stderr });
-  const files = bundleFiles(givenPaths(paths));
+  const files = bundleFiles(givenPaths(paths), reporter.note);
   const needsServer = writeBundle(out, { page: readPage(), files, watch: new Watch(reporter) });
   reporter.close();
   const page = join(out, 'index.html');

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { contentPolicy } from '../content-policy.js';
 import type { Page } from '../page.js';
 
 /** What stands around the files of a page that has all within it. */
@@ -15,16 +16,7 @@ export interface PageDocument {
  */
 export function pageDocument({ html, script, style }: Page, connect: "'none'" | "'self'"): PageDocument {
   const [code, rules] = [withoutEnds(script), style.replaceAll('</', '<\\/')];
-  const policy = [
-    "default-src 'none'",
-    `script-src ${hashOf(code)}`,
-    `style-src ${hashOf(rules)}`,
-    `connect-src ${connect}`,
-    'worker-src blob:',
-    "img-src data: 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
+  const policy = contentPolicy({ script: hashOf(code), style: hashOf(rules), connect });
   const head = replaced(
     replaced(html, /<link rel="stylesheet"[^>]*>/, `<style>${rules}</style>`),
     /<meta charset="utf-8" \/>/,

@@ -18,9 +18,14 @@ const PAGE = {
   style: 'p::after { content: "</style>$&" }',
 };
 
+/** Nothing is left out. */
+const never = (text: string) => {
+  throw new Error(text);
+};
+
 const bundle = (folder: string, more: { start?: string } = {}) => ({
   page: PAGE,
-  files: bundleFiles([{ name: 'a "b"&', path: folder }]),
+  files: bundleFiles([{ name: 'a "b"&', path: folder }], never),
   watch: new Watch(),
   ...more,
 });
@@ -98,7 +103,7 @@ describe('a bundle', () => {
     const folder = folderOf({ 'run.log': 'x', 'sub/b.log': 'y' });
     truncateSync(join(folder, 'run.log'), MOST_INSIDE + 1);
     const out = join(tempFolder(), 'out');
-    const files = bundleFiles([{ name: 'run', path: folder }]);
+    const files = bundleFiles([{ name: 'run', path: folder }], never);
     expect(writeBundle(out, { page: PAGE, files, watch: new Watch() })).toBe(true);
     const text = readFileSync(join(out, 'index.html'), 'utf8');
     expect(heldIn(text)).toEqual([
@@ -122,8 +127,24 @@ describe('a bundle', () => {
 it('the record of a step brings both of its files', () => {
   const folder = folderOf({ '000002/step.json': '{}', '000002/step.safetensors': 'x', '000002/other': '' });
   const path = join(folder, '000002', 'step.json');
-  expect(bundleFiles([{ name: 'step.json', path }]).map((file) => file.path)).toEqual([
+  expect(bundleFiles([{ name: 'step.json', path }], never).map((file) => file.path)).toEqual([
     '/step.json/step.json',
     '/step.json/step.safetensors',
+  ]);
+});
+
+it('settings with a token of the hub are left out, and it is said', () => {
+  const settings = (token: string) => `\x80\x02}q\x00X\x09\x00\x00\x00hub_tokenq\x01${token}s.`;
+  const folder = folderOf({
+    'a/training_args.bin': Buffer.from(settings('X\x09\x00\x00\x00hf_SECRETq\x02'), 'latin1'),
+    'b/training_args.bin': Buffer.from(settings('N'), 'latin1'),
+    'c/training_args.bin': 'no pickle',
+  });
+  const notes: string[] = [];
+  const files = bundleFiles([{ name: 'run', path: folder }], (text) => notes.push(text));
+  expect(files.map(({ path }) => path)).toEqual(['/run/b/training_args.bin']);
+  expect(notes).toEqual([
+    expect.stringContaining('a/training_args.bin holds a token (hub_token)'),
+    expect.stringContaining('c/training_args.bin cannot be read'),
   ]);
 });

@@ -23,7 +23,7 @@ export function writeOnePage(out: string, { path, place, only }: OnePath): void 
   using reporter = createReporter({ stream: process.stderr });
   const given = givenPaths([path]).map((one) => ({ ...one, ...(only && { only }) }));
   const start = place && `#/run/${encodeURIComponent(`/${given[0]!.name}`)}/${place}`;
-  const files = bundleFiles(given);
+  const files = bundleFiles(given, reporter.note);
   writePage(out, { page: readPage(), files, watch: new Watch(reporter), ...(start && { start }) });
   reporter.close();
   process.stderr.write(`Page: ${out}\n`);

@@ -1,16 +1,8 @@
+import { contentPolicy } from '../content-policy.js';
+
 /** Headers of every answer, of refusals too. */
 export const HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    'worker-src blob:',
-    "img-src data: 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+  'content-security-policy': `${contentPolicy({ script: "'self'", style: "'self'", connect: "'self'" })}; frame-ancestors 'none'`,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GivenPath } from '../given-paths.js';
-import { asked, locate, openWithin } from './locate.js';
+import { fromSystem, locate, openWithin } from './locate.js';
 import { Refusal } from './refusal.js';
 import { isName } from './virtual-path.js';
 
@@ -24,7 +24,7 @@ export interface ListEntry {
 export function listFolder(given: readonly GivenPath[], names: readonly string[]): ListEntry[] {
   if (names.length === 0) return given.flatMap(({ name, path }) => plainEntry(name, path) ?? []);
   using folder = openWithin(given, names, 'folder');
-  const found = asked(() => readdirSync(folder.path))
+  const found = fromSystem(() => readdirSync(folder.path))
     .filter(isName)
     .sort();
   return found.flatMap((name) => {

@@ -1,6 +1,6 @@
 /**
- * Which file a path means, and that it lies in what was given. The calls are synchronous: they take microseconds, and a
- * hundredfold through Node's thread pool, while a page may ask for thousands of files.
+ * Finds the file of a path, within the given paths only. The calls are synchronous: they take microseconds, a hundred times
+ * as many through Node's thread pool, and a page may ask for thousands of files.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -10,8 +10,8 @@ import { notFound, Refusal } from './refusal.js';
 /** Errors of the system that mean that there is no such file. */
 const ABSENT = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EINVAL']);
 
-/** Asks the system; its errors about a path become refusals, where they are none of the server's own. */
-export function asked<T>(ask: () => T): T {
+/** Returns what a system call returns. Its errors about a path become refusals; the server's own stay errors. */
+export function fromSystem<T>(ask: () => T): T {
   try {
     return ask();
   } catch (error) {
@@ -77,15 +77,15 @@ export function openWithin(
   const path = locate(given, names);
   const isKind = (stat: { isFile(): boolean; isDirectory(): boolean }) =>
     kind === 'file' ? stat.isFile() : stat.isDirectory();
-  if (!isKind(asked(() => lstatSync(path)))) throw notFound();
+  if (!isKind(fromSystem(() => lstatSync(path)))) throw notFound();
   // A pipe that has come in its place does not hold the server up.
-  const fd = asked(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+  const fd = fromSystem(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
   try {
     // A folder on the way may have become a link in the meantime: what counts is where the open file lies.
     const held = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
     requireWithin(
       given,
-      asked(() => (held === path ? realpathSync.native(path) : readlinkSync(held))),
+      fromSystem(() => (held === path ? realpathSync.native(path) : readlinkSync(held))),
     );
     if (!isKind(fstatSync(fd))) throw notFound();
     return new Opened(fd, held);

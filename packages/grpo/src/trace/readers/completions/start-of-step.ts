@@ -1,9 +1,8 @@
 import { FileBytes } from '../file-bytes.js';
+import { stepOfRow } from '../step-of-row.js';
 
 const NEWLINE = 0x0a;
 const CHUNK = 2 ** 16;
-/** How each row of a run's files begins. */
-const STEP = /^\{"step": ?(\d+)[,}]/;
 const MOST_OF_HEAD = 40;
 
 /**
@@ -29,8 +28,8 @@ function rowAfter(file: FileBytes, place: number): { start: number; step: number
     const newline = file.at(at, CHUNK).indexOf(NEWLINE);
     if (newline < 0) continue;
     const start = at + newline + 1;
-    const step = STEP.exec(file.at(start, MOST_OF_HEAD).toString('latin1'))?.[1];
-    return step === undefined ? undefined : { start, step: Number(step) };
+    const step = stepOfRow(file.at(start, MOST_OF_HEAD).toString('latin1'));
+    return step === undefined ? undefined : { start, step };
   }
   return undefined;
 }

@@ -21,8 +21,7 @@ export interface TrainingArgs {
 
 /** @throws FormatError for a file that is none; FileError */
 export function readTrainingArgs(path: string): TrainingArgs {
-  const bytes = readWhole(path, 'the training arguments', MOST_BYTES);
-  const args = settingsIn(path, bytes);
+  const args = settingsIn(path);
   const weights = args.reward_weights;
   return {
     ...meaningOf(args),
@@ -32,8 +31,19 @@ export function readTrainingArgs(path: string): TrainingArgs {
   };
 }
 
+/**
+ * Whether a file holds the token of a hub, as transformers keeps one that it was given.
+ *
+ * @throws FormatError for a file that is none; FileError
+ */
+export function holdsToken(path: string): boolean {
+  const { hub_token: token } = settingsIn(path);
+  return token !== undefined && token !== null;
+}
+
 /** The pickle is the archive's first file; it ends by itself, so its length need not be known. */
-function settingsIn(path: string, bytes: Buffer): Record<string, unknown> {
+function settingsIn(path: string): Record<string, unknown> {
+  const bytes = readWhole(path, 'the training arguments', MOST_BYTES);
   try {
     const isZip = bytes.length > LOCAL_HEADER_BYTES && bytes.readUInt32LE(0) === LOCAL_HEADER;
     const begin = isZip ? LOCAL_HEADER_BYTES + bytes.readUInt16LE(26) + bytes.readUInt16LE(28) : 0;

@@ -1,6 +1,7 @@
 import { excerpt } from '../errors/printable.js';
 import { isObject } from '../formats/json.js';
 import { retryAfter } from '../formats/retry-after.js';
+import { withoutSecrets } from './secrets.js';
 import { Undelivered } from './sink.js';
 
 /** Seconds that one request may take. */
@@ -60,7 +61,7 @@ export async function ask(
     });
     text = await response.text();
   } catch (error) {
-    throw new Undelivered(`no connection to ${name}: ${withoutSecrets(reasonOf(error), server)}`);
+    throw new Undelivered(`no connection to ${name}: ${withoutSecrets(reasonOf(error), server.secrets)}`);
   }
   if (response.ok) return text;
   throw refusal(response, text, server);
@@ -79,7 +80,7 @@ function refusal({ status, headers }: Response, text: string, server: Server): R
   const code = typeof answer.error_code === 'string' ? answer.error_code : undefined;
   const said = typeof answer.message === 'string' ? answer.message : text.trim();
   const advice = status === 401 || status === 403 ? `. ${server.unauthorized}` : '';
-  const shown = said === '' ? '' : `: ${excerpt(withoutSecrets(said, server))}`;
+  const shown = said === '' ? '' : `: ${excerpt(withoutSecrets(said, server.secrets))}`;
   const message = `${server.name} answers ${status}${shown}${advice}`;
   return new Refused(message, status, code, retryAfter(headers.get('retry-after')));
 }
@@ -93,6 +94,3 @@ export function objectIn(text: string): Record<string, unknown> | undefined {
     return undefined;
   }
 }
-
-const withoutSecrets = (text: string, { secrets }: Server) =>
-  secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);

@@ -1,7 +1,7 @@
 /** Places in a record by their path: `updates.0.weights`. */
 
 /** What stands at a path; undefined where nothing does. */
-export const at = (record: unknown, path: string): unknown =>
+export const valueAt = (record: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((place, key) => {
     const isHolder = typeof place === 'object' && place !== null && Object.hasOwn(place, key);
     return isHolder ? (place as Record<string, unknown>)[key] : undefined;
@@ -12,7 +12,7 @@ export const at = (record: unknown, path: string): unknown =>
  *
  * @returns whether the record can hold it
  */
-export function put(record: Record<string, unknown>, path: string, value: unknown): boolean {
+export function setAt(record: Record<string, unknown>, path: string, value: unknown): boolean {
   const keys = path.split('.');
   const last = keys.pop()!;
   let place: unknown = record;
