@@ -152,6 +152,23 @@ describe('problems', () => {
     );
   });
 
+  it('names the nearest key of any kind of item', () => {
+    expect(failure({ settings: [...MINIMAL, 'sinks=[{webhook: HOOK, formt: slack}]'] })).toBe(
+      'Unknown key sinks.0.formt (command line). The nearest known key is format.',
+    );
+  });
+
+  it.each(['https://ann:KEY@here/KEY?key=KEY', 'http://ann:KEY@here', 'https://here?KEY'])(
+    'shows no keys of an address in a wrong place: %s',
+    (address) => {
+      for (const setting of [`sinks=${address}`, `sinks=["${address}"]`, `sinks={webhook: "${address}"}`]) {
+        const message = failure({ settings: [...MINIMAL, setting] });
+        expect(message).toMatch(/found .*https?:\/\/here/);
+        expect(message).not.toMatch(/KEY/);
+      }
+    },
+  );
+
   it('names key, expected type, found value and place', () => {
     expect(failure({ file: yaml('seed: 1\nrollout:\n  group: many\n') })).toMatch(
       /^rollout\.group: expected a whole number >= 2, found 'many' \(\/run\.yaml:3\)\.\n {2}Completions of each prompt/,

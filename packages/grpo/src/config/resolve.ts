@@ -154,7 +154,10 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, entries: Readonl
   const entry = entries.get(path);
   const locate = (inside: readonly PropertyKey[]) => entry?.locate?.(inside) ?? entry?.source ?? 'default';
   if (issue.code === 'unrecognized_keys') {
-    const known = Object.keys(schemaAt(parts)?.properties ?? {});
+    const { properties, anyOf = [] } = schemaAt(parts) ?? {};
+    const known = [properties, ...anyOf.map((one) => one.properties)].flatMap((own) =>
+      Object.keys(own ?? {}),
+    );
     const [unknown] = issue.keys as [string];
     const best = nearestName(unknown, known);
     return `Unknown key ${[...parts, unknown].join('.')} (${locate([...rest, unknown])}). The nearest known key is ${best}.`;

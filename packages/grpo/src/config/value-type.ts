@@ -78,9 +78,14 @@ function bounds({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: ValueS
 /** Characters of a value in a message. */
 const MAX_SHOWN = 120;
 
-/** A value as it is shown in a message: `'1'`, `[1,2]`, `nothing`. */
+/** An address, all of which but the server may be a key. */
+const ADDRESS = /(https?:\/\/)(?:[^\s/"'@]*@)?([^\s/"'?#]+)([/?#][^\s"']*)?/g;
+
+/** A value as it is shown in a message: `'1'`, `[1,2]`, `nothing`; of an address the server alone. */
 export function describeFound(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'number') return String(value);
-  return printable(typeof value === 'string' ? `'${value}'` : JSON.stringify(value), MAX_SHOWN);
+  const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
+  const withoutKeys = text.replace(ADDRESS, (_, scheme, host, rest) => `${scheme}${host}${rest ? '/…' : ''}`);
+  return printable(withoutKeys, MAX_SHOWN);
 }

@@ -14,9 +14,9 @@ export interface Server {
   /** Shown in place of the address, which may be a secret. */
   name: string;
   authorization?: string | undefined;
-  /** What is in no message, whatever the server says. */
+  /** Texts that are masked in every message, whatever the server answers. */
   secrets: readonly string[];
-  /** What to do about 401 and 403. */
+  /** The remedy for 401 and 403. */
   unauthorized: string;
 }
 

@@ -19,7 +19,7 @@ const cursorSchema = z.object({
 
 export type Position = z.infer<typeof cursorSchema>['delivered'];
 
-/** What a sink has taken of a run, on disk: a run that is resumed goes on from there. */
+/** The place up to which a sink has taken a run, on disk: a run that is resumed goes on from there. */
 export class Cursor {
   readonly #file: string;
   #delivered: Position = { step: 0, findings: 0, evaluation: -1 };

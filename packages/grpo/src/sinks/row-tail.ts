@@ -68,7 +68,11 @@ export class RowTail {
   #largerThan(size: number): number {
     if (size < MAX_LINE_BYTES) return Math.min(4 * size, MAX_LINE_BYTES);
     const line = this.#line + 1;
-    throw new FormatError(this.path, `the row is longer than ${byteCount(MAX_LINE_BYTES)}`, { line });
+    throw new FormatError(
+      this.path,
+      `the row is longer than ${byteCount(MAX_LINE_BYTES)}: does another program write into this file?`,
+      { line },
+    );
   }
 
   #rowsIn(text: string): StepRow[] {

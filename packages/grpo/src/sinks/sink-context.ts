@@ -1,6 +1,6 @@
 import type { Cursor } from './cursor.js';
 
-/** What a sink is opened for. */
+/** The run that a sink is opened for. */
 export interface SinkContext {
   /** Of the run. */
   folder: string;

@@ -1,4 +1,4 @@
-/** What a run has to tell, and what takes it to where people look. */
+/** The items of a run, and the interface of the sinks that take them. */
 import type { Finding } from '../doctor/finding.js';
 
 /** How a run ended. */

@@ -1,4 +1,4 @@
-/** What the thread of the sinks and the one that trains say to each other. */
+/** Messages between the thread of the sinks and the one that trains. */
 import type { SinkSetting } from '../config/sections/sinks.js';
 import type { RunOutcome } from './sink.js';
 
@@ -11,7 +11,7 @@ export interface WorkerStart {
 
 export type WorkerRequest = { kind: 'end'; outcome: RunOutcome } | { kind: 'stop' };
 
-/** What a sink has not taken. */
+/** Steps that a sink has not taken. */
 export interface Left {
   name: string;
   steps: number;

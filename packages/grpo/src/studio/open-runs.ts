@@ -20,7 +20,7 @@ interface RunPlace {
  */
 export class OpenRuns {
   readonly roots: readonly string[];
-  /** What was made of each id, by a name for it. */
+  /** Readings and all that is made of them: by id, then by name. */
   readonly #made = new Map<string, Map<string, unknown>>();
 
   constructor(roots: readonly string[]) {
@@ -41,7 +41,7 @@ export class OpenRuns {
   }
 
   /**
-   * What the path of a run holds, of one run or several.
+   * Reads the path of a run: one run, or several.
    *
    * @throws UserError for what cannot be read
    */
@@ -51,7 +51,7 @@ export class OpenRuns {
   }
 
   /**
-   * One run. Of several the first, with a note, where the id does not tell which.
+   * Reads one run. Where the id names none of several, the first, with a note.
    *
    * @throws UserError for what cannot be read
    */
@@ -87,7 +87,7 @@ export class OpenRuns {
     return this.stepFolders(id).get(step);
   }
 
-  /** The record of a step that only a table of completions tells of; undefined where nothing does. */
+  /** The record of a step that only a table of completions has; undefined where there is none. */
   async textRecord(id: string, step: number): Promise<StepRecord | undefined> {
     const reading = await this.reading(id);
     if (reading.textRecord) return reading.textRecord(step);
@@ -105,14 +105,14 @@ export class OpenRuns {
     for (const id of this.#made.keys()) if (isChanged(id)) this.#made.delete(id);
   }
 
-  /** Makes something of a run, and returns the same until its files change. */
+  /** Makes a value for a run once, and returns the same until the run's files change. */
   once<T>(what: string, id: string, make: () => T): T {
     const made = this.#made.get(id) ?? new Map<string, unknown>();
     this.#made.set(id, made);
     if (made.has(what)) return made.get(what) as T;
     const value = make();
     made.set(what, value);
-    // What could not be made may be whole the next time.
+    // A file that is half written now may be whole the next time.
     if (value instanceof Promise) value.catch(() => made.delete(what));
     return value;
   }

@@ -15,7 +15,7 @@ const PATIENCE_MS = 10 * 60_000;
 const PATIENT_STEPS = 10;
 const FILES = ['metrics.jsonl', 'timings.jsonl', 'eval.jsonl', 'run.lock'];
 
-/** What the files of a run tell of it. */
+/** The facts of a run that the ends of its files have. */
 export interface OwnRun
   extends Pick<RunEntry, 'step' | 'steps' | 'reward' | 'rewards' | 'findings' | 'problem'> {
   modified: number;

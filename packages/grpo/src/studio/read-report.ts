@@ -6,7 +6,7 @@ import { linkOf } from './finding-link.js';
 import type { OpenRuns } from './open-runs.js';
 import type { ReportedFinding, RunReport } from './requests.js';
 
-/** Answers `report`: what the doctor makes of a run. */
+/** Answers `report`: the doctor's report of a run. */
 export async function readReport(runs: OpenRuns, { run }: { run: string }): Promise<RunReport> {
   const reading = await runs.reading(run);
   return runs.once('report', run, () => {
@@ -41,7 +41,7 @@ export async function readReport(runs: OpenRuns, { run }: { run: string }): Prom
   });
 }
 
-/** What a check was never asked about, where there was none. */
+/** The material of a check, named as missing where there was none at all. */
 const MATERIAL = { step: 'step records', run: 'step records', log: 'a log of metrics' } as const;
 
 function reportedOf(item: ReportItem, metrics: ReadonlySet<string>): ReportedFinding {
@@ -62,7 +62,7 @@ function reportedOf(item: ReportItem, metrics: ReadonlySet<string>): ReportedFin
   };
 }
 
-/** What evidence in a log and its check name: a metric is the text of evidence, or the name of a value. */
+/** Metrics that a check needs and its evidence names: as its text, or as the name of a value. */
 function metricsOf(evidence: ReportItem['finding']['evidence'], needs: readonly string[]): readonly string[] {
   const cited = evidence.flatMap(({ text, values }) => [
     ...(text === undefined ? [] : [text]),

@@ -1,4 +1,4 @@
-/** What the page asks of the data layer, and what it is answered. */
+/** The requests of the page to the data layer, and their answers. */
 import type { Judgement } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import type { StepComparison } from '../view/compare-steps.js';
@@ -9,7 +9,7 @@ export interface RunEntry {
   /** Its path, as the page's links name it. */
   id: string;
   name: string;
-  /** What it was recognised as: `run folder of grpo`. */
+  /** The format that was recognised: `run folder of grpo`. */
   kind: string;
   /**
    * `running`: a lock is in its folder and its files changed lately. `finished`: it has its last step. `stopped`: a run of
@@ -26,7 +26,7 @@ export interface RunEntry {
   findings?: { fail: number; warn: number };
   /** Milliseconds since 1970 of the last change. */
   modified?: number;
-  /** What cannot be read, in words. */
+  /** The reason why it cannot be read. */
   problem?: string;
 }
 
@@ -85,13 +85,13 @@ export interface FindingLink {
   places: readonly { text: string; step?: number; completion?: number; token?: number; metric?: string }[];
 }
 
-/** A finding with all that is known of it. */
+/** A finding with its check: how it tests, its sources, and what to do. */
 export interface ReportedFinding extends FindingLink {
-  /** What must hold, how that is tested, and what to do where it does not. */
+  /** The rule that must hold, its test, and the remedy where it does not. */
   title: string;
   threshold: string;
   remedy: string;
-  /** What would settle it. */
+  /** The evidence that would settle it. */
   settles?: string;
   sources: string;
   /** How the check was shown to find its fault; empty where it was not. */
@@ -116,7 +116,7 @@ export interface RunReport {
   isSound: boolean;
   /** `brief`: a sentence each, the rest folded. */
   sections: readonly { title: string; brief: boolean; findings: readonly ReportedFinding[] }[];
-  /** What moved over the run. */
+  /** Metrics that moved over the run. */
   course: readonly { metric: string; name: string; levels: string; change: string }[];
   notes: readonly string[];
   /** Every check: how often it was made, and what was missing where it could not be. */
@@ -216,13 +216,13 @@ export interface LossAnswer {
     value: number;
     completions: readonly { index: number; name: string; policy: number; kl: number; entropy?: number }[];
   }[];
-  /** What could not be added, in words. */
+  /** Reasons why shares are missing from the sum. */
   lacks: readonly string[];
   /** The same with other settings; missing when nothing was changed. */
   hypothetical?: { total: number; groups: LossAnswer['groups']; changed: Readonly<Record<string, number>> };
 }
 
-/** What each token of a completion adds to the loss, and what it would add with other settings. */
+/** The share of each token of a completion in the loss, as recorded and with other settings. */
 export interface TokenLosses {
   policy?: Float64Array;
   kl?: Float64Array;

@@ -105,7 +105,7 @@ function statsOf(paths: readonly string[]): { last: number; bytes: number } {
   return { last: Math.max(...found.map(({ mtimeMs }) => mtimeMs)), bytes: sum(sizes) };
 }
 
-/** What a reading tells of a run. */
+/** The facts of a list entry that a reading has. */
 function factsOf({
   kind,
   series,

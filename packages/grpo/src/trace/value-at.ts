@@ -1,6 +1,6 @@
 /** Places in a record by their path: `updates.0.weights`. */
 
-/** What stands at a path; undefined where nothing does. */
+/** The value at a path; undefined where there is none. */
 export const valueAt = (record: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((place, key) => {
     const isHolder = typeof place === 'object' && place !== null && Object.hasOwn(place, key);

@@ -6,7 +6,7 @@ import { isName } from './server/virtual-path.js';
 
 /** A file or folder that may be read, with all below it. */
 export interface GivenPath {
-  /** What the page calls it; no two have the same name. */
+  /** Its name on the page; no two have the same. */
   name: string;
   /** Its real path when the server began: where a link leads later does not matter. */
   path: string;

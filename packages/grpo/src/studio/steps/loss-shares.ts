@@ -72,7 +72,7 @@ function entropyShares(
   return shares;
 }
 
-/** What all parts of a token add to the loss; undefined where there is none. */
+/** Sums the parts of each token's share; undefined where the policy's part is missing. */
 export function wholeShares({ policy, kl, entropy }: TokenShares): Float64Array | undefined {
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
   const [first, ...others] = parts;
@@ -89,7 +89,7 @@ export interface CompletionShares {
 }
 
 /**
- * What each completion adds to the loss of an update; undefined where the record does not tell it.
+ * Returns the share of each completion in the loss of an update; undefined where the record lacks terms or weights.
  *
  * @param members - the completion of each row
  * @param entropyWeights - of the rows; those of the record when not given

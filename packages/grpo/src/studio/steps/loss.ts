@@ -85,7 +85,7 @@ async function hypotheticalOf(
   };
 }
 
-/** What each completion adds, of terms that are computed anew. */
+/** Shares of the completions, of terms that are computed anew. */
 async function sharesInParts(
   runs: OpenRuns,
   at: StepPlace,

@@ -58,9 +58,9 @@ export interface TrainedRows {
   update: UpdateRecord;
   /** The completion of each row, by its place in the step. */
   members: readonly number[];
-  /** What their tokens count in the entropy of the bonus; follows from the record when missing. */
+  /** Weights of their tokens in the entropy bonus; follow from the record when missing. */
   entropyWeights?: readonly EntropyWeight[] | string;
-  /** What the record lacks to tell terms and weights. */
+  /** The part that the record lacks for terms and weights. */
   lack?: string | undefined;
   /** d loss / d log π of the tokens of a row; undefined where the record does not tell enough. */
   slopes(row: number): { policy: Float64Array; kl: Float64Array } | undefined;

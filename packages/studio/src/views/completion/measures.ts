@@ -35,6 +35,13 @@ export interface Measure {
 
 const nats = (bound: number) => `${bound} nats`;
 
+const signedNats = sizeScale({
+  bounds: [0.001, 0.01, 0.1, 1],
+  isSigned: true,
+  says: (bound, sign) => (sign > 0 ? `≥ ${nats(bound)}` : `≤ −${nats(bound)}`),
+  small: 'below 0.001 nats',
+});
+
 export const measures: Readonly<Record<MeasureKey, Measure>> = {
   logprob: {
     key: 'logprob',
@@ -107,13 +114,7 @@ export const measures: Readonly<Record<MeasureKey, Measure>> = {
     says: 'log π of the trainer less that of the sampler, for the same token and weights: rounding, or a fault',
     shortcut: '5',
     valuesOf: ({ columns }) => columns.gap,
-    scaleOf: () =>
-      sizeScale({
-        bounds: [0.001, 0.01, 0.1, 1],
-        isSigned: true,
-        says: (bound, sign) => (sign > 0 ? `≥ ${nats(bound)}` : `≤ −${nats(bound)}`),
-        small: 'below 0.001 nats',
-      }),
+    scaleOf: () => signedNats,
     base: 0,
   },
   kl: {
@@ -123,13 +124,7 @@ export const measures: Readonly<Record<MeasureKey, Measure>> = {
     says: 'the estimate of KL(policy ‖ reference) that the loss adds, before β and weight',
     shortcut: '6',
     valuesOf: ({ columns }) => columns.klTerm,
-    scaleOf: () =>
-      sizeScale({
-        bounds: [0.001, 0.01, 0.1, 1],
-        isSigned: true,
-        says: (bound, sign) => (sign > 0 ? `≥ ${nats(bound)}` : `≤ −${nats(bound)}`),
-        small: 'below 0.001 nats',
-      }),
+    scaleOf: () => signedNats,
     base: 0,
   },
   advantage: {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { contentPolicy } from '../content-policy.js';
 import type { Page } from '../page.js';
 
-/** What stands around the files of a page that has all within it. */
+/** The text around the files of a page that has all within it. */
 export interface PageDocument {
   /** Up to the place of the files. */
   before: string;

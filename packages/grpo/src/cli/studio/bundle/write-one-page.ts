@@ -5,7 +5,7 @@ import { readPage } from '../page.js';
 import { bundleFiles } from './bundle-files.js';
 import { writePage } from './write-bundle.js';
 
-/** What a page shows. */
+/** The path that a page shows, and where it opens. */
 export interface OnePath {
   path: string;
   /** Where it opens, below the run: `findings`, `step/12`; the list of runs when not given. */

@@ -11,7 +11,7 @@ import { sendFile } from './send-file.js';
 import type { Token } from './token.js';
 import { namesIn, pathOf } from './virtual-path.js';
 
-/** What a server answers from. */
+/** The sources of a server's answers. */
 export interface Sources {
   given: readonly GivenPath[];
   page: Page;

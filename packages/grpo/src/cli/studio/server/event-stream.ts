@@ -73,7 +73,7 @@ export class EventStream {
     return `${this.#life}.${this.changes.turn}`;
   }
 
-  /** What changed since the last event that a listener has; all, if an earlier server sent it. */
+  /** Folders that changed since the last event that a listener has; all, if an earlier server sent it. */
   #missed(lastEvent: string | string[] | null): string[] {
     if (typeof lastEvent !== 'string' || lastEvent === '') return [];
     const [life, turn] = lastEvent.split('.');

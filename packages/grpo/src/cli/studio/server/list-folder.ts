@@ -53,7 +53,7 @@ export function listFolders(given: readonly GivenPath[], names: readonly string[
   return [{ names, entries }, ...inside.slice(0, MOST_LISTS).flatMap((folder) => listInside(given, folder))];
 }
 
-/** Nothing for a folder that may not be read: who asks for it is told. */
+/** Nothing for a folder that may not be read: a request for it alone gets the refusal. */
 function listInside(given: readonly GivenPath[], names: readonly string[]): FolderList[] {
   try {
     return [{ names, entries: listFolder(given, names) }];
@@ -63,7 +63,7 @@ function listInside(given: readonly GivenPath[], names: readonly string[]): Fold
   }
 }
 
-/** What a link leads to, under its name. */
+/** The entry that a link leads to, under the link's name. */
 function linked(given: readonly GivenPath[], names: readonly string[]): ListEntry | undefined {
   try {
     return plainEntry(names.at(-1)!, locate(given, names));

@@ -102,7 +102,7 @@ function refuse(response: ServerResponse, error: unknown, report: (text: string)
   const isRefusal = error instanceof Refusal;
   const failure = error as NodeJS.ErrnoException;
   if (!isRefusal && !isBrokenOff(error)) report(`The studio could not answer: ${failure.message}`);
-  // What has begun as a success cannot become a refusal: it breaks off, and the reader notices.
+  // An answer that has begun as a success cannot become a refusal: it breaks off, and the reader notices.
   if (response.headersSent) response.destroy();
   else if (isRefusal) send(response, error.status, { ...TEXT, ...error.headers }, `${error.message}\n`);
   else send(response, 500, TEXT, `That could not be read (${failure.code ?? failure.name}).\n`);
