@@ -129,7 +129,7 @@ function upOf({ parts }: Route, start: string): string | undefined {
 }
 
 function Trail({ route: { parts }, start }: { route: Route; start: string }) {
-  const [place, run, second, step, third, index] = parts;
+  const [place, run, second, step, third] = parts;
   const only = stepOf(start);
   const links: [string, string][] = [only === undefined ? ['runs', '#/'] : [`step ${only}`, start]];
   if (place === 'run' && run !== undefined && only === undefined)
@@ -138,7 +138,7 @@ function Trail({ route: { parts }, start }: { route: Route; start: string }) {
   if (second === 'step' && step !== undefined) {
     if (step !== only) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
   } else if (second !== undefined) links.push([second, linkTo(parts.slice(0, 3))]);
-  if (third !== undefined) links.push([index === undefined ? third : `${third} ${index}`, linkTo(parts)]);
+  if (third !== undefined) links.push([third, linkTo(parts)]);
   return (
     <nav aria-label="where you are">
       {links.map(([name, link], i) => (

@@ -59,7 +59,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.getByText('At step 1 the policy gives its own completions').first().waitFor();
-    expect(await page.locator('.findings-figure').count()).toBeGreaterThan(0);
+    await page.locator('.findings-figure').first().waitFor();
     expect(await page.locator('article').first().getAttribute('id')).toBe('B38.likelihood');
     await page.reload();
     await page.getByText('At step 1 the policy gives its own completions').first().waitFor();
@@ -79,7 +79,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Completion 0.0' }).waitFor();
-    expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1', 'completion 0']);
+    expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1', 'completion']);
     await page.keyboard.press('u');
     await page.getByRole('heading', { name: 'Step 1' }).waitFor();
   });

@@ -41,7 +41,7 @@ function Found({ run, report: { links, verdict } }: { run: string; report: RunRe
             {steps[0] !== undefined && `, step ${steps[0]}`}
           </a>{' '}
           <span title={label}>
-            <SafeText text={says} most={160} />
+            <SafeText text={says} most={500} />
           </span>
         </li>
       ))}

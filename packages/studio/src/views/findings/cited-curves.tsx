@@ -21,8 +21,10 @@ function Curves({
   items: readonly ReportedFinding[];
   metrics: ReadonlySet<string>;
 }) {
-  const { value } = useAnswer('curves', { run });
-  const cited = value?.curves.filter(({ name, steps }) => metrics.has(name) && steps.length > 1) ?? [];
+  const { value, isPending } = useAnswer('curves', { run });
+  // The text below does not move when the curves come.
+  if (!value) return isPending ? <div class="findings-awaited" /> : null;
+  const cited = value.curves.filter(({ name, steps }) => metrics.has(name) && steps.length > 1);
   const marks = items.flatMap(({ finding }) => finding.evidence.flatMap(({ step }) => step ?? []));
   return (
     <div class="findings-curves">
