@@ -55,6 +55,8 @@ describe('RunFollower', () => {
       [1, 2, 3, 4, 5].map((step) => `step ${step}`),
     );
     expect(follower.lastStep).toBe(5);
+    run.addText('timings.jsonl', '{"step":6,"ended_a');
+    expect(follower.lastStep).toBe(6);
   });
 
   it('goes on after what was delivered', () => {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastLine } from '../formats/last-line.js';
+import { stepOfRow } from '../trace/readers/step-of-row.js';
 import type { Position } from './cursor.js';
 import { numberIn, numbersIn, revived } from './row-numbers.js';
 import { RowTail, type StepRow } from './row-tail.js';
@@ -14,6 +15,7 @@ export class RunFollower {
   readonly #findings: RowTail;
   readonly #evaluations: RowTail;
   readonly #completions: RowTail | undefined;
+  #lastStep = 0;
   /** When the last step ended, or the run was begun. */
   #time: number;
 
@@ -54,8 +56,10 @@ export class RunFollower {
 
   /** The last step that the run has ended. */
   get lastStep(): number {
-    const line = lastLine(join(this.#folder, 'timings.jsonl'));
-    return line === undefined ? 0 : (JSON.parse(line) as StepRow).step;
+    // A disk that is full breaks a run off within a row, and its end is told all the same.
+    const step = stepOfRow(lastLine(join(this.#folder, 'timings.jsonl')) ?? '');
+    this.#lastStep = step ?? this.#lastStep;
+    return this.#lastStep;
   }
 
   #wholeStep(step: number): Item[] {
