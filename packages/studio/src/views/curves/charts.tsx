@@ -1,6 +1,7 @@
 import type { FindingLink, RunCurves } from 'grpo/studio';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useColours } from '../../parts/colours.js';
+import { FilterField } from '../../parts/filter-field.js';
 import { useKeys } from '../../parts/keys.js';
 import { go, linkTo, type Route, setQuery } from '../../route.js';
 import { Chart, type ChartsAround } from './chart.js';
@@ -45,7 +46,6 @@ export function Charts({
   const [cursor] = useState(() => new CommonCursor());
   const colours = useColours(CHART_COLOURS);
   const place = useRef<HTMLDivElement>(null);
-  const search = useRef<HTMLInputElement>(null);
   const around: ChartsAround = {
     run,
     colours,
@@ -70,7 +70,6 @@ export function Charts({
     k: () => focus(-1),
     l: () => setQuery({ log: isLog ? undefined : 1 }),
     '0': () => setQuery(WHOLE),
-    '/': () => search.current?.focus(),
   });
   const first = sections[0]?.charts[0];
   return (
@@ -84,19 +83,7 @@ export function Charts({
             steps {from.toLocaleString('en')} to {to.toLocaleString('en')} ✕
           </button>
         )}
-        <input
-          ref={search}
-          type="search"
-          placeholder="filter the charts"
-          aria-label="filter the charts"
-          value={filter}
-          onInput={({ currentTarget }) => setQuery({ filter: currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape' && event.key !== 'Enter') return;
-            event.stopPropagation();
-            event.currentTarget.blur();
-          }}
-        />
+        <FilterField filter={filter} label="filter the charts" hint="filter the charts" />
         <CursorText cursor={cursor} records={records} span={span} />
       </div>
       {sections.length === 0 && (

@@ -1,6 +1,7 @@
 import type { RunEntry } from 'grpo/studio';
 import { useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
+import { FilterField } from '../../parts/filter-field.js';
 import { useKeys } from '../../parts/keys.js';
 import { joinIds, splitIds } from '../../parts/run-ids.js';
 import { Answered } from '../../parts/status.js';
@@ -38,7 +39,6 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
   const [, redraw] = useState({});
   const place = () => shown.findIndex(({ id }) => id === at.current);
   const index = place();
-  const search = useRef<HTMLInputElement>(null);
 
   const pick = (id: string) => {
     const before = pickedNow();
@@ -66,7 +66,6 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     Enter: onPlace((id) => go(linkTo(['run', id]))),
     x: onPlace(pick),
     o: () => pickedNow().length > 1 && overlay(),
-    '/': () => search.current?.focus(),
   });
 
   if (runs.length === 0)
@@ -80,19 +79,7 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     <div class="run-list">
       <h1>Runs</h1>
       <div class="run-list-bar">
-        <input
-          ref={search}
-          type="search"
-          placeholder="filter by name, kind, state"
-          aria-label="filter the runs"
-          value={filter}
-          onInput={({ currentTarget }) => setQuery({ filter: currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape' && event.key !== 'Enter') return;
-            event.stopPropagation();
-            event.currentTarget.blur();
-          }}
-        />
+        <FilterField filter={filter} label="filter the runs" hint="filter by name, kind, state" />
         <span class="soft" aria-live="polite">
           {shown.length === runs.length ? '' : `${shown.length} of `}
           {runs.length === 1 ? 'one run' : `${runs.length} runs`}
