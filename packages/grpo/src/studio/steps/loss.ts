@@ -24,7 +24,7 @@ export async function loss(runs: OpenRuns, input: Requests['loss']['input']): Pr
       hint:
         updates > 0
           ? `Its updates are 0 to ${updates - 1}.`
-          : 'Its record has texts and rewards alone: record.every=1 writes a full one of every step.',
+          : 'Its record has texts and rewards alone. A run of ours writes full ones with record.every; the recorders for TRL and PyTorch write them, too.',
     });
   const { shares, lack } = await recordedShares(runs, input, u, update);
   const components = componentsOf(update, betaOf(head, update), shares);

@@ -48,7 +48,9 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
       </div>
       {!answer.isWhole && (
         <p class="warn">
-          No update of this step was recorded: it has texts and rewards, but no log-probs and no loss.
+          No update of this step was recorded: it has texts and rewards, but no log-probs and no loss. A run
+          of ours writes full records with <code>record.every</code>; the recorders for TRL and PyTorch write
+          them, too.
         </p>
       )}
       <dl class="step-numbers">
