@@ -1,12 +1,14 @@
 // The pictures of docs/studio.md.
-//   node bench/studio-images.mjs FOLDER RUN STEP COMPLETION      FOLDER/RUN is a run, the others in FOLDER are listed with it
+//   node bench/studio-images.mjs FOLDER RUN STEP COMPLETION ONE OTHER
+// FOLDER/RUN is a run; ONE and OTHER are runs in FOLDER whose first steps have the same prompts.
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Chromium, StudioServer } from '../packages/studio/build/browser.test.helper.js';
 
-const [folder, run, step, completion] = process.argv.slice(2);
+const [folder, run, step, completion, one, other] = process.argv.slice(2);
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
-const at = `#/run/${encodeURIComponent(`/${basename(folder)}/${run}`)}`;
+const pathOf = (name) => `/${basename(folder)}/${name}`;
+const at = `#/run/${encodeURIComponent(pathOf(run))}`;
 const VIEWS = {
   runs: '#/',
   curves: at,
@@ -14,7 +16,8 @@ const VIEWS = {
   completion: `${at}/step/${step}/completion/${completion}?token=9`,
   loss: `${at}/step/${step}/loss`,
   findings: `${at}/findings`,
-  compare: `#/compare?${new URLSearchParams({ run: `/${basename(folder)}/${run}`, step, with: `/${basename(folder)}/${run}`, withStep: 1 })}`,
+  compare: `#/compare?${new URLSearchParams({ run: pathOf(one), step: 1, with: pathOf(other), withStep: 1 })}`,
+  doctor: '#/doctor',
 };
 
 const browser = await Chromium.launch();
