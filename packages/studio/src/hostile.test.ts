@@ -102,6 +102,14 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
       scripted: [...document.querySelectorAll('*')].filter((one) =>
         one.getAttributeNames().some((attribute) => attribute.startsWith('on')),
       ).length,
+      // Every text of a run is shown with its unseen characters as marks.
+      unseen: [...document.querySelectorAll('body, body *')]
+        .flatMap((one) => [
+          ...['title', 'aria-label', 'placeholder'].map((attribute) => one.getAttribute(attribute) ?? ''),
+          ...[...one.childNodes].map((node) => (node.nodeType === Node.TEXT_NODE ? node.nodeValue! : '')),
+        ])
+        .filter((text) => /[^\P{C}\n\t\p{Cs}\p{Co}\p{Cn}]/u.test(text))
+        .map((text) => text.slice(0, 60)),
       links: [...document.links].filter(({ href }) => !href.startsWith(location.origin)).length,
       wider:
         document.documentElement.scrollWidth > innerWidth + 1
@@ -131,6 +139,7 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
           ran: 0,
           strange: 0,
           scripted: 0,
+          unseen: [],
           links: 0,
           wider: [],
         });

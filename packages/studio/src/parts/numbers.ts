@@ -1,5 +1,8 @@
 /** Numbers for people. */
 
+/** A count or a step, with all its digits. */
+export const wholeNumber = (value: number): string => value.toLocaleString('en');
+
 /** At most `digits` significant ones; what is missing is a dash. */
 export function shortNumber(value: number | undefined, digits = 4): string {
   if (value === undefined) return '–';
@@ -7,7 +10,7 @@ export function shortNumber(value: number | undefined, digits = 4): string {
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-4) return value.toExponential(Math.max(0, digits - 2));
-  if (Number.isInteger(value)) return value.toLocaleString('en');
+  if (Number.isInteger(value)) return wholeNumber(value);
   return String(Number(value.toPrecision(digits)));
 }
 

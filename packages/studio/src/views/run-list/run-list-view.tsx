@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
 import { useKeys } from '../../parts/keys.js';
 import { joinIds, splitIds } from '../../parts/run-ids.js';
+import { SearchField } from '../../parts/search-field.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
 import { go, linkTo, parseRoute, type Route, setQuery } from '../../route.js';
@@ -38,7 +39,6 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
   const [, redraw] = useState({});
   const place = () => shown.findIndex(({ id }) => id === at.current);
   const index = place();
-  const search = useRef<HTMLInputElement>(null);
 
   const pick = (id: string) => {
     const before = pickedNow();
@@ -59,14 +59,13 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     if (place() >= 0) act(at.current!);
   };
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
-    Enter: onPlace((id) => go(linkTo(['run', id]))),
-    x: onPlace(pick),
-    o: () => pickedNow().length > 1 && overlay(),
-    '/': () => search.current?.focus(),
+    j: { does: 'next run', act: () => move(1) },
+    k: { does: 'previous run', act: () => move(-1) },
+    ArrowDown: { does: 'next run', act: () => move(1) },
+    ArrowUp: { does: 'previous run', act: () => move(-1) },
+    Enter: { does: 'open the run', act: onPlace((id) => go(linkTo(['run', id]))) },
+    x: { does: 'pick the run', act: onPlace(pick) },
+    o: { does: 'overlay the picked runs', act: () => pickedNow().length > 1 && overlay() },
   });
 
   if (runs.length === 0)
@@ -80,18 +79,10 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     <div class="run-list">
       <h1>Runs</h1>
       <div class="run-list-bar">
-        <input
-          ref={search}
-          type="search"
-          placeholder="filter by name, kind, state"
-          aria-label="filter the runs"
+        <SearchField
+          label="filter by name, kind, state"
           value={filter}
-          onInput={({ currentTarget }) => setQuery({ filter: currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape' && event.key !== 'Enter') return;
-            event.stopPropagation();
-            event.currentTarget.blur();
-          }}
+          onSearch={(text) => setQuery({ filter: text })}
         />
         <span class="soft" aria-live="polite">
           {shown.length === runs.length ? '' : `${shown.length} of `}
