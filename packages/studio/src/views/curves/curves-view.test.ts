@@ -214,7 +214,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     expect(await hash()).toContain(`with=${root}/two`);
     await open(`?with=${encodeURIComponent(`${root}/two`)}`);
     await page.getByLabel('remove two').waitFor();
-    expect(await text('reward')).toMatch(/one 0\.2[\s\S]*two 0\.6/);
+    await expect.poll(() => text('reward'), PATIENT).toMatch(/one 0\.2[\s\S]*two 0\.6/);
     expect(await painted('reward', 'curves-2')).toBeGreaterThan(20);
   });
 
