@@ -1,13 +1,14 @@
-/** Which view stands at an address, and what all views have around them. */
+/** The frame around all views, and the view of each address. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useFiles } from './client.js';
 import { type Connection, onConnection } from './live.js';
 import type { Files } from './messages.js';
-import { useKeys } from './parts/keys.js';
+import { useKeys, useShownKeys } from './parts/keys.js';
+import { lastName } from './parts/run-ids.js';
 import { SafeText } from './parts/safe-text.js';
 import { ThemeSwitch } from './parts/theme-switch.js';
-import { go, linkTo, parseRoute, type Route, useRoute } from './route.js';
+import { go, linkTo, parseRoute, parseWhole, type Route, useRoute } from './route.js';
 import { CompareView } from './views/compare/compare-view.js';
 import { CompletionView } from './views/completion/completion-view.js';
 import { CurvesView } from './views/curves/curves-view.js';
@@ -31,9 +32,9 @@ export function App({ own, start }: AppProps) {
   const up = upOf(route, start);
   const goUp = up === undefined ? undefined : () => go(up);
   useKeys({
-    '?': () => setHelp(!isHelp),
-    Escape: isHelp ? () => setHelp(false) : goUp,
-    u: goUp,
+    '?': { does: 'these keys', act: () => setHelp(!isHelp) },
+    Escape: { does: 'one place up', act: isHelp ? () => setHelp(false) : goUp },
+    u: { does: 'one place up', act: goUp },
   });
   return (
     <>
@@ -43,7 +44,7 @@ export function App({ own, start }: AppProps) {
           <ConnectionMark />
           <a href="#/doctor">doctor</a>
           <ThemeSwitch />
-          <button type="button" aria-label="keys" onClick={() => setHelp(!isHelp)}>
+          <button type="button" aria-label="keys" aria-expanded={isHelp} onClick={() => setHelp(!isHelp)}>
             ?
           </button>
         </span>
@@ -63,22 +64,22 @@ export function App({ own, start }: AppProps) {
 }
 
 function viewOf({ parts, query }: Route): ComponentChildren {
-  const [place, run, second, step, third, index] = parts;
+  const [place, run, second, stepText, third, indexText] = parts;
+  const [step, index] = [parseWhole(stepText), parseWhole(indexText)];
   if (place === undefined) return <RunListView query={query} />;
   if (place === 'compare') return <CompareView query={query} />;
   if (place !== 'run' || run === undefined) return <Nowhere />;
   if (second === undefined) return <CurvesView run={run} query={query} />;
   if (second === 'findings') return <FindingsView run={run} query={query} />;
-  if (second !== 'step' || !/^\d+$/.test(step ?? '')) return <Nowhere />;
-  const at = { run, step: Number(step), query };
+  if (second !== 'step' || step === undefined) return <Nowhere />;
+  const at = { run, step, query };
   if (third === undefined) return <StepView {...at} />;
   if (third === 'loss') return <LossView {...at} />;
-  if (third === 'completion' && /^\d+$/.test(index ?? ''))
-    return <CompletionView {...at} index={Number(index)} />;
+  if (third === 'completion' && index !== undefined) return <CompletionView {...at} index={index} />;
   return <Nowhere />;
 }
 
-/** What is dropped takes the place of what the page came with. */
+/** Dropped files take the place of those that the page came with. */
 function DroppedNote({ own, start, onBack }: AppProps & { own: Files; onBack(): void }) {
   const back = () => {
     useFiles(own);
@@ -133,7 +134,7 @@ function Trail({ route: { parts }, start }: { route: Route; start: string }) {
   const only = stepOf(start);
   const links: [string, string][] = [only === undefined ? ['runs', '#/'] : [`step ${only}`, start]];
   if (place === 'run' && run !== undefined && only === undefined)
-    links.push([run.split('/').at(-1)!, linkTo([place, run])]);
+    links.push([lastName(run), linkTo([place, run])]);
   if (place === 'compare') links.push(['compare', '#/compare']);
   if (second === 'step' && step !== undefined) {
     if (step !== only) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
@@ -163,26 +164,20 @@ function ConnectionMark() {
   ) : null;
 }
 
-const KEYS: readonly [string, string][] = [
-  ['?', 'these keys'],
-  ['u, Esc', 'one place up'],
-  ['j, k', 'next, previous'],
-  [']  [', 'next, previous step'],
-  ['Enter', 'open'],
-  ['/', 'search'],
-];
-
-const Help = () => (
-  <aside class="help" aria-label="keys">
-    <dl>
-      {KEYS.map(([key, does]) => (
-        <div key={key}>
-          <dt>
-            <kbd>{key}</kbd>
-          </dt>
-          <dd>{does}</dd>
-        </div>
-      ))}
-    </dl>
-  </aside>
-);
+function Help() {
+  const keys = useShownKeys();
+  return (
+    <aside class="help" aria-label="keys">
+      <dl>
+        {keys.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </aside>
+  );
+}

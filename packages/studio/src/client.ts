@@ -39,13 +39,13 @@ const post = (worker: Worker, message: ToWorker) => worker.postMessage(message);
 
 const hearers = new Set<(progress: ReadProgress) => void>();
 
-/** Tells how far the worker is with the file that it reads. */
+/** Reports how far the worker is with the file that it reads. */
 export function onReading(hear: (progress: ReadProgress) => void): () => void {
   hearers.add(hear);
   return () => void hearers.delete(hear);
 }
 
-/** Other files than before: everything is asked for again. */
+/** Gives the workers other files, and asks again for all that is shown. */
 export function useFiles(given: Files): void {
   files = given;
   for (const worker of Object.values(workers)) post(worker, { kind: 'files', files });
@@ -83,7 +83,7 @@ const MOST_ANSWERS = 40;
 let version = 0;
 const listeners = new Set<() => void>();
 
-/** Tells that files changed. */
+/** Tells the workers which files changed, and asks again for all that is shown. */
 export async function refresh(paths: readonly string[]): Promise<void> {
   await Promise.all(Object.values(workers).map((worker) => askOf(worker, 'refresh', { paths })));
   forgetAnswers();

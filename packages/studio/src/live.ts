@@ -1,7 +1,7 @@
-/** Hears from the server that files have changed. */
+/** Listens for changes of the files on the server. */
 import { refresh } from './client.js';
 
-/** Changes within this time are one. */
+/** Changes within this time are read together. */
 const GATHER_MS = 300;
 
 export type Connection = 'live' | 'lost';
@@ -9,7 +9,7 @@ export type Connection = 'live' | 'lost';
 const listeners = new Set<(connection: Connection) => void>();
 let connection: Connection = 'live';
 
-/** Tells whether the server still answers; for a page without a server never. */
+/** Reports whether the server still answers. A page without a server hears `live` once. */
 export function onConnection(listener: (connection: Connection) => void): () => void {
   listener(connection);
   listeners.add(listener);

@@ -1,4 +1,4 @@
-/** What page and worker say to each other. */
+/** Messages between page and worker. */
 import type { RequestName, Requests } from 'grpo/studio';
 
 /** A file that the page knows of. */
@@ -8,14 +8,14 @@ export interface ListedFile {
   modified: number;
 }
 
-/** Where the files are: at `grpo studio`, in the page (base64 of gzip), beside it, or dropped on it. */
+/** The place of the files: at `grpo studio`, in the page (base64 of gzip), beside it, or dropped on it. */
 export type Files =
   | { kind: 'server' }
   | { kind: 'held'; files: readonly (ListedFile & { text: string })[] }
   | { kind: 'beside'; base: string; files: readonly ListedFile[] }
   | { kind: 'dropped'; files: readonly { path: string; file: File }[] };
 
-/** What could not be read, in words. */
+/** Why something could not be read, in words. */
 export interface Failure {
   message: string;
   hint?: string;
@@ -23,7 +23,7 @@ export interface Failure {
   isLost?: boolean;
 }
 
-/** How far the reading of a file is, in bytes. */
+/** Progress of reading a file, in bytes. */
 export interface ReadProgress {
   path: string;
   done: number;

@@ -1,4 +1,4 @@
-/** How far the worker is with a file: reading is synchronous, and says so from within. */
+/** Progress of the worker with a file; reading is synchronous, so the reports come from within it. */
 import type { ReadProgress } from './messages.js';
 
 /** Reports come no closer than this. */

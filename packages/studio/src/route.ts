@@ -27,6 +27,10 @@ function decoded(part: string): string {
   }
 }
 
+/** A whole number of an address; undefined for anything else. */
+export const parseWhole = (text: string | undefined): number | undefined =>
+  /^\d+$/.test(text ?? '') ? Number(text) : undefined;
+
 /** The address of a place; settings that are undefined or empty are left out. */
 export function linkTo(
   parts: readonly (string | number)[],

@@ -58,6 +58,16 @@ describe('the view of a record of ours', () => {
     expect(endings).toEqual(['plain', undefined]);
   });
 
+  it('has no deviation of equal rewards', () => {
+    const { rewards, completions } = record;
+    // The mean of 0.1, 0.1 and 0.1 is not 0.1.
+    const totals = rewards!.totals!.map((total, b) => (completions!.prompt![b] === 0 ? 0.1 : total));
+    totals[0] = Number.NaN;
+    const { prompts } = viewOf({ ...record, rewards: { ...rewards, totals } }, registry);
+    expect(prompts[0]!.deviation).toBe(0);
+    expect(prompts.at(-1)!.deviation).toBeGreaterThan(0.01);
+  });
+
   it('leaves out what was not recorded', () => {
     const { format, version, step, producer } = record;
     const bare = viewOf({ format, version, step, producer }, registry);

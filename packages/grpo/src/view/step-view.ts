@@ -4,7 +4,7 @@ import { examine } from '../doctor/examine.js';
 import { inputs, keysOf, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
 import { countLeading } from '../maths/lists.js';
-import { largest, mean, moments, sum } from '../maths/moments.js';
+import { isFlat, largest, mean, moments, sum } from '../maths/moments.js';
 import { Watch } from '../progress/watch.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
 import {
@@ -139,6 +139,8 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
     const group = completions.filter(({ prompt }) => prompt === index);
     const totals = group.flatMap(({ total }) => total ?? []);
     const { mean: centre, deviation } = moments(totals, declared?.advantage?.ddof ?? 1);
+    // The mean of equal rewards is rounded, and would leave a deviation of 1e-17.
+    const isEqual = Number.isFinite(deviation) && isFlat(totals);
     const [text, header, own] = [prompts?.texts?.[index], prompts?.assistantHeader, ids?.[index]];
     const advantages = group.flatMap(({ advantage }) => advantage ?? []);
     return {
@@ -153,7 +155,7 @@ function promptViews(record: StepRecord, completions: readonly CompletionView[])
         ending: text === undefined || header === undefined ? undefined : endingOf(text, header),
         distinct: sampled && new Set(group.map((one) => keysOf(sampled)[one.index]!)).size,
         mean: totals.length > 0 ? centre : undefined,
-        deviation: totals.length > 1 ? deviation : undefined,
+        deviation: totals.length > 1 ? (isEqual ? 0 : deviation) : undefined,
         advantages: advantages.length > 0 ? sum(advantages) : undefined,
         signal: totals.length > 0 ? totals.some((total) => total !== totals[0]) : undefined,
       }),

@@ -1,4 +1,4 @@
-/** Where the files of the page come from: a server, the page itself, or what was dropped on it. */
+/** Source of the page's files: a server, the page itself, or dropped files. */
 
 export interface DiskEntry {
   name: string;
@@ -11,11 +11,11 @@ export interface DiskEntry {
 
 /** Files by paths such as `/runs/demo/metrics.jsonl`; read synchronously, in a worker. */
 export interface Disk {
-  /** What a folder holds; undefined for none. */
+  /** Entries of a folder; undefined where there is no folder. */
   list(folder: string): readonly DiskEntry[] | undefined;
   /** Bytes from `start` to before `end`, fewer at the end of the file. */
   read(path: string, start: number, end: number): Uint8Array;
-  /** Forgets what has changed; everything when no paths are given. */
+  /** Forgets the files that have changed; everything when no paths are given. */
   forget(paths?: readonly string[]): void;
 }
 

@@ -2,7 +2,7 @@ import { gunzipSync } from 'fflate';
 import type { Disk, DiskEntry } from './disk.js';
 import type { Ranges } from './ranges.js';
 
-/** A file that the page has: bytes, or what gives them. */
+/** A file that the page has, in memory or by range. */
 export interface HeldFile {
   path: string;
   size: number;

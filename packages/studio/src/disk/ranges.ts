@@ -11,7 +11,7 @@ export class Ranges {
   constructor(private readonly urlOf: (path: string) => string) {}
 
   read(path: string, start: number, end: number): Uint8Array {
-    // A long read is one request, and is not kept: who reads so much keeps what it needs.
+    // A long read is one request and is not kept: its reader keeps what it needs.
     if (end - start > 8 * BLOCK) {
       const { bytes, from } = this.#request(path, start, end);
       return bytes.subarray(start - from, end - from);
@@ -62,7 +62,7 @@ export class Ranges {
 export class ServerLost extends Error {}
 
 /**
- * @throws what the file system of the page throws for a file that cannot be read
+ * @throws the error of a file system for a file that cannot be read
  * @throws ServerLost
  */
 export function ask(

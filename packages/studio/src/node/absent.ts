@@ -1,4 +1,4 @@
-/** Of modules whose functions no reader and no check calls. */
+/** Functions of Node that the readers import and never call in a page. */
 const refuse = (): never => {
   throw new Error('a page has no such thing');
 };

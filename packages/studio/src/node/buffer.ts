@@ -1,4 +1,4 @@
-/** What the readers use of node:buffer. */
+/** The values of node:buffer that the readers use. */
 export { Buffer } from 'buffer/';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

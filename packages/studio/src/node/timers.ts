@@ -1,2 +1,2 @@
-/** What long work uses of node:timers/promises. */
+/** The function of node:timers/promises that long work uses. */
 export const setImmediate = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,4 +1,4 @@
-/** What the readers use of node:util. */
+/** The values of node:util that the readers use. */
 export const { TextDecoder } = globalThis;
 
 export const types = {

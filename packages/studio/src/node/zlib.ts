@@ -1,4 +1,4 @@
-/** What the readers use of node:zlib. */
+/** The functions of node:zlib that the readers use. */
 import { Gunzip } from 'fflate';
 
 export const constants = { Z_SYNC_FLUSH: 2 };

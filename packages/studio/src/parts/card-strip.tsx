@@ -6,7 +6,7 @@ import './card-strip.css';
 interface CardStripProps {
   label: string;
   count: number;
-  /** Of a card with the space behind it, and of the strip, in pixels. */
+  /** Width of a card with the space behind it, and height of the strip, in pixels. */
   width: number;
   height: number;
   /** Scrolled into sight when it changes. */

@@ -1,4 +1,4 @@
-/** Colours of the style sheet for what is drawn on a canvas. */
+/** Colours of the style sheet for drawing on a canvas. */
 import { useEffect, useState } from 'preact/hooks';
 
 /** Variables of the style sheet, as colours that a canvas takes. */

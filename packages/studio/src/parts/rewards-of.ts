@@ -1,4 +1,4 @@
-/** What a completion got of each reward, and why. */
+/** The rewards of a completion, and why it got them. */
 import type { StepAnswer } from 'grpo/studio';
 
 export type Completion = StepAnswer['view']['completions'][number];
@@ -9,7 +9,7 @@ export interface RewardLine {
   value: number | undefined;
   /** The rule that decided. */
   rule?: string;
-  /** Those that this completion has. */
+  /** The parts that this completion has a value for. */
   parts: readonly { part: string; value: number }[];
   /** Why there is no value. */
   failure?: string;

@@ -1,10 +1,11 @@
-/** Text of a run, which anyone may have written: what cannot be seen is made visible. */
+/** Text of a run, which anyone may have written, with its unseen characters made visible. */
 import { useState } from 'preact/hooks';
+import { wholeNumber } from './numbers.js';
 
 /** Characters that would hide, reorder or overprint others: Unicode's control and format characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** A text whose unseen characters are marks such as `⟨U+202E⟩`; ESC and the like are Unicode's pictures of them. */
+/** Returns a text with marks such as `⟨U+202E⟩` for unseen characters, and Unicode's pictures for ESC and its like. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (char) => {
     const code = char.codePointAt(0)!;
@@ -24,9 +25,17 @@ export function SafeText({ text, most = MOST_CHARACTERS }: { text: string; most?
     <span class="safe-text" dir="auto">
       {visible(isCut ? text.slice(0, most) : text)}
       {isCut && (
-        <button type="button" class="link" onClick={() => setWhole(true)}>
+        <button
+          type="button"
+          class="link"
+          onClick={(event) => {
+            // A text may stand in a link or in the head of a fold.
+            event.preventDefault();
+            setWhole(true);
+          }}
+        >
           {' '}
-          … {(text.length - most).toLocaleString('en')} characters more
+          … {wholeNumber(text.length - most)} characters more
         </button>
       )}
     </span>

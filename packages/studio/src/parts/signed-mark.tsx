@@ -1,4 +1,4 @@
-/** A number whose sign is told by its shape and its text; the colour only helps. */
+/** A number whose sign has a shape and a text besides its colour. */
 import { signedNumber } from './numbers.js';
 
 export function SignedMark({ value, digits = 3 }: { value: number | undefined; digits?: number }) {

@@ -1,23 +1,16 @@
 /** A curve as small as a word. */
+import { polylines } from './polylines.js';
 
 /** Points of a polyline in a box, in pieces: a value that is not finite ends a piece. */
 export function sparkPieces(values: ArrayLike<number>, width: number, height: number): string[] {
   const all = Array.from(values);
   const finite = all.filter(Number.isFinite);
   if (finite.length === 0) return [];
-  const low = Math.min(...finite);
-  const range = Math.max(...finite) - low;
+  const low = finite.reduce((a, b) => Math.min(a, b));
+  const range = finite.reduce((a, b) => Math.max(a, b)) - low;
   const x = (i: number) => (all.length === 1 ? width / 2 : (i / (all.length - 1)) * width);
   const y = (value: number) => (range === 0 ? height / 2 : height - ((value - low) / range) * height);
-  const pieces: string[][] = [[]];
-  for (const [i, value] of all.entries()) {
-    if (Number.isFinite(value)) pieces.at(-1)!.push(`${x(i).toFixed(1)},${y(value).toFixed(1)}`);
-    else pieces.push([]);
-  }
-  // A piece of one point would have no length.
-  return pieces
-    .filter((piece) => piece.length > 0)
-    .map((piece) => (piece.length === 1 ? [...piece, ...piece] : piece).join(' '));
+  return polylines(all.map((value, i) => [x(i), Number.isFinite(value) ? y(value) : Number.NaN]));
 }
 
 export function Sparkline({ values, label }: { values: ArrayLike<number>; label: string }) {

@@ -1,11 +1,12 @@
-/** What stands where an answer is awaited or has failed. */
+/** The answer, or in its place that it is awaited or why it failed. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type Answer, onReading } from '../client.js';
 import type { Failure, ReadProgress } from '../messages.js';
+import { lastName } from './run-ids.js';
 import { SafeText } from './safe-text.js';
 
-/** Shows an answer once it is there; before that that it is awaited, or why there is none. */
+/** Shows an answer once it is there; until then that it is awaited, or why there is none. */
 export function Answered<T>({
   answer,
   children,
@@ -17,7 +18,7 @@ export function Answered<T>({
   return answer.failure ? <FailureBox failure={answer.failure} /> : <Waiting />;
 }
 
-/** What could not be read, and what to do about it. */
+/** The failure, and what to do about it. */
 export const FailureBox = ({ failure: { message, hint } }: { failure: Failure }) => (
   <div class="failure" role="alert">
     <p>
@@ -45,7 +46,7 @@ export function Waiting() {
       Reading{seconds >= 2 ? `, ${seconds.toFixed(0)} s` : ''}
       {progress && (
         <>
-          : <SafeText text={progress.path.split('/').at(-1)!} most={60} />, {megabytes(progress.done)} of{' '}
+          : <SafeText text={lastName(progress.path)} most={60} />, {megabytes(progress.done)} of{' '}
           {megabytes(progress.total)} MB
         </>
       )}{' '}

@@ -20,6 +20,9 @@ interface VirtualListProps {
   children: (index: number) => ComponentChildren;
 }
 
+/** Rows this far out of sight are reached by a key. */
+const NEAR = 2;
+
 /** Rows may have any height: each is measured. */
 export function VirtualList({ count, estimate, at, label, class: name = '', children }: VirtualListProps) {
   const place = useRef<HTMLElement>(null);
@@ -40,7 +43,11 @@ export function VirtualList({ count, estimate, at, label, class: name = '', chil
   useLayoutEffect(() => list._didMount(), [list]);
   useLayoutEffect(() => list._willUpdate());
   useLayoutEffect(() => {
-    if (at !== undefined) list.scrollToIndex(at, { align: 'auto' });
+    if (at === undefined) return;
+    // A key scrolls no further than it must; a link leads to the middle.
+    const { startIndex, endIndex } = list.range ?? { startIndex: at, endIndex: at };
+    const isNear = at >= startIndex - NEAR && at <= endIndex + NEAR;
+    list.scrollToIndex(at, { align: isNear ? 'auto' : 'center' });
   }, [list, at]);
   // A row that was there before is the same one: it is not drawn again while one scrolls.
   const items = list.getVirtualItems();

@@ -19,7 +19,7 @@ interface VirtualTableProps {
   /** The column that it is sorted by. */
   sort?: { key: string; isDescending: boolean };
   onSort?(key: string): void;
-  /** The row that is marked, scrolled into sight when it changes. */
+  /** The marked row, scrolled into sight when it changes. */
   at?: number | undefined;
 }
 
@@ -72,6 +72,7 @@ export function VirtualTable({ label, columns, count, cell, sort, onSort, at }: 
             {columns.map(({ key, title, isNumber }) => (
               <th
                 key={key}
+                scope="col"
                 class={isNumber ? 'number' : ''}
                 aria-sort={sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending'}
               >

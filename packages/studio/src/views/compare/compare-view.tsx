@@ -6,7 +6,7 @@ import { useKeys } from '../../parts/keys.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { linkTo, type Route, setQuery } from '../../route.js';
+import { linkTo, parseWhole, type Route, setQuery } from '../../route.js';
 import './compare.css';
 import { FirstDifference } from './first-difference.js';
 import { PairCards, type Side } from './pair-row.js';
@@ -55,8 +55,10 @@ export function CompareView({ query }: { query: Route['query'] }) {
   );
 }
 
-const placeIn = (run: string | undefined, step: string | undefined): Place | undefined =>
-  run !== undefined && /^\d+$/.test(step ?? '') ? { run, step: Number(step) } : undefined;
+function placeIn(run: string | undefined, stepText: string | undefined): Place | undefined {
+  const step = parseWhole(stepText);
+  return run !== undefined && step !== undefined ? { run, step } : undefined;
+}
 
 interface ComparisonProps {
   here: Place;
@@ -86,10 +88,13 @@ function Compared({ here, there, query, a, b }: ComparisonProps & { a: StepAnswe
     [answer.value, a, b, onlyDifferent],
   );
   const heads = rows.flatMap(({ kind }, i) => (kind === 'prompt' ? [i] : []));
-  const at = query.at === undefined ? undefined : Number(query.at);
+  const at = parseWhole(query.at);
   const place = at === undefined ? -1 : heads.indexOf(at);
   const move = (by: number) => setQuery({ at: heads[Math.max(0, Math.min(heads.length - 1, place + by))] });
-  useKeys({ j: () => move(1), k: () => move(-1) });
+  useKeys({
+    j: { does: 'next prompt', act: () => move(1) },
+    k: { does: 'previous prompt', act: () => move(-1) },
+  });
   const sides = { here: sideOf(here, a), there: sideOf(there, b) };
   return (
     <Answered answer={answer}>

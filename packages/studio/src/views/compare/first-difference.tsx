@@ -20,8 +20,8 @@ export function FirstDifference({
     <section class="compare-difference" aria-label="first difference">
       {difference ? (
         <p>
-          <strong class="warn">≠ first difference</strong>: {difference.quantity}, in the phase{' '}
-          {difference.phase}. <Where {...difference} />
+          <strong class="warn">≠ first difference</strong>: <SafeText text={difference.quantity} most={120} />
+          , in the phase {difference.phase}. <Where {...difference} />
         </p>
       ) : compared.length > 0 ? (
         <p class="good">= all {compared.length} quantities that both records have agree within rounding</p>
@@ -35,7 +35,7 @@ export function FirstDifference({
         {missing.length > 0 && (
           <span class="soft">
             {' '}
-            · not in both: {missing.slice(0, 6).join(', ')}
+            · not in both: <SafeText text={missing.slice(0, 6).join(', ')} most={300} />
             {missing.length > 6 && ` and ${missing.length - 6} more`}
           </span>
         )}
@@ -54,7 +54,9 @@ export function FirstDifference({
             {compared.map((one) => (
               <tr key={one.quantity}>
                 <td class="soft">{one.phase}</td>
-                <td>{one.quantity}</td>
+                <td>
+                  <SafeText text={one.quantity} most={120} />
+                </td>
                 <td class="number">
                   {one.differing === 0 && !one.first ? (
                     <span class="good">= none</span>
@@ -80,7 +82,8 @@ function Where({ first }: Compared) {
   if (!first) return null;
   return (
     <>
-      {first.where}: <Value value={first.here} /> here, <Value value={first.there} /> there
+      <SafeText text={first.where} most={120} />: <Value value={first.here} /> here,{' '}
+      <Value value={first.there} /> there
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** Two completions side by side: numbers, their differences, and texts with the words that differ. */
 import type { StepAnswer } from 'grpo/studio';
 import { finishWord } from '../../parts/finish-word.js';
-import { shortNumber } from '../../parts/numbers.js';
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { RewardLines } from '../../parts/reward-lines.js';
 import { type Completion, rewardsOf } from '../../parts/rewards-of.js';
 import { visible } from '../../parts/safe-text.js';
@@ -83,6 +83,6 @@ const MOST_OF_PIECE = 600;
 function folded(text: string): string {
   if (text.length <= MOST_OF_PIECE) return visible(text);
   const half = MOST_OF_PIECE / 2;
-  const left = (text.length - MOST_OF_PIECE).toLocaleString('en');
+  const left = wholeNumber(text.length - MOST_OF_PIECE);
   return `${visible(text.slice(0, half))} … ${left} characters … ${visible(text.slice(-half))}`;
 }

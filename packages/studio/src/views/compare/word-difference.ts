@@ -1,4 +1,4 @@
-/** How two texts differ, word by word. */
+/** The difference of two texts, word by word. */
 
 export interface Piece {
   /** In both texts, or in one of them. */
@@ -6,12 +6,12 @@ export interface Piece {
   text: string;
 }
 
-/** Of longer texts only the beginning is compared. */
+/** Longer texts are compared up to here. */
 const MOST_CHARACTERS = 20_000;
 /** Words between the equal beginning and the equal end. */
 const MOST_WORDS = 600;
 
-/** The longest common subsequence of words, and what each text has besides. */
+/** Returns the longest common subsequence of words, and the words that one text alone has. */
 export function wordDifference(here: string, there: string): { pieces: Piece[]; isCut: boolean } {
   const [a, b] = [wordsOf(here), wordsOf(there)];
   const least = Math.min(a.length, b.length);

@@ -4,13 +4,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
 import { finishWord } from '../../parts/finish-word.js';
-import { GapByPosition } from '../../parts/gap-by-position.js';
 import { useKeys } from '../../parts/keys.js';
 import { shortNumber, signedNumber } from '../../parts/numbers.js';
+import { GapByPosition } from '../../parts/panels/gap-by-position.js';
+import { WorstTokens } from '../../parts/panels/worst-tokens.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
-import { WorstTokens } from '../../parts/worst-tokens.js';
-import { go, linkTo, type Route, setQuery } from '../../route.js';
+import { UpdateSelect } from '../../parts/update-select.js';
+import { go, linkTo, parseWhole, type Route, setQuery } from '../../route.js';
 import './completion.css';
 import { chosenMeasure, MEASURE_KEYS, measures } from './measures.js';
 import { Tokens } from './tokens.js';
@@ -24,7 +25,7 @@ interface Place {
 
 export function CompletionView(place: Place) {
   const { run, step, index, query } = place;
-  const update = /^\d+$/.test(query.update ?? '') ? Number(query.update) : undefined;
+  const update = parseWhole(query.update);
   const answer = useAnswer('completion', { run, step, index, ...(update !== undefined && { update }) });
   return <Answered answer={answer}>{(value) => <Completion {...place} answer={value} />}</Answered>;
 }
@@ -40,12 +41,12 @@ function Completion({ answer, ...place }: Place & { answer: CompletionAnswer }) 
     if (other) go(linkOf(other.index));
   };
   useKeys({
-    j: () => goTo(1),
-    k: () => goTo(-1),
+    j: { does: 'next completion of the group', act: () => goTo(1) },
+    k: { does: 'previous completion of the group', act: () => goTo(-1) },
     ...Object.fromEntries(
       MEASURE_KEYS.filter((key) => measures[key].valuesOf(answer)).map((key) => [
         measures[key].shortcut,
-        () => setQuery({ colour: key }),
+        { does: `colour by ${measures[key].name}`, act: () => setQuery({ colour: key }) },
       ]),
     ),
   });
@@ -65,7 +66,9 @@ function Completion({ answer, ...place }: Place & { answer: CompletionAnswer }) 
         <a href={linkTo(['run', run, 'step', step, 'loss'], { open: `g${answer.prompt},c${index}` })}>
           its share of the loss
         </a>
-        {answer.updates > 1 && <Updates answer={answer} />}
+        {answer.updates > 1 && (
+          <UpdateSelect label="numbers of update" update={answer.update} updates={answer.updates} />
+        )}
       </nav>
       {measure ? <Tokens answer={answer} measure={measure} query={query} /> : <TextsAlone answer={answer} />}
       {measure && (
@@ -114,22 +117,7 @@ function clipRange({ epsilonLow, epsilonHigh }: CompletionAnswer['settings']): s
   return `${low} to ${epsilonHigh === undefined ? '∞' : shortNumber(1 + epsilonHigh)}`;
 }
 
-function Updates({ answer: { updates, update } }: { answer: CompletionAnswer }) {
-  return (
-    <label>
-      numbers of update{' '}
-      <select value={update} onChange={({ currentTarget }) => setQuery({ update: currentTarget.value })}>
-        {Array.from({ length: updates }, (_, i) => (
-          <option key={i} value={i}>
-            {i + 1} of {updates}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-/** Of a step without a full record. */
+/** The texts of a step without a full record. */
 function TextsAlone({ answer: { promptText, text } }: { answer: CompletionAnswer }) {
   return (
     <>
@@ -160,7 +148,7 @@ const Texts = ({ answer: { promptText, text } }: { answer: CompletionAnswer }) =
   </Folded>
 );
 
-/** What is made when it is opened. */
+/** A fold whose content is made when it is opened. */
 function Folded({ title, children }: { title: string; children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   return (

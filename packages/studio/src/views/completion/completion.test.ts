@@ -119,6 +119,25 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
     expect(await hash()).not.toContain('token=');
   });
 
+  it('names its keys in the help, and no others', async () => {
+    await open(`1/completion/${OWN}`);
+    await token(0).waitFor();
+    await page.keyboard.press('?');
+    const help = page.locator('.help');
+    await help.waitFor();
+    const own = await help.textContent();
+    for (const words of ['one place up', 'next completion of the group', 'colour by gap'])
+      expect(own).toContain(words);
+    await page.evaluate(() => {
+      location.hash = location.hash.replace(/completion.*/, 'loss');
+    });
+    await page.locator('.loss-tree').waitFor();
+    await expect.poll(() => help.textContent()).not.toContain('colour by gap');
+    expect(await help.textContent()).toContain('one place up');
+    await page.keyboard.press('Escape');
+    expect(await help.count()).toBe(0);
+  });
+
   it('goes through the group by keys, and through the updates', async () => {
     await open(`1/completion/${OWN}?colour=ratio&token=${GAP_AT}`);
     await token(0).waitFor();

@@ -7,7 +7,7 @@ interface LegendProps {
   values: ArrayLike<number>;
 }
 
-/** What the levels of a measure mean, with their numbers. */
+/** Explains the levels of a measure with their numbers. */
 export function Legend({ measure, scale, values }: LegendProps) {
   const isWhole = Array.prototype.every.call(values, Number.isFinite);
   return (

@@ -1,4 +1,4 @@
-/** What tokens can be coloured by. */
+/** The measures that tokens can be coloured by. */
 import type { CompletionAnswer } from 'grpo/studio';
 import { shortNumber } from '../../parts/numbers.js';
 import { classScale, ownScale, type Scale, sizeScale } from './scale.js';
@@ -22,14 +22,14 @@ export interface Measure {
   key: MeasureKey;
   name: string;
   unit: string;
-  /** What it is, in a sentence. */
+  /** Its meaning, in a sentence. */
   says: string;
   /** The key that chooses it. */
   shortcut: string;
   /** Its numbers; undefined where the record lacks them. */
   valuesOf(answer: CompletionAnswer): ArrayLike<number> | undefined;
   scaleOf(values: ArrayLike<number>): Scale;
-  /** Where a chart of it has its line; none of what is no quantity. */
+  /** The value at which a chart of it has its line; a measure that is no quantity has no chart. */
   base?: number;
 }
 

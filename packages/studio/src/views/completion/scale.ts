@@ -1,25 +1,25 @@
 /** Values as a few levels, which colour, line and legend show alike. */
 import { shortNumber } from '../../parts/numbers.js';
 
-/** The class of a token, and what its legend says. */
+/** The class of a token, and its words in the legend. */
 export interface Level {
   name: string;
   says: string;
 }
 
-/** What a value is shown as; undefined where there is none. */
+/** The levels of a measure. */
 export interface Scale {
-  /** How the lines of its levels are read. */
+  /** Words for the lines of its levels. */
   lines: string;
   levels: readonly Level[];
   levelOf(value: number | undefined): Level | undefined;
 }
 
-/** Of a number that is no number. */
+/** The level of NaN and infinities. */
 export const NOT_FINITE: Level = { name: 'not-finite', says: 'NaN or infinite' };
 
 interface SizeScale {
-  /** Where the levels 1 to 4 begin. */
+  /** Sizes at which the levels 1 to 4 begin. */
   bounds: readonly number[];
   isSigned: boolean;
   /** A value as a size with a sign. */
@@ -55,7 +55,7 @@ export function sizeScale({ bounds, isSigned, sizeOf = (value) => value, says, s
 /** Shares of the largest size at which the levels of {@link ownScale} begin. */
 const SHARES = [0.05, 0.2, 0.5, 0.8];
 
-/** Levels relative to the largest of the values: for what has no scale of its own. */
+/** Levels relative to the largest of the values, for measures without a natural scale. */
 export function ownScale(values: ArrayLike<number>, unit = ''): Scale {
   let most = 0;
   for (let t = 0; t < values.length; t++) {

@@ -1,5 +1,6 @@
 /** The rows of a strip of tokens: lines of so many columns, with words where a part begins. */
 import type { CompletionAnswer } from 'grpo/studio';
+import { visible } from '../../parts/safe-text.js';
 import type { TokenText } from '../../parts/token-text.js';
 import { SOURCES } from './measures.js';
 
@@ -41,6 +42,9 @@ const TOKEN_GAP = 0.5;
 /** Lines of the prompt that are shown before the reader asks for all. */
 const PROMPT_LINES = 6;
 
+/** Characters of a role that are shown. */
+const MOST_OF_ROLE = 60;
+
 interface Layout {
   columns: number;
   isPromptWhole: boolean;
@@ -79,8 +83,10 @@ function partsOf(spans: CompletionAnswer['promptSpans'], count: number) {
   };
   for (const { kind, role, start, end } of [...named].sort((a, b) => a.start - b.start)) {
     add('template', at, start);
+    // A role is text of the data set.
+    const name = role === undefined ? undefined : visible(role.slice(0, MOST_OF_ROLE));
     add(
-      kind === 'generation' ? `${role ?? 'assistant'}, opened by the template` : (role ?? kind),
+      kind === 'generation' ? `${name ?? 'assistant'}, opened by the template` : (name ?? kind),
       start,
       end,
     );

@@ -1,14 +1,16 @@
 /** Tokens in reading order: as text, each with the level of its measure. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useKeys } from '../../parts/keys.js';
+import { wholeNumber } from '../../parts/numbers.js';
 import type { TokenText } from '../../parts/token-text.js';
 import { VirtualList } from '../../parts/virtual-list.js';
 import { placeAfter, rowOf, type Sequence, type StripRow } from './strip-rows.js';
 
-/** How a token is shown. */
+/** The look of a token. */
 export interface TokenLook {
   /** Classes of its level, its mask and its kind. */
   name: string;
-  /** For those who do not see it. */
+  /** Words for a screen reader. */
   label: string;
 }
 
@@ -35,6 +37,7 @@ export function Strip(props: StripProps) {
   useLayoutEffect(() => setActive(undefined), [pinned]);
   const current = active ?? pinned ?? sequence.prompt;
   const target = active ?? pinned;
+  useKeys({ '← → ↑ ↓ Home End': { does: 'another token, once one has the focus' } });
   const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'Escape' && pinned !== undefined) onPin(undefined);
@@ -99,14 +102,14 @@ function Row({ row, textAt, lookAt, pinned, current, drawn, onWholePrompt }: Row
       return (
         <div class="completion-part">
           <button type="button" class="link" onClick={onWholePrompt}>
-            show {row.tokens.toLocaleString('en')} more tokens of the prompt
+            show {wholeNumber(row.tokens)} more tokens of the prompt
           </button>
         </div>
       );
     case 'boundary':
       return (
         <div class="completion-boundary">
-          above: the prompt · below: the completion, {row.count.toLocaleString('en')} tokens
+          above: the prompt · below: the completion, {wholeNumber(row.count)} tokens
         </div>
       );
     case 'line':

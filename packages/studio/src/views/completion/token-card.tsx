@@ -1,6 +1,6 @@
 /** All numbers of one token. */
 import type { CompletionAnswer } from 'grpo/studio';
-import { percent, shortNumber, signedNumber } from '../../parts/numbers.js';
+import { percent, shortNumber, signedNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { hex, shownText } from '../../parts/token-text.js';
 import { type MeasureKey, measures, SOURCES } from './measures.js';
@@ -28,7 +28,7 @@ export function TokenCard({ answer, sequence, place, measure, isPinned, onUnpin 
       <h2>
         {isPrompt
           ? `Prompt token ${place} of ${sequence.prompt}`
-          : `Token ${token} of ${answer.count.toLocaleString('en')}`}
+          : `Token ${token} of ${wholeNumber(answer.count)}`}
         {isPinned && (
           <button type="button" onClick={onUnpin}>
             pinned: let go
@@ -87,7 +87,7 @@ const NumberRow = ({ name, value, unit, isCurrent = false }: NumberProps) => (
   </tr>
 );
 
-/** What the record has of a token, in the order in which a step makes it. */
+/** The recorded numbers of a token, in the order in which a step makes them. */
 function numbersOf({ columns, advantage, update, updates }: CompletionAnswer, token: number): NumberProps[] {
   const logprob = (name: string, values: Float32Array | undefined, measure?: MeasureKey): NumberProps[] =>
     values === undefined

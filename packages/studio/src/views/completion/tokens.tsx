@@ -1,9 +1,9 @@
-/** The strip of a completion's tokens, what colours it, its chart and the card of one token. */
+/** The strip of a completion's tokens, the choice of its colour, its chart and the card of one token. */
 import type { CompletionAnswer } from 'grpo/studio';
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { shortNumber } from '../../parts/numbers.js';
 import { type TokenText, tokenTexts } from '../../parts/token-text.js';
-import { type Route, setQuery } from '../../route.js';
+import { parseWhole, type Route, setQuery } from '../../route.js';
 import { Filling } from './filling.js';
 import { Legend } from './legend.js';
 import { MeasureChart } from './measure-chart.js';
@@ -25,7 +25,7 @@ export function Tokens({ answer, measure, query }: TokensProps) {
   const scale = useMemo(() => measure.scaleOf(values), [measure, values]);
   const lacksTexts = useMemo(() => answer.columns.ids?.some((id) => !answer.pieces.has(id)), [answer]);
   const pinned = placeOf(query.token, sequence);
-  const filled = query.filled === undefined ? undefined : Number(query.filled);
+  const filled = parseWhole(query.filled);
   const [pointed, setPointed] = useState<number>();
   const [frame, columns] = useColumns();
 

@@ -10,7 +10,7 @@ export interface Aligned {
   heights: readonly (readonly (number | null | undefined)[])[];
   /** Steps at which some line's value is not finite. */
   broken: readonly number[];
-  /** How many values are 0 or less and cannot stand on a log scale. */
+  /** Count of values that are 0 or less and cannot stand on a log scale. */
   notPositive: number;
 }
 
@@ -37,7 +37,7 @@ export function alignLines(
         heights[k]![i] = null;
       } else heights[k]![i] = value;
       if (!isStack) continue;
-      // A stack ends below what cannot be added.
+      // A stack ends below a value that cannot be added.
       below = below === null || heights[k]![i] === null ? null : below + (heights[k]![i] ?? 0);
       heights[k]![i] = below;
     }

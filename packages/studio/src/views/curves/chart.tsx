@@ -1,6 +1,6 @@
 import type { Band } from 'grpo/studio';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { shortNumber } from '../../parts/numbers.js';
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
 import { type Aligned, alignLines, nearest, stepsText } from './align.js';
 import type { CommonCursor } from './cursor.js';
@@ -14,7 +14,7 @@ import { Plot, type PlotContent } from './plot.js';
 import type { Records } from './records.js';
 import type { Span } from './span.js';
 
-/** What all charts of the page have in common. */
+/** Settings that all charts of the page share. */
 export interface ChartsAround {
   run: string;
   colours: Colours;
@@ -211,8 +211,8 @@ function Notes({
       )}
       {aligned && aligned.notPositive > 0 && (
         <p class="warn">
-          {aligned.notPositive.toLocaleString('en')} {aligned.notPositive === 1 ? 'value is' : 'values are'} 0
-          or less: not on a log scale
+          {wholeNumber(aligned.notPositive)} {aligned.notPositive === 1 ? 'value is' : 'values are'} 0 or
+          less: not on a log scale
         </p>
       )}
       {isLog && chart.isStack && <p class="soft">a stack has no log scale</p>}

@@ -1,8 +1,9 @@
 import type { FindingLink, RunCurves } from 'grpo/studio';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useColours } from '../../parts/colours.js';
-import { FilterField } from '../../parts/filter-field.js';
 import { useKeys } from '../../parts/keys.js';
+import { wholeNumber } from '../../parts/numbers.js';
+import { SearchField } from '../../parts/search-field.js';
 import { go, linkTo, type Route, setQuery } from '../../route.js';
 import { Chart, type ChartsAround } from './chart.js';
 import { CommonCursor } from './cursor.js';
@@ -66,10 +67,13 @@ export function Charts({
     charts[Math.min(charts.length - 1, Math.max(0, at + by))]?.focus();
   };
   useKeys({
-    j: () => focus(1),
-    k: () => focus(-1),
-    l: () => setQuery({ log: isLog ? undefined : 1 }),
-    '0': () => setQuery(WHOLE),
+    j: { does: 'next chart', act: () => focus(1) },
+    k: { does: 'previous chart', act: () => focus(-1) },
+    l: { does: 'log scale', act: () => setQuery({ log: isLog ? undefined : 1 }) },
+    '0': { does: 'all steps', act: () => setQuery(WHOLE) },
+    '← → Home End': { does: 'move the cursor of the chart in focus' },
+    '+ −': { does: 'zoom the chart in focus' },
+    Enter: { does: 'open the step at the cursor' },
   });
   const first = sections[0]?.charts[0];
   return (
@@ -80,10 +84,14 @@ export function Charts({
         </button>
         {zoomed && (
           <button type="button" onClick={() => setQuery(WHOLE)}>
-            steps {from.toLocaleString('en')} to {to.toLocaleString('en')} ✕
+            steps {wholeNumber(from)} to {wholeNumber(to)} ✕
           </button>
         )}
-        <FilterField filter={filter} label="filter the charts" hint="filter the charts" />
+        <SearchField
+          label="filter the charts"
+          value={filter}
+          onSearch={(text) => setQuery({ filter: text })}
+        />
         <CursorText cursor={cursor} records={records} span={span} />
       </div>
       {sections.length === 0 && (
@@ -124,7 +132,7 @@ function SectionOfCharts({
       ))}
     </div>
   );
-  // What belongs to no part of a step is rarely asked for.
+  // Metrics that belong to no part of a step are rarely looked at.
   const isOther = title === 'Other';
   const isOpen = query.other === '1' || (query.filter ?? '') !== '';
   return isOther ? (
@@ -170,7 +178,7 @@ const StackSwitch = ({ isStack }: { isStack: boolean }) => (
   </span>
 );
 
-/** The step that is pointed at, and what opens from there. */
+/** The step at the cursor, and the recorded step that opens from there. */
 function CursorText({ cursor, records, span }: { cursor: CommonCursor; records: Records; span: Span }) {
   const place = useRef<HTMLSpanElement>(null);
   useLayoutEffect(() => {
@@ -181,8 +189,8 @@ function CursorText({ cursor, records, span }: { cursor: CommonCursor; records: 
       const opens =
         open === undefined
           ? ''
-          : `, a click or Enter opens step ${open.toLocaleString('en')}${isWhole ? '' : ' (texts only)'}`;
-      place.current!.textContent = step === undefined ? HINT : `step ${step.toLocaleString('en')}${opens}`;
+          : `, a click or Enter opens step ${wholeNumber(open)}${isWhole ? '' : ' (texts only)'}`;
+      place.current!.textContent = step === undefined ? HINT : `step ${wholeNumber(step)}${opens}`;
     };
     write();
     return cursor.listen(write);

@@ -1,6 +1,6 @@
 /** The step that is pointed at, on all charts. */
 
-/** Tells its listeners at most once a frame. */
+/** Calls its listeners at most once per frame. */
 export class CommonCursor {
   step: number | undefined;
   readonly #listeners = new Set<() => void>();

@@ -214,7 +214,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     expect(await hash()).toContain(`with=${root}/two`);
     await open(`?with=${encodeURIComponent(`${root}/two`)}`);
     await page.getByLabel('remove two').waitFor();
-    expect(await text('reward')).toMatch(/one 0\.2[\s\S]*two 0\.6/);
+    await expect.poll(() => text('reward'), PATIENT).toMatch(/one 0\.2[\s\S]*two 0\.6/);
     expect(await painted('reward', 'curves-2')).toBeGreaterThan(20);
   });
 
@@ -245,7 +245,9 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     const mark = chart('gradient norm').locator('a.curves-mark');
     await mark.waitFor();
     expect(await mark.getAttribute('title')).toMatch(/^step 40: B53\.log/);
-    expect(await chart('reward').locator('a.curves-mark').count()).toBe(1);
+    // A chart is drawn anew when it comes into sight.
+    await chart('reward').scrollIntoViewIfNeeded();
+    await expect.poll(() => chart('reward').locator('a.curves-mark').count(), PATIENT).toBe(1);
     expect(await chart('entropy').locator('a.curves-mark').count()).toBe(0);
     expect(await page.locator('.curves-findings a').first().textContent()).toContain('warn');
     await mark.click();

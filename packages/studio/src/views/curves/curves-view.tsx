@@ -10,6 +10,7 @@ import { FindingList } from './finding-list.js';
 import { OverlaidRuns } from './overlaid-runs.js';
 import { useReport } from './use-report.js';
 import './curves.css';
+import { wholeNumber } from '../../parts/numbers.js';
 
 export function CurvesView({ run, query }: { run: string; query: Route['query'] }) {
   const ids = [...new Set([run, ...splitIds(query.with)])];
@@ -54,8 +55,8 @@ function State({ curves: { entry, notes, records } }: { curves: RunCurves }) {
   return (
     <div class="soft curves-state">
       {state !== 'unknown' && <b class={`curves-${state}`}>{state}</b>}{' '}
-      {step !== undefined && `step ${step.toLocaleString('en')}`}
-      {steps !== undefined && ` of ${steps.toLocaleString('en')}`}
+      {step !== undefined && `step ${wholeNumber(step)}`}
+      {steps !== undefined && ` of ${wholeNumber(steps)}`}
       {step !== undefined && ' · '}
       {records.length === 0 ? 'no step has a record' : recordText(records)} ·{' '}
       <SafeText text={kind} most={100} />
@@ -77,7 +78,7 @@ function State({ curves: { entry, notes, records } }: { curves: RunCurves }) {
 
 function recordText(records: RunCurves['records']): string {
   const whole = records.filter(({ isWhole }) => isWhole).length;
-  const text = (count: number, what: string) => `${count.toLocaleString('en')} ${what}`;
+  const text = (count: number, what: string) => `${wholeNumber(count)} ${what}`;
   return whole === records.length
     ? text(whole, 'recorded steps')
     : `${text(whole, 'recorded steps')}, ${text(records.length - whole, 'with texts only')}`;

@@ -1,4 +1,4 @@
-/** What is drawn beside the lines of a chart, in canvas pixels. */
+/** Frame, bands, records and marks of a chart, in canvas pixels. */
 import uPlot from 'uplot';
 import type { Aligned } from './align.js';
 import type { ChartPlan } from './layout.js';

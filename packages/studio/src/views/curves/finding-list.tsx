@@ -1,12 +1,12 @@
 import type { RunReport } from 'grpo/studio';
 import { SafeText } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { linkTo } from '../../route.js';
-import { SIGNS } from './marks.js';
 import type { ReportAnswer } from './use-report.js';
 
 const MOST = 5;
 
-/** What was found in a run, each with the step at which it begins. */
+/** The findings of a run, each with the step at which it begins. */
 export function FindingList({ run, answer }: { run: string; answer: ReportAnswer }) {
   const { report, failure, isPending } = answer;
   if (failure)
@@ -37,7 +37,7 @@ function Found({ run, report: { links, verdict } }: { run: string; report: RunRe
       {links.slice(0, MOST).map(({ finding: { code, severity, steps }, label, says }) => (
         <li key={code}>
           <a class={severity} href={linkTo(['run', run, 'findings'], { code })}>
-            {SIGNS[severity]} {severity === 'inform' ? 'note' : severity}
+            {SEVERITIES[severity].sign} {SEVERITIES[severity].word}
             {steps[0] !== undefined && `, step ${steps[0]}`}
           </a>{' '}
           <span title={label}>

@@ -3,7 +3,7 @@ import type { Band, Curve, RunCurves } from 'grpo/studio';
 
 /** A curve as it is drawn. */
 export interface Line {
-  /** What tells it from the other lines of its chart. */
+  /** Its name among the lines of its chart. */
   label: string;
   curve: Curve;
   /** Which of the styles it is drawn in. */
@@ -28,7 +28,7 @@ export interface Section {
   charts: readonly ChartPlan[];
 }
 
-/** Curves that are read together share a chart; they are labelled by what the names differ in. */
+/** Curves that are read together share a chart; each is labelled by its part of the name. */
 interface Family {
   title: string;
   names: RegExp;

@@ -1,4 +1,4 @@
-/** How lines are told apart: by colour and by dashes. */
+/** Colours and dashes that tell lines apart. */
 
 export const LINE_COLOURS = [
   'curves-1',

@@ -29,5 +29,3 @@ export function marksIn(marks: readonly Mark[], chart: ChartPlan, isFirst: boole
   const names = new Set(chart.lines.map(({ curve }) => curve.name));
   return isFirst ? marks : marks.filter(({ metrics }) => metrics.some((metric) => names.has(metric)));
 }
-
-export const SIGNS: Record<Mark['severity'], string> = { fail: '✕', warn: '!', inform: 'i' };

@@ -1,12 +1,10 @@
 import type { RunCurves } from 'grpo/studio';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
-import { joinIds } from '../../parts/run-ids.js';
+import { joinIds, lastName } from '../../parts/run-ids.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
 import { linkTo, setQuery } from '../../route.js';
 import { LineSample } from './line-sample.js';
-
-const nameOf = (id: string) => id.split('/').at(-1)!;
 
 /** The run and those laid over it, each with its line; others may be added. */
 export function OverlaidRuns({
@@ -23,13 +21,13 @@ export function OverlaidRuns({
         <li key={id}>
           {ids.length > 1 && <LineSample style={i} />}
           <a href={linkTo(['run', id])}>
-            <SafeText text={loaded.get(id)?.entry.name ?? nameOf(id)} most={80} />
+            <SafeText text={loaded.get(id)?.entry.name ?? lastName(id)} most={80} />
           </a>
           {i > 0 && (
             <button
               type="button"
               class="link"
-              aria-label={`remove ${visible(nameOf(id))}`}
+              aria-label={`remove ${visible(lastName(id))}`}
               onClick={() => put(ids.slice(1).filter((other) => other !== id))}
             >
               ✕

@@ -1,16 +1,17 @@
-/** A chart on a canvas: uPlot with what curves of a run have beside their lines. */
+/** A chart on a canvas: uPlot with bands, records and findings beside the lines. */
 import uPlot from 'uplot';
 import { visible } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { linkTo } from '../../route.js';
 import { type Aligned, isolated } from './align.js';
 import { drawBands, drawMarks, drawRecords, drawUnder } from './decorations.js';
 import type { ChartPlan } from './layout.js';
 import { type Colours, colourName, dashOf } from './line-style.js';
-import { type Mark, SIGNS } from './marks.js';
+import type { Mark } from './marks.js';
 import type { Records } from './records.js';
 import type { Span } from './span.js';
 
-/** What a plot shows; all but the structure may change while it lives. */
+/** The numbers of a plot; all but the number and style of its lines may change while it lives. */
 export interface PlotContent {
   run: string;
   chart: ChartPlan;
@@ -38,6 +39,8 @@ export class Plot {
   readonly #plot: uPlot;
   readonly #marks: HTMLElement;
   #isOwnMove = false;
+  /** A click that may become a double click. */
+  #click: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     place: HTMLElement,
@@ -77,6 +80,7 @@ export class Plot {
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.#click);
     this.#plot.destroy();
   }
 
@@ -107,7 +111,7 @@ export class Plot {
       cursor: {
         y: false,
         points: { size: 7 },
-        // What is a click and what a drag is told by pixels, not by steps.
+        // Pixels tell a click from a drag, not steps.
         drag: { x: true, y: false, setScale: false, dist: CLICK_PIXELS, click: () => undefined },
         move: (plot, left, top) => [this.#snapped(plot, left), top],
         bind: {
@@ -191,15 +195,14 @@ export class Plot {
 
   #hearClicks(over: HTMLElement): void {
     let down = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
     over.addEventListener('mousedown', ({ clientX }) => {
       down = clientX;
     });
     over.addEventListener('click', ({ clientX, detail }) => {
-      clearTimeout(timer);
+      clearTimeout(this.#click);
       if (Math.abs(clientX - down) >= CLICK_PIXELS || detail > 1) return;
       // Only where a double click has an effect a click waits for it.
-      if (this.isZoomed()) timer = setTimeout(() => this.events.open(), DOUBLE_CLICK_MS);
+      if (this.isZoomed()) this.#click = setTimeout(() => this.events.open(), DOUBLE_CLICK_MS);
       else this.events.open();
     });
   }
@@ -214,7 +217,7 @@ export class Plot {
         const link = document.createElement('a');
         link.href = linkTo(['run', run, 'findings'], { code: mark.code });
         link.className = `curves-mark ${mark.severity}`;
-        link.textContent = SIGNS[mark.severity];
+        link.textContent = SEVERITIES[mark.severity].sign;
         link.title = visible(`step ${mark.step}: ${mark.label}. ${mark.says}`);
         // All of them stand in the list above the charts, which is reached by keys.
         link.tabIndex = -1;

@@ -6,7 +6,7 @@ import type { Span } from './span.js';
 export interface Records {
   /** Steps with a whole record, ascending. */
   whole: Float64Array;
-  /** All that can be opened: of some there are texts and rewards only. */
+  /** All steps that can be opened; some have texts and rewards only. */
   all: Float64Array;
 }
 
@@ -15,10 +15,10 @@ export function recordsOf(entries: readonly StepEntry[]): Records {
   return { whole: steps(entries.filter(({ isWhole }) => isWhole)), all: steps(entries) };
 }
 
-/** Of the width that is in sight: a whole record this near is meant. */
+/** Share of the width in sight within which a whole record is meant. */
 const NEAR = 0.02;
 
-/** The step that opens where one points at a step: the nearest, but a whole record before one of texts. */
+/** Returns the step that opens from the cursor: the nearest one, but a whole record before one of texts. */
 export function stepToOpen({ whole, all }: Records, at: number, span: Span): number | undefined {
   const near = nearest(whole, at);
   const isNear = near !== undefined && Math.abs(near - at) <= NEAR * (span[1] - span[0]);

@@ -1,4 +1,4 @@
-/** The doctor as a page: what is dropped on it is read and judged in this browser, and goes nowhere. */
+/** The doctor as a page: dropped files are read and judged in this browser, and go nowhere. */
 import { useRef, useState } from 'preact/hooks';
 import { ask, useFiles } from '../../client.js';
 import type { Failure } from '../../messages.js';
@@ -63,7 +63,7 @@ async function readDropped(files: readonly DroppedFile[]): Promise<string> {
   const runs = await ask('runs', {});
   const roots = new Set(files.map(({ path }) => path.split('/')[1]!));
   if (runs.length > 1 || roots.size > 1) return linkTo(['doctor']);
-  // Of what is no run the report says why.
+  // The report of a file that is no run says why it is none.
   return linkTo(['run', runs[0]?.id ?? `/${first.path.split('/')[1]!}`, 'findings']);
 }
 

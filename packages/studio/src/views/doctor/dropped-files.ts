@@ -60,6 +60,6 @@ async function filesBelow(entry: FileSystemEntry): Promise<DroppedFile[]> {
   return (await Promise.all(inside.map(filesBelow))).flat();
 }
 
-/** Those of a folder have their paths in it. */
+/** Files of a chosen folder keep their paths in it. */
 export const filesOfPicker = (files: FileList): readonly DroppedFile[] =>
   [...files].map((file) => ({ path: `/${file.webkitRelativePath || file.name}`, file }));

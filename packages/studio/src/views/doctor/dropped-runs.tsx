@@ -1,7 +1,8 @@
-/** The runs of what was dropped, each with what the doctor makes of it. */
+/** The dropped runs, each with its cause or the doctor's verdict. */
 import type { RunEntry } from 'grpo/studio';
 import { useAnswer } from '../../client.js';
 import { SafeText } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { Answered, FailureBox } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
 import { linkTo } from '../../route.js';
@@ -12,7 +13,7 @@ export function DroppedRuns() {
       {(runs) => (
         <>
           <h2>{runs.length === 1 ? 'One run' : `${runs.length} runs`}</h2>
-          <VirtualList class="doctor-runs" count={runs.length} estimate={64} label="runs">
+          <VirtualList count={runs.length} estimate={64} label="runs">
             {(index) => <DroppedRun run={runs[index]!} />}
           </VirtualList>
         </>
@@ -37,7 +38,9 @@ function Verdict({ run }: { run: string }) {
         <p class="doctor-verdict">
           {cause ? (
             <>
-              <strong class={cause.finding.severity}>{cause.finding.severity.toUpperCase()}</strong>{' '}
+              <strong class={SEVERITIES[cause.finding.severity].kind}>
+                {SEVERITIES[cause.finding.severity].word.toUpperCase()}
+              </strong>{' '}
               <SafeText text={cause.says} />
               {links.length > 1 && <span class="soft"> And {links.length - 1} more.</span>}
             </>

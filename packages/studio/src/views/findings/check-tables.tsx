@@ -24,9 +24,9 @@ function CheckTable({ title, checks }: { title: string; checks: readonly Judged[
       <table>
         <thead>
           <tr>
-            <th>check</th>
-            <th>what must hold</th>
-            <th>judged</th>
+            <th scope="col">check</th>
+            <th scope="col">what must hold</th>
+            <th scope="col">judged</th>
           </tr>
         </thead>
         <tbody>

@@ -1,11 +1,11 @@
-/** A finding: its sentence, and all that is known of it. */
+/** A finding: its sentence, then its steps, places, remedy and proof. */
 import type { FindingLink, ReportedFinding } from 'grpo/studio';
 import type { ComponentChildren } from 'preact';
+import { PlaceLink } from '../../parts/place-link.js';
 import { SafeText } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { linkTo } from '../../route.js';
 import { CitedCurves } from './cited-curves.js';
-
-const SEVERITIES = { fail: 'FAIL', warn: 'WARN', inform: 'NOTE' };
 
 interface ArticleProps {
   run: string;
@@ -27,7 +27,7 @@ export function FindingArticle({ run, item, brief, chosen }: ArticleProps) {
       aria-current={isChosen ? 'true' : undefined}
     >
       <p class="findings-head">
-        <strong class="findings-severity">{SEVERITIES[severity]}</strong>{' '}
+        <strong class="findings-severity">{SEVERITIES[severity].word.toUpperCase()}</strong>{' '}
         <FindingCode run={run} item={item} />
       </p>
       <p class="findings-says">
@@ -64,7 +64,7 @@ function Details({ run, item }: { run: string; item: ReportedFinding }) {
             <ul>
               {places.map((place) => (
                 <li key={place.text}>
-                  <Place run={run} code={finding.code} place={place} />
+                  <PlaceLink run={run} code={finding.code} place={place} />
                 </li>
               ))}
             </ul>
@@ -79,7 +79,7 @@ function Details({ run, item }: { run: string; item: ReportedFinding }) {
                   <ul>
                     {sign.places.map((place) => (
                       <li key={place.text}>
-                        <Place run={run} code={sign.finding.code} place={place} />
+                        <PlaceLink run={run} code={sign.finding.code} place={place} />
                       </li>
                     ))}
                   </ul>
@@ -109,23 +109,3 @@ const Row = ({ name, children }: { name: string; children: ComponentChildren }) 
       <dd>{typeof children === 'string' ? <SafeText text={children} /> : children}</dd>
     </>
   );
-
-/** A place of the run, as a link as far down as it goes: a token, a completion, a step, a curve. */
-function Place({ run, code, place }: { run: string; code: string; place: FindingLink['places'][number] }) {
-  const { text, step, completion, token, metric } = place;
-  const link =
-    metric !== undefined
-      ? linkTo(['run', run], { filter: metric })
-      : step === undefined
-        ? undefined
-        : completion === undefined
-          ? linkTo(['run', run, 'step', step], { finding: code })
-          : linkTo(['run', run, 'step', step, 'completion', completion], { token, finding: code });
-  return link === undefined ? (
-    <SafeText text={text} />
-  ) : (
-    <a href={link}>
-      <SafeText text={text} />
-    </a>
-  );
-}

@@ -2,6 +2,7 @@
 import type { ReportedFinding, RunReport } from 'grpo/studio';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
+import { lastName } from '../../parts/run-ids.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
 import { linkTo, type Route } from '../../route.js';
@@ -14,7 +15,7 @@ export function FindingsView({ run, query }: { run: string; query: Route['query'
   return (
     <>
       <h1>
-        Findings of <SafeText text={run.split('/').at(-1)!} most={200} />
+        Findings of <SafeText text={lastName(run)} most={200} />
       </h1>
       <Answered answer={useAnswer('report', { run })}>
         {(report) => <ReportOf run={run} report={report} chosen={query.code} />}
@@ -69,16 +70,18 @@ function Course({ run, rows }: { run: string; rows: RunReport['course'] }) {
       <table class="findings-course">
         <thead>
           <tr>
-            <th>quantity</th>
-            <th>first eighth → last</th>
-            <th>change</th>
+            <th scope="col">quantity</th>
+            <th scope="col">first eighth → last</th>
+            <th scope="col">change</th>
           </tr>
         </thead>
         <tbody>
           {rows.map(({ metric, name, levels, change }) => (
             <tr key={metric}>
               <td>
-                <a href={linkTo(['run', run], { filter: metric })}>{name}</a>
+                <a href={linkTo(['run', run], { filter: metric })}>
+                  <SafeText text={name} most={120} />
+                </a>
               </td>
               <td>{levels}</td>
               <td>{change}</td>

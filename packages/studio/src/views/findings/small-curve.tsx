@@ -1,6 +1,8 @@
 /** One curve as a small figure with its range in numbers; steps may be marked. */
 import type { Curve } from 'grpo/studio';
 import { shortNumber } from '../../parts/numbers.js';
+import { polylines } from '../../parts/polylines.js';
+import { SafeText, visible } from '../../parts/safe-text.js';
 
 const WIDTH = 300;
 const HEIGHT = 80;
@@ -18,7 +20,11 @@ export function SmallCurve({ curve, marks }: { curve: Curve; marks: readonly num
   const [low, high] = [drawn.low, drawn.high].map((value) => shortNumber(value));
   return (
     <figure class="findings-figure">
-      <svg role="img" aria-label={`${name} over the steps`} viewBox={`-4 -4 ${WIDTH + 8} ${HEIGHT + 8}`}>
+      <svg
+        role="img"
+        aria-label={`${visible(name)} over the steps`}
+        viewBox={`-4 -4 ${WIDTH + 8} ${HEIGHT + 8}`}
+      >
         {shown.map((step) => (
           <line key={step} class="findings-mark" x1={x(step)} x2={x(step)} y1={-4} y2={HEIGHT + 4} />
         ))}
@@ -27,7 +33,10 @@ export function SmallCurve({ curve, marks }: { curve: Curve; marks: readonly num
         ))}
       </svg>
       <figcaption>
-        <span class="mono">{name}</span>: {low === high ? low : `${low} to ${high}`}
+        <span class="mono">
+          <SafeText text={name} most={120} />
+        </span>
+        : {low === high ? low : `${low} to ${high}`}
         {drawn.isLog && ', log scale'}
         {shown.length > 0 && `, marked: step ${shown.join(', ')}`}
       </figcaption>
@@ -54,21 +63,12 @@ export function drawnOf({ steps, values }: Pick<Curve, 'steps' | 'values'>): Dra
   const span = Math.max(1, steps.at(-1)! - steps[0]!);
   const isLog = low > 0 && high / low >= LOG_RATIO;
   const at = isLog ? Math.log : (value: number) => value;
-  const pieces: string[][] = [[]];
+  const points: [number, number][] = [];
   for (let i = 0; i < values.length; i += every) {
     const value = values[i]!;
-    const x = (WIDTH * (steps[i]! - steps[0]!)) / span;
-    const y = high === low ? HEIGHT / 2 : HEIGHT * (1 - (at(value) - at(low)) / (at(high) - at(low)));
-    if (Number.isFinite(value)) pieces.at(-1)!.push(`${x.toFixed(1)},${y.toFixed(1)}`);
-    else pieces.push([]);
+    const share = high === low ? 0.5 : (at(value) - at(low)) / (at(high) - at(low));
+    const y = Number.isFinite(value) ? HEIGHT * (1 - share) : Number.NaN;
+    points.push([(WIDTH * (steps[i]! - steps[0]!)) / span, y]);
   }
-  // A piece of one point would have no length.
-  return {
-    pieces: pieces
-      .filter((points) => points.length > 0)
-      .map((points) => (points.length === 1 ? [...points, ...points] : points).join(' ')),
-    low,
-    high,
-    isLog,
-  };
+  return { pieces: polylines(points), low, high, isLog };
 }

@@ -1,4 +1,4 @@
-/** Another ε or β on the recorded step: what the loss would have been. */
+/** The loss that another ε or β would have given on the recorded step. */
 import type { LossAnswer, LossSettings } from 'grpo/studio';
 import type { Answer } from '../../client.js';
 import { shortNumber, signedNumber } from '../../parts/numbers.js';
@@ -82,7 +82,7 @@ function Setting({ setting: { key, name, most, lack }, recorded, value }: Settin
   );
 }
 
-/** The recorded value is no other. */
+/** The recorded value is no change: the address leaves it out. */
 const settingOf = (text: string, recorded: number | undefined): string | undefined =>
   text === '' || Number(text) === recorded ? undefined : text;
 
@@ -98,18 +98,16 @@ function Outcome({
       ? []
       : [`${name} ${shortNumber(hypothetical.changed[key])} instead of ${shortNumber(settings[key])}`],
   );
-  const difference = hypothetical.total - total;
+  const isSame = isRounding(hypothetical.total - total, groups);
   const isFirst = update === 0 && hypothetical.changed.beta === undefined;
   return (
     <p aria-live="polite">
       <strong>Hypothetical, not trained:</strong> with {changes.join(', ')} the loss of the same tokens would
       be <strong class="mono">{signedNumber(hypothetical.total, 8)}</strong> instead of{' '}
       <span class="mono">{signedNumber(total, 8)}</span> (difference{' '}
-      <span class="mono">{signedNumber(difference, 4)}</span>).
-      {isRounding(difference, groups) && ' Nothing changes but rounding.'}
-      {isRounding(difference, groups) &&
-        isFirst &&
-        ' In a first update all ratios are 1: no clip range cuts them.'}
+      <span class="mono">{signedNumber(isSame ? 0 : hypothetical.total - total, 4)}</span>).
+      {isSame && ' Nothing changes but rounding.'}
+      {isSame && isFirst && ' In a first update all ratios are 1: no clip range cuts them.'}
     </p>
   );
 }

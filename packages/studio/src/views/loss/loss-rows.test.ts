@@ -44,7 +44,29 @@ it('opens a group and one completion of it, whose tokens add up to it', () => {
 it('shows what other settings would add beside what was recorded, never instead of it', () => {
   const other = groups.map((group) => ({ ...group, value: group.value + 1 }));
   const [first] = lossRows(groups, other, none, undefined, () => '', true);
-  expect([first?.value, first?.hypothetical]).toEqual([-0.4, 0.6]);
+  expect([first?.value, first?.hypothetical, first?.difference]).toEqual([-0.4, 0.6, 1]);
+});
+
+it('takes a difference of rounding for none, at every level', () => {
+  const moved = (by: number) =>
+    groups.map((group) => ({
+      ...group,
+      value: group.value + by,
+      completions: group.completions.map((one) => ({ ...one, policy: one.policy + by })),
+    }));
+  const tokens = (by: number) => ({
+    policy: Float64Array.of(0.1, 0.2),
+    kl: Float64Array.of(0, 0.1),
+    hypothetical: { policy: Float64Array.of(0.1 + by, 0.2), kl: Float64Array.of(0, 0.1) },
+  });
+  const opened: Opened = { groups: new Set([0]), completion: 0 };
+  const differences = (by: number) =>
+    lossRows(groups, moved(by), opened, tokens(by), () => '', false).map(({ difference }) => difference!);
+  expect(differences(1e-9)).toEqual([0, 0, 0, 0, 0, 0]);
+  // One clipped token of thousands is a change.
+  expect(differences(1e-6).map((one) => Number(one.toPrecision(4)))).toEqual([
+    1e-6, 1e-6, 1e-6, 0, 1e-6, 1e-6,
+  ]);
 });
 
 it('does not let one NaN hide the others', () => {

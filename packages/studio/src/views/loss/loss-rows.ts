@@ -1,7 +1,7 @@
 /** The sum that is the loss as rows: groups, the completions of open groups, the tokens of the open completion. */
 import type { LossAnswer, TokenLosses } from 'grpo/studio';
 
-/** What something adds to the loss, by parts. */
+/** Share of the loss, by parts. */
 export interface Parts {
   policy: number;
   kl: number;
@@ -15,9 +15,11 @@ export interface LossRow {
   name: string;
   parts: Parts;
   value: number;
-  /** With other settings. */
+  /** The value with other settings. */
   hypothetical: number | undefined;
-  /** Of the sum of sizes of its level. */
+  /** From the recorded value to the hypothetical one; 0 where they differ by rounding. */
+  difference: number | undefined;
+  /** Share of the sum of sizes of its level. */
   share: number;
   /** Relative to the largest of its level, with a sign. */
   bar: number;
@@ -56,7 +58,7 @@ interface Level {
   most: number;
 }
 
-/** Sizes of a level: their sum, and the largest. What is no number has no part in it. */
+/** Sizes of a level: their sum, and the largest. NaN and infinities are left out. */
 function levelOf(values: readonly number[]): Level {
   const sizes = values.map(Math.abs).filter(Number.isFinite);
   return {
@@ -71,7 +73,16 @@ const placed = (value: number, { sum, most }: Level) => ({
   bar: most > 0 ? value / most : 0,
 });
 
-/** NaN is the largest: it is to be seen. */
+/** Relative to the largest of a level: recorded terms are float32, which hold no more. */
+const FLOAT32_ROUNDING = 2 ** -22;
+
+function compared(value: number, hypothetical: number | undefined, { most }: Level) {
+  if (hypothetical === undefined) return { hypothetical, difference: undefined };
+  const difference = hypothetical - value;
+  return { hypothetical, difference: Math.abs(difference) <= FLOAT32_ROUNDING * most ? 0 : difference };
+}
+
+/** NaN comes first, where it is seen. */
 const sizeOf = ({ value }: LossRow): number => (Number.isNaN(value) ? Infinity : Math.abs(value));
 const bySize = (a: LossRow, b: LossRow) => Number(sizeOf(b) > sizeOf(a)) - Number(sizeOf(b) < sizeOf(a));
 
@@ -103,7 +114,8 @@ export function lossRows(
       index: group.prompt,
       name: `prompt ${group.prompt}`,
       parts: added(group.completions.map(partsOf)),
-      hypothetical: others.get(group.prompt)?.value,
+      // The completions of a group nearly cancel: its own value is no measure of their rounding.
+      ...compared(group.value, others.get(group.prompt)?.value, ofCompletions),
       ...placed(group.value, ofGroups),
     }),
   );
@@ -115,7 +127,7 @@ export function lossRows(
         index: one.index,
         name: one.name,
         parts: partsOf(one),
-        hypothetical: otherCompletions.get(one.index),
+        ...compared(lossOf(one), otherCompletions.get(one.index), ofCompletions),
         ...placed(lossOf(one), ofCompletions),
       }),
     );
@@ -148,7 +160,7 @@ function tokenRows(tokens: TokenLosses, nameOf: (token: number) => string): Loss
     index: token,
     name: nameOf(token),
     parts,
-    hypothetical: tokens.hypothetical && sumOf(partsAt(tokens.hypothetical, token)),
+    ...compared(sumOf(parts), tokens.hypothetical && sumOf(partsAt(tokens.hypothetical, token)), level),
     ...placed(sumOf(parts), level),
   }));
 }
@@ -159,5 +171,5 @@ export function isRounding(difference: number, groups: LossAnswer['groups']): bo
   return Math.abs(difference) <= ROUNDING * sum;
 }
 
-/** Of the sum of sizes. */
+/** Share of the sum of sizes. */
 const ROUNDING = 1e-5;

@@ -1,4 +1,4 @@
-/** Groups, completions and tokens, each with what it adds to the loss. */
+/** Groups, completions and tokens, each with its part of the loss. */
 import type { LossAnswer, LossSettings } from 'grpo/studio';
 import { useMemo } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
@@ -87,9 +87,14 @@ interface RowProps {
 }
 
 function Row({ row, opened, isCompared, linkOf }: RowProps) {
-  const { kind, value, share, bar, parts, hypothetical } = row;
+  const { kind, value, share, bar, parts, hypothetical, difference } = row;
   return (
-    <div class={`loss-row loss-${kind}`}>
+    // biome-ignore lint/a11y/useSemanticElements: a row of a list, whose heads are read with it
+    <div
+      class={`loss-row loss-${kind}`}
+      role="group"
+      aria-label={`${row.name} adds ${signedNumber(value)}, ${shareText(share)}`}
+    >
       <span class="loss-name">
         {kind === 'token' ? (
           <a href={linkOf(row.index)}>{row.index}</a>
@@ -106,11 +111,7 @@ function Row({ row, opened, isCompared, linkOf }: RowProps) {
       <span class="number soft loss-part">{signedNumber(parts.kl, 3)}</span>
       <span class="number soft loss-part">{signedNumber(parts.entropy, 3)}</span>
       {isCompared && <span class="number loss-tried">{signedNumber(hypothetical)}</span>}
-      {isCompared && (
-        <span class="number loss-tried">
-          {signedNumber(hypothetical === undefined ? undefined : hypothetical - value, 3)}
-        </span>
-      )}
+      {isCompared && <span class="number loss-tried">{signedNumber(difference, 3)}</span>}
     </div>
   );
 }

@@ -1,11 +1,12 @@
 /** The loss as a sum: from the loss to groups, completions and tokens, as recorded and with another ε or β. */
 import type { LossAnswer, LossSettings } from 'grpo/studio';
 import { useAnswer } from '../../client.js';
-import { shortNumber, signedNumber } from '../../parts/numbers.js';
+import { signedNumber } from '../../parts/numbers.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { SignedMark } from '../../parts/signed-mark.js';
 import { Answered } from '../../parts/status.js';
-import { type Route, setQuery } from '../../route.js';
+import { UpdateSelect } from '../../parts/update-select.js';
+import { parseWhole, type Route } from '../../route.js';
 import { Hypothetical, SETTINGS } from './hypothetical.js';
 import './loss.css';
 import { isRounding } from './loss-rows.js';
@@ -18,7 +19,7 @@ interface LossViewProps {
 }
 
 export function LossView({ run, step, query }: LossViewProps) {
-  const update = /^\d+$/.test(query.update ?? '') ? Number(query.update) : undefined;
+  const update = parseWhole(query.update);
   const place = { run, step, ...(update !== undefined && { update }) };
   const changed = changedOf(query);
   const recorded = useAnswer('loss', place);
@@ -30,7 +31,7 @@ export function LossView({ run, step, query }: LossViewProps) {
           <h1>
             The loss as a sum <span class="soft">step {step}</span>
           </h1>
-          {loss.updates > 1 && <Updates loss={loss} />}
+          {loss.updates > 1 && <UpdateSelect label="update" update={loss.update} updates={loss.updates} />}
           {loss.lacks.length > 0 && (
             <p class="loss-lacks">
               <SafeText text={loss.lacks.join(' ')} />
@@ -45,7 +46,7 @@ export function LossView({ run, step, query }: LossViewProps) {
   );
 }
 
-/** What the address asks to try. */
+/** The settings that the address asks to try. */
 function changedOf(query: Route['query']): LossSettings | undefined {
   const given = SETTINGS.flatMap(({ key }) => {
     const value = Number(query[key] || Number.NaN);
@@ -101,18 +102,3 @@ function Sum({ loss }: { loss: LossAnswer }) {
 }
 
 const exact = (value: number | undefined): string => signedNumber(value, 8);
-
-function Updates({ loss: { update, updates } }: { loss: LossAnswer }) {
-  return (
-    <label>
-      update{' '}
-      <select value={update} onChange={({ currentTarget }) => setQuery({ update: currentTarget.value })}>
-        {Array.from({ length: updates }, (_, i) => (
-          <option key={i} value={i}>
-            {shortNumber(i + 1)} of {updates}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}

@@ -90,7 +90,7 @@ describe.skipIf(!CHROMIUM)('the loss as a sum', () => {
     expect(await page.getByText('Hypothetical, not trained').count()).toBe(0);
     await page.getByLabel('ε high', { exact: true }).fill('0.05');
     await page.keyboard.press('Enter');
-    const outcome = page.locator('.loss-hypothetical.changed p:not(.waiting)');
+    const outcome = page.locator('.loss-hypothetical.changed p', { hasText: 'Hypothetical' });
     await outcome.waitFor();
     const text = (await outcome.textContent())!;
     expect(text).toContain('ε high 0.05 instead of 0.2');

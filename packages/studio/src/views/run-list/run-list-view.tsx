@@ -1,9 +1,9 @@
 import type { RunEntry } from 'grpo/studio';
 import { useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
-import { FilterField } from '../../parts/filter-field.js';
 import { useKeys } from '../../parts/keys.js';
 import { joinIds, splitIds } from '../../parts/run-ids.js';
+import { SearchField } from '../../parts/search-field.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
 import { go, linkTo, parseRoute, type Route, setQuery } from '../../route.js';
@@ -59,13 +59,13 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     if (place() >= 0) act(at.current!);
   };
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
-    Enter: onPlace((id) => go(linkTo(['run', id]))),
-    x: onPlace(pick),
-    o: () => pickedNow().length > 1 && overlay(),
+    j: { does: 'next run', act: () => move(1) },
+    k: { does: 'previous run', act: () => move(-1) },
+    ArrowDown: { does: 'next run', act: () => move(1) },
+    ArrowUp: { does: 'previous run', act: () => move(-1) },
+    Enter: { does: 'open the run', act: onPlace((id) => go(linkTo(['run', id]))) },
+    x: { does: 'pick the run', act: onPlace(pick) },
+    o: { does: 'overlay the picked runs', act: () => pickedNow().length > 1 && overlay() },
   });
 
   if (runs.length === 0)
@@ -79,7 +79,11 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     <div class="run-list">
       <h1>Runs</h1>
       <div class="run-list-bar">
-        <FilterField filter={filter} label="filter the runs" hint="filter by name, kind, state" />
+        <SearchField
+          label="filter by name, kind, state"
+          value={filter}
+          onSearch={(text) => setQuery({ filter: text })}
+        />
         <span class="soft" aria-live="polite">
           {shown.length === runs.length ? '' : `${shown.length} of `}
           {runs.length === 1 ? 'one run' : `${runs.length} runs`}

@@ -1,6 +1,7 @@
 import type { RunEntry } from 'grpo/studio';
-import { shortNumber } from '../../parts/numbers.js';
-import { SafeText } from '../../parts/safe-text.js';
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
+import { SafeText, visible } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { Sparkline } from '../../parts/sparkline.js';
 import { linkTo } from '../../route.js';
 
@@ -27,7 +28,12 @@ export function RunRow({
   const { id, name, kind, state, step, steps, reward, rewards, findings, modified, problem } = run;
   return (
     <div class={`run-list-row run-list-columns ${isAt ? 'run-list-at' : ''}`}>
-      <input type="checkbox" checked={isPicked} onChange={onPick} aria-label={`pick ${name} to overlay`} />
+      <input
+        type="checkbox"
+        checked={isPicked}
+        onChange={onPick}
+        aria-label={`pick ${visible(name)} to overlay`}
+      />
       <span class="run-list-name">
         <a href={linkTo(['run', id])} aria-current={isAt ? 'true' : undefined}>
           <SafeText text={name} most={200} />
@@ -40,8 +46,8 @@ export function RunRow({
         {problem === undefined ? `${SIGNS[state]} ${WORDS[state]}` : '✕ unreadable'}
       </span>
       <span class="run-list-step">
-        {step === undefined ? '–' : step.toLocaleString('en')}
-        {steps !== undefined && <span class="soft"> / {steps.toLocaleString('en')}</span>}
+        {step === undefined ? '–' : wholeNumber(step)}
+        {steps !== undefined && <span class="soft"> / {wholeNumber(steps)}</span>}
       </span>
       <span class="run-list-reward">
         <span>{shortNumber(reward)}</span>
@@ -60,15 +66,23 @@ export function RunRow({
   );
 }
 
-/** What was found while the run trained; the report looks at more, and at runs that nothing looked at. */
+/** Findings of the training itself; the report judges more, and runs that were not judged. */
 function Findings({ id, found }: { id: string; found: RunEntry['findings'] }) {
   const { fail, warn } = found ?? { fail: 0, warn: 0 };
   return (
     <a href={linkTo(['run', id, 'findings'])}>
       {fail + warn === 0 && (found ? 'none in training' : 'judge')}
-      {fail > 0 && <span class="fail">✕ {fail} fail</span>}
+      {fail > 0 && (
+        <span class="fail">
+          {SEVERITIES.fail.sign} {fail} fail
+        </span>
+      )}
       {fail > 0 && warn > 0 && ' '}
-      {warn > 0 && <span class="warn">! {warn} warn</span>}
+      {warn > 0 && (
+        <span class="warn">
+          {SEVERITIES.warn.sign} {warn} warn
+        </span>
+      )}
     </a>
   );
 }

@@ -22,7 +22,7 @@ const NUMBERS: readonly [keyof Completion, string][] = [
   ['klLoss', 'KL loss'],
 ];
 
-/** Those that at least one completion has. */
+/** Returns the columns that at least one completion has a value for. */
 export function columnsOf(answer: StepAnswer, completions: readonly Completion[]): Column[] {
   const { rewards } = answer.view;
   const isSum = rewards.length !== 1 || (rewards[0]!.weight ?? 1) !== 1;

@@ -1,6 +1,6 @@
-/** One completion of a group: what it got and why, how long it is, why it ended, and its text. */
+/** One completion of a group: its rewards and their reasons, its length, its end and its text. */
 import { finishWord } from '../../parts/finish-word.js';
-import { shortNumber } from '../../parts/numbers.js';
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { RewardLines } from '../../parts/reward-lines.js';
 import type { Completion, RewardLine } from '../../parts/rewards-of.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
@@ -63,7 +63,7 @@ export function CompletionCard(props: CompletionCardProps) {
   );
 }
 
-/** The text from a place on; with a search from shortly before what was found, which is marked. */
+/** The text from a place on; a search shows it from shortly before the match, which is marked. */
 function CardText({
   text,
   from,
@@ -81,7 +81,7 @@ function CardText({
   const before = start - 80 > from ? start - 60 : Math.min(from, start);
   return (
     <>
-      {before > from && <span class="soft">{(before - from).toLocaleString('en')} characters, then </span>}
+      {before > from && <span class="soft">{wholeNumber(before - from)} characters, then </span>}
       <span class="safe-text" dir="auto">
         {visible(text.slice(before, start))}
         <mark>{visible(found[0])}</mark>

@@ -1,9 +1,9 @@
-/** Form, order and filters of a step's completions. All of it stands in the page's address. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+/** Form, order and filters of a step's completions, all of which stand in the page's address. */
+import { useState } from 'preact/hooks';
 import { finishWord } from '../../parts/finish-word.js';
-import { useKeys } from '../../parts/keys.js';
 import { useNarrow } from '../../parts/narrow.js';
 import { visible } from '../../parts/safe-text.js';
+import { SearchField } from '../../parts/search-field.js';
 import { setQuery } from '../../route.js';
 import type { Column } from './columns.js';
 import { GROUP_FILTERS, isFiltered, type Selection } from './selection.js';
@@ -14,7 +14,7 @@ interface FilterBarProps {
   /** Reasons why completions ended. */
   finishes: readonly string[];
   isTall: boolean;
-  /** What is shown of what there is, in words. */
+  /** In words: how many completions are shown, of how many. */
   count: string;
 }
 
@@ -108,7 +108,11 @@ export function FilterBar({ selection, columns, finishes, isTall, count }: Filte
               ))}
             </select>
           </label>
-          <SearchField value={search} />
+          <SearchField
+            label="search the texts"
+            value={search}
+            onSearch={(text) => setQuery({ search: text })}
+          />
         </>
       )}
       <span class="soft" aria-live="polite">
@@ -148,30 +152,3 @@ const NumberField = ({ name, value, label }: { name: string; value: number | und
     onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
   />
 );
-
-/** A long step is searched when one has stopped typing. */
-const PAUSE = 250;
-
-function SearchField({ value }: { value: string }) {
-  const field = useRef<HTMLInputElement>(null);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  useKeys({ '/': () => field.current?.focus() });
-  return (
-    <input
-      ref={field}
-      type="search"
-      placeholder="search the texts ( / )"
-      aria-label="search the texts"
-      value={typed}
-      onInput={(event) => {
-        const text = event.currentTarget.value;
-        setTyped(text);
-        clearTimeout(timer.current);
-        timer.current = setTimeout(() => setQuery({ search: text }), PAUSE);
-      }}
-    />
-  );
-}

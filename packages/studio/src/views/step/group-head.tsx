@@ -1,11 +1,11 @@
-/** The head of a group: its prompt, what its rewards say, what is odd about it. */
-import { shortNumber } from '../../parts/numbers.js';
+/** The head of a group: its prompt, its rewards, and warnings about it. */
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { type Group, hasSignal } from './selection.js';
 
 interface GroupHeadProps {
   group: Group;
-  /** Completions that a group was to have. */
+  /** Completions that a whole group has. */
   size: number;
   /** The step that sampled it, where that is an earlier one. */
   replayed: number;
@@ -54,7 +54,7 @@ export function GroupHead({ group, size, replayed, shared, isShared, onShared }:
         {replayed > 0 && <span class="warn">↻ replayed from step {replayed}</span>}
         {shared > 0 && (
           <button type="button" class="link" aria-expanded={isShared} onClick={onShared}>
-            {isShared ? 'hide' : 'show'} the {shared.toLocaleString('en')} characters that all begin with
+            {isShared ? 'hide' : 'show'} the {wholeNumber(shared)} characters that all begin with
           </button>
         )}
       </p>

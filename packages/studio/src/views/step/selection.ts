@@ -1,4 +1,4 @@
-/** Which completions of a step are shown, and in which order: what the page's address says of it. */
+/** The completions of a step that are shown, and their order, as the page's address has them. */
 import type { StepAnswer } from 'grpo/studio';
 import { type Completion, hasFailed, rewardsOf } from '../../parts/rewards-of.js';
 import type { Route } from '../../route.js';
@@ -10,7 +10,7 @@ export interface Selection {
   form: 'groups' | 'table';
   sort: string;
   isDescending: boolean;
-  /** Of the reward. */
+  /** Bounds of the reward. */
   least?: number;
   most?: number;
   finish?: string;
@@ -22,7 +22,7 @@ export type Prompt = StepAnswer['view']['prompts'][number];
 
 export interface Group {
   prompt: Prompt;
-  /** All of it, and those that are shown. */
+  /** All completions of the group, and those that fit the filters. */
   completions: readonly Completion[];
   shown: readonly Completion[];
 }
@@ -114,7 +114,7 @@ function groupFilter(
   return (prompt) => prompts.has(prompt);
 }
 
-/** What is missing or NaN comes last, whatever the direction. */
+/** Missing values and NaN come last, whatever the direction. */
 function sorted(completions: readonly Completion[], column: Column, isDescending: boolean): Completion[] {
   const sign = isDescending ? -1 : 1;
   const rows = completions.map((one) => ({ one, value: column.value(one) }));

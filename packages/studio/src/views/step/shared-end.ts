@@ -1,7 +1,7 @@
-/** A beginning that is shorter is left where it is. */
+/** A shorter beginning is not folded. */
 const LEAST_SHARED = 20;
 
-/** Where the beginning that a group shares is folded: at the end of a word, 0 where that is too short. */
+/** Returns the length of the shared beginning that is folded: up to the end of a word, 0 where that is too short. */
 export function sharedEnd(text: string, shared: number): number {
   const cut = shared < text.length ? text.slice(0, shared).search(/[\p{L}\p{N}\p{M}]+$/u) : -1;
   const isInWord = cut >= 0 && /^[\p{L}\p{N}\p{M}]/u.test(text.slice(shared, shared + 2));

@@ -1,7 +1,9 @@
-/** What the doctor says of a step: each phase, and its findings with links to where they were seen. */
+/** The doctor's verdict on each phase of a step, and its findings with links to where they were seen. */
 import type { FindingLink, Requests } from 'grpo/studio';
 import type { Answer } from '../../client.js';
+import { PlaceLink } from '../../parts/place-link.js';
 import { SafeText } from '../../parts/safe-text.js';
+import { SEVERITIES } from '../../parts/severity.js';
 import { Answered } from '../../parts/status.js';
 import { linkTo } from '../../route.js';
 
@@ -33,14 +35,12 @@ export function StepFindings({ run, step, answer }: { run: string; step: number;
 }
 
 function PhaseMark({ phase, judged, checks, findings }: Whole['view']['verdicts'][number]) {
-  const severities = findings.map(({ severity }) => severity);
-  const [mark, kind] = severities.includes('fail')
-    ? ['✕ fail', 'fail']
-    : severities.includes('warn')
-      ? ['⚠ warn', 'warn']
-      : judged > 0
-        ? ['✓ ok', 'good']
-        : ['not judged', 'soft'];
+  const worst = (['fail', 'warn'] as const).find((one) => findings.some(({ severity }) => severity === one));
+  const [mark, kind] = worst
+    ? [`${SEVERITIES[worst].sign} ${SEVERITIES[worst].word}`, SEVERITIES[worst].kind]
+    : judged > 0
+      ? ['✓ ok', 'good']
+      : ['not judged', 'soft'];
   return (
     <span title={`${judged} of ${checks} checks could be judged`}>
       <span class="soft">{phase}</span> <span class={kind}>{mark}</span>
@@ -48,26 +48,24 @@ function PhaseMark({ phase, judged, checks, findings }: Whole['view']['verdicts'
   );
 }
 
-const SEVERITIES = { fail: ['✕ FAIL', 'fail'], warn: ['⚠ warn', 'warn'], inform: ['ℹ', 'soft'] } as const;
-
 function FindingItem({ run, step, link }: { run: string; step: number; link: FindingLink }) {
   const { finding, label, says, places } = link;
-  const [mark, kind] = SEVERITIES[finding.severity];
+  const { sign, word, kind } = SEVERITIES[finding.severity];
   return (
     <li>
-      <strong class={kind}>{mark}</strong>{' '}
+      <strong class={kind}>
+        {sign} {word}
+      </strong>{' '}
       <a href={linkTo(['run', run, 'findings'], { code: finding.code })}>{label}</a>{' '}
       <SafeText text={says} most={500} />
       {places.length > 0 && (
         <ul>
-          {places.map(({ text, completion, token }) => (
-            <li key={text}>
-              {completion === undefined ? (
-                <SafeText text={text} most={120} />
+          {places.map((place) => (
+            <li key={place.text}>
+              {place.completion === undefined ? (
+                <SafeText text={place.text} most={120} />
               ) : (
-                <a href={linkTo(['run', run, 'step', step, 'completion', completion], { token })}>
-                  <SafeText text={text} most={120} />
-                </a>
+                <PlaceLink run={run} code={finding.code} place={{ step, ...place }} />
               )}
             </li>
           ))}

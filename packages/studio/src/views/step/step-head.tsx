@@ -1,7 +1,7 @@
 /** Which step it is, the recorded ones beside it, and its numbers at a glance. */
 import type { RunCurves, StepAnswer } from 'grpo/studio';
 import { useKeys } from '../../parts/keys.js';
-import { shortNumber } from '../../parts/numbers.js';
+import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
 import { go, linkTo, type Route } from '../../route.js';
 import { hasSignal } from './selection.js';
@@ -23,14 +23,14 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
   const linkToStep = (other: number) =>
     linkTo(['run', run, 'step', other], { ...query, at: undefined, shared: undefined });
   useKeys({
-    '[': before === undefined ? undefined : () => go(linkToStep(before)),
-    ']': after === undefined ? undefined : () => go(linkToStep(after)),
+    '[': { does: 'previous step', act: before === undefined ? undefined : () => go(linkToStep(before)) },
+    ']': { does: 'next step', act: after === undefined ? undefined : () => go(linkToStep(after)) },
   });
   const other = before ?? after;
   return (
     <>
       <div class="step-title">
-        <h1>Step {step.toLocaleString('en')}</h1>
+        <h1>Step {wholeNumber(step)}</h1>
         <nav aria-label="recorded steps">
           {before !== undefined && (
             <a href={linkToStep(before)} rel="prev">

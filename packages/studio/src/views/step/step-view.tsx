@@ -2,13 +2,13 @@
 import type { Requests, StepAnswer } from 'grpo/studio';
 import { useMemo } from 'preact/hooks';
 import { type Answer, useAnswer } from '../../client.js';
-import { GapByPosition } from '../../parts/gap-by-position.js';
 import { useKeys } from '../../parts/keys.js';
+import { GapByPosition } from '../../parts/panels/gap-by-position.js';
+import { WorstTokens } from '../../parts/panels/worst-tokens.js';
 import type { Completion } from '../../parts/rewards-of.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
-import { WorstTokens } from '../../parts/worst-tokens.js';
-import { go, linkTo, type Route, setQuery } from '../../route.js';
+import { go, linkTo, parseWhole, type Route, setQuery } from '../../route.js';
 import { columnsOf } from './columns.js';
 import { CompletionTable } from './completion-table.js';
 import { FilterBar } from './filter-bar.js';
@@ -16,6 +16,7 @@ import { GroupList } from './group-list.js';
 import { groupsOf, selectCompletions, selectionOf } from './selection.js';
 import { StageTimeline } from './stage-timeline.js';
 import './step.css';
+import { wholeNumber } from '../../parts/numbers.js';
 import { StepFindings } from './step-findings.js';
 import { StepHead } from './step-head.js';
 
@@ -60,7 +61,7 @@ function StepPage({ run, step, query, answer }: StepViewProps & { answer: StepAn
       ) : (
         <p>
           <button type="button" onClick={() => setQuery({ judge: 'yes' })}>
-            judge all {tokens.toLocaleString('en')} tokens
+            judge all {wholeNumber(tokens)} tokens
           </button>{' '}
           <span class="soft">which takes a while: sums over tokens and findings are not there before</span>
         </p>
@@ -80,7 +81,7 @@ interface TokenPanelsProps {
   onOpen(one: string): void;
 }
 
-/** What is computed over all tokens: only when one wants to see it. */
+/** Panels over all tokens, which are computed only when they are opened. */
 function TokenPanels({ run, step, open, onOpen }: TokenPanelsProps) {
   const fold = (key: string, title: string) => (
     <button type="button" class="link" aria-expanded={open.has(key)} onClick={() => onOpen(key)}>
@@ -98,7 +99,7 @@ function TokenPanels({ run, step, open, onOpen }: TokenPanelsProps) {
   );
 }
 
-/** Rewards that failed for the whole batch, and what the reader left out. */
+/** Rewards that failed for the whole batch, and notes of the reader. */
 function Notes({ answer: { failures }, notes }: { answer: StepAnswer; notes: readonly string[] }) {
   const whole = failures.filter(({ completion }) => completion === null);
   return (
@@ -139,7 +140,7 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
     [completions],
   );
   const shown = selection.form === 'groups' ? groups.flatMap((group) => group.shown) : selected;
-  const at = atText === undefined ? undefined : Number(atText);
+  const at = parseWhole(atText);
   const place = shown.findIndex(({ index }) => index === at);
   const linkOf = ({ index }: Completion) => linkTo(['run', run, 'step', step, 'completion', index]);
   const move = (by: number) => {
@@ -147,12 +148,12 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
     if (next) setQuery({ at: next.index });
   };
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: place < 0 ? undefined : () => go(linkOf(shown[place]!)),
+    j: { does: 'next completion', act: () => move(1) },
+    k: { does: 'previous completion', act: () => move(-1) },
+    Enter: { does: 'open the completion', act: place < 0 ? undefined : () => go(linkOf(shown[place]!)) },
   });
   const shared = new Set(sharedText?.split(','));
-  const count = `${selected.length.toLocaleString('en')} of ${completions.length.toLocaleString('en')} completions, ${groups.length} groups`;
+  const count = `${wholeNumber(selected.length)} of ${wholeNumber(completions.length)} completions, ${groups.length} groups`;
   return (
     <>
       <FilterBar

@@ -94,6 +94,20 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.context().close();
   });
 
+  it('opens at the completion of a link, with its group in the middle', async () => {
+    const page = await browser.open(new URL(`#/run/${run}/step/2?at=17`, server.url).href, {
+      viewport: { width: 1280, height: 760 },
+    });
+    const group = page.locator('.step-group', { has: page.locator('[aria-current]') });
+    await group.waitFor();
+    const offCentre = async () => {
+      const [frame, own] = [await page.locator('.step-groups').boundingBox(), await group.boundingBox()];
+      return Math.abs(own!.y + own!.height / 2 - (frame!.y + frame!.height / 2));
+    };
+    await expect.poll(offCentre).toBeLessThan(40);
+    await page.context().close();
+  });
+
   it('shows the stages as a timeline, the findings of the step, and links to the loss', async () => {
     const page = await open(`#/run/${run}/step/2?open=stages`);
     const bars = page.locator('.step-stages-bar > span');

@@ -1,13 +1,13 @@
 /** The tokens of a step whose numbers are the most extreme, each with a link to where it stands. */
 import type { Measure } from 'grpo/studio';
-import { useAnswer } from '../client.js';
-import { linkTo, setQuery, useRoute } from '../route.js';
-import { SignedMark } from './signed-mark.js';
-import { Answered } from './status.js';
-import { shownText } from './token-text.js';
+import { useAnswer } from '../../client.js';
+import { linkTo, setQuery, useRoute } from '../../route.js';
+import { SignedMark } from '../signed-mark.js';
+import { Answered } from '../status.js';
+import { shownText } from '../token-text.js';
 import './worst-tokens.css';
 
-/** Of each measure its name, what is extreme in it, and the colour of the completion that shows it. */
+/** Per measure: its name, its extreme in words, and the colour of the completion that shows it. */
 const NAMES: Readonly<Record<Measure, { name: string; says: string; colour: string }>> = {
   gap: { name: 'gap', says: 'largest |log π of trainer − sampler|, nats', colour: 'gap' },
   ratio: { name: 'ratio', says: 'ratio furthest from 1', colour: 'ratio' },
@@ -47,10 +47,14 @@ export function WorstTokens({ run, step }: { run: string; step: number }) {
             <table>
               <thead>
                 <tr>
-                  <th class="number">{NAMES[measure].says}</th>
-                  <th>token</th>
-                  <th>completion</th>
-                  <th class="number">position</th>
+                  <th class="number" scope="col">
+                    {NAMES[measure].says}
+                  </th>
+                  <th scope="col">token</th>
+                  <th scope="col">completion</th>
+                  <th class="number" scope="col">
+                    position
+                  </th>
                 </tr>
               </thead>
               <tbody>

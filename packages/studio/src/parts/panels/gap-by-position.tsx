@@ -1,10 +1,10 @@
-/** The gap between sampler and trainer by position in the completion: by its form causes are told apart. */
+/** The gap between sampler and trainer by position in the completion; its form tells causes apart. */
 import { useMemo, useState } from 'preact/hooks';
-import { useAnswer } from '../client.js';
+import { useAnswer } from '../../client.js';
 import './gap-by-position.css';
-import { shortNumber, signedNumber } from './numbers.js';
+import { shortNumber, signedNumber } from '../numbers.js';
+import { Answered } from '../status.js';
 import { type PositionBin, positionBins } from './position-bins.js';
-import { Answered } from './status.js';
 
 const WIDTH = 640;
 const HEIGHT = 110;
@@ -122,7 +122,7 @@ function lineOf(bins: readonly PositionBin[], height: (bin: PositionBin) => numb
     .join('');
 }
 
-/** Below this a gap is none: float32 has no smaller log-probs of note. */
+/** Smaller gaps are rounding of float32 log-probs. */
 const LEAST = 1e-9;
 
 function logLines(bins: readonly PositionBin[]) {

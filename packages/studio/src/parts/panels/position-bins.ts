@@ -1,11 +1,11 @@
-/** Numbers by position, thinned to what a chart can show. */
+/** Numbers by position, thinned to the columns of a chart. */
 import type { PositionAnswer } from 'grpo/studio';
 
 /** Positions that stand together in a column of the chart. */
 export interface PositionBin {
   from: number;
   to: number;
-  /** Means over all tokens of the bin; the largest of it. */
+  /** Mean gap and mean size over all tokens of the bin, and its largest size. */
   mean: number;
   size: number;
   largest: number;
