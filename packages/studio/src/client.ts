@@ -49,6 +49,8 @@ export function onReading(hear: (progress: ReadProgress) => void): () => void {
 export function useFiles(given: Files): void {
   files = given;
   for (const worker of Object.values(workers)) post(worker, { kind: 'files', files });
+  // It is ready by the time that something is asked.
+  workerOf('quick');
   forgetAnswers();
 }
 
