@@ -66,6 +66,9 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     await page.goto('about:blank');
     await page.goto(new URL(link(query), server.url).href);
     await chart('reward').locator('canvas').waitFor();
+    // Findings that come move the charts, and these are drawn anew.
+    await page.getByText('The doctor reads the run').waitFor({ state: 'detached' });
+    await page.evaluate(() => new Promise(requestAnimationFrame));
   }
   const chart = (key: string) => page.locator(`[data-chart="${key}"]`);
   const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
@@ -121,8 +124,8 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('marks what is not finite and leaves a gap there', async () => {
     await open();
     await chart('KL to the reference').scrollIntoViewIfNeeded();
-    expect(await text('KL to the reference')).toContain('not finite at step 31–33');
-    expect(await painted('KL to the reference', 'fail')).toBeGreaterThan(5);
+    await expect.poll(() => text('KL to the reference'), PATIENT).toContain('not finite at step 31–33');
+    await expect.poll(() => painted('KL to the reference', 'fail'), PATIENT).toBeGreaterThan(5);
     expect(await painted('entropy', 'fail')).toBe(0);
   });
 
@@ -230,12 +233,14 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('grows with the run, and keeps its zoom and its place', async () => {
     await open(`?from=20&to=90`);
     await chart('gradient norm').scrollIntoViewIfNeeded();
-    const scrolled = await page.evaluate(() => scrollY);
-    expect(scrolled).toBeGreaterThan(0);
+    expect(await page.evaluate(() => scrollY)).toBeGreaterThan(0);
+    // Findings above may come meanwhile: what is looked at stays where it is seen.
+    const seenAt = async () => (await chart('gradient norm').boundingBox())!.y;
+    const before = await seenAt();
     appendFileSync(join(folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
     await page.getByText(`step ${STEPS + 1}`).waitFor();
     await expect.poll(() => text('gradient norm'), PATIENT).toContain(String(1 + (STEPS + 1) / 10));
-    expect(await page.evaluate(() => scrollY)).toBe(scrolled);
+    expect(Math.abs((await seenAt()) - before)).toBeLessThanOrEqual(2);
     expect(await hash()).toContain('from=20&to=90');
   });
 
