@@ -133,9 +133,14 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
       const page = await browser.open(server.url, { viewport: { width, height: 900 } });
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
-      for (const view of views()) {
-        await page.evaluate((hash) => {
+      // A narrow page sees every text in its step, and some as tokens.
+      for (const view of views().filter((one) => width > 400 || !/completion\/\d*[1-9]$/.test(one))) {
+        // The new view is drawn two frames after its address has changed.
+        await page.evaluate(async (hash) => {
           location.hash = hash;
+          await new Promise((resolve) => setTimeout(resolve));
+          await new Promise(requestAnimationFrame);
+          await new Promise(requestAnimationFrame);
         }, view);
         await page.waitForFunction(() => !document.querySelector('main .waiting'), undefined, {
           timeout: 20_000,
