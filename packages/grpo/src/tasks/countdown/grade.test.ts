@@ -92,7 +92,8 @@ describe('workOut', () => {
           const { n, d } = worked.value;
           expect(Number(n) / Number(d)).toBeCloseTo(expected, 6);
         } else if (worked.unreadable === 'division by zero')
-          expect(Number.isFinite(expected) && !/\/ ?\(?.*0/.test(text)).toBe(false);
+          // In JavaScript only a second division leads back from infinity.
+          expect(Number.isFinite(expected) && text.split('/').length < 3).toBe(false);
         else expect(['too long', 'nested too deep']).toContain(worked.unreadable);
       }),
       { numRuns: 500 },
