@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['tasks'],
   ['step'],
   ['audit', 'observe', 'evaluation', 'imitation', 'inspection'],
-  ['run', 'processes'],
+  ['run', 'processes', 'serve'],
   ['library', 'lab', 'cs336'],
   ['index', 'reward-exports'],
   ['cli', 'page'],

@@ -4,6 +4,7 @@ export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
 export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
 export { type LoadOptions, loadModel } from './folder/load.js';
+export { replaceWeights } from './folder/replace-weights.js';
 export { saveModel, WEIGHTS_FILE } from './folder/save.js';
 export { initDecoder, writeRandomWeights } from './init.js';
 export { adaptedLayers } from './lora/adaptable.js';
