@@ -67,6 +67,11 @@ export class AdamW {
     for (const slot of this.#slots.values()) slot.gradient ??= keepGradient(slot.parameter.grad);
   }
 
+  /** Gives each tensor a gradient: zeros where no backward pass has reached it. */
+  completeGradients(): void {
+    for (const slot of this.#slots.values()) slot.gradient ??= keep(zerosLike(slot.master));
+  }
+
   /** Gradients of the update so far by parameter, float32; the optimizer's own. */
   get gradients(): Map<string, Tensor> {
     return new Map([...this.#slots].flatMap(([name, { gradient }]) => (gradient ? [[name, gradient]] : [])));

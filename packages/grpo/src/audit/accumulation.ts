@@ -1,17 +1,19 @@
+import { changedTensors, type SampledValues, sampledValues } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
+import type { MicroBatch } from '../step/micro-batch.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
-import { changedTensors, type SampledValues, sampledValues } from './sampled-values.js';
-import { worstByQuantity, worstOf } from './worst.js';
+import { ROUNDING } from './plain/plain-adamw.js';
+import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
 const HAND_OVER = 'loss';
 
 /**
  * Follows the gradients of an update from micro-batch to micro-batch: they begin empty, each pass adds to them, nothing
- * changes them in between, and each completion of the update takes part once.
+ * changes them in between, those of several processes are added up, and each completion of the update takes part once.
  */
 export class AccumulationAudit implements FollowingMeasure {
   readonly #comparisons: Comparison[] = [];
@@ -19,7 +21,7 @@ export class AccumulationAudit implements FollowingMeasure {
   /** Prompts of each update of the step, as declared. */
   #declared: number[][] = [];
   #begun: Comparison[] = [];
-  #passes: { before: SampledValues; after: SampledValues; members: readonly number[] }[] = [];
+  #passes: Pass[] = [];
   #before: SampledValues = new Map();
 
   constructor(private readonly trainer: Trainer) {}
@@ -40,13 +42,12 @@ export class AccumulationAudit implements FollowingMeasure {
     ]);
   }
 
-  microBatchBegins(): void {
-    this.#before = sampledValues(this.trainer.optimizer.gradients);
+  microBatchBegins(_: MicroBatch, gradients: () => SampledValues): void {
+    this.#before = gradients();
   }
 
-  microBatchDone({ micro: { members } }: MicroBatchPass): void {
-    const after = sampledValues(this.trainer.optimizer.gradients);
-    this.#passes.push({ before: this.#before, after, members });
+  microBatchDone({ micro: { members }, rank, gradients }: MicroBatchPass): void {
+    this.#passes.push({ before: this.#before, after: gradients(), members, rank });
   }
 
   beforeUpdate({ index }: Update): void {
@@ -60,10 +61,13 @@ export class AccumulationAudit implements FollowingMeasure {
 
   /** Gradients that change between two passes, and passes after which no gradient has changed. */
   #betweenPasses(): Comparison[] {
-    const last = sampledValues(this.trainer.optimizer.gradients);
-    const starts = [...this.#passes.slice(1).map(({ before }) => before), last];
-    const between = this.#passes.map(({ after }, i) => {
-      const changed = changedTensors(after, starts[i]!);
+    const passes = this.#passes;
+    const sum = sampledValues(this.trainer.optimizer.gradients);
+    const isLast = ({ rank }: Pass, i: number) => passes[i + 1]?.rank !== rank;
+    const ends = passes.filter(isLast).map(({ after }) => after);
+    const between = passes.flatMap((pass, i) => {
+      if (isLast(pass, i) && ends.length > 1) return [];
+      const changed = changedTensors(pass.after, passes[i + 1]?.before ?? sum);
       return { found: changed.length, plain: 0, bound: 0, ...(changed[0] && { tensor: changed[0] }) };
     });
     const lost = this.#passes
@@ -77,6 +81,7 @@ export class AccumulationAudit implements FollowingMeasure {
     return [
       ...worstOf(HAND_OVER, 'tensors whose gradient changes between two micro-batches', between),
       ...worstOf(HAND_OVER, 'backward passes that change the gradient', lost),
+      ...worstOf(HAND_OVER, "sum of the processes' gradients", ends.length > 1 ? sums(sum, ends) : []),
     ];
   }
 
@@ -113,6 +118,28 @@ export class AccumulationAudit implements FollowingMeasure {
         completion: b,
       })),
     );
+  }
+}
+
+/** A pass over a micro-batch, with the gradients of its process before and after it. */
+interface Pass {
+  before: SampledValues;
+  after: SampledValues;
+  members: readonly number[];
+  rank: number;
+}
+
+/** The gradient that the optimizer steps with beside the sum of those that the processes have come to. */
+function* sums(sum: SampledValues, ends: readonly SampledValues[]): Generator<Pair> {
+  for (const [tensor, values] of sum) {
+    const parts = ends.flatMap((end) => end.get(tensor) ?? []);
+    for (const [i, found] of values.entries()) {
+      const plain = parts.reduce((total, part) => total + part[i]!, 0);
+      const size = parts.reduce((total, part) => total + Math.abs(part[i]!), 0);
+      const deviation = Object.is(found, plain) ? 0 : Math.abs(found - plain);
+      // Each sum of two is rounded once.
+      yield { found, plain, bound: parts.length * ROUNDING * size, deviation, tensor };
+    }
   }
 }
 

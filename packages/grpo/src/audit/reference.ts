@@ -1,9 +1,9 @@
 import type { Tensor } from '@grpo/torch';
+import { type SampledValues, sampledValues } from '../models/index.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
 import { ROUNDING } from './plain/plain-adamw.js';
-import { type SampledValues, sampledValues } from './sampled-values.js';
 import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
 /** Holds the reference after each update to what it was, and to the policy that is declared to be mixed into it. */

@@ -1,4 +1,5 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import { changedTensors, type SampledValues, sampledValues } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { UpdateResult } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
@@ -13,7 +14,6 @@ import {
   type WeightPart,
 } from './plain/plain-adamw.js';
 import { plainRate } from './plain/plain-rate.js';
-import { changedTensors, type SampledValues, sampledValues } from './sampled-values.js';
 import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
 const HAND_OVER = 'update';

@@ -16,6 +16,7 @@ export { parameterSpecs } from './parameters.js';
 export { parseConfig } from './parse/parse-config.js';
 export { openPass } from './recompute.js';
 export { sampleOf } from './sample-of.js';
+export { changedTensors, type SampledValues, sampledValues } from './sampled-values.js';
 export type { Segment } from './segment.js';
 export { loadSequenceClassifier, type SequenceClassifier } from './sequence-classifier.js';
 export type { Attend, PackedTokens } from './transformer.js';

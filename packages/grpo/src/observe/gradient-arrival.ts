@@ -1,37 +1,30 @@
-import { cat, grad, noGrad, tidy } from '@grpo/torch';
+import { grad, tidy } from '@grpo/torch';
 import { largest } from '../maths/moments.js';
-import { sampleOf } from '../models/index.js';
+import type { SampledValues } from '../models/index.js';
 import type { LossInput } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
-
-/** Elements of each tensor's gradient that are looked at: a pass that arrives changes almost all of them. */
-const ELEMENTS = 64;
 
 /** A gradient of a log-prob, times the tokens of the update, that is lost in the rounding of a float32 sum. */
 const LOST = 1e-6;
 
 /** Whether the gradient of each micro-batch of an update arrives in the sum that the optimizer steps with. */
 export class GradientArrival {
-  #sum: readonly number[] = [];
+  /** By rank. */
+  readonly #gradients = new Map<number, SampledValues>();
 
-  constructor(private readonly trainer: Pick<Trainer, 'optimizer' | 'stages'>) {}
+  constructor(private readonly trainer: Pick<Trainer, 'stages'>) {}
 
-  /** Whether a pass that is done has changed the sum, or had nothing to add to it. */
-  arrived({ input }: Pick<MicroBatchPass, 'input'>): boolean {
-    const before = this.#sum;
-    this.#sum = this.#sample();
-    const isUnchanged = this.#sum.every((value, i) => Object.is(value, before[i] ?? 0));
-    return !isUnchanged || !this.#hasGradient(input);
-  }
-
-  #sample(): number[] {
-    return noGrad(() =>
-      tidy(() => {
-        const gradients = [...this.trainer.optimizer.gradients.values()];
-        return gradients.length === 0 ? [] : cat(gradients.map((one) => sampleOf(one, ELEMENTS))).toNumbers();
-      }),
+  /** Whether a pass that is done has changed the gradients of its process, or had nothing to add to them. */
+  arrived({ rank, input, gradients }: Pick<MicroBatchPass, 'rank' | 'input' | 'gradients'>): boolean {
+    const before = this.#gradients.get(rank);
+    const after = gradients();
+    this.#gradients.set(rank, after);
+    // Without gradients all are 0.
+    const hasChanged = [...after].some(([name, values]) =>
+      values.some((value, i) => !Object.is(value, before?.get(name)?.[i] ?? 0)),
     );
+    return hasChanged || !this.#hasGradient(input);
   }
 
   /** Whether the loss depends on what the model computes: asked only of a pass that changed nothing. */

@@ -2,9 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Watch } from '../progress/watch.js';
 import { grpoStep } from '../step/grpo-step.js';
 import type { StepObserver } from '../step/observer.js';
+import { PROMPTS, takeSteps } from '../step/peers/ranks.test.helper.js';
 import {
   fixtureModel,
   intoGradients,
+  neighbour,
   PROBLEMS,
   spreadRewards,
   trainerOf,
@@ -87,5 +89,32 @@ describe('what watches a step', () => {
     const step = grpoStep({ ...trainer, observers: [recorder] }, PROBLEMS, 0, 0.01);
     await expect(step).rejects.toThrow('step 1: the gradient is NaN');
     expect(recorder.recorded.updates.map(({ gradNorm }) => gradNorm)).toEqual([1, Number.NaN]);
+  });
+
+  it('is the same in each of several processes, whichever made a micro-batch', async () => {
+    const settings = EVERYTHING.filter((own) => !/kind|rollout.prompts/i.test(own));
+    const recordersOf = async (size: number) => {
+      const recorders: StepRecorder[] = [];
+      await takeSteps(size, {
+        settings,
+        problems: PROMPTS.slice(0, 4),
+        reference: () => neighbour(fixtureModel('llama3').decoder),
+        trainer: (trainer) => {
+          const recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
+          recorders.push(recorder);
+          return { observers: [...trainer.observers!, recorder] };
+        },
+      });
+      return recorders.map(({ recorded: { batch, seconds, ...own } }) => own);
+    };
+    const [[alone], [first, ...others]] = [await recordersOf(1), await recordersOf(3)];
+    for (const own of others) expect(own).toEqual(first);
+    expect(Object.keys(first!.metrics)).toEqual(Object.keys(alone!.metrics));
+    for (const [u, { ratios, microBatches }] of first!.updates.entries()) {
+      const own = alone!.updates[u]!;
+      expect(microBatches!.executed).toBe(microBatches!.configured);
+      expect(first!.updates[u]!.completions).toEqual(own.completions);
+      for (const [t, ratio] of ratios!.entries()) expect(ratio).toBeCloseTo(own.ratios![t]!, 5);
+    }
   });
 });

@@ -32,7 +32,14 @@ export type {
   RewardValue,
   Verdict,
 } from './reward.js';
-export { type Grounds, type RewardFacts, type RewardTable, totals } from './reward-table.js';
+export {
+  type Grounds,
+  joinTables,
+  moveFailure,
+  type RewardFacts,
+  type RewardTable,
+  totals,
+} from './reward-table.js';
 export { type ScoreOptions, scoreCompletions } from './score.js';
 export { parseThinkAnswer, type ThinkAnswer } from './think-answer.js';
 export { questionHash, type TierPenalty, type Tiers } from './tier.js';

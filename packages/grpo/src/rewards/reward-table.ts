@@ -47,3 +47,48 @@ export function totals({ columns, weights, unscored }: RewardTable): Float64Arra
     return total;
   });
 }
+
+/** Tables of the same rewards as one, their completions one after another; each reward took as long as in the slowest. */
+export function joinTables(tables: readonly RewardTable[]): RewardTable {
+  const [first] = tables;
+  if (tables.length === 1) return first!;
+  const { names, weights } = first!;
+  const facts = tables.flatMap((table) => table.facts ?? []);
+  let start = 0;
+  const failures = tables.flatMap((table) => {
+    const from = start;
+    start += table.unscored.length;
+    return table.failures.map((failure) => moveFailure(failure, from));
+  });
+  return {
+    names,
+    weights,
+    columns: names.map((_, k) => Float64Array.from(tables.flatMap(({ columns }) => [...columns[k]!]))),
+    ...(tables.some(({ grounds }) => grounds) && {
+      grounds: names.map((_, k) =>
+        tables.flatMap(({ grounds, unscored }) => grounds?.[k] ?? Array.from(unscored, () => null)),
+      ),
+    }),
+    unscored: Uint8Array.from(tables.flatMap(({ unscored }) => [...unscored])),
+    failures,
+    ...(tables.every(({ seconds }) => seconds) && {
+      seconds: Object.fromEntries(
+        names.map((name) => [name, Math.max(...tables.map(({ seconds }) => seconds![name]!))]),
+      ),
+    }),
+    ...(facts.length === tables.length && { facts: joinFacts(facts) }),
+  };
+}
+
+/** A failure in a table in which its completion has another place. */
+export const moveFailure = (failure: RewardFailure, by: number): RewardFailure =>
+  failure.index === null ? failure : { ...failure, index: failure.index + by };
+
+function joinFacts(all: readonly RewardFacts[]): RewardFacts {
+  const [first] = all;
+  return {
+    ...first,
+    ...(first!.providers && { providers: all.flatMap(({ providers = [] }) => providers) }),
+    ...(first!.replies && { replies: all.flatMap(({ replies = [] }) => replies) }),
+  };
+}

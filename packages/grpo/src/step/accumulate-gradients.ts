@@ -2,11 +2,13 @@ import { tensor, tidy } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import { joinRows } from '../maths/lists.js';
 import { sum } from '../maths/moments.js';
+import { sampledValues } from '../models/index.js';
 import type { LossInput, LossSettings, TokenScores, UpdateSize } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Batch, Iteration } from './batch.js';
-import { eachMicroBatch, type MicroBatch, membersOf } from './micro-batch.js';
-import type { StepEvents } from './observer.js';
+import { eachMicroBatch, type MicroBatch, membersOf, tokensOf } from './micro-batch.js';
+import { joinObservers, type MicroBatchPass, type StepEvents } from './observer.js';
+import { SharedWork } from './peers/shared-work.js';
 import type { Trainer } from './trainer.js';
 import { openTrainingPass, type PassProgress } from './training-pass.js';
 import type { Update } from './updates.js';
@@ -29,21 +31,34 @@ export async function accumulateGradients(
   const size = updateSize(iteration, membersOf(groups, prompts), config.objective);
   const limits = { tokens: config.train.microBatchTokens, stage: 'training', watch, apart };
   let loss = 0;
-  const begin = () => {
-    loss = 0;
-    events.updateBegins(update);
+  const tally = {
+    updateBegins: () => {
+      loss = 0;
+    },
+    microBatchDone: ({ output }: MicroBatchPass) => {
+      loss += output.loss.item();
+    },
   };
-  const restart = () => {
-    optimizer.zeroGrad();
-    begin();
-  };
-  const add = (micro: MicroBatch, tell: PassProgress) => {
-    events.microBatchBegins(micro);
-    loss += tidy(() => learn(trainer, batch, micro, { iteration, size }, events, tell));
-  };
+  const allEvents = joinObservers([events, tally]);
+  const work = new SharedWork(trainer, allEvents);
   try {
-    begin();
-    await eachMicroBatch(model.decoder, groups, prompts, limits, add, restart);
+    allEvents.updateBegins(update);
+    await work.accumulate(
+      prompts,
+      (p) => tokensOf(groups, p),
+      optimizer,
+      (own, ownEvents) => {
+        const add = (micro: MicroBatch, tell: PassProgress) => {
+          ownEvents.microBatchBegins(micro, () => sampledValues(optimizer.gradients));
+          tidy(() => learn(trainer, batch, micro, { iteration, size }, ownEvents, tell));
+        };
+        const restart = () => {
+          optimizer.zeroGrad();
+          ownEvents.updateBegins(update);
+        };
+        return eachMicroBatch(model.decoder, groups, own, limits, add, restart);
+      },
+    );
     events.beforeUpdate(update);
   } catch (error) {
     // Or the update after this one would begin with half of its gradients.
@@ -69,7 +84,7 @@ export function updateSize(
   return { completions: members.length, tokens: tokens[compat ?? 'ours']() };
 }
 
-/** Forward and backward pass of one micro-batch, which adds to the optimizer's gradients; returns its share of the update's loss. */
+/** Forward and backward pass of one micro-batch, which adds to the optimizer's gradients. */
 export function learn(
   trainer: Trainer,
   batch: Batch,
@@ -77,7 +92,7 @@ export function learn(
   update: { iteration: Iteration; size: UpdateSize },
   events: StepEvents,
   tell: PassProgress,
-): number {
+): void {
   const { stages, model, reference, config, optimizer, sampling, control } = trainer;
   const { recompute } = config.train;
   using pass = openTrainingPass(model.decoder, micro.size, { recompute, room: trainer.activationRoom, tell });
@@ -91,8 +106,15 @@ export function learn(
   const input = lossInput(trainer, batch, micro, update, scores);
   const output = stages.objective(input);
   events.stage('backward', () => optimizer.accumulate(() => pass.backward(output.loss)));
-  events.microBatchDone({ micro, scores, input, output });
-  return output.loss.item();
+  const rank = trainer.peers?.rank ?? 0;
+  events.microBatchDone({
+    micro,
+    rank,
+    scores,
+    input,
+    output,
+    gradients: () => sampledValues(optimizer.gradients),
+  });
 }
 
 /** The part of the batch that a micro-batch holds, token by token and completion by completion. */

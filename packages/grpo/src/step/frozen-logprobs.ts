@@ -1,8 +1,9 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
 import type { Batch, Iteration } from './batch.js';
-import { eachMicroBatch, type Groups } from './micro-batch.js';
+import { eachMicroBatch, type Groups, tokensOf } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
+import { SharedWork } from './peers/shared-work.js';
 import { cut } from './token-values.js';
 import type { Trainer } from './trainer.js';
 
@@ -49,26 +50,34 @@ function storedLogprobs({ exchange, groupSize }: Batch): Map<number, Float32Arra
 /** Log-probs of some prompts' completions under a decoder, by their place, without gradients. */
 async function scoreUnder(
   decoder: Decoder,
-  { stages, model, config, sampling, watch }: Trainer,
+  trainer: Trainer,
   trained: Groups,
   { prompts, stage, events }: { prompts: readonly number[]; stage: string; events: StepEvents },
 ): Promise<Float32Array[]> {
-  const logprobs_B: Float32Array[] = [];
+  const { stages, model, config, sampling, watch } = trainer;
   const limits = { tokens: config.train.microBatchTokens, stage, watch };
-  await eachMicroBatch(model.decoder, trained, prompts, limits, ({ groups, members }, tell) => {
-    const onLayer = (layer: number) => tell(layer / decoder.config.layers);
-    const values = events.stage(stage, () =>
-      noGrad(() =>
-        tidy(
-          () =>
-            stages
-              .logprob(decoder, groups, sampling.temperature, { onLayer })
-              .logprobs_T.toTypedArray() as Float32Array,
+  const scoreOwn = async (own: readonly number[]) => {
+    const logprobs: (readonly [number, Float32Array])[] = [];
+    await eachMicroBatch(model.decoder, trained, own, limits, ({ groups, members }, tell) => {
+      const onLayer = (layer: number) => tell(layer / decoder.config.layers);
+      const values = events.stage(stage, () =>
+        noGrad(() =>
+          tidy(
+            () =>
+              stages
+                .logprob(decoder, groups, sampling.temperature, { onLayer })
+                .logprobs_T.toTypedArray() as Float32Array,
+          ),
         ),
-      ),
-    );
-    const lengths = members.map((b) => trained.completions_B[b]!.ids.length);
-    for (const [i, own] of cut(values, lengths).entries()) logprobs_B[members[i]!] = own;
-  });
+      );
+      const lengths = members.map((b) => trained.completions_B[b]!.ids.length);
+      for (const [i, row] of cut(values, lengths).entries()) logprobs.push([members[i]!, row]);
+    });
+    return logprobs;
+  };
+  const work = new SharedWork(trainer, events);
+  const scored = await work.share(prompts, (p) => tokensOf(trained, p), scoreOwn);
+  const logprobs_B: Float32Array[] = [];
+  for (const [b, row] of scored.flat()) logprobs_B[b] = row;
   return logprobs_B;
 }

@@ -1,6 +1,12 @@
 /** A batch as its single groups, and groups of any origin as one batch. */
 import { UserError } from '../errors/user-error.js';
-import type { RewardFacts, RewardFailure, RewardTable } from '../rewards/index.js';
+import {
+  joinTables,
+  moveFailure,
+  type RewardFacts,
+  type RewardFailure,
+  type RewardTable,
+} from '../rewards/index.js';
 import { Batch } from './batch.js';
 
 /** Each group as a batch of its own. A failure of the whole batch stays with the first. */
@@ -19,7 +25,7 @@ export function groupsOf({ problems, prompts, completions_B, rewardTable, groupS
         columns: rewardTable.columns.map((column) => column.slice(from, to)),
         ...(rewardTable.grounds && { grounds: rewardTable.grounds.map((column) => column.slice(from, to)) }),
         unscored: rewardTable.unscored.slice(from, to),
-        failures: rewardTable.failures.filter(isOwn).map((failure) => moved(failure, -from)),
+        failures: rewardTable.failures.filter(isOwn).map((failure) => moveFailure(failure, -from)),
         ...(rewardTable.facts && { facts: factsOf(rewardTable.facts, (values) => values.slice(from, to)) }),
       },
     });
@@ -35,28 +41,13 @@ export function groupsOf({ problems, prompts, completions_B, rewardTable, groupS
  */
 export function joinGroups(groups: readonly Batch[], like: RewardTable, replaced: readonly Batch[]): Batch {
   const tables = groups.map(({ rewardTable }) => rewardTable);
-  const { names, weights, facts } = like;
+  const { names, weights } = like;
   for (const table of tables) requireSameRewards(names, table.names);
-  const size = groups[0]!.completions_B.length;
   const lost = replaced.flatMap(({ rewardTable }) =>
     rewardTable.failures.map((failure) => ({ ...failure, index: null })),
   );
-  const rewardTable: RewardTable = {
-    names,
-    weights,
-    columns: names.map((_, k) => Float64Array.from(tables.flatMap(({ columns }) => [...columns[k]!]))),
-    ...(tables.some(({ grounds }) => grounds) && {
-      grounds: names.map((_, k) =>
-        tables.flatMap(({ grounds, unscored }) => grounds?.[k] ?? Array.from(unscored, () => null)),
-      ),
-    }),
-    unscored: Uint8Array.from(tables.flatMap(({ unscored }) => [...unscored])),
-    failures: [
-      ...tables.flatMap(({ failures }, p) => failures.map((failure) => moved(failure, p * size))),
-      ...lost,
-    ],
-    ...(facts && tables.every((table) => table.facts) && { facts: joinedFacts(tables) }),
-  };
+  const joined = joinTables(tables);
+  const rewardTable = { ...joined, names, weights, failures: [...joined.failures, ...lost] };
   return new Batch({
     problems: groups.flatMap(({ problems }) => problems),
     prompts: groups.flatMap(({ prompts }) => prompts),
@@ -65,9 +56,6 @@ export function joinGroups(groups: readonly Batch[], like: RewardTable, replaced
   });
 }
 
-const moved = (failure: RewardFailure, by: number): RewardFailure =>
-  failure.index === null ? failure : { ...failure, index: failure.index + by };
-
 /** The facts, with those that have one value per completion mapped. */
 function factsOf(facts: RewardFacts, map: <T>(values: T[]) => T[]): RewardFacts {
   const { providers, replies } = facts;
@@ -75,15 +63,6 @@ function factsOf(facts: RewardFacts, map: <T>(values: T[]) => T[]): RewardFacts 
     ...facts,
     ...(providers && { providers: map(providers) }),
     ...(replies && { replies: map(replies) }),
-  };
-}
-
-function joinedFacts(tables: readonly RewardTable[]): RewardFacts {
-  const all = tables.map(({ facts }) => facts!);
-  return {
-    ...all[0],
-    ...(all[0]!.providers && { providers: all.flatMap(({ providers = [] }) => providers) }),
-    ...(all[0]!.replies && { replies: all.flatMap(({ replies = [] }) => replies) }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Batch } from './batch.js';
 import { compareRewards } from './compare-rewards.js';
 import { scoreFrozen } from './frozen-logprobs.js';
 import { joinObservers, type UpdateResult } from './observer.js';
+import { SharedWork } from './peers/shared-work.js';
 import { rollOut } from './roll-out.js';
 import type { Trainer } from './trainer.js';
 import { updatesOf } from './updates.js';
@@ -31,13 +32,25 @@ export class NotFiniteError extends UserError {
   }
 }
 
+/** An update has left processes with different weights. */
+export class RanksDifferError extends UserError {
+  constructor(checksums: readonly number[], step: number, update: number) {
+    const others = [...checksums.keys()].filter((rank) => checksums[rank] !== checksums[0]);
+    const ranks = others.length > 1 ? `ranks ${others.join(', ')} have` : `rank ${others[0]} has`;
+    super(`step ${step + 1}: after update ${update + 1} ${ranks} other weights than rank 0`, {
+      hint: 'Their gradients were not summed, or they began with other weights. Resume the run from its last checkpoint.',
+    });
+  }
+}
+
 /**
  * One GRPO step: sample completions of every problem, compare their rewards within each group, and update the policy
  * by the log-probs of the sampled tokens.
  *
  * @param step - counted from 0; with the seed it fixes every random draw
- * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. Abandoned, before
- * the first update only: the trainer is then as before the step, but for `supply`
+ * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. RanksDifferError
+ * when peers have other weights. Abandoned, before the first update only: the trainer is then as before the step, but for
+ * `supply`
  */
 export async function grpoStep(
   trainer: Trainer,
@@ -45,15 +58,16 @@ export async function grpoStep(
   step: number,
   learningRate: number,
 ): Promise<StepResult> {
-  const { stages, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
+  const { stages, model, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
   // Parts that act on later steps hear of this one as observers do.
   const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
+  const work = new SharedWork(trainer, events);
   const batch = await rollOut(trainer, problems, step, events);
   if (trainer.reference || config.objective.oldLogprobs !== 'detach')
     await scoreFrozen(trainer, batch, events);
   control.weigh(batch, step);
   compareRewards(trainer, batch);
-  await events.compared(batch, step);
+  await work.together(() => events.compared(batch, step));
   const results: UpdateResult[] = [];
   // An update cannot be taken back.
   const finishing = watch.finishing(
@@ -70,8 +84,13 @@ export async function grpoStep(
       events.failed(result);
       throw new NotFiniteError(result.gradNorm, step, update.index);
     }
-    events.updated(result);
+    const checksums = await work.checksums(model.decoder);
+    events.updated({ ...result, ...(checksums && { checksums }) });
     results.push(result);
+    if (checksums?.some((own) => own !== checksums[0])) {
+      events.done(batch, step);
+      throw new RanksDifferError(checksums, step, update.index);
+    }
   }
   events.done(batch, step);
   const meanOf = (key: 'loss' | 'gradNorm') => mean(results.map((result) => result[key]));

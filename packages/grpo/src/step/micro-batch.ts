@@ -133,6 +133,12 @@ export function microBatchAt(
   return micro;
 }
 
+/** Tokens that the passes over a whole group compute. */
+export function tokensOf(groups: Groups, p: number): number {
+  const { shared, of: costOf } = passCost(groups, p);
+  return membersOf(groups, [p]).reduce((sum, b) => sum + costOf(b), shared);
+}
+
 /** Tokens that the passes over a group compute: once for all of its completions, and for each by itself. */
 interface PassCost {
   shared: number;

@@ -1,10 +1,11 @@
 import { Watch } from '../progress/watch.js';
-import { withOverlong } from '../rewards/index.js';
+import { joinTables, withOverlong } from '../rewards/index.js';
 import type { Problem } from '../tasks/task.js';
 import { Batch } from './batch.js';
 import { exchangeFlat } from './exchange.js';
 import { iterationsOf } from './iterations.js';
 import type { StepEvents } from './observer.js';
+import { SharedWork } from './peers/shared-work.js';
 import type { Trainer } from './trainer.js';
 
 /** Everything before the comparison: render, sample and score, and replace groups without a difference. */
@@ -31,24 +32,36 @@ export async function rollOut(
  * @param place - of the first among all groups of the step: no two draw alike
  */
 async function drawGroups(
-  { stages, model, task, config, sampling, watch = new Watch() }: Trainer,
+  trainer: Trainer,
   problems: readonly Problem[],
   step: number,
   place: number,
   events: StepEvents,
 ): Promise<Batch> {
+  const { stages, model, task, config, sampling, watch = new Watch() } = trainer;
   const { rollout, groups: settings, onRewardError, seed } = config;
+  const work = new SharedWork(trainer, events);
   const prompts = events.stage('render', () => stages.render(model, problems));
   const requests = prompts.map(({ ids }, p) => ({ ids, count: rollout.group, keys: [step, place + p] }));
-  const groups = await events.stage('sample', () => stages.sample(model, requests, sampling, seed, watch));
-  const completions_B = groups.flat();
-  const scoring = { stage: 'scoring', done: 0, total: completions_B.length, unit: 'completions' };
-  const scored = await events.stage('score', () =>
-    watch.until(scoring, () => stages.score(task, problems, groups, onRewardError)),
+  const sampled = await events.stage('sample', () =>
+    work.share(requests, equally, (own) => stages.sample(model, own, sampling, seed, watch)),
   );
+  const groups = sampled.flat();
+  const completions_B = groups.flat();
+  const scored = await events.stage('score', async () => {
+    const tables = await work.share([...groups.keys()], equally, (own) => {
+      const [ownProblems, ownGroups] = [own.map((p) => problems[p]!), own.map((p) => groups[p]!)];
+      const scoring = { stage: 'scoring', done: 0, total: ownGroups.flat().length, unit: 'completions' };
+      return watch.until(scoring, () => stages.score(task, ownProblems, ownGroups, onRewardError));
+    });
+    return joinTables(tables);
+  });
   const lengths = completions_B.map(({ ids }) => ids.length);
   const buffer = settings.overlongBuffer;
   const rewardTable =
     buffer === 0 ? scored : withOverlong(scored, lengths, { maxTokens: rollout.maxNewTokens, buffer });
   return new Batch({ problems, prompts, completions_B, rewardTable });
 }
+
+/** No group's completions are known to be longer than another's before they are sampled. */
+const equally = () => 1;

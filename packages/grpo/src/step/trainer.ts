@@ -8,6 +8,7 @@ import type { Problem, Task } from '../tasks/task.js';
 import type { Control } from './control.js';
 import type { MovingReference } from './moving-reference.js';
 import type { StepObserver } from './observer.js';
+import type { Peers } from './peers/peers.js';
 import type { ReplayStore } from './replay-store.js';
 import type { Stages } from './stages.js';
 
@@ -62,6 +63,8 @@ export interface Trainer {
   /** Weights of the objective that change while training. */
   control: Control;
   stages: Stages;
+  /** The processes that take each step together; undefined for one alone. */
+  peers?: Peers | undefined;
   /** Stages that a user put in place of ours. */
   ownStages?: readonly string[];
   /** Hears how far a step is, and may abandon it before its first update. */

@@ -1,5 +1,5 @@
 import { cat, noGrad, type Tensor, tidy } from '@grpo/torch';
-import { sampleOf } from '../models/index.js';
+import { sampleOf } from './sample-of.js';
 
 /** Some elements of each tensor, as they are now. */
 export type SampledValues = ReadonlyMap<string, Float32Array>;
