@@ -23,6 +23,8 @@ const WITHOUT_ENGINE = [
   'rewards/',
   'reward-exports.ts',
   'tasks/',
+  'processes/launch.ts',
+  'processes/rendezvous.ts',
   'cs336/command-line/',
   'cli/main.ts',
   'cli/diff/',
@@ -34,6 +36,7 @@ const WITHOUT_ENGINE = [
   'cli/inspect/run.ts',
   'cli/setup/',
   'cli/studio/',
+  'cli/train/processes.ts',
   'cli/data/',
   'cli/reward/',
 ];

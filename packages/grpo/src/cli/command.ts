@@ -42,8 +42,8 @@ export interface CommandInfo {
   keys?: ConfigCommand;
   /** Whether it takes words that are neither flags nor settings: names, files. */
   operands?: true;
-  /** Imports the command's `run.ts`. */
-  load(): Promise<{ run: Run }>;
+  /** Imports the command's `run.ts`, or what stands for it with some flags. */
+  load(args: CommandArguments): Promise<{ run: Run }>;
 }
 
 /** The flags that a command takes on a command line. */

@@ -49,7 +49,7 @@ async function runCommand(
     const { command, argv } = found;
     if (!asksHelp) {
       const args = parseArguments(command, argv);
-      return (await command.load()).run(args);
+      return (await command.load(args)).run(args);
     }
     stdout.write(commandHelp(command, argv));
     return 0;

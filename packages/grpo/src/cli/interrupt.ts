@@ -9,7 +9,7 @@ type Cause = keyof typeof CAUSES;
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `npx` passes the Ctrl-C on that the terminal has sent here too: two signals this close are one. */
-const ECHO_MS = 300;
+export const ECHO_MS = 300;
 
 /** A run that can be interrupted. Disposing gives the signals their usual effect back. */
 export interface Interrupt extends Disposable {

@@ -3,6 +3,7 @@ import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError
 import type { Finding } from '../doctor/finding.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
+import { requireAlone } from '../processes/rendezvous.js';
 import { describeDevice } from '../run/device.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
 import { holdsRun } from '../run/folder/run-folder.js';
@@ -55,6 +56,7 @@ export async function runTraining(
     saved?: Watcher['saved'];
   },
 ): Promise<number> {
+  if (command !== 'train') requireAlone(`grpo ${command}`);
   const reporter = createReporter({ json: args.flags.json === true });
   using interrupt = interruptible(reporter.note, 'stopping and saving');
   const page = args.flags.studio ? readPage() : undefined;

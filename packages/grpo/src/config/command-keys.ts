@@ -42,7 +42,7 @@ const TRAINING = [
 
 /** Keys, or whole sections, that each command reads; `!` takes one out again. */
 const READS: Record<ConfigCommand, readonly string[]> = {
-  train: [...MODEL, 'output', 'task', 'rewards', 'lora', 'sinks', ...TRAINING],
+  train: [...MODEL, 'output', 'task', 'rewards', 'lora', 'sinks', 'processes', ...TRAINING],
   explain: ['preset', 'seed', 'dtype', ...TRAINING],
   sft: [
     ...MODEL,

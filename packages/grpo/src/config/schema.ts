@@ -11,6 +11,7 @@ import { klSection } from './sections/kl.js';
 import { loraSection } from './sections/lora.js';
 import { byteBudget, count, positiveCount } from './sections/number-schemas.js';
 import { objectiveSection } from './sections/objective.js';
+import { processesSection } from './sections/processes.js';
 import { checkpointSection, doctorSection, evalSection, recordSection } from './sections/progress.js';
 import { rewardsList } from './sections/rewards.js';
 import { rolloutSection } from './sections/rollout.js';
@@ -79,6 +80,7 @@ export const configSchema = z.strictObject({
   lora: loraSection.prefault({}),
   optimizer: optimizerSection.prefault({}),
   train: trainSection.prefault({}),
+  processes: processesSection.prefault({}),
   eval: evalSection.prefault({}),
   checkpoint: checkpointSection.prefault({}),
   record: recordSection.prefault({}),

@@ -58,6 +58,15 @@ export function rendezvous(env: Environment = process.env): Rendezvous | undefin
   };
 }
 
+/** @throws UsageError where this process is one of several, for work that one does alone */
+export function requireAlone(what: string): void {
+  const found = rendezvous();
+  if (!found) return;
+  throw new UsageError(`${what} runs in one process, and this is rank ${found.rank} of ${found.size}`, {
+    hint: 'Start it without torchrun, srun or MASTER_ADDR. grpo train goes with several processes.',
+  });
+}
+
 /** Whether torchrun has started this process, perhaps itself a task of Slurm: its numbers are those that count. */
 const isNested = (env: Environment) => env.TORCHELASTIC_RUN_ID !== undefined;
 

@@ -19,6 +19,7 @@ import type { Model } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
+import { shareOfMachine } from '../processes/share.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { requireSinks } from '../sinks/open-sink.js';
@@ -134,8 +135,10 @@ export interface OpenOptions {
  */
 export async function openRun(given: ResolvedConfig, options: OpenOptions = {}): Promise<Run> {
   const resolved = withMemory(withPinnedModels(given));
-  const { config, provenance } = resolved;
+  const { shared, note } = shareOfMachine(resolved);
+  const { config, provenance } = shared;
   const { watcher = {}, signal } = options;
+  if (note !== undefined) watcher.note?.(note);
   const watch = new Watch(watcher, signal);
   if (config.threads !== undefined) setThreads(config.threads);
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
@@ -149,8 +152,8 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       checkpoint,
       watch: watch.finishing(),
       beforeWeights: (shape) => {
-        requireModelKind(resolved, shape.config.diffusion !== undefined);
-        plan = planMemory(resolved, shape, task);
+        requireModelKind(shared, shape.config.diffusion !== undefined);
+        plan = planMemory(shared, shape, task);
       },
     });
     cleanups.push(() => model.decoder.dispose());
@@ -168,8 +171,8 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : open(task);
-    if (config.model === undefined) requireModelKind(resolved, makesDiffusion(config));
-    if (configured) requireRowsFit(configured, task, resolved, watch.finishing());
+    if (config.model === undefined) requireModelKind(shared, makesDiffusion(config));
+    if (configured) requireRowsFit(configured, task, shared, watch.finishing());
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
@@ -182,7 +185,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const model = configured ?? open(task, checkpoint?.dir);
-    if (!configured) requireRowsFit(model, task, resolved, watch.finishing());
+    if (!configured) requireRowsFit(model, task, shared, watch.finishing());
     const { lotBytes, microBatchTokens, activationRoom } = plan!;
     const budget = { bytes: config.memory as number, source: provenance.memory! };
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);

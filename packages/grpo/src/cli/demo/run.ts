@@ -1,4 +1,5 @@
 import { resolveConfig } from '../../config/index.js';
+import { requireAlone } from '../../processes/rendezvous.js';
 import { describeDevice } from '../../run/device.js';
 import { type CommandArguments, EXIT } from '../command.js';
 import { interruptible } from '../interrupt.js';
@@ -9,6 +10,7 @@ import { type DemoResult, demoData, describeDemo } from './demo-report.js';
 
 /** `grpo demo`: an SFT warm-up and GRPO on generated arithmetic, from random weights to right answers. */
 export async function run({ flags, settings }: CommandArguments): Promise<number> {
+  requireAlone('grpo demo');
   const { config, provenance } = resolveConfig({ command: 'demo', settings });
   const { seed, device, threads, output } = config;
   const reporter = createReporter({ json: flags.json === true });

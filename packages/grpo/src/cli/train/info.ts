@@ -21,6 +21,11 @@ export const info: CommandInfo = {
       multiple: true,
       help: 'Train once per value, on the same data order, and print one table; several make a grid',
     },
+    processes: {
+      type: 'string',
+      value: 'N',
+      help: 'Train in N processes, which share the threads and memory of this machine (docs/scale.md)',
+    },
     resume,
     restart,
     studio,
@@ -28,5 +33,6 @@ export const info: CommandInfo = {
   },
   presetFlags: dialects,
   keys: 'train',
-  load: () => import('./run.js'),
+  load: ({ flags: { processes } }) =>
+    processes === undefined ? import('./run.js') : import('./processes.js'),
 };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Layer, type ResolvedConfig, UserError } from '../../config/index.js';
 import { makeFolder } from '../../formats/make-folder.js';
+import { requireAlone } from '../../processes/rendezvous.js';
 import { describeDevice } from '../../run/device.js';
 import { holdsRun } from '../../run/folder/run-folder.js';
 import { openRun } from '../../run/open-run.js';
@@ -22,6 +23,7 @@ import { type Arm, sweepTable } from './sweep-table.js';
  * @param flags - settings that flags stand for
  */
 export async function runSweep(args: CommandArguments, flags: Layer): Promise<number> {
+  requireAlone('a sweep');
   const axes = readAxes([args.flags.sweep].flat() as string[], args.settings);
   const resume = args.flags.resume as string | undefined;
   const base = resume ?? configOf(args, flags, armsOf(axes)[0]!).config.output;
