@@ -127,5 +127,6 @@ export const rightRecords = (seed = 1): StepRecord[] => [
   richRecord({ seed, step: 5 }),
   richRecord({ seed, penalties: true }),
   richRecord({ seed, bonus: true }),
+  richRecord({ seed, temperature: 0.7 }),
   ...ESTIMATORS.map((estimator) => diffusionRecord(estimator, { seed })),
 ];

@@ -78,6 +78,9 @@ export const inputs = {
     rows(r.completions?.sampledLogprobs, r.completions?.lengths),
   ),
 
+  weightVersions: input('completions.weightVersions', (r) => r.completions?.weightVersions),
+  servers: input('servers', (r) => r.servers),
+
   scoredLengths: input('scored.lengths', (r) => r.scored?.lengths),
   /** Rows. */
   scoredIds: input('scored.ids', (r) => rows(r.scored?.ids, r.scored?.lengths)),

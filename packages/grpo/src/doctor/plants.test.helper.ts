@@ -1,6 +1,6 @@
 /** Faults that several tests put into a right record. */
 import { declaredByBoth } from '../trace/declared.js';
-import type { Probes, StepRecord, UpdateRecord } from '../trace/index.js';
+import type { Probes, StepRecord, UpdateRecord, WeightProbe } from '../trace/index.js';
 import { examine } from './examine.js';
 import { groupsOf } from './groups.js';
 import { change, startOf } from './planted.test.helper.js';
@@ -63,6 +63,14 @@ export const penalized = ({ declared, rewards }: StepRecord) => {
   rewards!.values = Float64Array.from([...rewards!.values!, ...penalties]);
   rewards!.totals = rewards!.totals!.map((total, b) => total - penalties[b]!);
 };
+
+/** Changes the probe of the one server. */
+export const probed =
+  (by: (probe: WeightProbe) => { [K in keyof WeightProbe]?: WeightProbe[K] | undefined }) =>
+  ({ servers }: StepRecord) => {
+    const [server] = servers!;
+    server!.probe = { ...server!.probe!, ...by(server!.probe!) } as WeightProbe;
+  };
 
 export const onRows = (kind: string, row: number, changed: Partial<Canary>) =>
   changeCanaries((canary) => (canary.kind === kind && (canary.row ?? 9) <= row ? changed : {}));

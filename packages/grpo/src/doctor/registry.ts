@@ -65,6 +65,9 @@ import { b61 } from './faults/b61-policy-collapse.js';
 import { b62 } from './faults/b62-no-progress.js';
 import { b63 } from './faults/b63-mask-plan.js';
 import { b64 } from './faults/b64-denoising-order.js';
+import { b65 } from './faults/b65-stale-prefix-cache.js';
+import { b66 } from './faults/b66-mixed-weights.js';
+import { b67 } from './faults/b67-log-prob-mode.js';
 import { type Finding, faultOf } from './finding.js';
 import { h01 } from './handovers/h01-prompt.js';
 import { h02 } from './handovers/h02-completion.js';
@@ -146,6 +149,9 @@ export const faults: readonly Fault[] = [
   b62,
   b63,
   b64,
+  b65,
+  b66,
+  b67,
 ];
 
 /** Every hand-over that the audit compares. */

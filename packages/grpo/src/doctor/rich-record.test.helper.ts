@@ -1,4 +1,4 @@
-import { AGAIN, HAND_OVERS, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { AGAIN, HAND_OVERS, type StepRecord, type UpdateRecord, type WeightProbe } from '../trace/index.js';
 import { RECORD_VERSION } from '../trace/record.js';
 import { END, numbers } from './record.test.helper.js';
 
@@ -8,6 +8,30 @@ const P = 6;
 const G = 4;
 const B = P * G;
 
+/** The probe of a server that has the weights that were handed over: they moved by 0.05 nats, and its kernels add 1e-5. */
+function weightProbe(random: () => number): WeightProbe {
+  const noise = (size: number) => size * 2 * (random() - 0.5);
+  const list = (length: number, from: (t: number) => number) =>
+    Float32Array.from({ length }, (_, t) => from(t));
+  const trainer = list(24, () => Math.log(0.2 + 0.7 * random()));
+  const rescored = list(16, () => Math.log(0.2 + 0.7 * random()));
+  return {
+    expected: 'step-2',
+    answered: 'step-2',
+    previous: 'step-1',
+    prompt: Int32Array.from({ length: 20 }, (_, t) => t),
+    completion: Int32Array.from(trainer, (_, t) => 1 + t),
+    trainer,
+    before: trainer.map((value) => value + noise(0.05)),
+    cold: trainer.map((value) => value + noise(1e-5)),
+    sampled: Int32Array.from(rescored, (_, t) => 1 + t),
+    warm: rescored.map((value) => value + noise(1e-5)),
+    rescored,
+    bound: 1e-3,
+    seconds: 0.1,
+  };
+}
+
 export interface Rich {
   seed?: number;
   /** From 2 on the reference is not the policy any more. */
@@ -16,13 +40,22 @@ export interface Rich {
   penalties?: boolean;
   /** Declares an entropy bonus, and adds it; and a least length. */
   bonus?: boolean;
+  /** 1 when not given. */
+  temperature?: number;
 }
 
 /**
  * A right step that gives every check something to judge: two updates from a rollout, groups of equal and of different
  * rewards, end tokens of two kinds of which one is the padding, stop strings, penalties, probes.
  */
-export function richRecord({ seed = 1, step = 1, penalties = false, bonus = false }: Rich = {}): StepRecord {
+export function richRecord({
+  seed = 1,
+  step = 1,
+  penalties = false,
+  bonus = false,
+  temperature = 1,
+}: Rich = {}): StepRecord {
+  const otherTemperature = temperature === 1 ? 0.7 : 1;
   const random = numbers(seed);
   const noise = (size: number) => size * (random() - 0.5);
   // The first two groups have learnt their task.
@@ -115,7 +148,7 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
         group: G,
         maxNewTokens: 64,
         minNewTokens: bonus ? 2 : 0,
-        temperature: 1,
+        temperature,
         topP: 1,
         topK: 0,
         minP: 0,
@@ -169,7 +202,12 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
       source: new Uint8Array(T),
       samplerLogprobs: logprobs,
       sampledLogprobs: sampled,
+      server: new Int32Array(B),
+      weightVersions: Array<string>(B).fill('step-2'),
     },
+    servers: [
+      { name: '127.0.0.1:8000', software: 'vllm', isOwnEngine: false, probe: weightProbe(numbers(7)) },
+    ],
     scored: {
       ids: ids.slice(),
       lengths: lengths.slice(),
@@ -197,13 +235,13 @@ export function richRecord({ seed = 1, step = 1, penalties = false, bonus = fals
       repeatedScoring: { mean: 0, max: 0, tokens: 50 },
       aloneInBatch: { mean: 1e-6, max: 1e-5, tokens: 50 },
       temperatures: [
-        { temperature: 1, mean: 1e-6, max: 1e-5, tokens: 50 },
-        { temperature: 0.7, mean: 0.2, max: 1, tokens: 50 },
+        { temperature, mean: 1e-6, max: 1e-5, tokens: 50 },
+        { temperature: otherTemperature, mean: 0.2, max: 1, tokens: 50 },
       ],
       plainScoring: [
-        { temperature: 1, shift: 0, gap: 1e-6 },
-        { temperature: 0.7, shift: 0, gap: 0.2 },
-        { temperature: 1, shift: 1, gap: 3 },
+        { temperature, shift: 0, gap: 1e-6 },
+        { temperature: otherTemperature, shift: 0, gap: 0.2 },
+        { temperature, shift: 1, gap: 3 },
       ].map(({ gap, ...setting }) => {
         const difference = { mean: gap, max: gap, tokens: 50 };
         return { ...setting, policy: difference, sampler: { ...difference } };

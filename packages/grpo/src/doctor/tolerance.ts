@@ -19,6 +19,13 @@ export const isFull = ({ declared }: Pick<StepRecord, 'declared'>): boolean =>
 export const toleranceOf = (record: Pick<StepRecord, 'declared'>): Tolerance =>
   isFull(record) ? FLOAT32 : HALF;
 
+/**
+ * Whether rounding explains one distance and not the other. Near the tolerance rounding alone may set two distances on both
+ * of its sides; then one is not twice the other.
+ */
+export const explains = (less: number, more: number, { mean }: Tolerance): boolean =>
+  less <= mean && more > mean && more > 2 * less;
+
 /** How far one log-prob may lie from itself, computed again in another batch: dropout sets it further apart. */
 export const repeatBound = (record: Pick<StepRecord, 'declared'>): number => (isFull(record) ? 1e-4 : 0.05);
 

@@ -161,6 +161,7 @@ describe('a tally', () => {
     tidy(() => {
       tally.compare(tensor([-1, -2, -3]), tensor([-1.5, -2, -3]));
       tally.compare(tensor([-1]), tensor([-0.75]));
+      tally.compare(tensor([-1, -1]), tensor([-1, -0.5]), 'one:8000');
     });
     expect(tally.values).toEqual({
       kl: 1.5,
@@ -169,6 +170,10 @@ describe('a tally', () => {
       high: 1,
       'sampling/sampling_logp_difference/mean': 0.75 / 4,
       'sampling/sampling_logp_difference/max': 0.5,
+      'sampling/token_mult_prob_error': expect.closeTo((2 + Math.exp(0.5) + Math.exp(0.25)) / 4, 6),
+      'sampling/sampling_logp_difference/mean/one:8000': 0.25,
+      'sampling/sampling_logp_difference/max/one:8000': 0.5,
+      'sampling/token_mult_prob_error/one:8000': expect.closeTo((1 + Math.exp(0.5)) / 2, 6),
     });
   });
 

@@ -9,6 +9,7 @@ import {
   type AuditRecord,
   offsetsOf,
   RECORD_VERSION,
+  type ServerRecord,
   type StepRecord,
   type UpdateRecord,
 } from '../trace/index.js';
@@ -83,6 +84,7 @@ export function stepRecordOf(
         Float32Array,
         completions_B.map(({ sampledLogprobs }) => sampledLogprobs),
       ),
+      ...servedBy(completions_B, trainer.servers?.records),
     },
     scored: {
       ids: joinRows(
@@ -113,6 +115,7 @@ export function stepRecordOf(
     advantages: advantages.advantages,
     ...(diffusion && { diffusion }),
     updates,
+    ...(trainer.servers && { servers: [...trainer.servers.records] }),
     ...((recorded.probes || canaries) && {
       probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
     }),
@@ -159,6 +162,21 @@ function replayedOf({ prompts, exchange }: Batch): { replayed?: Int32Array } {
   const replayed = exchange?.replayed;
   if (!replayed || replayed.size === 0) return {};
   return { replayed: Int32Array.from(prompts, (_, p) => (replayed.get(p)?.step ?? -1) + 1) };
+}
+
+/** Which server sampled each completion, and with which weights; nothing where one is of a server that the run has no more. */
+function servedBy(
+  completions_B: Batch['completions_B'],
+  servers: readonly ServerRecord[] = [],
+): Pick<NonNullable<StepRecord['completions']>, 'server' | 'weightVersions'> {
+  const names = servers.map(({ name }) => name);
+  const sources = completions_B.flatMap(({ source }) => source ?? []);
+  const server = Int32Array.from(sources, (source) => names.indexOf(source.server));
+  if (server.length < completions_B.length || server.includes(-1)) return {};
+  return {
+    server,
+    weightVersions: sources.map(({ weightVersion }) => weightVersion),
+  };
 }
 
 /** The answer that a row of data holds, as text. */

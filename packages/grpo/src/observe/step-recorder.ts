@@ -197,10 +197,17 @@ export class StepRecorder implements StepObserver, Disposable {
     const { samplerLogprobs_T, lengths } = input;
     if (!samplerLogprobs_T) return;
     const isOwn = (b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
-    const owners = micro.members.flatMap((b, i) => Array<boolean>(lengths[i]!).fill(isOwn(b)));
-    const places = owners.flatMap((own, t) => (own ? [t] : []));
-    if (places.length === 0) return;
-    const own_T = tensor(places, undefined, { dtype: 'int64', device: this.trainer.model.decoder.device });
-    tally.compare(scores.logprobs_T.detach().indexSelect(0, own_T), samplerLogprobs_T.indexSelect(0, own_T));
+    const owners = micro.members.flatMap((b, i) => Array<number>(lengths[i]!).fill(b));
+    const compare = (isMeant: (b: number) => boolean, server?: string) => {
+      const places = owners.flatMap((b, t) => (isOwn(b) && isMeant(b) ? [t] : []));
+      if (places.length === 0) return;
+      const own_T = tensor(places, undefined, { dtype: 'int64', device: this.trainer.model.decoder.device });
+      const [trainer_T, sampler_T] = [scores.logprobs_T.detach(), samplerLogprobs_T];
+      tally.compare(trainer_T.indexSelect(0, own_T), sampler_T.indexSelect(0, own_T), server);
+    };
+    compare(() => true);
+    const { records = [] } = this.trainer.servers ?? {};
+    if (records.length < 2) return;
+    for (const { name } of records) compare((b) => batch.completions_B[b]!.source?.server === name, name);
   }
 }

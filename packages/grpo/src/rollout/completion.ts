@@ -28,6 +28,8 @@ export interface Completion {
   sampledLogprobs: Float32Array;
   /** Checksum of the weights that sampled it; undefined where that is not known. */
   weights?: number;
+  /** Of one that a server sampled: which, as `HOST:PORT`, and the version of the weights that it says it had. */
+  source?: { server: string; weightVersion: string };
   /** Of a masked-diffusion model: all that it filled; `ids` is its beginning. */
   region?: Region;
 }

@@ -8,7 +8,8 @@ export class MetricTally {
   readonly #means = new Map<string, Share>();
   readonly #least = new Map<string, number>();
   readonly #most = new Map<string, number>();
-  #gap = { tokens: 0, sum: 0, max: 0 };
+  /** Of all tokens under '', and by server where several sampled. */
+  readonly #gaps = new Map<string, LogprobGap>();
 
   add({ means, least = {}, most = {} }: LossMetrics): void {
     for (const [name, { sum, of }] of Object.entries(means)) {
@@ -26,17 +27,32 @@ export class MetricTally {
       least: Object.fromEntries(other.#least),
       most: Object.fromEntries(other.#most),
     });
-    this.#gap.tokens += other.#gap.tokens;
-    this.#gap.sum += other.#gap.sum;
-    this.#gap.max = Math.max(this.#gap.max, other.#gap.max);
+    for (const [server, gap] of other.#gaps) this.#addGap(server, gap);
   }
 
-  /** Takes in how far the trainer's log-probs are from the sampler's, for the same weights and tokens. */
-  compare(trainer_T: Tensor, sampler_T: Tensor): void {
+  /**
+   * Takes in how far the trainer's log-probs are from the sampler's, for the same weights and tokens.
+   *
+   * @param server - that sampled them, where it is one of several
+   */
+  compare(trainer_T: Tensor, sampler_T: Tensor, server = ''): void {
     const distances = trainer_T.detach().sub(sampler_T).abs();
-    this.#gap.tokens += distances.numel;
-    this.#gap.sum += distances.sum().item();
-    this.#gap.max = Math.max(this.#gap.max, distances.amax([]).item());
+    this.#addGap(server, {
+      tokens: distances.numel,
+      sum: distances.sum().item(),
+      max: distances.amax([]).item(),
+      ratios: distances.exp().sum().item(),
+    });
+  }
+
+  #addGap(server: string, { tokens, sum, max, ratios }: LogprobGap): void {
+    const own = this.#gaps.get(server) ?? { tokens: 0, sum: 0, max: 0, ratios: 0 };
+    this.#gaps.set(server, {
+      tokens: own.tokens + tokens,
+      sum: own.sum + sum,
+      max: Math.max(own.max, max),
+      ratios: own.ratios + ratios,
+    });
   }
 
   /** By name; a mean of nothing is left out. */
@@ -46,12 +62,28 @@ export class MetricTally {
     return {
       ...Object.fromEntries(means.map(([name, { sum, of }]) => [name, sum / of])),
       ...Object.fromEntries(bounds),
-      ...(this.#gap.tokens > 0 && {
-        'sampling/sampling_logp_difference/mean': this.#gap.sum / this.#gap.tokens,
-        'sampling/sampling_logp_difference/max': this.#gap.max,
-      }),
+      ...Object.assign({}, ...[...this.#gaps].map(([server, gap]) => gapMetrics(server, gap))),
     };
   }
+}
+
+/** How far the trainer's log-probs are from the sampler's. */
+interface LogprobGap {
+  tokens: number;
+  sum: number;
+  max: number;
+  /** Sum of exp |difference|. */
+  ratios: number;
+}
+
+function gapMetrics(server: string, { tokens, sum, max, ratios }: LogprobGap): Record<string, number> {
+  const of = server && `/${server}`;
+  return {
+    [`sampling/sampling_logp_difference/mean${of}`]: sum / tokens,
+    [`sampling/sampling_logp_difference/max${of}`]: max,
+    // As NeMo-RL names it.
+    [`sampling/token_mult_prob_error${of}`]: ratios / tokens,
+  };
 }
 
 function bound(

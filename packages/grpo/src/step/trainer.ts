@@ -5,6 +5,7 @@ import { hiddenRegion, type ScoredGroup } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
+import type { ServerRecord } from '../trace/index.js';
 import type { Control } from './control.js';
 import type { MovingReference } from './moving-reference.js';
 import type { StepObserver } from './observer.js';
@@ -60,6 +61,8 @@ export interface Trainer {
   /** The memory that the audit lacks to compute completions again, in words; undefined where it lacks none. */
   auditLack?: string | undefined;
   sampling: SamplingOptions;
+  /** The servers that sample, and how they answered the probe of the weights that they have; none where this process samples. */
+  servers?: { readonly records: readonly ServerRecord[] } | undefined;
   /** Weights of the objective that change while training. */
   control: Control;
   stages: Stages;

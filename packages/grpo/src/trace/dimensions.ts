@@ -21,6 +21,8 @@ export const LISTS = {
     'completions.texts',
     'completions.sampledTexts',
     'completions.finish',
+    'completions.server',
+    'completions.weightVersions',
     'scored.lengths',
     'diffusion.widths',
     'diffusion.plans.*.views',

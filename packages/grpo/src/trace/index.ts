@@ -18,5 +18,6 @@ export { readStepRecord, type Stored } from './read.js';
 export { readCompletions } from './read-completions.js';
 export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
 export type { MetricSeries, MetricsEntry } from './series.js';
+export type { ServerRecord, WeightProbe } from './servers.js';
 export { TEXT_LISTS } from './texts.js';
 export { writeStepRecord } from './write.js';

@@ -11,6 +11,7 @@ import { declaredSchema } from './declared.js';
 import { diffusionSchema } from './diffusion.js';
 import { probesSchema } from './probes.js';
 import { listed, real } from './real.js';
+import { serverSchema } from './servers.js';
 
 /** Where a token of a completion comes from. Only the model's own are trained on. */
 export const TOKEN_SOURCES = ['model', 'tool', 'template'] as const;
@@ -79,6 +80,9 @@ const completionsSchema = z.object({
   samplerLogprobs: floats.optional(),
   /** Under the distribution that the token was drawn from. `[T]` */
   sampledLogprobs: floats.optional(),
+  /** The server that sampled each, an index into `servers`, and the version of the weights that it says it had. `[B]` */
+  server: ints.optional(),
+  weightVersions: z.array(z.string()).optional(),
 });
 
 /** The same completions as the trainer scored them. */
@@ -196,6 +200,8 @@ export const stepRecordSchema = z.object({
   /** Of a masked-diffusion model; a causal one has none. */
   diffusion: diffusionSchema.optional(),
   updates: z.array(updateSchema).optional(),
+  /** Those that sampled, where another process did. */
+  servers: z.array(serverSchema).optional(),
   stages: z.array(z.object({ name: z.string(), seconds: real, bytes: real.optional() })).optional(),
   probes: probesSchema.optional(),
   audit: auditSchema.optional(),

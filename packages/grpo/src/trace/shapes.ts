@@ -2,6 +2,7 @@
 import { sum } from '../maths/moments.js';
 import { type LISTS, pathsOf, rowArrays, sizeOf } from './dimensions.js';
 import type { StepRecord, UpdateRecord } from './record.js';
+import type { WeightProbe } from './servers.js';
 import { valueAt } from './value-at.js';
 
 /** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
@@ -32,6 +33,9 @@ export function shapeProblem(record: StepRecord): string | undefined {
       expected: sizeOf(array),
     })),
     ...pieceRules(record),
+    ...(record.servers ?? []).flatMap(({ probe }, i) =>
+      probe ? probeRules(probe, `servers.${i}.probe`) : [],
+    ),
     ...(record.updates ?? []).map((update, i) => microBatchRule(record, update, `updates.${i}`)),
   ];
   return (
@@ -95,6 +99,20 @@ function pieceRules({ tokenizer }: StepRecord): Rule[] {
   ];
 }
 
+/** Each token has its log-probs. */
+function probeRules(probe: WeightProbe, part: string): Rule[] {
+  const rule = (key: 'trainer' | 'before' | 'cold' | 'warm' | 'rescored', of: 'completion' | 'sampled') => ({
+    name: `${part}.${key}`,
+    found: probe[key]?.length,
+    of: `${part}.${of}`,
+    expected: probe[of].length,
+  });
+  return [
+    ...(['trainer', 'before', 'cold'] as const).map((key) => rule(key, 'completion')),
+    ...(['warm', 'rescored'] as const).map((key) => rule(key, 'sampled')),
+  ];
+}
+
 function microBatchRule({ scored, completions }: StepRecord, update: UpdateRecord, name: string): Rule {
   const sizes = update.microBatches?.sizes;
   return {
@@ -107,7 +125,7 @@ function microBatchRule({ scored, completions }: StepRecord, update: UpdateRecor
 
 /** An index of a prompt or completion that is not there, in words. */
 function strayIndex(
-  { completions, rewards, updates = [] }: StepRecord,
+  { completions, rewards, servers, updates = [] }: StepRecord,
   P: number | undefined,
   B: number | undefined,
 ): string | undefined {
@@ -115,6 +133,9 @@ function strayIndex(
     index < 0 || index >= (count ?? Infinity);
   const prompt = completions?.prompt?.find(isOutside(P));
   if (prompt !== undefined) return `completions.prompt names prompt ${prompt} of ${P ?? 'none'}`;
+  const server = completions?.server?.find(isOutside(servers?.length));
+  if (server !== undefined)
+    return `completions.server names server ${server} of ${servers?.length ?? 'none'}`;
   for (const [i, update] of updates.entries()) {
     const completion = update.completions?.find(isOutside(B));
     if (completion !== undefined)

@@ -5,7 +5,7 @@ import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring
 import { lowersNone, samplerGap, truncates } from '../measures/sampling.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
-import { toleranceOf } from '../tolerance.js';
+import { explains, toleranceOf } from '../tolerance.js';
 
 /** Fewer tokens may all be likelier by chance. */
 const SEVERAL = 50;
@@ -86,7 +86,7 @@ export const b19: Fault = {
       test({ probes: { temperatures }, declared: { rollout } }, record) {
         const own = temperatures?.find((probe) => probe.temperature === rollout?.temperature);
         if (!temperatures || !own) return notApplicable('probes.temperatures, with the declared one');
-        const tolerance = toleranceOf(record).mean;
+        const tolerance = toleranceOf(record);
         const best = temperatures.reduce((a, b) => (b.mean < a.mean ? b : a));
         const measured = {
           declared: own.temperature,
@@ -94,8 +94,9 @@ export const b19: Fault = {
           fits: best.temperature,
           gapThere: best.mean,
         };
-        if (own.mean <= tolerance) return pass(measured);
-        if (best.mean > tolerance) return notApplicable('a temperature at which the two agree');
+        if (own.mean <= tolerance.mean) return pass(measured);
+        if (!explains(best.mean, own.mean, tolerance))
+          return notApplicable('a temperature at which the two agree');
         return isTruncation(best.temperature, own.temperature, record)
           ? notApplicable(UNLIKELY)
           : fail(measured);

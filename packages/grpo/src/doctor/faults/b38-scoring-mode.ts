@@ -14,7 +14,7 @@ import {
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { quote, say } from '../sentence.js';
-import { repeatBound, toleranceOf } from '../tolerance.js';
+import { explains, repeatBound, toleranceOf } from '../tolerance.js';
 
 /** A total this near 0 is that of certain text, and may well repeat. */
 const CERTAIN = 10;
@@ -100,9 +100,10 @@ export const b38: Fault = {
         if (!(reference.mean <= tolerance.mean))
           return notApplicable('a reference that agrees with the sampler');
         const measured = { policyGap: policy.mean, referenceGap: reference.mean, tolerance: tolerance.mean };
-        return policy.mean <= tolerance.mean
-          ? pass(measured)
-          : fail(measured, [placeOf(record, policy.worst)]);
+        if (policy.mean <= tolerance.mean) return pass(measured);
+        return explains(reference.mean, policy.mean, tolerance)
+          ? fail(measured, [placeOf(record, policy.worst)])
+          : notApplicable('a reference that agrees clearly better');
       },
       says: (m) =>
         say`The reference agrees with the sampler (${m.referenceGap} nat per token); the policy with the same weights does not (${m.policyGap}). The policy is scored differently; dropout in training mode has that effect.`,

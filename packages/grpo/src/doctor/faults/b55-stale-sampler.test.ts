@@ -1,9 +1,76 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
-import { testLogCheck, times } from '../planted.test.helper.js';
-import { judgeRun, recordsOf } from '../plants.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { judgeRun, probed, recordsOf } from '../plants.test.helper.js';
 
 const gap = 'sampling/sampling_logp_difference/mean';
+
+testStepCheck('B55.probe', [
+  { name: 'the weights that were handed over', plant: () => {}, verdict: 'pass' },
+  {
+    name: 'those of the time before, under the new name',
+    plant: probed((probe) => ({ cold: probe.before!.map((value, t) => value + 1e-5 * (t % 3)) })),
+    verdict: 'fail',
+    measured: { weights: 'stale', expected: 'step-2', previous: 'step-1' },
+  },
+  {
+    name: 'those of the time before, of an update far below the rounding of the server',
+    plant: probed((probe) => {
+      const before = probe.trainer.map((value, t) => value + (t % 5 ? 1e-4 : -3e-4));
+      return { before, cold: before.map((value, t) => value + 1e-5 * (t % 3)), bound: 0.05 };
+    }),
+    verdict: 'fail',
+    measured: { weights: 'stale' },
+  },
+  {
+    name: 'an update that rounding hides',
+    plant: probed((probe) => ({
+      before: probe.trainer.map((value, t) => value + (t % 5 ? 1e-6 : -3e-6)),
+    })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'the same with equal checksums',
+    plant: probed((probe) => ({
+      before: probe.trainer.map((value, t) => value + (t % 5 ? 1e-6 : -3e-6)),
+      checksums: { trainer: 7, server: 7 },
+    })),
+    verdict: 'pass',
+  },
+  {
+    name: 'an update that changed nothing',
+    plant: probed((probe) => ({ before: probe.trainer.slice() })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'the first weights, with nothing to compare them with',
+    plant: probed(() => ({ before: undefined, previous: undefined })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'weights of another model',
+    plant: probed((probe) => ({ cold: probe.trainer.map((value, t) => value - 0.1 * (t % 4)) })),
+    verdict: 'fail',
+    measured: { weights: 'other' },
+  },
+  {
+    name: 'log-probs that are NaN',
+    plant: probed((probe) => ({ cold: probe.trainer.map(() => Number.NaN) })),
+    verdict: 'fail',
+    measured: { weights: 'other' },
+  },
+  {
+    name: 'the right log-probs under another version',
+    plant: probed(() => ({ answered: 'step-1' })),
+    verdict: 'fail',
+    measured: { weights: 'other', answered: 'step-1' },
+  },
+  {
+    name: 'checksums that differ',
+    plant: probed(() => ({ checksums: { trainer: 7, server: 8 } })),
+    verdict: 'fail',
+  },
+]);
 
 testLogCheck('B55.checksum', [
   {

@@ -1,9 +1,10 @@
 import { mean } from '../../maths/moments.js';
-import { logCheck, runCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { compareFirst } from '../measures/first-update.js';
+import { hasEqualChecksums, probesOf, weightsOf } from '../measures/weight-probe.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { toleranceOf } from '../tolerance.js';
@@ -17,6 +18,48 @@ export const b55: Fault = {
   title: 'The sampler has stale weights',
   left: 'live model',
   checks: [
+    stepCheck({
+      code: 'B55.probe',
+      title: 'A server has the weights that were handed over',
+      stage: 'weight sync',
+      kind: 'identity',
+      level: 1,
+      rank: 8,
+      threshold:
+        'a server answers with the version and the checksum that it was given, and its log-probs of the probe’s completion, after its cache was emptied, are the trainer’s with the new weights: within the bound of the number types, and nearer to them than to those with the old weights where the two lie 16 standard errors apart; where they lie closer, only an equal checksum passes',
+      sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
+      why: 'New weights or adapters do not reach the sampler.',
+      remedy:
+        'Look at what the server answered when the weights were handed over, and whether it reads them from the same folder. Restart it if it keeps old ones.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B19', 'B35', 'B38', 'B39', 'B40', 'B65', 'B66'],
+      proofs: ['native'],
+      needs: ['servers'],
+      test(_, record) {
+        const judged = probesOf(record).map(({ name, probe }) => {
+          const { expected, answered, previous = 'unknown' } = probe;
+          const cold = weightsOf(probe);
+          const hasOthers = answered !== expected || hasEqualChecksums(probe) === false;
+          const weights = hasOthers && cold.weights !== 'stale' ? ('other' as const) : cold.weights;
+          return { probe, measured: { ...cold, weights, server: name, expected, answered, previous } };
+        });
+        const wrong = judged.find(({ measured: { weights } }) => weights === 'stale' || weights === 'other');
+        if (wrong) return fail(wrong.measured);
+        const isSure = judged.every(
+          ({ probe, measured }) => measured.weights === 'current' || hasEqualChecksums(probe),
+        );
+        return judged.length > 0 && isSure
+          ? pass({
+              servers: judged.length,
+              distance: Math.max(...judged.map(({ measured }) => measured.distance)),
+            })
+          : notApplicable('a probe of an update that is large enough to tell old weights from new ones');
+      },
+      says: (m) =>
+        m.weights === 'stale'
+          ? say`${m.server} has stale weights: it was given ${m.expected}, answers as ${m.answered}, and scores as ${m.previous} did. Its log-probs are ${m.distance} nats off the trainer’s (root mean square), of which the update is ${m.apart}.`
+          : say`${m.server} does not have the weights ${m.expected}: it answers as ${m.answered}, and its log-probs are ${m.distance} nats off the trainer’s (root mean square); rounding explains ${m.bound}. They are not those of ${m.previous} either.`,
+    }),
     logCheck({
       code: 'B55.checksum',
       title: 'The sampler has the weights that the step before left',

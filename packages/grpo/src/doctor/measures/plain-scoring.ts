@@ -1,7 +1,7 @@
 /** How sampler and trainer score, told by one completion scored plainly under several settings. */
 import type { Probes, StepRecord } from '../../trace/index.js';
 import { fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
-import { toleranceOf } from '../tolerance.js';
+import { explains, toleranceOf } from '../tolerance.js';
 import { lowersNone, samplerGap } from './sampling.js';
 
 export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
@@ -53,7 +53,9 @@ export function judge<M extends Measurements>(
   measured: M,
   record: StepRecord,
 ): Outcome<M> {
-  const tolerance = toleranceOf(record).mean;
-  if (own <= tolerance) return pass(measured);
-  return other <= tolerance ? fail(measured) : notApplicable('a setting that explains the difference');
+  const tolerance = toleranceOf(record);
+  if (own <= tolerance.mean) return pass(measured);
+  return explains(other, own, tolerance)
+    ? fail(measured)
+    : notApplicable('a setting that explains the difference');
 }

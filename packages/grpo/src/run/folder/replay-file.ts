@@ -46,6 +46,7 @@ const rowSchema = z.object({
       text: z.string(),
       finishReason: z.enum(['stop', 'length']),
       weights: z.number().exactOptional(),
+      source: z.object({ server: z.string(), weightVersion: z.string() }).exactOptional(),
       logprobs: floats,
       sampledLogprobs: floats,
     }),
