@@ -1,8 +1,18 @@
-/** A page in a real Chromium, over the real server or a file. */
+/** Pages in a real Chromium, over the real server or a file. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
 
 const NAMES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -11,20 +21,24 @@ export const CHROMIUM = process.env.CHROMIUM ?? NAMES.find((path) => existsSync(
 
 const GRPO = fileURLToPath(new URL('../../grpo/bin/grpo.js', import.meta.url));
 
-/** A browser, and what went wrong in its pages: errors, refused resources, dialogs. */
+/** A browser takes a second to start: the test files of one process share it, and it ends with the process. */
+let launched: Promise<Browser> | undefined;
+
+function launch(): Promise<Browser> {
+  // In a container root has no sandbox of its own.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath: CHROMIUM!, args });
+}
+
+/** Pages of one test file, and what went wrong in them: errors, refused resources, dialogs. */
 export class Chromium implements AsyncDisposable {
   readonly problems: string[] = [];
-
-  private constructor(private readonly browser: Browser) {}
-
-  static async launch(): Promise<Chromium> {
-    // In a container root has no sandbox of its own.
-    const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-    return new Chromium(await chromium.launch({ executablePath: CHROMIUM!, args }));
-  }
+  private readonly contexts: BrowserContext[] = [];
 
   async open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    launched ??= launch();
+    const context = await (await launched).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    this.contexts.push(context);
     const page = await context.newPage();
     page.on('console', (message) => {
       if (message.type() === 'error') this.problems.push(message.text());
@@ -39,7 +53,7 @@ export class Chromium implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.browser.close();
+    await Promise.all(this.contexts.map((context) => context.close()));
   }
 }
 
@@ -67,5 +81,53 @@ export class StudioServer implements Disposable {
 
   [Symbol.dispose](): void {
     this.child.kill('SIGKILL');
+  }
+}
+
+/** A browser and a folder for the tests of the suite that calls this. */
+export function useBrowser(): { browser: Chromium; folder: string } {
+  const browser = new Chromium();
+  const parent = join(tmpdir(), `grpo-studio-${randomUUID()}`);
+  const folder = join(parent, 'runs');
+  beforeAll(() => void mkdirSync(folder, { recursive: true }));
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]();
+    rmSync(parent, { recursive: true, force: true });
+  });
+  return { browser, folder };
+}
+
+/** The studio over a folder of runs, for the tests of the suite that makes it. No page may have a problem. */
+export class OpenStudio {
+  readonly browser: Chromium;
+  /** The page names a run in it `/runs/NAME`. */
+  readonly folder: string;
+  /** The page that `open` goes to, the same for all tests. */
+  page!: Page;
+  private server!: StudioServer;
+
+  /** @param writeRuns - fills the folder before the server starts */
+  constructor(writeRuns: (folder: string) => void) {
+    const { browser, folder } = useBrowser();
+    [this.browser, this.folder] = [browser, folder];
+    beforeAll(async () => {
+      writeRuns(folder);
+      this.server = await StudioServer.start(folder);
+      this.page = await browser.open('about:blank');
+    });
+    afterAll(() => {
+      expect(browser.problems).toEqual([]);
+      this.server?.[Symbol.dispose]();
+    });
+  }
+
+  urlOf(hash: string): string {
+    return new URL(hash, this.server.url).href;
+  }
+
+  /** Loads a view anew, as for one who comes by a link. */
+  async open(hash: string): Promise<void> {
+    await this.page.goto('about:blank');
+    await this.page.goto(this.urlOf(hash));
   }
 }

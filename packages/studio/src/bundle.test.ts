@@ -1,22 +1,13 @@
-import {
-  createReadStream,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rookworldLog } from '../../grpo/dist/cli/doctor/seed-logs.test.helper.js';
-import { grpo } from '../../grpo/dist/cli/grpo.test.helper.js';
+import { call } from '../../grpo/dist/cli/grpo.test.helper.js';
 import { richRecord } from '../../grpo/dist/doctor/rich-record.test.helper.js';
 import { writeStepRecord } from '../../grpo/dist/trace/index.js';
-import { CHROMIUM, Chromium } from './browser.test.helper.js';
+import { CHROMIUM, useBrowser } from './browser.test.helper.js';
 
 /** A static file server; one that knows no ranges sends whole files, as Python's does. */
 function serve(folder: string, knowsRanges: boolean): Promise<Server> {
@@ -35,10 +26,8 @@ function serve(folder: string, knowsRanges: boolean): Promise<Server> {
 }
 
 describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'grpo-bundle-'));
-  let browser: Chromium;
-  beforeAll(async () => {
-    browser = await Chromium.launch();
+  const { browser, folder: dir } = useBrowser();
+  beforeAll(() => {
     mkdirSync(join(dir, 'logs'));
     const sick = rookworldLog({ miss: () => -5 });
     writeFileSync(join(dir, 'logs/a #1.log'), sick);
@@ -46,14 +35,10 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     const advantages = richRecord().advantages!.map((value, b) => (b === 9 ? 40 : value));
     writeStepRecord(join(dir, 'record'), { ...richRecord(), advantages });
   });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    rmSync(dir, { recursive: true, force: true });
-    expect(browser.problems).toEqual([]);
-  });
+  afterAll(() => expect(browser.problems).toEqual([]));
 
   it('opens by a double-click at the report, and asks nobody', async () => {
-    const { code } = await grpo(dir, 'doctor', 'logs/a #1.log', '--html', 'report.html');
+    const { code } = await call(dir, 'doctor', 'logs/a #1.log', '--html', 'report.html');
     expect(code).toBe(1);
     const page = await browser.open(`file://${join(dir, 'report.html')}`);
     const asked: string[] = [];
@@ -70,7 +55,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
   });
 
   it('of one step leads nowhere but into the step', async () => {
-    await grpo(dir, 'step', 'record', '--html', 'step.html');
+    await call(dir, 'step', 'record', '--html', 'step.html');
     const page = await browser.open(`file://${join(dir, 'step.html')}`);
     const trail = page.getByRole('navigation', { name: 'where you are' });
     await page.getByRole('heading', { name: 'Step 1' }).waitFor();
@@ -85,7 +70,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
   });
 
   it('links a finding to the token that it cites, and back', async () => {
-    await grpo(dir, 'studio', '--bundle', 'record-bundle', 'record');
+    await call(dir, 'studio', '--bundle', 'record-bundle', 'record');
     const page = await browser.open(
       `file://${join(dir, 'record-bundle/index.html')}#/run/%2Frecord/findings?code=B47.policy`,
     );
@@ -113,7 +98,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
       // A table that nobody reads makes it large.
       writeFileSync(join(large, 'completions/other.parquet'), '');
       truncateSync(join(large, 'completions/other.parquet'), 2 ** 28);
-      const { out: said } = await grpo(dir, 'studio', '--bundle', out, 'large');
+      const { out: said } = await call(dir, 'studio', '--bundle', out, 'large');
       expect(said).toContain('any static file server');
       const server = await serve(out, ranges);
       const place = '#/run/%2Flarge%2Frun.log/findings';
@@ -127,7 +112,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
   );
 
   it('takes a file and a folder, and says what it cannot read', async () => {
-    await grpo(dir, 'studio', '--bundle', 'doctor-page');
+    await call(dir, 'studio', '--bundle', 'doctor-page');
     const page = await browser.open(`file://${join(dir, 'doctor-page/index.html')}`);
     await page.getByText('Nothing is sent anywhere').waitFor();
     const choose = (label: string, path: string) =>

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -16,7 +14,7 @@ import { richRecord } from '../../grpo/dist/doctor/rich-record.test.helper.js';
 import { writeStepRecord } from '../../grpo/dist/trace/index.js';
 import { event, history, wandbLog } from '../../grpo/dist/trace/readers/binary-logs.test.helper.js';
 import { folderOf, lines, TRL_RUN } from '../../grpo/dist/trace/readers/files.test.helper.js';
-import { CHROMIUM, Chromium } from './browser.test.helper.js';
+import { CHROMIUM, useBrowser } from './browser.test.helper.js';
 import { JudgingPage, toldByDoctor } from './judging-page.test.helper.js';
 
 const rows = [1, 2, 3, 4, 5, 1, 2].map((step) => ({
@@ -56,18 +54,12 @@ const FILES: Readonly<Record<string, string | Uint8Array | Readonly<Record<strin
 };
 
 describe.skipIf(!CHROMIUM)('the page judges as `grpo doctor` does', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-judged-'));
-  let browser: Chromium;
+  const { browser, folder } = useBrowser();
   let page: JudgingPage;
   beforeAll(async () => {
-    browser = await Chromium.launch();
     page = await JudgingPage.open(browser);
   });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-    expect(browser.problems).toEqual([]);
-  });
+  afterAll(() => expect(browser.problems).toEqual([]));
 
   const expectSame = async (path: string) => {
     const told = await toldByDoctor(path);

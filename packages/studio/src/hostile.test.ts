@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { richRecord } from '../../grpo/dist/doctor/rich-record.test.helper.js';
 import { type StepRecord, writeStepRecord } from '../../grpo/dist/trace/index.js';
-import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
+import { CHROMIUM, OpenStudio } from './browser.test.helper.js';
 import { HOSTILE } from './hostile-texts.test.helper.js';
 
 /** Completions of a record of the helper. */
@@ -53,12 +52,9 @@ function hostileRecord(step: number): StepRecord {
 }
 
 describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-hostile-'));
   const name = '<img src=x onerror=window.ran=1>%2e%2e&"\'#?';
-  const run = join(folder, name);
-  let browser: Chromium;
-  let server: StudioServer;
-  beforeAll(async () => {
+  const studio = new OpenStudio((folder) => {
+    const run = join(folder, name);
     mkdirSync(run);
     const rows = Array.from({ length: STEPS }, (_, i) => ({
       step: i + 1,
@@ -71,27 +67,20 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
     writeFileSync(join(run, 'config.json'), JSON.stringify({ format: HOSTILE[0], values: {} }));
     for (let step = 1; step <= STEPS; step++)
       writeStepRecord(join(run, 'steps', String(step).padStart(6, '0')), hostileRecord(step));
-    browser = await Chromium.launch();
-    server = await StudioServer.start(folder);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
-  const id = () => encodeURIComponent(`/${folder.split('/').at(-1)}/${name}`);
+  const id = encodeURIComponent(`/runs/${name}`);
   const steps = Array.from({ length: STEPS }, (_, i) => i + 1);
-  const views = () => [
+  const views = [
     '#/',
-    `#/run/${id()}`,
-    `#/run/${id()}/findings`,
+    `#/run/${id}`,
+    `#/run/${id}/findings`,
     ...steps.flatMap((step) => [
-      `#/run/${id()}/step/${step}`,
-      `#/run/${id()}/step/${step}/loss`,
-      ...Array.from({ length: B }, (_, b) => `#/run/${id()}/step/${step}/completion/${b}`),
+      `#/run/${id}/step/${step}`,
+      `#/run/${id}/step/${step}/loss`,
+      ...Array.from({ length: B }, (_, b) => `#/run/${id}/step/${step}/completion/${b}`),
     ]),
-    `#/compare?run=${id()}&step=${STEPS - 1}&with=${id()}&withStep=${STEPS}`,
+    `#/compare?run=${id}&step=${STEPS - 1}&with=${id}&withStep=${STEPS}`,
   ];
 
   /** Everything in a page that no view makes, and a layout that is wider than the window. */
@@ -130,11 +119,11 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
   it('neither runs nor breaks the layout, in any view', async () => {
     expect(HOSTILE.length).toBeGreaterThanOrEqual(100);
     for (const width of [1280, 390]) {
-      const page = await browser.open(server.url, { viewport: { width, height: 900 } });
+      const page = await studio.browser.open(studio.urlOf('#/'), { viewport: { width, height: 900 } });
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
       // A narrow page sees every text in its step, and some as tokens.
-      for (const view of views().filter((one) => width > 400 || !/completion\/\d*[1-9]$/.test(one))) {
+      for (const view of views.filter((one) => width > 400 || !/completion\/\d*[1-9]$/.test(one))) {
         // The new view is drawn two frames after its address has changed.
         await page.evaluate(async (hash) => {
           location.hash = hash;
@@ -155,16 +144,13 @@ describe.skipIf(!CHROMIUM)('hostile text of a run', () => {
         });
       }
       // The worker is a blob of the page.
-      expect(asked.filter((url) => new URL(url).origin !== new URL(server.url).origin)).toEqual([]);
+      expect(asked.filter((url) => new URL(url).origin !== new URL(studio.urlOf('')).origin)).toEqual([]);
       await page.context().close();
     }
-    expect(browser.problems).toEqual([]);
   }, 300_000);
 
   it('is shown as what it is', async () => {
-    const page = await browser.open(
-      `${server.url}${server.url.endsWith('/') ? '' : '/'}#/run/${id()}/step/1`,
-    );
+    const page = await studio.browser.open(studio.urlOf(`#/run/${id}/step/1`));
     await page.getByText('<script>window.ran=1</script>', { exact: false }).first().waitFor();
     expect(await page.textContent('body')).toContain('<img src=x onerror="window.ran=1">');
   });

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, Chromium, StudioServer } from './browser.test.helper.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, StudioServer, useBrowser } from './browser.test.helper.js';
 
 const STEP = '{"step": 1, "reward": 0.5}\n';
 
@@ -21,16 +20,10 @@ async function siteWith(html: string): Promise<{ server: Server; url: string }> 
 }
 
 describe.skipIf(!CHROMIUM)('a served page', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-served-'));
-  let browser: Chromium;
-  beforeAll(async () => {
+  const { browser, folder } = useBrowser();
+  beforeAll(() => {
     mkdirSync(join(folder, 'first'));
     writeFileSync(join(folder, 'first/metrics.jsonl'), '{"step": 1, "reward": 0.5}\n');
-    browser = await Chromium.launch();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('is linked to by another site with its token, which the address then no longer has', async () => {

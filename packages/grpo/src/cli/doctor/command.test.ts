@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { folderOf, lines } from '../../trace/readers/files.test.helper.js';
-import { grpo } from '../grpo.test.helper.js';
+import { call, grpo } from '../grpo.test.helper.js';
 import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
 import { cs336Completions, cs336Log, dualTable } from './seed-tables.test.helper.js';
 
@@ -10,7 +10,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 const doctor = (files: Readonly<Record<string, string>>, ...argv: string[]) => {
   const folder = folderOf(files);
-  return { folder, ended: grpo(folder, 'doctor', ...argv) };
+  return { folder, ended: call(folder, 'doctor', ...argv) };
 };
 
 const constant = argenLogs({
@@ -267,7 +267,7 @@ describe('grpo doctor --json', () => {
 });
 
 describe('grpo doctor --explain', () => {
-  const explain = (...argv: string[]) => grpo(folderOf({}), 'doctor', '--explain', ...argv);
+  const explain = (...argv: string[]) => call(folderOf({}), 'doctor', '--explain', ...argv);
 
   it.each(['B38', 'B38.repeat'])('prints the page of a fault: %s', async (code) => {
     const { out, err, code: exit } = await explain(code);
@@ -321,7 +321,7 @@ describe('colours', () => {
   ])('%s', async (_, environment, coloured) => {
     for (const name of ['FORCE_COLOR', 'NO_COLOR', 'CI']) vi.stubEnv(name, undefined);
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-    const { out } = await doctor(constant, '.').ended;
+    const { out } = await grpo(folderOf(constant), 'doctor', '.');
     expect(out.includes(ESCAPE)).toBe(coloured);
   });
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { COMMIT, type HubFiles, hubServer } from '../../hub/hub-server.test.helper.js';
-import { grpo, start } from '../grpo.test.helper.js';
+import { call, grpo, start } from '../grpo.test.helper.js';
 
 const FIXTURE = fileURLToPath(new URL('../../../../../parity/fixtures/models/qwen2', import.meta.url));
 const NAMES = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'model.safetensors'];
@@ -110,7 +110,7 @@ describe('grpo fetch', () => {
     [['some/model', '--revision', 'v9'], 1, "the model some/model has no revision 'v9' (404)"],
   ])('refuses %o', async (argv, code, message) => {
     await hub(MODEL);
-    const run = await grpo(tempFolder(), 'fetch', ...argv);
+    const run = await call(tempFolder(), 'fetch', ...argv);
     expect(run).toMatchObject({ code, out: '' });
     expect(run.err).toContain(message);
   });

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { DATED, inspectedFolders, OPEN, TURNS } from '../../inspection/inspection.test.helper.js';
-import { start } from '../grpo.test.helper.js';
+import { call } from '../grpo.test.helper.js';
 
 const { folder } = inspectedFolders();
 const dir = mkdtempSync(join(tmpdir(), 'grpo-inspect-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const inspect = (...argv: string[]) => start(dir, ['inspect', ...argv]).ended;
+const inspect = (...argv: string[]) => call(dir, 'inspect', ...argv);
 
 it('shows a table of prompts, findings and settings within 100 columns', async () => {
   const { code, out } = await inspect(folder('llama3', DATED));

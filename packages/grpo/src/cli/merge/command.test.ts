@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from '../../models/index.js';
-import { type Ended, grpo } from '../grpo.test.helper.js';
+import { call, type Ended, grpo } from '../grpo.test.helper.js';
 
 const TASK = ['task.name=arithmetic', 'eval.limit=3', 'eval.samples=0', 'rollout.maxNewTokens=6'];
 const SMALL = [...TASK, 'sft.steps=4', 'sft.batchSize=8', 'sft.learningRate=0.05', 'eval.before=false'];
@@ -11,10 +11,10 @@ const ADAPTER = 'first/checkpoints/step-4';
 const BASE = 'first/model';
 
 let dir = '';
-const merge = (...argv: string[]) => grpo(dir, 'merge', ...argv);
+const merge = (...argv: string[]) => call(dir, 'merge', ...argv);
 /** Scores and completions on the held-out problems. */
 const evaluate = async (...argv: string[]) => {
-  const ended = await grpo(dir, 'eval', ...TASK, '--json', '--completions', 'rows.jsonl', ...argv);
+  const ended = await call(dir, 'eval', ...TASK, '--json', '--completions', 'rows.jsonl', ...argv);
   expect(ended.code, ended.err).toBe(0);
   return { ...JSON.parse(ended.out), completions: readFileSync(join(dir, 'rows.jsonl'), 'utf8') };
 };
@@ -40,7 +40,7 @@ describe('a checkpoint of adapters', () => {
 
     const complete = async (...settings: string[]) => {
       const argv = ['rollout.temperature=0', 'rollout.maxNewTokens=8', '--prompt', '4+5=', ...settings];
-      return (await grpo(dir, 'generate', ...argv)).out;
+      return (await call(dir, 'generate', ...argv)).out;
     };
     const own = await complete(`model=${ADAPTER}`);
     expect(own).toBe(await complete(`model=${BASE}`, `lora.adapter=${ADAPTER}`));

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { trlRun } from '../../trace/trl-records.test.helper.js';
-import { start } from '../grpo.test.helper.js';
+import { call, grpo } from '../grpo.test.helper.js';
 
-const step = (...argv: string[]) => start('.', ['step', ...argv]).ended;
+const step = (...argv: string[]) => call('.', 'step', ...argv);
 
 it('shows the last step of a run of TRL in ten phases', async () => {
   const { code, out } = await step(trlRun('clean'));
@@ -121,7 +121,7 @@ it('takes one step of a configuration, and shows what it did to the answers to i
   const output = join(folder, 'run');
   const rollout = 'rollout: { prompts: 3, group: 2, maxNewTokens: 4 }';
   writeFileSync(file, `task: { name: arithmetic }\n${rollout}\noptimizer: { learningRate: 1e-3 }\n`);
-  const { code, out, err } = await step('--config', file, `output=${output}`, 'kl.beta=0.1');
+  const { code, out, err } = await grpo('.', 'step', '--config', file, `output=${output}`, 'kl.beta=0.1');
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('step 1/1') });
   expect(out).toMatch(/^ 9 Before and after the same 3 prompts before the step and after it$/m);
   expect(out).toMatch(/^ +greedy: accuracy 0\.\d+ → 0\.\d+, paired [+-]?0\.\d+/m);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grpo, type Running, start } from '../grpo.test.helper.js';
+import { call, grpo, type Running, start } from '../grpo.test.helper.js';
 import { readPage } from './page.js';
 
 let dir = '';
@@ -51,7 +51,7 @@ describe('grpo studio', () => {
     const { port } = await linkOf(first);
     const second = start(dir, ['studio']);
     expect((await linkOf(second)).port).not.toBe(port);
-    expect(await grpo(dir, 'studio', '--port', port)).toMatchObject({
+    expect(await call(dir, 'studio', '--port', port)).toMatchObject({
       code: 1,
       err: `grpo: port ${port} is taken\nWithout --port, the next free one is used.\n`,
     });
@@ -69,7 +69,7 @@ describe('grpo studio', () => {
   });
 
   it('does not show a token to other users', async () => {
-    const { err, code } = await grpo(dir, 'studio', '--token', '--open', '--port', '0');
+    const { err, code } = await call(dir, 'studio', '--token', '--open', '--port', '0');
     expect([code, err]).toEqual([
       2,
       'grpo: --open would show the token to other users: open the printed link.\n',
@@ -88,7 +88,7 @@ describe('grpo studio', () => {
       'grpo: cannot listen on 192.0.2.1, port 4776: this machine does not have that address',
     ],
   ])('%s is an error for people', async (argv, code, text) => {
-    const ended = await grpo(dir, 'studio', ...argv);
+    const ended = await call(dir, 'studio', ...argv);
     expect(ended.code).toBe(code);
     expect(ended.err).toContain(text);
     expect(ended.out).toBe('');
@@ -96,7 +96,7 @@ describe('grpo studio', () => {
 
   it('needs a path where there is no folder runs', async () => {
     const empty = mkdtempSync(join(dir, 'empty-'));
-    expect(await grpo(empty, 'studio')).toMatchObject({
+    expect(await call(empty, 'studio')).toMatchObject({
       code: 2,
       err: expect.stringMatching(
         /^grpo: No path is given, and there is no folder runs here\.\n.*grpo studio PATH\n$/,
@@ -165,14 +165,14 @@ describe('grpo train --studio', () => {
   });
 
   it('writes a page with its data, and one that takes dropped files', async () => {
-    const runs = await grpo(dir, 'studio', '--bundle', 'bundle', 'runs');
+    const runs = await call(dir, 'studio', '--bundle', 'bundle', 'runs');
     expect(runs).toMatchObject({ code: 0, err: '' });
     expect(runs.out).toBe(`Page: file://${join(dir, 'bundle/index.html')}\n`);
     expect(readFileSync(join(dir, 'bundle/index.html'), 'utf8')).toContain(
       'data-path="/runs/first/metrics.jsonl"',
     );
-    await grpo(dir, 'studio', '--bundle', 'doctor');
+    await call(dir, 'studio', '--bundle', 'doctor');
     expect(readFileSync(join(dir, 'doctor/index.html'), 'utf8')).not.toContain('data-path');
-    expect(await grpo(dir, 'studio', '--bundle', 'x', '--port', '1')).toMatchObject({ code: 2 });
+    expect(await call(dir, 'studio', '--bundle', 'x', '--port', '1')).toMatchObject({ code: 2 });
   });
 });

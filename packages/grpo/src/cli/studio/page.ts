@@ -11,7 +11,7 @@ export interface Page {
   style: string;
 }
 
-/** Where the package of the page is installed. */
+/** Finds the folder of the installed package `@grpo/studio`. */
 function packageFolder(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('@grpo/studio/package.json'));

@@ -1,53 +1,35 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { describe, expect, it } from 'vitest';
+import { CHROMIUM, OpenStudio } from '../../browser.test.helper.js';
 import { GAP_AT, OWN, startOf, TOOL, tokenRecord, writeTokenRun } from '../../token-run.test.helper.js';
 
 describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-tokens-'));
-  const run = join(folder, 'run');
+  const studio = new OpenStudio((folder) => writeTokenRun(join(folder, 'run')));
   const record = tokenRecord();
   const start = startOf(record);
   const length = record.completions!.lengths![OWN]!;
   const prompt = record.prompts!.lengths![record.completions!.prompt![OWN]!]!;
-  let browser: Chromium;
-  let server: StudioServer;
-  let page: Page;
-  beforeAll(async () => {
-    writeTokenRun(run);
-    browser = await Chromium.launch();
-    server = await StudioServer.start(run);
-    page = await browser.open(server.url);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
-  const open = async (place: string) => {
-    await page.goto(new URL(`/#/run/%2Frun/step/${place}`, server.url).href);
-    await page.reload();
-  };
+  const linkOf = (place: string) => `#/run/%2Fruns%2Frun/step/${place}`;
+  const open = (place: string) => studio.open(linkOf(place));
   /** A token of the completion, by its position. */
-  const token = (position: number) => page.locator(`[data-place="${prompt + position}"]`);
+  const token = (position: number) => studio.page.locator(`[data-place="${prompt + position}"]`);
   const card = (name: string) =>
-    page.locator('.completion-card tr', { has: page.locator('th', { hasText: name }) }).locator('td');
-  const hash = () => page.evaluate(() => location.hash);
+    studio.page
+      .locator('.completion-card tr', { has: studio.page.locator('th', { hasText: name }) })
+      .locator('td');
+  const hash = () => studio.page.evaluate(() => location.hash);
 
   it('shows the tokens in order, with white space, bytes, special tokens, roles and the boundary', async () => {
     await open(`1/completion/${OWN}`);
     await token(0).waitFor();
     const ids = Array.from(record.completions!.ids!.subarray(start, start + length));
-    const shown = await page.locator('[data-place]').allTextContents();
+    const shown = await studio.page.locator('[data-place]').allTextContents();
     const special = record.tokenizer!.specialTokens!;
     const expected = ids.map((id) => special[id] ?? (id === 5 ? '⏎' : id === 6 ? '⟨e2 80⟩' : `·w${id}`));
     expect(shown.slice(prompt)).toEqual(expected);
-    expect(await page.locator('[data-place="0"]').getAttribute('class')).toContain('token-special');
-    const rows = await page.locator('.completion-part, .completion-boundary').allTextContents();
+    expect(await studio.page.locator('[data-place="0"]').getAttribute('class')).toContain('token-special');
+    const rows = await studio.page.locator('.completion-part, .completion-boundary').allTextContents();
     expect(rows.slice(0, 3)).toEqual(['template', 'user', 'template']);
     expect(rows[3]).toContain(`below: the completion, ${length} tokens`);
     // The newline ends its line.
@@ -58,8 +40,8 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
   it('colours by the measure of a key or a button, by lines too, and says the numbers', async () => {
     await open(`1/completion/${OWN}`);
     await token(0).waitFor();
-    await page.keyboard.press('5');
-    await page.locator('button[aria-pressed="true"]', { hasText: 'gap' }).waitFor();
+    await studio.page.keyboard.press('5');
+    await studio.page.locator('button[aria-pressed="true"]', { hasText: 'gap' }).waitFor();
     expect(await hash()).toContain('colour=gap');
     const look = (position: number) =>
       token(position).evaluate((one) => {
@@ -69,9 +51,9 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
     expect(await look(GAP_AT)).toMatchObject({ borderBottomWidth: '3px', borderTopWidth: '0px' });
     expect(await look(GAP_AT - 1)).toMatchObject({ borderBottomWidth: '0px' });
     expect((await look(GAP_AT)).backgroundColor).not.toBe((await look(GAP_AT - 1)).backgroundColor);
-    expect(await page.locator('.completion-legend li').allTextContents()).toContain('abc≥ 0.1 nats');
-    await page.getByRole('button', { name: 'source 0' }).click();
-    await page.waitForFunction(() => location.hash.includes('colour=source'));
+    expect(await studio.page.locator('.completion-legend li').allTextContents()).toContain('abc≥ 0.1 nats');
+    await studio.page.getByRole('button', { name: 'source 0' }).click();
+    await studio.page.waitForFunction(() => location.hash.includes('colour=source'));
     expect(await token(TOOL.from).getAttribute('class')).toContain('minus-3');
   });
 
@@ -91,50 +73,50 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
   it('tells id, bytes and numbers of a token that is pointed at or reached by keys', async () => {
     await open(`1/completion/${OWN}`);
     await token(2).hover();
-    await page.getByText(`Token 2 of ${length}`).waitFor();
+    await studio.page.getByText(`Token 2 of ${length}`).waitFor();
     expect(await card('bytes').textContent()).toBe('e2 80 (2)');
     expect(await card('log π, sampler').textContent()).toContain('nats');
     await token(GAP_AT).focus();
     expect(await card('gap, policy').textContent()).toContain('+0.5 nats');
-    await page.keyboard.press('ArrowLeft');
-    await page.getByText(`Token ${GAP_AT - 1} of`).waitFor();
-    await page.keyboard.press('End');
-    await page.getByText(`Token ${length - 1} of`).waitFor();
-    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset.place)).toBe(
+    await studio.page.keyboard.press('ArrowLeft');
+    await studio.page.getByText(`Token ${GAP_AT - 1} of`).waitFor();
+    await studio.page.keyboard.press('End');
+    await studio.page.getByText(`Token ${length - 1} of`).waitFor();
+    expect(await studio.page.evaluate(() => (document.activeElement as HTMLElement).dataset.place)).toBe(
       String(prompt + length - 1),
     );
-    await page.keyboard.press('Home');
-    await page.getByText('Token 0 of').waitFor();
+    await studio.page.keyboard.press('Home');
+    await studio.page.getByText('Token 0 of').waitFor();
   });
 
   it('pins a token in the address, which survives a reload', async () => {
     await open(`1/completion/${OWN}`);
     await token(7).click();
     expect(await hash()).toContain('token=7');
-    await page.reload();
+    await studio.page.reload();
     await token(7).waitFor();
     expect(await token(7).getAttribute('aria-pressed')).toBe('true');
     expect(await card('source').textContent()).toContain('tool');
-    await page.getByRole('button', { name: 'pinned: let go' }).click();
+    await studio.page.getByRole('button', { name: 'pinned: let go' }).click();
     expect(await hash()).not.toContain('token=');
   });
 
   it('names its keys in the help, and no others', async () => {
     await open(`1/completion/${OWN}`);
     await token(0).waitFor();
-    await page.keyboard.press('?');
-    const help = page.locator('.help');
+    await studio.page.keyboard.press('?');
+    const help = studio.page.locator('.help');
     await help.waitFor();
     const own = await help.textContent();
     for (const words of ['one place up', 'next completion of the group', 'colour by gap'])
       expect(own).toContain(words);
-    await page.evaluate(() => {
+    await studio.page.evaluate(() => {
       location.hash = location.hash.replace(/completion.*/, 'loss');
     });
-    await page.locator('.loss-tree').waitFor();
+    await studio.page.locator('.loss-tree').waitFor();
     await expect.poll(() => help.textContent()).not.toContain('colour by gap');
     expect(await help.textContent()).toContain('one place up');
-    await page.keyboard.press('Escape');
+    await studio.page.keyboard.press('Escape');
     expect(await help.count()).toBe(0);
   });
 
@@ -144,8 +126,8 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
     const ratio = () => card('ratio').textContent();
     const recorded = (update: number) => record.updates![update]!.ratios![start + GAP_AT]!.toPrecision(6);
     expect(Number(await ratio())).toBe(Number(recorded(0)));
-    await page.getByLabel('numbers of update').selectOption('1');
-    await page.getByText('log π, update 2').waitFor();
+    await studio.page.getByLabel('numbers of update').selectOption('1');
+    await studio.page.getByText('log π, update 2').waitFor();
     expect(Number(await ratio())).toBe(Number(recorded(1)));
     for (const [key, name] of [
       ['j', '2.3'],
@@ -153,63 +135,65 @@ describe.skipIf(!CHROMIUM)('a completion as tokens', () => {
       ['j', '2.3'],
       ['k', '2.2'],
     ] as const) {
-      await page.keyboard.press(key);
-      await page.locator('h1', { hasText: `Completion ${name}` }).waitFor();
+      await studio.page.keyboard.press(key);
+      await studio.page.locator('h1', { hasText: `Completion ${name}` }).waitFor();
     }
     expect(await hash()).toContain('colour=ratio');
   });
 
   it('goes from the chart to the token that it shows', async () => {
     await open(`1/completion/${OWN}?colour=gap`);
-    const chart = page.locator('.completion-chart svg');
+    const chart = studio.page.locator('.completion-chart svg');
     await chart.waitFor();
     const { width } = (await chart.boundingBox())!;
     await chart.click({ position: { x: ((GAP_AT + 0.5) / length) * width, y: 10 } });
-    await page.getByText(`Token ${GAP_AT} of`).waitFor();
+    await studio.page.getByText(`Token ${GAP_AT} of`).waitFor();
     expect(await hash()).toContain(`token=${GAP_AT}`);
   });
 
   it('finds the worst token of the step, and shows the gap by position', async () => {
     await open(`1/completion/0`);
-    await page.getByText('worst tokens of this step').click();
-    const first = page.locator('.worst-tokens tbody tr').first();
+    await studio.page.getByText('worst tokens of this step').click();
+    const first = studio.page.locator('.worst-tokens tbody tr').first();
     expect(await first.textContent()).toContain('+0.5');
-    await page.getByText('gap against position in this step').click();
-    await page.locator('.gap-by-position svg').first().waitFor();
-    expect(await page.locator('.gap-by-position figcaption').nth(1).textContent()).toContain('to 0.5 nats');
+    await studio.page.getByText('gap against position in this step').click();
+    await studio.page.locator('.gap-by-position svg').first().waitFor();
+    expect(await studio.page.locator('.gap-by-position figcaption').nth(1).textContent()).toContain(
+      'to 0.5 nats',
+    );
     await first.getByRole('link').click();
-    await page.getByText(`Token ${GAP_AT} of ${length}`).waitFor();
+    await studio.page.getByText(`Token ${GAP_AT} of ${length}`).waitFor();
     expect(await hash()).toContain(`completion/${OWN}?token=${GAP_AT}&colour=gap`);
   });
 
   it('shows ids where there are no texts, and replays the filling', async () => {
     await open(`2/completion/${OWN}?colour=order`);
-    await page.getByText('The record lacks texts of tokens').waitFor();
-    expect(await page.locator('[data-place]', { hasText: /^#\d+$/ }).count()).toBeGreaterThan(5);
-    const places = page.locator('.token.hidden');
+    await studio.page.getByText('The record lacks texts of tokens').waitFor();
+    expect(await studio.page.locator('[data-place]', { hasText: /^#\d+$/ }).count()).toBeGreaterThan(5);
+    const places = studio.page.locator('.token.hidden');
     expect(await places.count()).toBe(0);
-    const slider = page.getByLabel('filled after step');
+    const slider = studio.page.getByLabel('filled after step');
     await slider.fill('1');
-    await page.waitForFunction(() => location.hash.includes('filled=1'));
+    await studio.page.waitForFunction(() => location.hash.includes('filled=1'));
     const hidden = await places.count();
     await slider.fill('3');
-    await page.waitForFunction(() => location.hash.includes('filled=3'));
+    await studio.page.waitForFunction(() => location.hash.includes('filled=3'));
     expect(hidden).toBeGreaterThan(await places.count());
     expect(await places.count()).toBeGreaterThan(0);
   });
 
   it('shows the text of a step without tokens, and says what is missing', async () => {
     await open('3/completion/0');
-    await page.getByText('yes, of course').waitFor();
-    expect(await page.textContent('main')).toContain('record.every');
-    expect(await page.locator('[data-place]').count()).toBe(0);
+    await studio.page.getByText('yes, of course').waitFor();
+    expect(await studio.page.textContent('main')).toContain('record.every');
+    expect(await studio.page.locator('[data-place]').count()).toBe(0);
   });
 
-  it('fits a telephone, and no page fails', async () => {
-    const narrow = await browser.open(server.url, { viewport: { width: 390, height: 844 } });
-    await narrow.goto(new URL(`/#/run/%2Frun/step/1/completion/${OWN}?token=4`, server.url).href);
+  it('fits a telephone', async () => {
+    const narrow = await studio.browser.open(studio.urlOf(linkOf(`1/completion/${OWN}?token=4`)), {
+      viewport: { width: 390, height: 844 },
+    });
     await narrow.locator('.completion-card').waitFor();
     expect(await narrow.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    expect(browser.problems).toEqual([]);
   });
 });

@@ -1,11 +1,9 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { richRecord } from '../../../../grpo/dist/doctor/rich-record.test.helper.js';
 import { writeStepRecord } from '../../../../grpo/dist/trace/index.js';
-import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { CHROMIUM, OpenStudio } from '../../browser.test.helper.js';
 
 const STEPS = 60;
 const BROKEN = [31, 32, 33];
@@ -37,13 +35,7 @@ function writeRun(folder: string, level: number): void {
 const PATIENT = { timeout: 20_000 };
 
 describe.skipIf(!CHROMIUM)('the curves of a run', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-curves-'));
-  const root = `/${folder.split('/').at(-1)}`;
-  const link = (query = '') => `#/run/${encodeURIComponent(`${root}/one`)}${query}`;
-  let browser: Chromium;
-  let server: StudioServer;
-  let page: Page;
-  beforeAll(async () => {
+  const studio = new OpenStudio((folder) => {
     writeRun(join(folder, 'one'), 0.2);
     writeRun(join(folder, 'two'), 0.6);
     for (const step of [10, 50])
@@ -51,27 +43,17 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
         ...richRecord({ step, seed: step }),
         step,
       });
-    browser = await Chromium.launch();
-    server = await StudioServer.start(folder);
-    page = await browser.open(server.url);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Opens the run as one who comes by a link. */
   async function open(query = ''): Promise<void> {
-    await page.goto('about:blank');
-    await page.goto(new URL(link(query), server.url).href);
+    await studio.open(`#/run/${encodeURIComponent('/runs/one')}${query}`);
     await chart('reward').locator('canvas').waitFor();
     // Findings that come move the charts, and these are drawn anew.
-    await page.getByText('The doctor reads the run').waitFor({ state: 'detached' });
-    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await studio.page.getByText('The doctor reads the run').waitFor({ state: 'detached' });
+    await studio.page.evaluate(() => new Promise(requestAnimationFrame));
   }
-  const chart = (key: string) => page.locator(`[data-chart="${key}"]`);
-  const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
+  const chart = (key: string) => studio.page.locator(`[data-chart="${key}"]`);
+  const hash = () => studio.page.evaluate(() => decodeURIComponent(location.hash));
   const text = (key: string) => chart(key).textContent();
   /** How many points of a chart's canvas have the colour of a variable of the style sheet. */
   const painted = (key: string, variable: string) =>
@@ -98,7 +80,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
 
   it('shows the metrics of a step in their groups', async () => {
     await open();
-    expect(await page.locator('h2').allTextContents()).toEqual([
+    expect(await studio.page.locator('h2').allTextContents()).toEqual([
       'Reward',
       'Reward parts',
       'Lengths and cut-offs',
@@ -131,22 +113,24 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
 
   it('has a log scale in the address, and says what is not on it', async () => {
     await open();
-    await page.getByRole('button', { name: 'log scale' }).click();
+    await studio.page.getByRole('button', { name: 'log scale' }).click();
     expect(await hash()).toContain('log=1');
     await chart('gradient norm').scrollIntoViewIfNeeded();
-    await page.getByText('1 value is 0 or less: not on a log scale').waitFor();
+    await studio.page.getByText('1 value is 0 or less: not on a log scale').waitFor();
     await open('?log=1');
-    expect(await page.getByRole('button', { name: 'log scale' }).getAttribute('aria-pressed')).toBe('true');
+    expect(await studio.page.getByRole('button', { name: 'log scale' }).getAttribute('aria-pressed')).toBe(
+      'true',
+    );
   });
 
   it('zooms by dragging, on all charts, until a double click', async () => {
     await open();
     const [from, to] = [await at('reward', 0.25), await at('reward', 0.75)];
-    await page.mouse.move(from.x, from.y);
-    await page.mouse.down();
-    await page.mouse.move(to.x, to.y, { steps: 4 });
-    await page.mouse.up();
-    const button = page.getByRole('button', { name: /^steps \d+ to \d+/ });
+    await studio.page.mouse.move(from.x, from.y);
+    await studio.page.mouse.down();
+    await studio.page.mouse.move(to.x, to.y, { steps: 4 });
+    await studio.page.mouse.up();
+    const button = studio.page.getByRole('button', { name: /^steps \d+ to \d+/ });
     await button.waitFor();
     const zoomed = await hash();
     const [, low, high] = /from=(\d+)&to=(\d+)/.exec(zoomed)!.map(Number);
@@ -157,7 +141,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     await chart('entropy').getByText('numbers').click();
     expect(await chart('entropy').locator('tbody').locator('th').first().textContent()).toBe(String(low));
     const middle = await at('entropy', 0.5);
-    await page.mouse.dblclick(middle.x, middle.y);
+    await studio.page.mouse.dblclick(middle.x, middle.y);
     await button.waitFor({ state: 'detached' });
     expect(await hash()).not.toContain('from=');
   });
@@ -165,9 +149,9 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('has one cursor for all charts', async () => {
     await open();
     const { x, y } = await at('reward', 0.4);
-    await page.mouse.move(x, y);
-    await page.getByText(/^step \d+, a click or Enter opens step 10$/).waitFor();
-    const said = await page.locator('.curves-cursor').textContent();
+    await studio.page.mouse.move(x, y);
+    await studio.page.getByText(/^step \d+, a click or Enter opens step 10$/).waitFor();
+    const said = await studio.page.locator('.curves-cursor').textContent();
     const step = Number(/step (\d+)/.exec(said!)![1]);
     expect(step).toBeGreaterThan(20);
     expect(step).toBeLessThan(28);
@@ -177,14 +161,14 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('opens the nearest recorded step by a click and by Enter', async () => {
     await open();
     const { x, y } = await at('reward', 0.7);
-    await page.mouse.click(x, y);
-    await page.waitForFunction(() => location.hash.endsWith('/step/50'));
+    await studio.page.mouse.click(x, y);
+    await studio.page.waitForFunction(() => location.hash.endsWith('/step/50'));
     await open();
     await chart('reward').focus();
-    await page.keyboard.press('Home');
-    await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => location.hash.endsWith('/step/10'));
+    await studio.page.keyboard.press('Home');
+    await studio.page.keyboard.press('ArrowRight');
+    await studio.page.keyboard.press('Enter');
+    await studio.page.waitForFunction(() => location.hash.endsWith('/step/10'));
   });
 
   it('shows recorded steps as ticks', async () => {
@@ -203,7 +187,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     await open();
     await chart('time per stage').scrollIntoViewIfNeeded();
     await expect.poll(() => text('time per stage'), PATIENT).toMatch(/sample 2[\s\S]*update 1/);
-    await page.getByRole('button', { name: 'list' }).click();
+    await studio.page.getByRole('button', { name: 'list' }).click();
     expect(await hash()).toContain('time=list');
     await chart('seconds/update').waitFor();
     expect(await chart('time per stage').count()).toBe(0);
@@ -211,12 +195,12 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
 
   it('lays runs over each other', async () => {
     await open();
-    await page.getByRole('button', { name: 'overlay …' }).click();
-    await page.getByLabel('lay another run over this one').selectOption({ label: 'two' });
-    await page.waitForFunction(() => document.querySelectorAll('.curves-runs a').length === 2);
-    expect(await hash()).toContain(`with=${root}/two`);
-    await open(`?with=${encodeURIComponent(`${root}/two`)}`);
-    await page.getByLabel('remove two').waitFor();
+    await studio.page.getByRole('button', { name: 'overlay …' }).click();
+    await studio.page.getByLabel('lay another run over this one').selectOption({ label: 'two' });
+    await studio.page.waitForFunction(() => document.querySelectorAll('.curves-runs a').length === 2);
+    expect(await hash()).toContain('with=/runs/two');
+    await open(`?with=${encodeURIComponent('/runs/two')}`);
+    await studio.page.getByLabel('remove two').waitFor();
     await expect.poll(() => text('reward'), PATIENT).toMatch(/one 0\.2[\s\S]*two 0\.6/);
     expect(await painted('reward', 'curves-2')).toBeGreaterThan(20);
   });
@@ -224,21 +208,21 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
   it('is drawn anew in the colours of another theme', async () => {
     await open();
     const before = await painted('reward', 'curves-1');
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.waitForTimeout(200);
+    await studio.page.emulateMedia({ colorScheme: 'dark' });
+    await studio.page.waitForTimeout(200);
     expect(await painted('reward', 'curves-1')).toBeGreaterThan(before / 2);
-    await page.emulateMedia({ colorScheme: 'light' });
+    await studio.page.emulateMedia({ colorScheme: 'light' });
   });
 
   it('grows with the run, and keeps its zoom and its place', async () => {
     await open(`?from=20&to=90`);
     await chart('gradient norm').scrollIntoViewIfNeeded();
-    expect(await page.evaluate(() => scrollY)).toBeGreaterThan(0);
+    expect(await studio.page.evaluate(() => scrollY)).toBeGreaterThan(0);
     // Findings above may come meanwhile: what is looked at stays where it is seen.
     const seenAt = async () => (await chart('gradient norm').boundingBox())!.y;
     const before = await seenAt();
-    appendFileSync(join(folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
-    await page.getByText(`step ${STEPS + 1}`).waitFor();
+    appendFileSync(join(studio.folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
+    await studio.page.getByText(`step ${STEPS + 1}`).waitFor();
     await expect.poll(() => text('gradient norm'), PATIENT).toContain(String(1 + (STEPS + 1) / 10));
     expect(Math.abs((await seenAt()) - before)).toBeLessThanOrEqual(2);
     expect(await hash()).toContain('from=20&to=90');
@@ -254,12 +238,8 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     await chart('reward').scrollIntoViewIfNeeded();
     await expect.poll(() => chart('reward').locator('a.curves-mark').count(), PATIENT).toBe(1);
     expect(await chart('entropy').locator('a.curves-mark').count()).toBe(0);
-    expect(await page.locator('.curves-findings a').first().textContent()).toContain('warn');
+    expect(await studio.page.locator('.curves-findings a').first().textContent()).toContain('warn');
     await mark.click();
-    await page.waitForFunction(() => location.hash.includes('/findings?code=B53.log'));
-  });
-
-  it('lets nothing be refused by the policy of the page', () => {
-    expect(browser.problems).toEqual([]);
+    await studio.page.waitForFunction(() => location.hash.includes('/findings?code=B53.log'));
   });
 });

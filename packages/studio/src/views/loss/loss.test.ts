@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type StepRecord, writeStepRecord } from '../../../../grpo/dist/trace/index.js';
-import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { CHROMIUM, OpenStudio } from '../../browser.test.helper.js';
 import { orderRecord, writeTokenRun } from '../../token-run.test.helper.js';
 
 /** The loss of the second update with another upper bound, summed up here. */
@@ -23,32 +20,21 @@ function lossWith(record: StepRecord, high: number): number {
 }
 
 describe.skipIf(!CHROMIUM)('the loss as a sum', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-loss-'));
-  const run = join(folder, 'run');
   const record = orderRecord();
-  let browser: Chromium;
-  let server: StudioServer;
-  let page: Page;
-  beforeAll(async () => {
+  const studio = new OpenStudio((folder) => {
+    const run = join(folder, 'run');
     writeTokenRun(run);
     const [first, ...others] = record.updates!;
     const wrong = { ...record, step: 4, updates: [{ ...first!, loss: first!.loss! + 0.01 }, ...others] };
     writeStepRecord(join(run, 'steps', '000004'), wrong);
-    browser = await Chromium.launch();
-    server = await StudioServer.start(run);
-    page = await browser.open(server.url);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
+  const linkOf = (place: string) => `#/run/%2Fruns%2Frun/step/${place}`;
   const open = async (place: string) => {
-    await page.goto(new URL(`/#/run/%2Frun/step/${place}`, server.url).href);
-    await page.locator('.loss-row').nth(1).waitFor();
+    await studio.open(linkOf(place));
+    await studio.page.locator('.loss-row').nth(1).waitFor();
   };
-  const rows = (kind: string) => page.locator(`.loss-${kind}`);
+  const rows = (kind: string) => studio.page.locator(`.loss-${kind}`);
   const number = (text: string) => Number(text.replaceAll(',', '').replace('−', '-').replace('▲', ''));
   const sumOf = async (kind: string) => {
     const texts = await rows(kind)
@@ -61,7 +47,7 @@ describe.skipIf(!CHROMIUM)('the loss as a sum', () => {
   it('adds up to the recorded loss, from groups to completions to tokens', async () => {
     await open('2/loss?update=1');
     const { loss } = record.updates![1]!;
-    expect(await page.textContent('.loss-sum')).toContain('the same, to rounding');
+    expect(await studio.page.textContent('.loss-sum')).toContain('the same, to rounding');
     expect(await rows('group').count()).toBe(6);
     expect(await sumOf('group')).toBeCloseTo(loss!, 4);
     const group = rows('group').first();
@@ -80,17 +66,17 @@ describe.skipIf(!CHROMIUM)('the loss as a sum', () => {
 
   it('says where the sum is not the recorded loss, and by how much', async () => {
     await open('4/loss');
-    const sum = await page.textContent('.loss-sum');
+    const sum = await studio.page.textContent('.loss-sum');
     expect(sum).toContain('not the same');
     expect(sum).toContain('−0.01');
   });
 
   it('tries another ε exactly, marks it, and leads back', async () => {
     await open('2/loss?update=1');
-    expect(await page.getByText('Hypothetical, not trained').count()).toBe(0);
-    await page.getByLabel('ε high', { exact: true }).fill('0.05');
-    await page.keyboard.press('Enter');
-    const outcome = page.locator('.loss-hypothetical.changed p', { hasText: 'Hypothetical' });
+    expect(await studio.page.getByText('Hypothetical, not trained').count()).toBe(0);
+    await studio.page.getByLabel('ε high', { exact: true }).fill('0.05');
+    await studio.page.keyboard.press('Enter');
+    const outcome = studio.page.locator('.loss-hypothetical.changed p', { hasText: 'Hypothetical' });
     await outcome.waitFor();
     const text = (await outcome.textContent())!;
     expect(text).toContain('ε high 0.05 instead of 0.2');
@@ -99,24 +85,24 @@ describe.skipIf(!CHROMIUM)('the loss as a sum', () => {
     expect(instead).toBeCloseTo(lossWith(record, 0.2), 6);
     expect(Math.abs(would! - instead!)).toBeGreaterThan(1e-5);
     // The recorded numbers stay where they are.
-    expect(await page.textContent('.loss-sum')).toContain('the same, to rounding');
-    await page.reload();
+    expect(await studio.page.textContent('.loss-sum')).toContain('the same, to rounding');
+    await studio.page.reload();
     await outcome.waitFor();
-    await page.getByRole('button', { name: 'back to what was recorded' }).click();
-    await page.waitForFunction(() => !location.hash.includes('epsilon'));
+    await studio.page.getByRole('button', { name: 'back to what was recorded' }).click();
+    await studio.page.waitForFunction(() => !location.hash.includes('epsilon'));
     expect(await outcome.count()).toBe(0);
   });
 
   it('says that a clip range changes nothing where all ratios are 1', async () => {
     await open('2/loss?epsilonHigh=0.01');
-    await page.getByText('In a first update all ratios are 1').waitFor();
+    await studio.page.getByText('In a first update all ratios are 1').waitFor();
   });
 
-  it('fits a telephone, and no page fails', async () => {
-    const narrow = await browser.open(server.url, { viewport: { width: 390, height: 844 } });
-    await narrow.goto(new URL('/#/run/%2Frun/step/2/loss?beta=0.2&open=g3,c12', server.url).href);
+  it('fits a telephone', async () => {
+    const narrow = await studio.browser.open(studio.urlOf(linkOf('2/loss?beta=0.2&open=g3,c12')), {
+      viewport: { width: 390, height: 844 },
+    });
     await narrow.locator('.loss-token').first().waitFor();
     expect(await narrow.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    expect(browser.problems).toEqual([]);
   });
 });

@@ -1,9 +1,7 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { describe, expect, it } from 'vitest';
+import { CHROMIUM, OpenStudio } from '../../browser.test.helper.js';
 
 const row = (step: number, reward: number) => `${JSON.stringify({ step, reward, loss: 0.1 })}\n`;
 const values = { 'train.steps': { value: 4, source: 'flag' } };
@@ -12,12 +10,7 @@ const values = { 'train.steps': { value: 4, source: 'flag' } };
 const PATIENT = { timeout: 20_000 };
 
 describe.skipIf(!CHROMIUM)('the list of runs', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-runs-'));
-  const root = `/${folder.split('/').at(-1)}`;
-  let browser: Chromium;
-  let server: StudioServer;
-  let page: Page;
-  beforeAll(async () => {
+  const studio = new OpenStudio((folder) => {
     const rewards = { low: [0.1, 0.2, 0.3, 0.2], high: [0.5, 0.9], 'flat/log': [0.4, 0.4, 0.4] };
     for (const [name, list] of Object.entries(rewards)) {
       const run = join(folder, name);
@@ -26,24 +19,15 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
         writeFileSync(join(run, 'config.json'), JSON.stringify({ format: 'grpo-config', values }));
       writeFileSync(join(run, 'metrics.jsonl'), list.map((reward, i) => row(i + 1, reward)).join(''));
     }
-    browser = await Chromium.launch();
-    server = await StudioServer.start(folder);
-    page = await browser.open(server.url);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   async function open(query = ''): Promise<void> {
-    await page.goto('about:blank');
-    await page.goto(new URL(`#/${query}`, server.url).href);
-    await page.locator('.run-list-row').first().waitFor();
+    await studio.open(`#/${query}`);
+    await studio.page.locator('.run-list-row').first().waitFor();
   }
-  const names = () => page.locator('.run-list-name a').allTextContents();
-  const entry = (name: string) => page.locator('.run-list-row', { hasText: name });
-  const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
+  const names = () => studio.page.locator('.run-list-name a').allTextContents();
+  const entry = (name: string) => studio.page.locator('.run-list-row', { hasText: name });
+  const hash = () => studio.page.evaluate(() => decodeURIComponent(location.hash));
 
   it('shows state, steps and rewards', async () => {
     await open('?sort=name');
@@ -54,7 +38,7 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
       await entry('low')
         .getByRole('link', { name: /judge|in training/ })
         .getAttribute('href'),
-    ).toBe(`#/run/${encodeURIComponent(`${root}/low`)}/findings`);
+    ).toBe(`#/run/${encodeURIComponent('/runs/low')}/findings`);
     expect(await entry('high').getByRole('img').getAttribute('aria-label')).toBe('reward from 0.5 to 0.9');
     expect(await entry('low').locator('polyline').getAttribute('points')).toMatch(
       /^0\.0,18\.0 .*,0\.0 96\.0/,
@@ -63,9 +47,9 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
 
   it('is sorted by a click, in an order that the address keeps', async () => {
     await open();
-    await page.getByRole('button', { name: 'reward' }).click();
+    await studio.page.getByRole('button', { name: 'reward' }).click();
     expect(await names()).toEqual(['high', 'flat/log/metrics.jsonl', 'low']);
-    await page.getByRole('button', { name: 'reward' }).click();
+    await studio.page.getByRole('button', { name: 'reward' }).click();
     expect(await hash()).toContain('sort=-reward');
     await open('?sort=-reward');
     expect(await names()).toEqual(['low', 'flat/log/metrics.jsonl', 'high']);
@@ -73,35 +57,34 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
 
   it('is filtered from the keyboard', async () => {
     await open();
-    await page.keyboard.press('/');
-    await page.keyboard.type('hig');
+    await studio.page.keyboard.press('/');
+    await studio.page.keyboard.type('hig');
     await expect.poll(names, PATIENT).toEqual(['high']);
     expect(await hash()).toContain('filter=hig');
-    await page.keyboard.type('zz');
-    await page.getByText('No run has these words.').waitFor();
+    await studio.page.keyboard.type('zz');
+    await studio.page.getByText('No run has these words.').waitFor();
   });
 
   it('is gone through, picked from and opened by keys', async () => {
     await open('?sort=name');
-    for (const key of ['j', 'j', 'x', 'j', 'x', 'k', 'j']) await page.keyboard.press(key);
-    expect(await hash()).toContain(`pick=${root}/high,${root}/low`);
-    await page.keyboard.press('o');
-    await page.waitForFunction(() => location.hash.startsWith('#/run/'));
-    expect(await hash()).toBe(`#/run/${root}/high?with=${root}/low`);
-    await page.goBack();
-    await page.locator('.run-list-row').first().waitFor();
-    for (const key of ['j', 'Enter']) await page.keyboard.press(key);
-    await page.waitForFunction(() => location.hash.startsWith('#/run/'));
-    expect(await hash()).toBe(`#/run/${root}/flat/log/metrics.jsonl`);
+    for (const key of ['j', 'j', 'x', 'j', 'x', 'k', 'j']) await studio.page.keyboard.press(key);
+    expect(await hash()).toContain('pick=/runs/high,/runs/low');
+    await studio.page.keyboard.press('o');
+    await studio.page.waitForFunction(() => location.hash.startsWith('#/run/'));
+    expect(await hash()).toBe('#/run//runs/high?with=/runs/low');
+    await studio.page.goBack();
+    await studio.page.locator('.run-list-row').first().waitFor();
+    for (const key of ['j', 'Enter']) await studio.page.keyboard.press(key);
+    await studio.page.waitForFunction(() => location.hash.startsWith('#/run/'));
+    expect(await hash()).toBe('#/run//runs/flat/log/metrics.jsonl');
   });
 
   it('follows a run that goes on, and keeps what was picked', async () => {
     await open('?sort=name');
     await entry('low').getByRole('checkbox').click();
-    appendFileSync(join(folder, 'high', 'metrics.jsonl'), row(3, 0.7) + row(4, 0.75));
+    appendFileSync(join(studio.folder, 'high', 'metrics.jsonl'), row(3, 0.7) + row(4, 0.75));
     await expect.poll(() => entry('high').locator('.run-list-step').textContent(), PATIENT).toMatch(/^4/);
     expect(await entry('high').locator('.run-list-reward').textContent()).toBe('0.75');
     expect(await entry('low').getByRole('checkbox').isChecked()).toBe(true);
-    expect(browser.problems).toEqual([]);
   });
 });

@@ -1,29 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, Chromium, StudioServer } from '../../browser.test.helper.js';
+import { describe, expect, it } from 'vitest';
+import { CHROMIUM, OpenStudio } from '../../browser.test.helper.js';
 import { writeOddRun } from './odd-run.test.helper.js';
 
 describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-step-view-'));
-  const run = encodeURIComponent(`/${basename(folder)}`);
-  let browser: Chromium;
-  let server: StudioServer;
-  beforeAll(async () => {
-    writeOddRun(folder);
-    browser = await Chromium.launch();
-    server = await StudioServer.start(folder);
-  });
-  afterAll(async () => {
-    server?.[Symbol.dispose]();
-    await browser?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const studio = new OpenStudio(writeOddRun);
+  const run = encodeURIComponent('/runs');
 
   const open = async (hash: string, width = 1280): Promise<Page> => {
-    const page = await browser.open(new URL(hash, server.url).href, { viewport: { width, height: 900 } });
+    const page = await studio.browser.open(studio.urlOf(hash), { viewport: { width, height: 900 } });
     await page.locator('h1').waitFor();
     return page;
   };
@@ -46,9 +31,8 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await groups.getByText('no signal').first().waitFor();
     await groups.evaluate((list) => list.scrollTo(0, 1e6));
     await page.getByText('This prompt has no completions.').waitFor();
-    await page.goto(new URL(`#/run/${run}/step/2?groups=replayed`, server.url).href);
+    await page.goto(studio.urlOf(`#/run/${run}/step/2?groups=replayed`));
     await page.getByText('↻ replayed from step 1').waitFor();
-    await page.context().close();
   });
 
   it('folds what a group begins with; one click shows it, and the address keeps it', async () => {
@@ -56,7 +40,7 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     const card = page.locator('.step-card').first();
     await card.locator('mark').waitFor();
     expect(await page.locator('.step-card').count()).toBe(1);
-    await page.goto(new URL(`#/run/${run}/step/2?groups=failed`, server.url).href);
+    await page.goto(studio.urlOf(`#/run/${run}/step/2?groups=failed`));
     await page.locator('.step-card').nth(3).waitFor();
     expect(await card.textContent()).not.toContain('Let us think');
     await page.getByRole('button', { name: /^show the \d+ characters/ }).click();
@@ -64,7 +48,6 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.reload();
     await page.getByText('Let us think about it').first().waitFor();
     expect(hashOf(page)).toContain('shared=2');
-    await page.context().close();
   });
 
   it('sorts the table by a column, moves by keys, opens a completion, and goes to the next step', async () => {
@@ -91,11 +74,10 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.locator('tr[aria-current]').waitFor();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => /\/step\/2\/completion\/\d+$/.test(location.hash));
-    await page.context().close();
   });
 
   it('opens at the completion of a link, with its group in the middle', async () => {
-    const page = await browser.open(new URL(`#/run/${run}/step/2?at=17`, server.url).href, {
+    const page = await studio.browser.open(studio.urlOf(`#/run/${run}/step/2?at=17`), {
       viewport: { width: 1280, height: 760 },
     });
     const group = page.locator('.step-group', { has: page.locator('[aria-current]') });
@@ -105,7 +87,6 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
       return Math.abs(own!.y + own!.height / 2 - (frame!.y + frame!.height / 2));
     };
     await expect.poll(offCentre).toBeLessThan(40);
-    await page.context().close();
   });
 
   it('shows the stages as a timeline, the findings of the step, and links to the loss', async () => {
@@ -126,7 +107,6 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.locator('.gap-by-position svg').first().waitFor();
     expect(hashOf(page)).toContain('open=stages,worst,gap');
     expect(await page.getByText('the loss as a sum').getAttribute('href')).toBe(`#/run/${run}/step/2/loss`);
-    await page.context().close();
   });
 
   it('says that a step has texts and rewards only, and that its last group was cut off', async () => {
@@ -135,7 +115,6 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     await page.getByText('It is 6.').waitFor();
     expect(await page.locator('.step-card').count()).toBe(7);
     await page.getByText('⚠ 3 of 4 completions').waitFor();
-    await page.context().close();
   });
 
   it('puts cards below one another on a telephone, within its width', async () => {
@@ -146,11 +125,10 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     expect(boxes[1]!.x).toBe(boxes[0]!.x);
     expect(boxes[1]!.y).toBeGreaterThan(boxes[0]!.y + 50);
     for (const hash of ['?form=table', '?open=stages']) {
-      await page.goto(new URL(`#/run/${run}/step/2${hash}`, server.url).href);
+      await page.goto(studio.urlOf(`#/run/${run}/step/2${hash}`));
       await page.locator('.step-filters').waitFor();
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
     }
-    await page.context().close();
   });
 
   it('compares two steps: the first difference, and the words that differ', async () => {
@@ -161,15 +139,8 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     expect(await pair.locator('del').allTextContents()).toEqual(['1']);
     expect(await pair.locator('ins').allTextContents()).toEqual(['2']);
     expect(await pair.textContent()).toContain('≠ another text');
-    await page.goto(
-      new URL(`#/compare?run=${run}&step=1&with=${run}&withStep=1&only=different`, server.url).href,
-    );
+    await page.goto(studio.urlOf(`#/compare?run=${run}&step=1&with=${run}&withStep=1&only=different`));
     await page.getByText('every completion is the same').waitFor();
     await page.getByText('quantities that both records have agree').waitFor();
-    await page.context().close();
-  });
-
-  it('does all this without an error', () => {
-    expect(browser.problems).toEqual([]);
   });
 });

@@ -1,50 +1,23 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../formats/temp-folder.test.helper.js';
 import { judgeServer, score } from '../../../rewards/judge/server.test.helper.js';
-import { dispatch } from '../../dispatch.js';
-import { commands } from '../../table.js';
+import { call } from '../../grpo.test.helper.js';
 
 let dir = '';
 beforeEach(() => {
   dir = tempFolder();
-  const before = process.cwd();
-  process.chdir(dir);
   const rows = Array.from({ length: 20 }, (_, n) =>
     JSON.stringify({ question: `What is ${n} + 30?`, answer: `${n} + 30\n#### ${n + 30}` }),
   );
   write('data.jsonl', rows.join('\n'));
-  return () => process.chdir(before);
 });
 
 const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 
-/** Runs `grpo reward check ARGV` in this process. */
-async function check(...argv: string[]) {
-  let [out, err] = ['', ''];
-  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-  try {
-    const code = await dispatch(['reward', 'check', ...argv], {
-      commands,
-      stdout: process.stdout,
-      stderr: process.stderr,
-      debug: false,
-    });
-    return { code, out, err };
-  } finally {
-    stdout.mockRestore();
-    stderr.mockRestore();
-  }
-}
+const check = (...argv: string[]) => call(dir, 'reward', 'check', ...argv);
 
 const DATA = ['task.data=data.jsonl', 'task.evalSize=4'];
 const each = (formula: string) =>

@@ -12,7 +12,7 @@ const TRAINING_ARGS = 'training_args.bin';
 export interface BundleFile {
   /** The page's path to it: `/demo/steps/000002/step.json`. */
   path: string;
-  /** Where it is. */
+  /** Its path on this machine. */
   file: string;
   /** In bytes. */
   size: number;

@@ -5,10 +5,10 @@ import { readPage } from '../page.js';
 import { bundleFiles } from './bundle-files.js';
 import { writePage } from './write-bundle.js';
 
-/** The path that a page shows, and where it opens. */
+/** A path, and the view of it that the page opens at. */
 export interface OnePath {
   path: string;
-  /** Where it opens, below the run: `findings`, `step/12`; the list of runs when not given. */
+  /** The view of the run, as in the address: `findings`, `step/12`. Without it the page opens at the list of runs. */
   place?: string;
   /** Some of the files below the path; all that a reader may read when not given. */
   only?: readonly string[];

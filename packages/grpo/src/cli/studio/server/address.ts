@@ -9,7 +9,7 @@ const loopbacks = new BlockList();
 loopbacks.addSubnet('127.0.0.0', 8, 'ipv4');
 loopbacks.addAddress('::1', 'ipv6');
 
-/** Where a server listens. */
+/** An address that a server listens on. */
 export interface Address {
   ip: string;
   /** Whether only this machine reaches it. */
