@@ -12,11 +12,13 @@ import { ReplayStore } from '../step/replay-store.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
 import type { CarriedCompletion, Trainer, WeightChecksums } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
-import type { Task } from '../tasks/task.js';
+import type { Problem, Task } from '../tasks/task.js';
 import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpoint.js';
-import { readStore } from './folder/replay-file.js';
+import { parseStore, readStore } from './folder/replay-file.js';
 import { openModel } from './model-source.js';
 import type { Run } from './open-run.js';
+import type { RunPeers } from './ranks/run-peers.js';
+import type { Workplace } from './workplace.js';
 
 /**
  * What the GRPO steps of a run work with. On resuming it goes on as the run's last checkpoint has it, and what of it
@@ -31,6 +33,7 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly auditLack: string | undefined;
   readonly sampling: SamplingOptions;
   readonly watch: Watch;
+  readonly peers: RunPeers | undefined;
   readonly control: Control;
   readonly reference: Decoder | undefined;
   readonly movingReference: MovingReference | undefined;
@@ -46,7 +49,7 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly #owned: { dispose(): void } | undefined;
 
   private constructor(
-    run: Run,
+    run: Workplace,
     own: Partial<Stages>,
     readonly replay: ReplayStore | undefined,
   ) {
@@ -59,6 +62,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.auditLack = run.auditLack;
     this.sampling = run.sampling;
     this.watch = run.watch;
+    this.peers = run.peers;
     this.stages = { ...standardStages, ...own };
     this.ownStages = Object.keys(own);
     // A run of an earlier version took the same number at each step.
@@ -103,6 +107,24 @@ export class GrpoTrainer implements Trainer, Disposable {
     return trainer;
   }
 
+  /**
+   * Opens what a process works with that follows rank 0. Weights, optimizer and reference are not yet those of the run.
+   *
+   * @param replay - lines of the stored groups
+   */
+  static follow(work: Workplace, own: Partial<Stages> = {}, replay = ''): GrpoTrainer {
+    const { config, task } = work;
+    const { replay: size } = config.groups;
+    const store = size > 0 ? new ReplayStore(size, parseStore(replay, task.train)) : undefined;
+    return new GrpoTrainer(work, withLoss(work, own), store);
+  }
+
+  /** Takes the problems of the next step. */
+  nextProblems(): Problem[] {
+    const { rollout, train } = this.config;
+    return train.repeatBatch ? this.supply.first(rollout.prompts) : this.supply.take(rollout.prompts);
+  }
+
   [Symbol.dispose](): void {
     this.movingReference?.[Symbol.dispose]();
     this.#owned?.dispose();
@@ -110,7 +132,10 @@ export class GrpoTrainer implements Trainer, Disposable {
 }
 
 /** The stages in place of ours, with the loss of `objective.module`. */
-function withLoss({ loss, config }: Run, own: Partial<Stages>): Partial<Stages> {
+function withLoss(
+  { loss, config }: Pick<Workplace, 'loss' | 'config'>,
+  own: Partial<Stages>,
+): Partial<Stages> {
   if (!loss) return own;
   if (!own.objective) return { ...own, objective: loss };
   throw new UserError(
@@ -132,7 +157,7 @@ export function openReference({
   model,
   progress,
   watch,
-}: Pick<Run, 'config' | 'model' | 'progress' | 'watch'>): [Decoder, { dispose(): void } | undefined] {
+}: Pick<Workplace, 'config' | 'model' | 'progress' | 'watch'>): [Decoder, { dispose(): void } | undefined] {
   const { lora } = model.decoder;
   const { adapter } = config.lora;
   if (lora) {

@@ -10,24 +10,17 @@ import {
   requireSameRun,
   UserError,
 } from '../config/index.js';
-import type { Config } from '../config/schema.js';
 import { FormatError } from '../errors/format-error.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
-import type { Estimate } from '../memory/estimate.js';
-import { auditLack, memoryLine } from '../memory/memory-lines.js';
-import type { Model } from '../models/index.js';
-import type { Loss } from '../objective/index.js';
+import { memoryLine } from '../memory/memory-lines.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { shareOfMachine } from '../processes/share.js';
-import { type StageProgress, Watch } from '../progress/watch.js';
-import type { SamplingOptions } from '../rollout/index.js';
+import type { StageProgress } from '../progress/watch.js';
 import { requireSinks } from '../sinks/open-sink.js';
-import { controlSchema } from '../step/control.js';
 import type { ReplayStore } from '../step/replay-store.js';
-import { samplingOf } from '../step/sampling.js';
 import type { CarriedCompletion } from '../step/trainer.js';
-import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
+import { asLoaded, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
 import { resolveDevice } from './device.js';
@@ -38,12 +31,15 @@ import {
   readTrainerState,
   restoreOptimizer,
 } from './folder/checkpoint.js';
+import { type Progress, progressSchema } from './folder/progress.js';
 import { RunFolder } from './folder/run-folder.js';
-import { planMemory, withMemory } from './memory-plan.js';
-import { makesDiffusion, makeTinyModel, openTrained, withPinnedModels } from './model-source.js';
+import { withMemory } from './memory-plan.js';
+import { makesDiffusion, makeTinyModel, withPinnedModels } from './model-source.js';
 import { openTask } from './open-task.js';
 import { loadLoss } from './own-loss.js';
+import { type RunPeers, reasonOf, requireShareable, watchWith } from './ranks/run-peers.js';
 import { requireRowsFit } from './rows-fit.js';
+import { openPlanned, sizesOf, type Workplace } from './workplace.js';
 
 /** What a run tells whoever watches it. */
 export interface Watcher {
@@ -57,50 +53,13 @@ export interface Watcher {
   saved?(checkpoint: CheckpointFolder): void;
 }
 
-/**
- * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
- * taken, and the weights of the objective that have changed; and what tells whether a resumed run goes on from there:
- * checksums of what the last step left, and completions with their log-probs.
- */
-const progressSchema = z.object({
-  step: z.int().nonnegative(),
-  tokens: z.int().nonnegative(),
-  problems: z.int().nonnegative().optional(),
-  control: controlSchema.optional(),
-  checksums: z
-    .object({ policy: z.number(), optimizer: z.number(), reference: z.number().optional() })
-    .optional(),
-  completions: z
-    .array(
-      z.object({
-        prompt: z.array(z.int()),
-        ids: z.array(z.int()),
-        logprobs: z.array(z.number()),
-        region: z.array(z.int()).optional(),
-      }),
-    )
-    .optional(),
-});
-
-export type Progress = z.infer<typeof progressSchema>;
-
 /** An open run: its model, task and optimizer, and the folder that it leaves. */
-export interface Run extends AsyncDisposable {
-  config: Config;
-  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
-  activationRoom: number;
-  /** What the audit lacks of memory. */
-  auditLack: string | undefined;
+export interface Run extends Workplace, AsyncDisposable {
   /** What the run will take of memory, and why, in a line. */
   needs: string;
-  model: Model;
-  task: LoadedTask;
-  /** That of `objective.module`. */
-  loss: Loss | undefined;
-  optimizer: AdamW;
-  sampling: SamplingOptions;
+  /** Fingerprints of the files that it reads, by path. */
+  files: Readonly<Record<string, string>>;
   folder: RunFolder;
-  progress: Progress;
   /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay; completions. */
   trainerState: {
     reference?: ReadonlyMap<string, Tensor>;
@@ -111,8 +70,6 @@ export interface Run extends AsyncDisposable {
   watcher: Watcher;
   /** Ends the run: see `runSteps`. */
   signal: AbortSignal | undefined;
-  /** Tells `watcher` how far the work is, and abandons it when the signal comes. */
-  watch: Watch;
 }
 
 /** How a run is opened. */
@@ -125,6 +82,8 @@ export interface OpenOptions {
   restart?: boolean | undefined;
   watcher?: Watcher;
   signal?: AbortSignal | undefined;
+  /** The other processes of the run, which {@link follow} this one. */
+  peers?: RunPeers | undefined;
 }
 
 /**
@@ -137,42 +96,36 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
   const resolved = withMemory(withPinnedModels(given));
   const { shared, note } = shareOfMachine(resolved);
   const { config, provenance } = shared;
-  const { watcher = {}, signal } = options;
+  const { watcher = {}, signal, peers } = options;
   if (note !== undefined) watcher.note?.(note);
-  const watch = new Watch(watcher, signal);
+  const watch = watchWith(peers, watcher, signal);
   if (config.threads !== undefined) setThreads(config.threads);
   const checkpoint = options.resume ? latestCheckpoint(join(config.output, 'checkpoints')) : undefined;
   const cleanups: (() => void)[] = [];
   const close = () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   };
-  let plan: Estimate | undefined;
   const open = (task: Task, checkpoint?: string) => {
-    const model = openTrained(config, {
-      checkpoint,
-      watch: watch.finishing(),
-      beforeWeights: (shape) => {
-        requireModelKind(shared, shape.config.diffusion !== undefined);
-        plan = planMemory(shared, shape, task);
-      },
-    });
-    cleanups.push(() => model.decoder.dispose());
-    return model;
+    const opened = openPlanned(shared, task, { checkpoint, watch });
+    cleanups.push(() => opened.model.decoder.dispose());
+    return opened;
   };
   try {
+    if (peers) requireShareable(config);
     const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
     const made = circumstances(config, resolveDevice(config.device), config.model);
     requireSinks(config.sinks);
+    made.engine.processes = peers?.size ?? 1;
     if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
     const record = configRecord(resolved, made);
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : open(task);
     if (config.model === undefined) requireModelKind(shared, makesDiffusion(config));
-    if (configured) requireRowsFit(configured, task, shared, watch.finishing());
+    if (configured) requireRowsFit(configured.model, task, shared, watch.finishing());
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
       : RunFolder.create(config.output, record);
@@ -184,9 +137,8 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
-    const model = configured ?? open(task, checkpoint?.dir);
+    const { model, plan } = configured ?? open(task, checkpoint?.dir);
     if (!configured) requireRowsFit(model, task, shared, watch.finishing());
-    const { lotBytes, microBatchTokens, activationRoom } = plan!;
     const budget = { bytes: config.memory as number, source: provenance.memory! };
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
@@ -195,28 +147,27 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };
     return {
-      // What is computed at once is held to the budget.
-      config: { ...config, train: { ...config.train, microBatchTokens } },
-      activationRoom,
-      auditLack: auditLack(plan!),
-      needs: memoryLine(plan!, budget),
+      ...sizesOf(config, plan, task),
+      needs: memoryLine(plan, budget),
+      files: made.files,
       model,
       task,
       loss,
       optimizer,
-      sampling: samplingOf(config, task.stop, lotBytes),
       folder,
       progress,
       trainerState: {},
       watcher,
       signal,
       watch,
+      peers,
       async [Symbol.asyncDispose]() {
         close();
       },
     };
   } catch (error) {
     close();
+    peers?.fail(reasonOf(error));
     throw checkpoint && error instanceof FormatError ? orDelete(error, checkpoint) : error;
   }
 }

@@ -99,6 +99,7 @@ function smallPart(trainer: Trainer): Trainer {
     control: new Control(config),
     movingReference: undefined,
     replay: undefined,
+    peers: undefined,
     sampling: { ...trainer.sampling, maxNewTokens },
     stages: { ...trainer.stages, update: measureGradients },
     ownStages: [...(trainer.ownStages ?? []), 'update'],

@@ -1,8 +1,9 @@
 import { noGrad, type Tensor, tidy, unsafe } from '@grpo/torch';
 import { type CheckpointFolder, saveCheckpoint } from './folder/checkpoint.js';
+import type { Progress } from './folder/progress.js';
 import { readBack } from './folder/read-back.js';
 import { storeLines } from './folder/replay-file.js';
-import type { Progress, Run } from './open-run.js';
+import type { Run } from './open-run.js';
 
 /** What a step changes before its first update, and the version of the weights, after a whole step. */
 interface WholeState {

@@ -19,6 +19,7 @@ import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
 import { type Preflight, preflight, warningLine } from './preflight.js';
+import { callToStep, lead } from './ranks/lead.js';
 import { type RunEnd, runSteps, unlessAbandoned } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 
@@ -29,9 +30,15 @@ import { learningRateAt } from './schedule.js';
  * @throws UserError when one of them is the loss, and `objective.module` is another
  */
 export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<RunEnd> {
+  return await lead(
+    run,
+    () => GrpoTrainer.open(run, own),
+    (trainer) => trainWith(run, trainer),
+  );
+}
+
+async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   const { config, progress, folder, watcher } = run;
-  using trainer = await GrpoTrainer.open(run, own);
-  const { supply } = trainer;
   const isExamined = config.doctor.onFinding !== 'off';
   const examination = await Examination.after(progress.step, config, folder);
   const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer) : undefined;
@@ -44,8 +51,8 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
   const flatGroups = new FlatGroupsWatch();
   const refills = new RefillWatch(config.groups.refills);
   return await runSteps(run, config.train.steps, async (step, turn) => {
-    const { prompts } = config.rollout;
-    const problems = config.train.repeatBatch ? supply.first(prompts) : supply.take(prompts);
+    await callToStep(run);
+    const problems = trainer.nextProblems();
     const rate = learningRateAt(config.optimizer, step, config.train.steps);
     const clock = new Stopwatch();
     const probe = () =>

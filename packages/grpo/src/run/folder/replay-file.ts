@@ -105,27 +105,37 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
 export async function readStore(path: string, problems: readonly Problem[]): Promise<StoredGroup[]> {
   const stored: StoredGroup[] = [];
   if (!existsSync(path)) return stored;
-  for await (const { line, value } of readJsonLines(path)) {
-    const row = rowSchema.safeParse(value);
-    if (!row.success)
-      throw new FormatError(path, `not a stored group: ${z.prettifyError(row.error)}`, { line });
-    const { step, score, problem, prompt, completions, rewards, oldLogprobs } = row.data;
-    const own = problems[problem];
-    if (!own) {
-      throw new FormatError(
-        path,
-        `a stored group belongs to problem ${problem}, but there are ${problems.length} problems`,
-        {
-          line,
-          hint: 'The data is shorter than before. Resume with the earlier data, or with groups.replay=0.',
-        },
-      );
-    }
-    const facts = judgedBy(rewards.grounds ?? []);
-    const { dropped: unscored, ...table } = rewards;
-    const rewardTable = { ...table, unscored, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
-    const group = new Batch({ problems: [own], prompts: [prompt], completions_B: completions, rewardTable });
-    stored.push({ group, old: oldLogprobs, step, score });
-  }
+  for await (const { line, value } of readJsonLines(path))
+    stored.push(storedGroup(value, problems, path, line));
   return stored;
+}
+
+/** The groups in lines of such a file. */
+export const parseStore = (lines: string, problems: readonly Problem[]): StoredGroup[] =>
+  lines
+    .split('\n')
+    .slice(0, -1)
+    .map((line, i) => storedGroup(JSON.parse(line), problems, 'the stored groups', i + 1));
+
+function storedGroup(value: unknown, problems: readonly Problem[], path: string, line: number): StoredGroup {
+  const row = rowSchema.safeParse(value);
+  if (!row.success)
+    throw new FormatError(path, `not a stored group: ${z.prettifyError(row.error)}`, { line });
+  const { step, score, problem, prompt, completions, rewards, oldLogprobs } = row.data;
+  const own = problems[problem];
+  if (!own) {
+    throw new FormatError(
+      path,
+      `a stored group belongs to problem ${problem}, but there are ${problems.length} problems`,
+      {
+        line,
+        hint: 'The data is shorter than before. Resume with the earlier data, or with groups.replay=0.',
+      },
+    );
+  }
+  const facts = judgedBy(rewards.grounds ?? []);
+  const { dropped: unscored, ...table } = rewards;
+  const rewardTable = { ...table, unscored, ...(Object.keys(facts).length > 0 && { facts }), failures: [] };
+  const group = new Batch({ problems: [own], prompts: [prompt], completions_B: completions, rewardTable });
+  return { group, old: oldLogprobs, step, score };
 }

@@ -21,17 +21,23 @@ interface Meeting {
 /** Peers in one process. */
 export class Meetings {
   readonly #meetings: Meeting[] = [];
+  readonly #losses: ((error: Error) => void)[] = [];
   #failure: Error | undefined;
 
   constructor(readonly size: number) {}
 
   /** What the process of a rank sees of them. */
-  of(rank: number): Peers {
+  of(rank: number): Peers & { fail(reason: string): void; lost: Promise<never> } {
     let turn = 0;
+    const lost = new Promise<never>((_, reject) => this.#losses.push(reject));
+    // Nobody may listen.
+    lost.catch(() => {});
     const meet = <T>(what: string, own: T) => this.#meet(turn++, rank, what, own) as Promise<T[]>;
     return {
       rank,
       size: this.size,
+      lost,
+      fail: (reason) => this.fail(new Error(`rank ${rank}: ${reason}`)),
       progress: () => {},
       gather: async (bytes) => (await meet('gather', bytes)).map((one) => one.slice()),
       broadcast: async (tensors) => {
@@ -52,6 +58,7 @@ export class Meetings {
   fail(error: Error): void {
     this.#failure ??= error;
     for (const { reject } of this.#meetings) reject(error);
+    for (const reject of this.#losses) reject(error);
   }
 
   async #meet(turn: number, rank: number, what: string, own: unknown): Promise<unknown[]> {
@@ -85,7 +92,10 @@ const sumOf = (all: readonly (readonly Tensor[])[]): Tensor[] =>
   );
 
 /** Does the work of each rank at the same time; the error of the first that fails is that of all. */
-export async function together<T>(size: number, work: (peers: Peers) => Promise<T>): Promise<T[]> {
+export async function atOnce<T>(
+  size: number,
+  work: (peers: ReturnType<Meetings['of']>) => Promise<T>,
+): Promise<T[]> {
   const meetings = new Meetings(size);
   const all = Array.from({ length: size }, async (_, rank) => {
     try {
@@ -134,7 +144,7 @@ export interface RankedResult {
 /** Takes steps with so many processes; one has no peers. */
 export function takeSteps(size: number, given: RankedSteps = {}): Promise<RankedResult[]> {
   if (size === 1) return Promise.all([stepsOf(undefined, given)]);
-  return together(size, (peers) => stepsOf(given.peers?.(peers) ?? peers, given));
+  return atOnce(size, (peers) => stepsOf(given.peers?.(peers) ?? peers, given));
 }
 
 async function stepsOf(

@@ -1,11 +1,9 @@
-import { deserialize, serialize } from 'node:v8';
 import type { AdamW } from '@grpo/torch';
-import { UserError } from '../../errors/user-error.js';
 import { type Decoder, weightsChecksum } from '../../models/index.js';
-import { Abandoned } from '../../progress/watch.js';
 import type { StepEvents } from '../observer.js';
 import type { Trainer } from '../trainer.js';
 import { PassCollector } from './pass-collector.js';
+import { together } from './together.js';
 
 /**
  * The work of a step, shared by its processes: each does a part, and all have the results of all. Without peers one process
@@ -25,16 +23,7 @@ export class SharedWork {
   async together<T>(work: () => T | Promise<T>): Promise<T[]> {
     const { peers } = this.trainer;
     if (!peers) return [await work()];
-    peers.progress();
-    const own = await settle(work);
-    const gathered = await this.events.stage('wait', () => peers.gather(serialize(own.outcome)));
-    const outcomes = gathered.map((bytes) => deserialize(bytes) as Outcome<T>);
-    const isAbandoned = own.error instanceof Abandoned;
-    if ('error' in own && !isAbandoned) throw own.error;
-    for (const [rank, { failure }] of outcomes.entries())
-      if (failure) throw new UserError(`rank ${rank}: ${failure.message}`, failure);
-    if (outcomes.some(({ abandoned }) => abandoned)) throw isAbandoned ? own.error : new Abandoned();
-    return outcomes.map(({ value }) => value!.result);
+    return await together(peers, work, (bytes) => this.events.stage('wait', () => peers.gather(bytes)));
   }
 
   /**
@@ -92,22 +81,5 @@ export class SharedWork {
       before += costs[i]!;
       return Math.floor(middle * size) === rank;
     });
-  }
-}
-
-/** What the work of a process came to. */
-interface Outcome<T> {
-  value?: { result: T };
-  failure?: { message: string; hint?: string };
-  abandoned?: true;
-}
-
-async function settle<T>(work: () => T | Promise<T>): Promise<{ outcome: Outcome<T>; error?: unknown }> {
-  try {
-    return { outcome: { value: { result: await work() } } };
-  } catch (error) {
-    if (error instanceof Abandoned) return { outcome: { abandoned: true }, error };
-    const { message, hint } = error as Partial<UserError> & Error;
-    return { outcome: { failure: { message, ...(hint && { hint }) } }, error };
   }
 }
