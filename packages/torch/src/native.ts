@@ -7,6 +7,7 @@ import { SetupError } from './setup/run.js';
 declare const tensorBrand: unique symbol;
 declare const generatorBrand: unique symbol;
 declare const graphBrand: unique symbol;
+declare const groupBrand: unique symbol;
 
 /** A tensor as the addon hands it out: opaque, kept private by `Tensor`. */
 export interface TensorHandle {
@@ -21,6 +22,22 @@ export interface GeneratorHandle {
 /** A CUDA graph as the addon hands it out. */
 export interface GraphHandle {
   readonly [graphBrand]: true;
+}
+
+/** A process group as the addon hands it out. */
+export interface GroupHandle {
+  readonly [groupBrand]: true;
+}
+
+/** What a process group tells: ranks that have not come yet, a call's end, a process that is lost. */
+export interface GroupEvent {
+  kind: 'missing' | 'done' | 'failed' | 'lost';
+  /** Of the call that is done or failed; that of joining is 0. */
+  id: number;
+  ranks: number[];
+  reason: string;
+  /** Everyone's bytes, of a gather. */
+  gathered: ArrayBuffer[];
 }
 
 /** One formal argument of an operator's schema. */
@@ -103,6 +120,19 @@ interface NativeAddon {
   captureGraph?(device: string, body: () => void): GraphHandle;
   replayGraph?(graph: GraphHandle): void;
   disposeGraph?(graph: GraphHandle): void;
+  /** These six are there only where the libtorch has process groups. */
+  joinGroup?(options: object, listener: (event: GroupEvent) => void): GroupHandle;
+  callGroup?(
+    group: GroupHandle,
+    id: number,
+    kind: 'sum' | 'broadcast' | 'gather' | 'barrier',
+    tensors: TensorHandle[],
+    bytes: Uint8Array,
+  ): void;
+  holdLoop?(group: GroupHandle, holds: boolean): void;
+  tellProgress?(group: GroupHandle): void;
+  failGroup?(group: GroupHandle, reason: string): void;
+  leaveGroup?(group: GroupHandle, id: number): void;
   mpsAvailable(): boolean;
   cpuLevels(): CpuLevels;
   capCpuLevel(name: string): void;

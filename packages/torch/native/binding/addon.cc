@@ -42,6 +42,9 @@ NAPI_MODULE_INIT() {
 #ifdef GRPO_CUDA_GRAPHS
     grpo::registerCudaGraph(env, exports);
 #endif
+#ifdef GRPO_PROCESS_GROUPS
+    grpo::registerProcessGroup(env, exports);
+#endif
     grpo::registerOperators();
   } catch (const std::exception& e) {
     napi_throw_error(env, nullptr, e.what());

@@ -153,5 +153,7 @@ void registerRuntime(napi_env env, napi_value exports);
 void registerSignals(napi_env env, napi_value exports);
 // Only in an addon that was built with CUDA's headers.
 void registerCudaGraph(napi_env env, napi_value exports);
+// Only in an addon for a libtorch with c10d.
+void registerProcessGroup(napi_env env, napi_value exports);
 
 }  // namespace grpo

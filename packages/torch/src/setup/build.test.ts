@@ -46,6 +46,7 @@ describe('buildKey', () => {
     ['its ABI', (i) => ({ ...i, libtorch: { ...i.libtorch, cxx11Abi: !i.libtorch.cxx11Abi } })],
     ['its CUDA half', (i) => ({ ...i, libtorch: { ...i.libtorch, cuda: true } })],
     ["CUDA's headers", withCudaHeaders],
+    ['process groups', (i) => ({ ...i, libtorch: { ...i.libtorch, processGroups: true } })],
   ])('changes with %s', (_, change) => {
     const key = buildKey(input);
     expect(buildKey(change(input))).not.toBe(key);
@@ -119,7 +120,7 @@ describe('buildAddon', () => {
     expect(readdirSync(input.build)).toEqual([]);
   });
 
-  it("compiles what needs CUDA's headers only where there are some", async () => {
+  it("compiles what needs CUDA's headers, or process groups, only where there are some", async () => {
     const compiled = async (input: BuildInput) => {
       const script = join(temporaryFolder(), 'cxx');
       writeFileSync(script, `#!/bin/sh\necho "$@" >> '${script}.log'\n`);
@@ -133,6 +134,12 @@ describe('buildAddon', () => {
     writeFileSync(join(cuda.native, 'cuda/b.cc'), 'int b;');
     expect(await compiled(cuda)).toMatch(/cuda\/b\.cc -o .*cuda-b\.cc\.o/);
     expect(await compiled(input)).not.toContain('b.cc');
+    mkdirSync(join(input.native, 'distributed/gloo'), { recursive: true });
+    writeFileSync(join(input.native, 'distributed/c.cc'), 'int c;');
+    writeFileSync(join(input.native, 'distributed/gloo/d.cc'), 'int d;');
+    expect(await compiled(input)).not.toMatch(/[cd]\.cc/);
+    const groups = { ...input, libtorch: { ...input.libtorch, processGroups: true } };
+    expect(await compiled(groups)).toMatch(/-DGRPO_PROCESS_GROUPS[\s\S]*c\.cc[\s\S]*d\.cc/);
   });
 
   it('takes what another clone has built', async () => {

@@ -81,7 +81,9 @@ async function compile(
   if (queue.length === 0) throw new SetupError(`${native} has no C++ source (*.cc).`);
   const objectOf = (name: string) => join(work, `${name.replaceAll(sep, '-')}.o`);
   const objects = queue.map(objectOf);
-  const flags = [`-I${findNodeHeaders().include}`, ...compileFlags(libtorch, compiler)];
+  // Last: what stands in for Gloo's headers yields to Gloo's own.
+  const includes = [`-I${findNodeHeaders().include}`, `-I${join(native, 'distributed')}`];
+  const flags = [...compileFlags(libtorch, compiler), ...includes];
   let done = 0;
   const show = () => progress.show(`${done} of ${objects.length} files are compiled`);
   const worker = async () => {
@@ -144,9 +146,10 @@ function share(addon: string, shared: string, say: Say): void {
   }
 }
 
-// Sources in `cuda` need CUDA's headers.
-function sources(native: string, { cudaInclude }: Layout, endings: string[]): string[] {
+// Two folders are of use with some libtorchs only.
+function sources(native: string, { cudaInclude, processGroups }: Layout, endings: string[]): string[] {
+  const left = [cudaInclude ? [] : ['cuda'], processGroups ? [] : ['distributed']].flat();
   return (readdirSync(native, { recursive: true }) as string[])
-    .filter((name) => endings.includes(extname(name)) && (cudaInclude || dirname(name) !== 'cuda'))
+    .filter((name) => endings.includes(extname(name)) && !left.includes(name.split(sep)[0]!))
     .sort();
 }

@@ -64,6 +64,7 @@ export function compileFlags(
   const includes = libtorch.includes.filter((folder) => folder !== '/usr/include');
   flags.push(...includes.map((folder) => `-I${folder}`));
   if (libtorch.cudaInclude) flags.push('-DGRPO_CUDA_GRAPHS', `-I${libtorch.cudaInclude}`);
+  if (libtorch.processGroups) flags.push('-DGRPO_PROCESS_GROUPS');
   return flags;
 }
 

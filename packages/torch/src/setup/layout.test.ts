@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectLayout, isAtLeast } from './layout.js';
@@ -25,6 +25,18 @@ describe('inspectLayout', () => {
 
   it('sees the CUDA half', () => {
     expect(inspectLayout(writeLibtorch(temporaryFolder(), { cuda: true }))).toMatchObject({ cuda: true });
+  });
+
+  it.each<[number, boolean]>([
+    [1, false],
+    [2, true],
+  ])('sees process groups where libtorch %i has them', (major, processGroups) => {
+    const root = writeLibtorch(temporaryFolder(), { version: [major, 13, 0] });
+    expect(inspectLayout(root)).toMatchObject({ processGroups: false });
+    const folder = join(root, 'include/torch/csrc/distributed/c10d');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'ProcessGroupGloo.hpp'), '');
+    expect(inspectLayout(root)).toMatchObject({ processGroups });
   });
 
   it.runIf(process.platform === 'linux').each([true, false])('reads the ABI off libc10: %s', (cxx11Abi) => {

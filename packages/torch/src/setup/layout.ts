@@ -16,6 +16,8 @@ export interface Layout {
   cuda: boolean;
   /** Folder of CUDA's headers, of the version that libtorch was built with; absent where there are none. */
   cudaInclude?: string | undefined;
+  /** Whether torch.distributed's process groups are there, with headers that this addon's sources fit. */
+  processGroups: boolean;
   /** `_GLIBCXX_USE_CXX11_ABI` of the build; undefined where there is no such choice (macOS). */
   cxx11Abi?: boolean;
   /** The header that states the version: while it is unchanged, so is the libtorch. */
@@ -35,6 +37,7 @@ export interface Missing {
 }
 
 const apiInclude = join('include', 'torch', 'csrc', 'api', 'include');
+const processGroupHeader = join('include', 'torch', 'csrc', 'distributed', 'c10d', 'ProcessGroupGloo.hpp');
 const multiarch: Partial<Record<NodeJS.Architecture, string>> = {
   x64: 'x86_64-linux-gnu',
   arm64: 'aarch64-linux-gnu',
@@ -76,6 +79,7 @@ export function inspectLayout(root: string, platform = process.platform): Layout
     lib,
     cuda,
     cudaInclude: cuda ? findCudaHeaders(root) : undefined,
+    processGroups: isAtLeast(version, '2.0') && existsSync(join(root, processGroupHeader)),
     cxx11Abi: platform === 'linux' ? usesCxx11Abi(join(lib, `libc10.${suffix}`)) : undefined,
     stamp: stampOf(header.file),
   };
