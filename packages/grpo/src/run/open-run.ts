@@ -21,11 +21,13 @@ import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { shareOfMachine } from '../processes/share.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
+import { RemoteSampler } from '../remote/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { requireSinks } from '../sinks/open-sink.js';
 import { controlSchema } from '../step/control.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { samplingOf } from '../step/sampling.js';
+import { type Stages, stages } from '../step/stages.js';
 import type { CarriedCompletion } from '../step/trainer.js';
 import { asLoaded, type LoadedTask, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
@@ -99,6 +101,8 @@ export interface Run extends AsyncDisposable {
   loss: Loss | undefined;
   optimizer: AdamW;
   sampling: SamplingOptions;
+  /** Samples on the run's servers, or in this process. */
+  sample: Stages['sample'];
   folder: RunFolder;
   progress: Progress;
   /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay; completions. */
@@ -194,6 +198,9 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     const progress: Progress = checkpoint
       ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };
+    const note = (text: string) => watcher.note?.(text);
+    const { engine } = config.rollout;
+    const remote = engine === 'own' ? undefined : new RemoteSampler({ config, model, progress, note });
     return {
       // What is computed at once is held to the budget.
       config: { ...config, train: { ...config.train, microBatchTokens } },
@@ -205,6 +212,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       loss,
       optimizer,
       sampling: samplingOf(config, task.stop, lotBytes),
+      sample: remote?.sample ?? stages.sample,
       folder,
       progress,
       trainerState: {},
@@ -212,6 +220,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       signal,
       watch,
       async [Symbol.asyncDispose]() {
+        await remote?.[Symbol.asyncDispose]();
         close();
       },
     };
