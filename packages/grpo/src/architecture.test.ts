@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['studio'],
   ['torch'],
   ['text', 'models', 'memory'],
-  ['rollout', 'objective', 'rewards'],
+  ['rollout', 'remote', 'objective', 'rewards'],
   ['tasks'],
   ['step'],
   ['audit', 'observe', 'evaluation', 'imitation', 'inspection'],

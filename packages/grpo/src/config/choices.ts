@@ -58,6 +58,10 @@ export const CORRECTION_LEVELS = ['off', 'token', 'sequence'] as const;
 /** Treatments of a correction's weight that is out of bounds. */
 export const CORRECTION_ACTIONS = ['truncate', 'mask'] as const;
 
+/** Where completions are sampled: in this process, or on servers that speak vLLM's or SGLang's HTTP. */
+export const ROLLOUT_ENGINES = ['own', 'vllm', 'sglang'] as const;
+export type RolloutEngine = (typeof ROLLOUT_ENGINES)[number];
+
 /** Which of the places that a denoising step predicted are kept; the others stay masked. */
 export const REMASKINGS = ['low_confidence', 'random'] as const;
 

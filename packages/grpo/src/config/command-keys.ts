@@ -13,11 +13,14 @@ export type ConfigCommand =
   | 'demo';
 
 const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads', 'memory'];
+/** Keys of servers, which sample for runs that train by what they sample. */
+const SERVERS = ['engine', 'urls', 'timeoutSeconds', 'weightsFolder'].map((key) => `rollout.${key}`);
 const DENOISE = ['diffusion.blockLength', 'diffusion.steps', 'diffusion.remasking'];
 const DECODE = [
   ...keys
     .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
-    .map((key) => key.path),
+    .map((key) => key.path)
+    .filter((path) => !SERVERS.includes(path)),
   ...DENOISE,
 ];
 

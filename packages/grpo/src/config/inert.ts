@@ -156,6 +156,14 @@ export const inert: readonly Inert[] = [
         adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
     }),
   ),
+  ...['urls', 'timeoutSeconds', 'weightsFolder'].map(
+    (key): Inert => ({
+      key: `rollout.${key}`,
+      beside: ['rollout.engine'],
+      because: ({ rollout: { engine } }) =>
+        engine === 'own' ? 'engine=own samples in this process. It is for vllm and sglang' : undefined,
+    }),
+  ),
   ...['alpha', 'targets'].map(
     (key): Inert => ({
       key: `lora.${key}`,

@@ -58,6 +58,11 @@ const forDiffusion: readonly Rule[] = [
         ? 'a masked-diffusion model computes whole completions, without the products that this is about. Take it out.'
         : undefined,
   },
+  {
+    keys: ['rollout.engine'],
+    check: ({ rollout: { engine } }) =>
+      engine === 'own' ? undefined : 'the servers write from left to right. Use rollout.engine=own.',
+  },
 ];
 
 /** Settings of a masked-diffusion model, from wherever they come. */

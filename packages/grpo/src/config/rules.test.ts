@@ -55,7 +55,34 @@ const ofChoices = keys.flatMap(({ path, default: standard = 1, schema: { applies
   );
 });
 
+const SERVED = [...OWN, 'rollout.engine=sglang', 'rollout.urls=[http://a:1]'];
+
 const cases: Case[] = [
+  [/engine=vllm asks servers, and there are none/, [...OWN, 'rollout.engine=vllm', 'lora.rank=2'], OWN],
+  [/http:\/\/a:1 is there twice/, [...SERVED, 'rollout.urls=[http://a:1/, http://a:1]'], SERVED],
+  [
+    /takes whole weights by NCCL only/,
+    [...SERVED, 'rollout.engine=vllm'],
+    [...SERVED, 'rollout.engine=vllm', 'lora.rank=2'],
+  ],
+  ...[
+    'minNewTokens=1',
+    'topP=0.9',
+    'topK=20',
+    'minP=0.1',
+    'repetitionPenalty=1.1',
+    'presencePenalty=1',
+    'frequencyPenalty=1',
+  ].map(
+    (setting): Case => [
+      new RegExp(`with rollout\\.${setting.split('=')[0]} that is not the policy's`),
+      [...SERVED, `rollout.${setting}`],
+      [...OWN, `rollout.${setting}`],
+    ],
+  ),
+  inert('rollout.urls=[http://a:1]', OWN, SERVED, /engine=own samples in this process/),
+  inert('rollout.timeoutSeconds=5', OWN, SERVED, /engine=own samples in this process/),
+  inert('rollout.weightsFolder=w', OWN, SERVED, /engine=own samples in this process/),
   [/no task\. Give task\.data/, ['model=m'], OWN],
   [/may differ where their sums are equal/, [...GDPO, 'groups.refills=1'], [...OWN, 'groups.refills=1']],
   [/may differ where their sums are equal/, [...REPLAY, 'advantage.combine=normalize_then_sum'], REPLAY],

@@ -40,6 +40,17 @@ const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly stri
   countdown: { why: 'has rows with nums and target', keys: ['grading', 'questionKey', 'answerKey'] },
 };
 
+/** Settings with which completions are drawn from the policy itself. */
+const PLAIN_ROLLOUT = {
+  minNewTokens: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+} as const;
+
 export const rules: readonly Rule[] = [
   {
     keys: ['task.name', 'task.data'],
@@ -175,6 +186,32 @@ export const rules: readonly Rule[] = [
         : undefined;
     },
   },
+  {
+    keys: ['rollout.engine', 'rollout.urls'],
+    check: ({ rollout: { engine, urls = [] } }) => {
+      if (engine === 'own') return undefined;
+      if (urls.length === 0)
+        return `engine=${engine} asks servers, and there are none. Give rollout.urls=[http://HOST:PORT].`;
+      const twice = urls.find((url, i) => urls.indexOf(url) !== i);
+      return twice && `${twice} is there twice. Take one out.`;
+    },
+  },
+  {
+    keys: ['rollout.engine', 'lora.rank', 'lora.adapter'],
+    check: (config) =>
+      config.rollout.engine === 'vllm' && !usesLora(config)
+        ? 'a released vLLM takes whole weights by NCCL only, which this trainer does not speak. Train an adapter (lora.rank=16), or sample with SGLang (rollout.engine=sglang), which reads weights from a folder.'
+        : undefined,
+  },
+  ...Object.entries(PLAIN_ROLLOUT).map(
+    ([name, off]): Rule => ({
+      keys: ['rollout.engine', `rollout.${name}`],
+      check: ({ rollout }) =>
+        rollout.engine !== 'own' && rollout[name as keyof typeof PLAIN_ROLLOUT] !== off
+          ? `a server answers with log-probs of the distribution that it drew from, and with rollout.${name} that is not the policy's: ratios and corrections would be wrong. Use rollout.${name}=${off}.`
+          : undefined,
+    }),
+  ),
   {
     keys: ['objective.oldLogprobs', 'objective.iterations', 'objective.minibatches'],
     check: (config) => {

@@ -4,7 +4,7 @@ import { defaultKs } from '../maths/pass-at-k.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
-import { type Completion, type SamplingOptions, sample } from '../rollout/index.js';
+import { type Completion, type SamplingOptions, sample as sampleHere } from '../rollout/index.js';
 import { renderProblems } from '../tasks/render-problems.js';
 import type { Problem, Task } from '../tasks/task.js';
 import type { RenderedPrompt } from '../text/render.js';
@@ -22,6 +22,8 @@ export interface EvalOptions {
   temperature: number;
   /** Everything else about decoding; its own temperature is not used. */
   sampling: SamplingOptions;
+  /** Samples elsewhere than in this process. */
+  sample?: typeof sampleHere;
 }
 
 export interface EvalResult {
@@ -53,7 +55,7 @@ const EXAMPLES = 3;
 export async function evaluate(
   model: Model,
   task: Task,
-  { limit, samples, k = defaultKs(samples), temperature, sampling }: EvalOptions,
+  { limit, samples, k = defaultKs(samples), temperature, sampling, sample = sampleHere }: EvalOptions,
   seed: number,
   watch = new Watch(),
 ): Promise<EvalResult> {

@@ -63,7 +63,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.sampling = run.sampling;
     this.watch = run.watch;
     this.peers = run.peers;
-    this.stages = { ...standardStages, ...own };
+    this.stages = { ...standardStages, sample: run.sample, ...own };
     this.ownStages = Object.keys(own);
     // A run of an earlier version took the same number at each step.
     progress.problems ??= progress.step * config.rollout.prompts;

@@ -17,8 +17,10 @@ import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { shareOfMachine } from '../processes/share.js';
 import type { StageProgress } from '../progress/watch.js';
+import { RemoteSampler } from '../remote/index.js';
 import { requireSinks } from '../sinks/open-sink.js';
 import type { ReplayStore } from '../step/replay-store.js';
+import { stages } from '../step/stages.js';
 import type { CarriedCompletion } from '../step/trainer.js';
 import { asLoaded, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
@@ -146,6 +148,9 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     const progress: Progress = checkpoint
       ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };
+    const note = (text: string) => watcher.note?.(text);
+    const { engine } = config.rollout;
+    const remote = engine === 'own' ? undefined : new RemoteSampler({ config, model, progress, note });
     return {
       ...sizesOf(config, plan, task),
       needs: memoryLine(plan, budget),
@@ -154,6 +159,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       task,
       loss,
       optimizer,
+      sample: remote?.sample ?? stages.sample,
       folder,
       progress,
       trainerState: {},
@@ -162,6 +168,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       watch,
       peers,
       async [Symbol.asyncDispose]() {
+        await remote?.[Symbol.asyncDispose]();
         close();
       },
     };

@@ -159,12 +159,13 @@ async function evaluateRun({
   task,
   config,
   sampling,
+  sample,
   folder,
   progress,
   watcher,
   watch,
 }: Run): Promise<EvalResult> {
-  const result = await evaluate(model, task, { ...config.eval, sampling }, config.seed, watch);
+  const result = await evaluate(model, task, { ...config.eval, sampling, sample }, config.seed, watch);
   // Of these requests no step tells.
   for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
   const { examples: _, completions, ...scores } = result;

@@ -49,7 +49,7 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
     config: { ...config, groups: { ...config.groups, refills: 0, replay: 0 } },
     sampling: run.sampling,
     control: new Control(config),
-    stages: { ...standardStages, ...stages },
+    stages: { ...standardStages, sample: run.sample, ...stages },
     watch: run.watch,
   };
   return runSteps(run, expert.iterations, async (iteration) => {

@@ -8,6 +8,7 @@ import type { Loss } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { samplingOf } from '../step/sampling.js';
+import type { Stages } from '../step/stages.js';
 import type { LoadedTask } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import type { Progress } from './folder/progress.js';
@@ -28,6 +29,8 @@ export interface Workplace {
   loss: Loss | undefined;
   optimizer: AdamW;
   sampling: SamplingOptions;
+  /** Samples on the run's servers, or in this process. */
+  sample: Stages['sample'];
   progress: Progress;
   /** Tells how far the work is, and abandons it when the signal comes. */
   watch: Watch;

@@ -8,10 +8,16 @@ import { plainSampling, type SamplingOptions } from '../rollout/index.js';
  * @param lotBytes - memory for completions that are decoded at once
  */
 export function samplingOf(
-  { rollout: { prompts: _, group: __, ...options }, diffusion }: Config,
+  { rollout, diffusion }: Config,
   stop: readonly string[],
   lotBytes = plainSampling.lotBytes,
 ): SamplingOptions {
   const { blockLength, steps, remasking } = diffusion;
-  return { ...options, stop, diffusion: { blockLength, steps, remasking }, lotBytes };
+  const { maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant } = rollout;
+  const { repetitionPenalty, presencePenalty, frequencyPenalty } = rollout;
+  return {
+    ...{ maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant },
+    ...{ repetitionPenalty, presencePenalty, frequencyPenalty },
+    ...{ stop, diffusion: { blockLength, steps, remasking }, lotBytes },
+  };
 }

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { ROLLOUT_ENGINES } from '../choices.js';
 import { count, nonNegative, positive, positiveCount, probability } from './number-schemas.js';
+
+/** A host, and perhaps a path; a password has no place in a file of settings. */
+const SERVER_URL = /^https?:\/\/[^\s/@?#]+(\/[^\s?#@]*)?$/;
 
 /** How completions are sampled. */
 export const rolloutSection = z.strictObject({
@@ -62,5 +66,34 @@ export const rolloutSection = z.strictObject({
     .default(false)
     .describe(
       'Computes prompts, too, by products whose rows do not depend on each other: on a CPU a completion then has the same log-probs in any batch, to the bit',
+    ),
+  engine: z
+    .enum(ROLLOUT_ENGINES)
+    .default('own')
+    .describe(
+      'Where completions are sampled: own is this process, vllm and sglang are servers that speak their HTTP. grpo serve speaks both',
+    ),
+  urls: z
+    .array(
+      z
+        .string()
+        .regex(SERVER_URL, 'must be http://HOST:PORT or https://HOST, without a user or a query')
+        .transform((url) => url.replace(/\/+$/, '')),
+    )
+    .min(1)
+    .optional()
+    .describe('Addresses of the servers, such as [http://127.0.0.1:8000]: prompts are spread over them'),
+  timeoutSeconds: positive
+    .default(600)
+    .describe(
+      'Within which a server must have answered a request, or taken new weights: more for long completions on slow servers',
+    )
+    .meta({ unit: 'seconds' }),
+  weightsFolder: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Folder that new weights are handed to the servers in, at the same path for them. Memory (/dev/shm) for servers on this machine, the run's folder for others when not given",
     ),
 });

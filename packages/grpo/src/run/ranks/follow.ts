@@ -8,7 +8,7 @@ import { takeJudgeReports, UserCodeGuard } from '../../rewards/index.js';
 import { memoryNews } from '../../rollout/index.js';
 import { grpoStep } from '../../step/grpo-step.js';
 import { together } from '../../step/peers/together.js';
-import type { Stages } from '../../step/stages.js';
+import { type Stages, stages } from '../../step/stages.js';
 import { asLoaded, promptsFingerprint } from '../../tasks/index.js';
 import type { Task } from '../../tasks/task.js';
 import { circumstances } from '../circumstances.js';
@@ -90,7 +90,8 @@ async function openWorkplace(
   cleanups.push(() => model.decoder.dispose());
   const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
   cleanups.push(() => optimizer.dispose());
-  return { ...sizesOf(config, plan, task), model, task, loss, optimizer, progress, watch, peers };
+  const { sample } = stages;
+  return { ...sizesOf(config, plan, task), model, task, loss, optimizer, sample, progress, watch, peers };
 }
 
 /** Fingerprints of the files that this process reads. */

@@ -33,14 +33,19 @@ export function watchWith(peers: RunPeers | undefined, observer: Observer, signa
 }
 
 /** @throws UserError for a setting that several processes cannot follow */
-export function requireShareable({ train }: Pick<Config, 'train'>): void {
-  if (train.kindGradients === 0) return;
-  throw new UserError(
-    'train.kindGradients compares gradients that one process computes; this run has several',
-    {
-      hint: 'Set train.kindGradients=0, or train in one process.',
-    },
-  );
+export function requireShareable({ train, rollout }: Pick<Config, 'train' | 'rollout'>): void {
+  if (train.kindGradients > 0) {
+    throw new UserError(
+      'train.kindGradients compares gradients that one process computes; this run has several',
+      { hint: 'Set train.kindGradients=0, or train in one process.' },
+    );
+  }
+  if (rollout.engine !== 'own') {
+    throw new UserError(
+      `rollout.engine=${rollout.engine} is for a run of one process; this run has several`,
+      { hint: 'Set rollout.engine=own: each process then samples its share. Or train in one process.' },
+    );
+  }
 }
 
 /** Why a process ends, for the others. */

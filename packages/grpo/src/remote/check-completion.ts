@@ -1,0 +1,82 @@
+import { UserError } from '../errors/user-error.js';
+import type { Model } from '../models/index.js';
+import type { Completion, SamplingOptions } from '../rollout/index.js';
+import { endingOf } from '../rollout/stop.js';
+import type { RemoteCompletion } from './dialect.js';
+
+/** No token that was drawn is less likely; servers write −9999 for a log-prob of −∞. */
+const LEAST = -1000;
+
+/** Rounding of a log-prob of 0. */
+const MOST = 1e-6;
+
+/** What a completion is held to. */
+export interface Expected {
+  model: Model;
+  prompt: readonly number[];
+  /** In tokens. */
+  limit: number;
+  options: SamplingOptions;
+}
+
+/**
+ * A server's completion, if it is one that could have been sampled here.
+ *
+ * @returns it without its source; or what is wrong with it, in words: another one is to be sampled
+ * @throws UserError: the server read another prompt
+ */
+export function checkCompletion(
+  remote: RemoteCompletion,
+  { model, prompt, limit, options }: Expected,
+): Omit<Completion, 'source'> | string {
+  requirePrompt(remote.prompt, prompt);
+  const { ids, logprobs, finishReason, weights } = remote;
+  const { vocabSize } = model.decoder.config;
+  const foreign = ids.find((id) => id < 0 || id >= vocabSize);
+  if (foreign !== undefined) return `token ${foreign} is outside of the vocabulary of ${vocabSize}`;
+  if (logprobs.length !== ids.length) return `${ids.length} tokens came with ${logprobs.length} log-probs`;
+  const wrong = logprobs.findIndex((one) => one === null || !(one >= LEAST && one <= MOST));
+  if (wrong >= 0) return `the log-prob of token ${wrong + 1} is ${logprobs[wrong]}`;
+  const ending = firstEnding(ids, model, options);
+  if (ending >= 0 && ending < ids.length - 1)
+    return `it goes on after its end, which is token ${ending + 1} of ${ids.length}`;
+  if (finishReason === 'stop' && ending < 0)
+    return 'it stopped, and neither an end token nor a stop string is there';
+  if (finishReason === 'length' && ids.length !== limit)
+    return `it was cut at ${ids.length} tokens, and ${limit} were asked for`;
+  if (finishReason !== 'stop' && finishReason !== 'length') return `it ended with "${finishReason}"`;
+  if (ids.length === 0 || ids.length > limit) return `it has ${ids.length} tokens of ${limit}`;
+  const drawn = Float32Array.from(logprobs as number[]);
+  return {
+    ids: [...ids],
+    text: model.tokenizer.decodeCompletion(ids, { endIds: model.endIds }),
+    // An end token at the limit ends it, as in this process.
+    finishReason: ending >= 0 ? 'stop' : 'length',
+    logprobs: drawn,
+    // Nothing truncates what servers draw from, so both are the same distribution.
+    sampledLogprobs: options.temperature === 0 ? new Float32Array(ids.length) : drawn.slice(),
+    ...(weights !== undefined && { weights }),
+  };
+}
+
+/** The place of the token with which a completion would have ended here; −1 where it would not have. */
+function firstEnding(ids: readonly number[], model: Model, options: SamplingOptions): number {
+  if (options.stop.length === 0) return ids.findIndex((id) => model.endIds.has(id));
+  const ends = endingOf(model, options);
+  return ids.findIndex((_, t) => ends(ids.slice(0, t + 1)));
+}
+
+function requirePrompt(read: RemoteCompletion['prompt'], prompt: readonly number[]): void {
+  const isSame =
+    typeof read === 'number'
+      ? read === prompt.length
+      : read.length === prompt.length && read.every((id, t) => id === prompt[t]);
+  if (isSame) return;
+  const length = typeof read === 'number' ? read : read.length;
+  throw new UserError(
+    `read a prompt of ${length} tokens that is not the one of ${prompt.length} that it was sent`,
+    {
+      hint: 'It truncates prompts, adds tokens, or has another tokenizer. Serve the model that is trained, without a limit on prompts.',
+    },
+  );
+}

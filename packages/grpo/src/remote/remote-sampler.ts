@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/schema.js';
+import { byteCount } from '../errors/byte-count.js';
+import { type Model, weightsChecksum } from '../models/index.js';
+import { Watch } from '../progress/watch.js';
+import type { sample } from '../rollout/index.js';
+import { type HandOver, PublishedWeights } from './published-weights.js';
+import { ServerPool } from './server-pool.js';
+
+/** The run that samples. */
+export interface SamplingRun {
+  config: Config;
+  model: Model;
+  /** Its steps that are done. */
+  progress: { readonly step: number };
+  note(text: string): void;
+}
+
+/** Samples a run's completions on its servers, which get the weights whenever these have changed. */
+export class RemoteSampler implements AsyncDisposable {
+  readonly #pool: ServerPool;
+  readonly #place: HandOver;
+  /** Of the weights that the servers have; a run that is resumed gives them its own first. */
+  #checksum: number | undefined;
+
+  constructor(private readonly run: SamplingRun) {
+    const { config, model, note } = run;
+    const { engine, urls = [], timeoutSeconds, weightsFolder } = config.rollout;
+    if (engine === 'own') throw new Error('rollout.engine=own has no servers');
+    this.#pool = new ServerPool(model, { engine, urls, timeoutSeconds, note });
+    this.#place = {
+      folder: weightsFolder && resolve(weightsFolder),
+      runFolder: resolve(join(config.output, 'weights')),
+      isLocal: urls.every((url) => LOCAL.test(url)),
+      prefix: `${runName(config.output)}-`,
+      session: randomBytes(2).toString('hex'),
+    };
+  }
+
+  /** In place of the sampler of this process. */
+  readonly sample: typeof sample = async (_, requests, options, seed, watch = new Watch()) => {
+    await this.#publish(watch);
+    return this.#pool.sample(requests, options, seed, watch);
+  };
+
+  async #publish(watch: Watch): Promise<void> {
+    const { model, progress, note } = this.run;
+    const checksum = weightsChecksum(model.decoder);
+    if (checksum === this.#checksum) return;
+    const isFirst = this.#checksum === undefined;
+    const weights = new PublishedWeights(model, `step-${progress.step}`, this.#place);
+    const started = performance.now();
+    await this.#pool.publish(weights, watch);
+    this.#checksum = checksum;
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    const { kind, bytes } = weights;
+    const what = kind === 'adapter' ? 'the adapter' : 'all weights';
+    if (isFirst)
+      note(
+        `${this.#pool.describe()} samples the completions. It takes ${what} (${byteCount(bytes)}) after each step; the first time that took ${seconds} s.`,
+      );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool[Symbol.asyncDispose]();
+  }
+}
+
+const LOCAL = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
+
+/**
+ * Begins the names of a run's weights at its servers, where other runs have theirs. A run that is resumed finds by it
+ * what it left there.
+ */
+const runName = (output: string): string =>
+  `grpo-${createHash('sha256')
+    .update(`${hostname()} ${resolve(output)}`)
+    .digest('hex')
+    .slice(0, 8)}`;

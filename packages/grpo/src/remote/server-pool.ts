@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RolloutEngine } from '../config/choices.js';
+import { byteCount } from '../errors/byte-count.js';
+import { UserError } from '../errors/user-error.js';
+import type { Model } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
+import { splitRequests } from '../rollout/completion-requests.js';
+import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
+import { checkCompletion } from './check-completion.js';
+import type { Dialect, RemoteCompletion } from './dialect.js';
+import { JsonServer } from './json-server.js';
+import { PooledServer } from './pooled-server.js';
+import type { PublishedWeights } from './published-weights.js';
+import { SamplingTask } from './sampling-task.js';
+import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
+import { sglang } from './sglang.js';
+import { vllm } from './vllm.js';
+import { whileWatched } from './while-watched.js';
+
+const dialects: Readonly<Record<Exclude<RolloutEngine, 'own'>, Dialect>> = { vllm, sglang };
+
+/** Seconds without an answer of any server until the step is given up. */
+const PATIENCE = 300;
+
+/** Seconds for the last words to a server. */
+const FAREWELL = 5;
+
+/** How servers are asked. */
+export interface PoolOptions {
+  engine: keyof typeof dialects;
+  /** Without a slash at the end. */
+  urls: readonly string[];
+  /** For one request. */
+  timeoutSeconds: number;
+  /** For all servers together, without an answer. */
+  patienceSeconds?: number;
+  note?(text: string): void;
+}
+
+/**
+ * Servers that sample for a run. A prompt goes to the server with the least to do, and to another one where that fails:
+ * completions are known by prompt and place, and what came whole is kept. Nothing is taken that other weights sampled.
+ */
+export class ServerPool implements AsyncDisposable {
+  readonly dialect: Dialect;
+  readonly servers: readonly PooledServer[];
+  readonly #patience: number;
+  #weights: PublishedWeights | undefined;
+  /** The prefixes of the weights that were published. */
+  readonly #prefixes = new Set<string>();
+  /** When a server last answered. */
+  #answeredAt = 0;
+
+  constructor(
+    private readonly model: Model,
+    { engine, urls, timeoutSeconds, patienceSeconds = PATIENCE, note = () => {} }: PoolOptions,
+  ) {
+    this.dialect = dialects[engine];
+    this.#patience = patienceSeconds;
+    this.servers = urls.map(
+      (url) => new PooledServer(new JsonServer(url, timeoutSeconds), this.dialect, note),
+    );
+  }
+
+  /**
+   * Gives weights to the servers, which sample by them from now on. One that does not answer gets them when it does.
+   *
+   * @throws UserError: a server refuses them, or none answers; Abandoned
+   */
+  async publish(weights: PublishedWeights, watch: Watch): Promise<void> {
+    this.#weights = weights;
+    this.#prefixes.add(weights.prefix);
+    this.#answeredAt = performance.now();
+    const { length: total } = this.servers;
+    let done = 0;
+    const report = () => watch.report({ stage: 'weights', done, total, unit: 'servers' });
+    report();
+    await whileWatched(report, async (signal) => {
+      const give = async (server: PooledServer) => {
+        if (!server.isFree) return;
+        try {
+          await server.prepare(weights, signal);
+          this.#answeredAt = performance.now();
+          done++;
+        } catch (error) {
+          signal.throwIfAborted();
+          if (error instanceof Refusal || error instanceof WrongAnswer) throw refused(server, weights, error);
+          if (!(error instanceof NoAnswer)) throw error;
+        }
+      };
+      for (;;) {
+        await Promise.all(this.servers.map(give));
+        if (done > 0) return;
+        await this.#wait(signal);
+      }
+    });
+  }
+
+  /**
+   * Samples completions, one group per request, by the weights that were published last.
+   *
+   * @throws UserError: for a prompt that does not fit, a server that reads other prompts, completions that no attempt
+   * made usable, or where no server answers any more; Abandoned
+   */
+  async sample(
+    requests: readonly GroupRequest[],
+    options: SamplingOptions,
+    seed: number,
+    watch: Watch,
+  ): Promise<Completion[][]> {
+    const { model } = this;
+    const weights = this.#weights;
+    if (!weights) throw new Error('sampled before any weights were published');
+    const rows = splitRequests(requests, options.maxNewTokens, model.decoder.config.maxPositions);
+    const groups: Completion[][] = requests.map(() => []);
+    let done = 0;
+    let tokens = 0;
+    this.#answeredAt = performance.now();
+
+    const take = (server: PooledServer, task: SamplingTask, answers: readonly RemoteCompletion[]) => {
+      const { group, prompt, limit, wanted, count } = task;
+      if (answers.length > count)
+        return task.failed(server.name, `${answers.length} completions came for ${count}`);
+      let unusable: [index: number, why: string] | undefined;
+      for (const answer of answers) {
+        if (!wanted.has(answer.index)) continue;
+        const checked = checkCompletion(answer, { model, prompt, limit, options });
+        if (typeof checked === 'string') {
+          unusable = [answer.index, checked];
+          continue;
+        }
+        wanted.delete(answer.index);
+        const source = { server: server.name, weightVersion: weights.version };
+        groups[group]![answer.index] = { ...checked, source };
+        done++;
+        tokens += checked.ids.length;
+      }
+      if (unusable) task.redraw(server.name, ...unusable);
+      else if (wanted.size > 0)
+        task.failed(server.name, `${count} completions were asked for, ${answers.length} came`);
+    };
+
+    const attempt = async (server: PooledServer, task: SamplingTask, signal: AbortSignal) => {
+      const { prompt, count, limit, keys } = task;
+      const { endIds } = model;
+      try {
+        const request = { prompt, count, limit, options, endIds, seed, keys };
+        const answers = await server.generate(request, weights, signal);
+        this.#answeredAt = performance.now();
+        take(server, task, answers);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof UserError)
+          throw new UserError(`${server.name}: ${error.message}`, { hint: error.hint ?? '', cause: error });
+        if (error instanceof NoAnswer && !error.wasSent) return;
+        if (!(error instanceof NoAnswer || error instanceof Refusal || error instanceof WrongAnswer))
+          throw error;
+        task.failed(server.name, error.message);
+      }
+    };
+
+    const report = () =>
+      watch.report({ stage: 'rollout', done, total: rows.length, unit: 'completions', tokens });
+    report();
+    await whileWatched(report, async (signal) => {
+      const waiting = SamplingTask.all(rows);
+      const running = new Set<Promise<void>>();
+      while (waiting.length + running.size > 0) {
+        for (let server = this.#freest(); server && waiting.length > 0; server = this.#freest()) {
+          const task = waiting.shift()!;
+          const one = attempt(server, task, signal)
+            .then(() => {
+              if (task.wanted.size > 0) waiting.unshift(task);
+            })
+            .finally(() => running.delete(one));
+          running.add(one);
+        }
+        if (running.size === 0) await this.#wait(signal);
+        else await Promise.race([...running, ...(waiting.length > 0 ? [sleep(100, undefined)] : [])]);
+      }
+    });
+    return groups;
+  }
+
+  /** The servers and what they say of themselves. */
+  describe(): string {
+    return this.servers.map((server) => server.describe()).join(' and ');
+  }
+
+  /** The server with the least to do of those that may be asked. */
+  #freest(): PooledServer | undefined {
+    const free = this.servers.filter(({ isFree }) => isFree);
+    return free.sort((a, b) => a.load - b.load)[0];
+  }
+
+  /** Waits for any server to be worth another attempt. @throws UserError: the patience has ended */
+  async #wait(signal: AbortSignal): Promise<void> {
+    if (performance.now() - this.#answeredAt > 1000 * this.#patience) {
+      const failures = this.servers.flatMap(({ failure }) => failure ?? []);
+      throw new UserError(`no server has answered for ${this.#patience} s. ${failures.join('. ')}`, {
+        hint: 'Start them again. Nothing of this step has changed the weights: resume the run then.',
+      });
+    }
+    await sleep(100, undefined, { signal });
+  }
+
+  /** Takes the run's adapters off the servers, where they answer. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const signal = AbortSignal.timeout(1000 * FAREWELL);
+    const farewells = this.servers.flatMap((server) =>
+      [...this.#prefixes].map((prefix) => server.withdraw(prefix, signal)),
+    );
+    // A server that has gone has no adapters left.
+    await Promise.allSettled(farewells);
+  }
+}
+
+function refused({ name }: PooledServer, { kind, bytes }: PublishedWeights, error: Error): UserError {
+  const what = kind === 'adapter' ? 'an adapter' : 'weights';
+  return new UserError(`${name} does not take ${what} of ${byteCount(bytes)}: ${error.message}`, {
+    hint: HINTS[kind],
+    cause: error,
+  });
+}
+
+const HINTS: Record<PublishedWeights['kind'], string> = {
+  adapter:
+    'vLLM: VLLM_ALLOW_RUNTIME_LORA_UPDATING=True vllm serve MODEL --enable-lora --max-lora-rank RANK. SGLang: --enable-lora --max-lora-rank RANK --lora-target-modules all. The folder must have the same path for the server: rollout.weightsFolder.',
+  model: 'The folder must have the same path for the server: rollout.weightsFolder=FOLDER.',
+};
