@@ -9,6 +9,7 @@ import { plainSampling, sample } from '../rollout/index.js';
 import { diffusing, expectedOf, fixture } from '../rollout/rollout.test.helper.js';
 import { ServeEngine } from './engine.js';
 import type { GenerateRequest } from './generation.js';
+import { RequestAborted } from './request-aborted.js';
 
 const { prompts } = expectedOf('qwen3');
 
@@ -136,6 +137,7 @@ describe('ServeEngine', () => {
     const { model, engine } = open();
     const old = engine.checksum();
     const before = engine.generate(request());
+    while (engine.load.running === 0) await setImmediate();
     const update = engine.updateWeights(weightsFolder(model), 'step-2');
     const after = engine.generate(request());
     await update;
@@ -172,6 +174,17 @@ describe('ServeEngine', () => {
     engine.resume();
     await answer;
     expect(engine.isPaused).toBe(false);
+  });
+
+  it('rejects what runs when it is paused to abort', async () => {
+    const { engine } = open();
+    const options = { ...plainSampling, maxNewTokens: 200 };
+    const running = engine.generate(request({ options }));
+    const rejected = expect(running).rejects.toThrow(RequestAborted);
+    while (engine.load.running === 0) await setImmediate();
+    await engine.pause('abort');
+    await rejected;
+    expect(engine.load).toMatchObject({ running: 0, waiting: 0 });
   });
 
   it('lets go of a request whose client has gone', async () => {
