@@ -31,6 +31,9 @@ export interface LotSize {
 /** Above 1: the cache of other devices is copied as it shrinks to three quarters. */
 const SHRINKING = 1.75;
 
+/** Places for so many times the completions that are there, where some join others: not each time all are moved. */
+export const JOINING = 1.5;
+
 /** Bytes of the keys and values of a lot. */
 export function cacheBytes(
   config: DecoderConfig,

@@ -9,6 +9,10 @@ export const LEAST_LOT = 2 ** 29;
 /** Of what is left for a lot, what its prompts may take while they are computed comes on top: a quarter. */
 const WITH_PREFILL = 5 / 4;
 
+/** Bytes that completions may take beside the weights that are laid out for decoding, and beside prompts. */
+export const roomOfLots = (config: DecoderConfig, engine: Engine, free: number): number =>
+  Math.max(0, Math.floor((free - layoutBytes(config, engine.size)) / WITH_PREFILL));
+
 /**
  * Bytes of a lot of completions that are decoded together. A step reads the weights and the lot's cache: a lot much larger
  * than the weights makes decoding hardly faster, so that half of their bytes are enough, whatever the budget.
@@ -17,6 +21,5 @@ const WITH_PREFILL = 5 / 4;
  */
 export function lotBytes(config: DecoderConfig, engine: Engine, free: number): number {
   const enough = Math.max(LEAST_LOT, (weightCount(config) * engine.size) / 2);
-  const left = (free - layoutBytes(config, engine.size)) / WITH_PREFILL;
-  return Math.max(0, Math.floor(Math.min(enough, left)));
+  return Math.floor(Math.min(enough, roomOfLots(config, engine, free)));
 }

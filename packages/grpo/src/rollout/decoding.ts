@@ -1,65 +1,45 @@
-import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
-import { uniform } from '../maths/random.js';
-import { prefillParts } from '../memory/decoding.js';
-import {
-  type Attend,
-  type Decoder,
-  DecodingDecoder,
-  type Model,
-  packSegments,
-  weightsChecksum,
-} from '../models/index.js';
+import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { DecodingDecoder, type Model, weightsChecksum } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
-import type { Completion, FinishReason, SamplingOptions } from './completion.js';
-import { type CompletionRequest, failOnLogits } from './completion-requests.js';
-import type { DecodingCache } from './decoding-cache.js';
-import { draw } from './distribution.js';
+import type { Completion, FinishReason } from './completion.js';
+import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
+import { type DecodingRequest, type DecodingRow, rowOf } from './decoding-row.js';
+import { drawRows } from './draw-rows.js';
 import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
-import { hasPenalties, penalize } from './penalties.js';
+import { prefill } from './prefill.js';
 import type { SamplingLot } from './sampling-lot.js';
-import { endingOf } from './stop.js';
 
-/** A completion in the making; its place in the cache is its place among the active ones. */
-interface Row extends CompletionRequest {
-  ids: number[];
-  logprobs: number[];
-  sampledLogprobs: number[];
-}
-
-/** A lot of completions of a causal model, from their prompts to their ends: one more token of each at a time. */
+/**
+ * Completions of a causal model, from their prompts to their ends: one more token of each at a time. Others may join
+ * them between two tokens, and each leaves at its end.
+ */
 export class Decoding implements SamplingLot {
-  readonly finished: { row: Row; completion: Completion }[] = [];
+  readonly finished: { row: DecodingRow; completion: Completion }[] = [];
   tokens = 0;
-  readonly #rows: Row[];
+  /** Those whose prompts are still to be computed. */
+  #joining: DecodingRow[] = [];
+  #rows: DecodingRow[] = [];
   readonly #cache: DecodingCache;
-  /** End tokens, while a completion may not end yet: bool `[V]`. */
-  #forbidden: Tensor | undefined;
+  /** The tokens that end a completion: bool `[V]`. */
+  #endTokens: Tensor | undefined;
   /** The decoder laid out for decoding, from its first use on. */
   #decoder: DecodingDecoder | undefined;
   /** Checksum of the model's weights, where none are laid out for decoding. */
   #checksum: number | undefined;
-  readonly #ends: (ids: readonly number[]) => boolean;
 
+  /** @param lotBytes - bounds what prompts are computed together */
   constructor(
     private readonly model: Model,
-    rows: readonly CompletionRequest[],
-    private readonly options: SamplingOptions,
-    private readonly seed: number,
+    private readonly lotBytes: number,
   ) {
     const { decoder } = model;
     const { config, dtype, device } = decoder;
-    const newTokens = Math.max(...rows.map((row) => row.limit));
-    this.#rows = rows.map((row) => ({ ...row, ids: [], logprobs: [], sampledLogprobs: [] }));
-    this.#ends = endingOf(model, options);
-    const shared = this.#prompts().map(({ prompt, count }) => ({ length: prompt.length, count }));
-    this.#cache = decoder.fuses
-      ? new FusedCache(decoder, shared, newTokens)
-      : new KvCache(config, { dtype, device }, shared, newTokens);
+    this.#cache = decoder.fuses ? new FusedCache(decoder) : new KvCache(config, { dtype, device });
   }
 
   get active(): number {
-    return this.#rows.length;
+    return this.#joining.length + this.#rows.length;
   }
 
   /** A row that ends before its limit takes less. */
@@ -67,95 +47,63 @@ export class Decoding implements SamplingLot {
     return this.#rows.reduce((sum, { ids, limit }) => sum + ids.length / limit, this.finished.length);
   }
 
-  /** The first time computes the prompts. */
+  /** @returns the rows of these requests, which begin with the next `advance`; neighbours of one prompt share it */
+  join(requests: readonly DecodingRequest[]): DecodingRow[] {
+    const rows = requests.map((request) => rowOf(request, this.model));
+    this.#joining.push(...rows);
+    return rows;
+  }
+
+  /** Takes rows out, unfinished. */
+  drop(leaving: ReadonlySet<DecodingRow>): void {
+    this.#joining = this.#joining.filter((row) => !leaving.has(row));
+    const places = [...this.#rows.keys()].reverse().filter((place) => leaving.has(this.#rows[place]!));
+    for (const place of places) this.#take(place);
+    this.#cache.drop(places);
+  }
+
+  /** Computes the prompts of rows that joined and draws their first tokens, or one more token of all others. */
   advance(watch: Watch): void {
-    if (this.tokens === 0) this.#prefill(watch);
-    else this.#step();
-  }
-
-  /** Computes each distinct prompt once and draws every row's first token. */
-  #prefill(watch: Watch): void {
-    noGrad(() =>
-      tidy(() => {
-        const decoder = this.options.invariant ? this.#laidOut() : this.model.decoder;
-        const shared = this.#prompts();
-        const lengths = shared.map(({ prompt }) => prompt.length);
-        const parts = prefillParts(decoder.config, this.model.decoder.engine, lengths, this.options.lotBytes);
-        const prompts = shared.map(({ prompt }) => prompt);
-        const all = lengths.reduce((sum, length) => sum + length, 0);
-        let before = 0;
-        const lasts = parts.map(({ from, to }) => {
-          const tokens = lengths.slice(from, to).reduce((sum, length) => sum + length, 0);
-          const report = (share: number) =>
-            watch.report({
-              stage: 'rollout',
-              done: before + share * tokens,
-              total: all,
-              unit: 'prompt tokens',
-            });
-          const last = tidy(() => this.#prefillPart(decoder, prompts.slice(from, to), from, report));
-          before += tokens;
-          return last;
-        });
-        const logits = decoder.logits(cat(lasts));
-        const promptOfRow = shared.flatMap(({ count }, i) => Array<number>(count).fill(i));
-        this.#draw(logits.indexSelect(0, this.#index(promptOfRow)));
-      }),
-    );
-  }
-
-  /** Computes some of the prompts, the first of which is the `first` of all: hidden states of their last tokens. */
-  #prefillPart(
-    decoder: Decoder | DecodingDecoder,
-    prompts: readonly (readonly number[])[],
-    first: number,
-    report: (share: number) => void,
-  ): Tensor {
-    const packed = packSegments(
-      prompts.map((ids) => ({ ids })),
-      decoder.config,
-      decoder.device,
-    );
-    const attend: Attend = (layer, q, k, v) => {
-      for (const [i, { length }] of prompts.entries()) {
-        const own = (x: Tensor) => x.narrow(0, packed.starts[i]!, length);
-        this.#cache.storePrompt(layer, first + i, own(k), own(v));
-      }
-      report(layer / decoder.config.layers);
-      return packed.attend(layer, q, k, v);
-    };
-    const lasts = prompts.map(({ length }, i) => packed.starts[i]! + length - 1);
-    return decoder.hidden(packed, attend).indexSelect(0, this.#index(lasts));
-  }
-
-  #index(places: number[]): Tensor {
-    return tensor(places, undefined, { dtype: 'int64', device: this.model.decoder.device });
-  }
-
-  /** Draws one more token for every active row. */
-  #step(): void {
-    noGrad(() =>
-      tidy(() => {
-        const decoder = this.#laidOut();
-        const on = { dtype: 'int64', device: decoder.device } as const;
-        const positions = this.#rows.map((row) => row.prompt.length + row.ids.length - 1);
-        const tokens = {
-          ids_N: tensor(
-            this.#rows.map((row) => row.ids.at(-1)!),
-            undefined,
-            on,
-          ),
-          positions_N: tensor(positions, undefined, on),
-        };
-        this.#draw(decoder.logits(this.#cache.hidden(decoder, tokens)));
-      }),
-    );
+    noGrad(() => tidy(() => (this.#joining.length > 0 ? this.#prefill(watch) : this.#step())));
   }
 
   dispose(): void {
     this.#decoder?.[Symbol.dispose]();
-    this.#forbidden?.dispose();
+    this.#endTokens?.dispose();
     this.#cache.dispose();
+  }
+
+  #prefill(watch: Watch): void {
+    const { invariant } = this.#joining[0]!.options;
+    const other = this.#joining.findIndex(({ options }) => options.invariant !== invariant);
+    const rows = this.#joining.splice(0, other < 0 ? this.#joining.length : other);
+    const shared = sharedPrompts(rows);
+    this.#cache.join(shared);
+    const first = this.#rows.length;
+    this.#rows.push(...rows);
+    const { lotBytes, model } = this;
+    const logits = prefill(
+      invariant ? this.#laidOut() : model.decoder,
+      this.#cache,
+      shared.map(({ prompt }) => prompt),
+      { engine: model.decoder.engine, lotBytes },
+      watch,
+    );
+    const promptOfRow = shared.flatMap(({ count }, i) => Array<number>(count).fill(i));
+    this.#draw(logits.indexSelect(0, this.#int64(promptOfRow)), first);
+  }
+
+  #step(): void {
+    const decoder = this.#laidOut();
+    const tokens = {
+      ids_N: this.#int64(this.#rows.map(({ ids }) => ids.at(-1)!)),
+      positions_N: this.#int64(this.#rows.map(({ prompt, ids }) => prompt.length + ids.length - 1)),
+    };
+    this.#draw(decoder.logits(this.#cache.hidden(decoder, tokens)), 0);
+  }
+
+  #int64(numbers: number[]): Tensor {
+    return tensor(numbers, undefined, { dtype: 'int64', device: this.model.decoder.device });
   }
 
   #laidOut(): DecodingDecoder {
@@ -163,59 +111,49 @@ export class Decoding implements SamplingLot {
     return this.#decoder;
   }
 
-  /** Neighbouring rows of one prompt, which share its computation. */
-  #prompts(): { prompt: readonly number[]; count: number }[] {
-    const shared: { prompt: readonly number[]; count: number }[] = [];
-    for (const { prompt } of this.#rows) {
-      const last = shared.at(-1);
-      if (last?.prompt === prompt) last.count++;
-      else shared.push({ prompt, count: 1 });
-    }
-    return shared;
-  }
-
-  #draw(logits: Tensor): void {
-    const { options, seed } = this;
-    const uniforms =
-      options.temperature === 0
-        ? []
-        : this.#rows.map((row) => uniform(seed, ...row.keys, row.index, row.ids.length));
-    this.tokens += this.#rows.length;
-    const generated = this.#rows.map((row) => row.ids);
-    const adjusted = hasPenalties(options) ? penalize(logits, generated, options) : logits;
-    // Rows of a lot begin together, so all hold the same number of tokens.
-    const forbidden = generated[0]!.length < options.minNewTokens ? this.#endTokens(logits) : undefined;
-    const { tokens, logprobs, sampledLogprobs } = draw(logits, adjusted, uniforms, options, forbidden);
-    for (const [i, row] of this.#rows.entries()) {
-      if (!Number.isFinite(logprobs[i]) || !Number.isFinite(sampledLogprobs[i]))
-        failOnLogits(row, row.ids.length + 1);
-      row.ids.push(tokens[i]!);
-      row.logprobs.push(logprobs[i]!);
-      row.sampledLogprobs.push(sampledLogprobs[i]!);
-    }
+  /** Draws one more token for the rows from the `first` on, and lets those go that end with it. */
+  #draw(logits: Tensor, first: number): void {
+    drawRows(logits, this.#rows.slice(first), () => this.#maskOfEnds());
+    this.tokens += this.#rows.length - first;
     // From the last row on: a row that moves into a freed place has been checked already.
     const ended: number[] = [];
-    for (let i = this.#rows.length - 1; i >= 0; i--) {
-      const reason = this.#ending(this.#rows[i]!);
+    for (let place = this.#rows.length - 1; place >= first; place--) {
+      const row = this.#rows[place]!;
+      const reason = endOf(row);
       if (!reason) continue;
-      this.#finish(i, reason);
-      ended.push(i);
+      this.finished.push({ row, completion: this.#completionOf(row, reason) });
+      this.#take(place);
+      ended.push(place);
     }
     this.#cache.drop(ended);
   }
 
-  #endTokens(logits: Tensor): Tensor {
-    if (!this.#forbidden) {
-      const ends = new Uint8Array(logits.size(-1));
-      for (const id of this.model.endIds) ends[id] = 1;
-      this.#forbidden = keep(tensor(ends, undefined, { dtype: 'bool', device: logits.device }));
-    }
-    return this.#forbidden;
+  /** The last row takes the place of the one that leaves. */
+  #take(place: number): void {
+    const last = this.#rows.pop()!;
+    if (place < this.#rows.length) this.#rows[place] = last;
   }
 
-  #ending(row: Row): FinishReason | undefined {
-    if (this.#ends(row.ids)) return 'stop';
-    return row.ids.length >= row.limit ? 'length' : undefined;
+  #maskOfEnds(): Tensor {
+    if (!this.#endTokens) {
+      const { decoder, endIds } = this.model;
+      const ends = new Uint8Array(decoder.config.vocabSize);
+      for (const id of endIds) ends[id] = 1;
+      this.#endTokens = keep(tensor(ends, undefined, { dtype: 'bool', device: decoder.device }));
+    }
+    return this.#endTokens;
+  }
+
+  #completionOf(row: DecodingRow, finishReason: FinishReason): Completion {
+    const { tokenizer, endIds } = this.model;
+    return {
+      ids: row.ids,
+      text: tokenizer.decodeCompletion(row.ids, { endIds }),
+      finishReason,
+      logprobs: Float32Array.from(row.logprobs),
+      sampledLogprobs: Float32Array.from(row.sampledLogprobs),
+      weights: this.#weights,
+    };
   }
 
   /** Checksum of the weights that sample: those laid out, or the model's while only prompts are computed. */
@@ -224,20 +162,22 @@ export class Decoding implements SamplingLot {
     this.#checksum ??= weightsChecksum(this.model.decoder);
     return this.#checksum;
   }
+}
 
-  #finish(place: number, finishReason: FinishReason): void {
-    const { tokenizer, endIds } = this.model;
-    const row = this.#rows[place]!;
-    const completion: Completion = {
-      ids: row.ids,
-      text: tokenizer.decodeCompletion(row.ids, { endIds }),
-      finishReason,
-      logprobs: Float32Array.from(row.logprobs),
-      sampledLogprobs: Float32Array.from(row.sampledLogprobs),
-      weights: this.#weights,
-    };
-    this.finished.push({ row, completion });
-    const last = this.#rows.pop()!;
-    if (place < this.#rows.length) this.#rows[place] = last;
+function endOf(row: DecodingRow): FinishReason | undefined {
+  if (row.ends(row.ids)) return 'stop';
+  return row.ids.length >= row.limit ? 'length' : undefined;
+}
+
+/** The prompts of rows; neighbouring rows share one. */
+function sharedPrompts(rows: readonly DecodingRow[]): (SharedPrompt & { prompt: readonly number[] })[] {
+  const shared: (SharedPrompt & { prompt: readonly number[] })[] = [];
+  for (const { prompt, limit } of rows) {
+    const last = shared.at(-1);
+    if (last?.prompt === prompt) {
+      last.count++;
+      last.newTokens = Math.max(last.newTokens, limit);
+    } else shared.push({ prompt, length: prompt.length, count: 1, newTokens: limit });
   }
+  return shared;
 }

@@ -6,6 +6,8 @@ export {
   type SamplingOptions,
 } from './completion.js';
 export type { GroupRequest } from './completion-requests.js';
+export { Decoding } from './decoding.js';
+export type { DecodingRequest, DecodingRow } from './decoding-row.js';
 export { denoisingSizes } from './denoising-schedule.js';
-export { sample } from './sampler.js';
+export { isAdjusted, refuseImpossible, sample } from './sampler.js';
 export { memoryNews, withinMemory } from './within-memory.js';

@@ -2,7 +2,7 @@ import { cat, memory, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { uniform } from '../maths/random.js';
 import type { Attend, Decoder, DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
-import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
+import type { DecodingCache } from './decoding-cache.js';
 import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
 import { range } from './rollout.test.helper.js';
@@ -49,10 +49,9 @@ function attention(layer: number, sequence: Sequence, promptLength: number): num
 }
 
 const on = { dtype: 'float32', device: 'cpu' } as const;
-type MakeCache = (prompts: readonly SharedPrompt[], newTokens: number) => DecodingCache;
-const caches: [name: string, MakeCache][] = [
-  ['KvCache', (prompts, newTokens) => new KvCache(config, on, prompts, newTokens)],
-  ['FusedCache', (prompts, newTokens) => new FusedCache({ config, ...on } as Decoder, prompts, newTokens)],
+const caches: [name: string, makeCache: () => DecodingCache][] = [
+  ['KvCache', () => new KvCache(config, on)],
+  ['FusedCache', () => new FusedCache({ config, ...on } as Decoder)],
 ];
 
 /**
@@ -79,40 +78,101 @@ function decoderOf(qkv: (layer: number) => [Tensor, Tensor, Tensor]): DecodingDe
   } as unknown as DecodingDecoder;
 }
 
+/** Those whose rows join before each step: at first, and later. */
+type Arrivals = Record<number, readonly [length: number, count: number][]>;
+
 describe.each(caches)('%s', (_, makeCache) => {
-  it.each([
-    ['equal prompts and groups', [4, 4], [3, 3]],
-    ['prompts of unequal length', [2, 35, 16], [2, 2, 2]],
-    ['groups of unequal size', [3, 3, 6, 2], [1, 4, 2, 3]],
-    ['a row a prompt', [1, 2, 3, 6], [1, 1, 1, 1]],
-  ])('lets each row see its own sequence as rows leave: %s', (_, lengths, counts) => {
+  it.each<[string, Arrivals]>([
+    [
+      'equal prompts and groups',
+      {
+        0: [
+          [4, 3],
+          [4, 3],
+        ],
+      },
+    ],
+    [
+      'prompts of unequal length',
+      {
+        0: [
+          [2, 2],
+          [35, 2],
+          [16, 2],
+        ],
+      },
+    ],
+    [
+      'groups of unequal size',
+      {
+        0: [
+          [3, 1],
+          [3, 4],
+          [6, 2],
+          [2, 3],
+        ],
+      },
+    ],
+    [
+      'a row a prompt',
+      {
+        0: [
+          [1, 1],
+          [2, 1],
+          [3, 1],
+          [6, 1],
+        ],
+      },
+    ],
+    [
+      'rows that join later',
+      {
+        0: [[3, 2]],
+        1: [[5, 1]],
+        4: [
+          [2, 1],
+          [40, 3],
+        ],
+        9: [[1, 1]],
+        15: [
+          [17, 2],
+          [3, 5],
+        ],
+      },
+    ],
+    ['a row at a time', Object.fromEntries(range(20).map((step) => [step, [[1 + ((5 * step) % 19), 1]]]))],
+    ['prompts that join when all have left', { 0: [[3, 1]], 30: [[7, 2]], 60: [[40, 1]] }],
+  ])('lets each row see its own sequence as rows leave: %s', (_, arrivals) => {
     const before = memory().tensors;
-    const prompts = lengths.map((length, p) => ({ length, count: counts[p]! }));
-    const STEPS = 20;
-    const cache = makeCache(prompts, STEPS);
-    let id = 0;
-    const rows: Sequence[] = prompts.flatMap(({ length, count }, prompt) =>
-      range(count).map(() => ({ prompt, id: id++, length })),
-    );
+    const cache = makeCache();
+    const lengths: number[] = [];
+    const rows: (Sequence & { until: number })[] = [];
+    let ids = 0;
     const rowsOf = (kind: Kind, layer: number, sequences: readonly Sequence[], at: (s: Sequence) => number) =>
       tensor(
         sequences.flatMap((s) => vector(kind, layer, s, at(s), lengths[s.prompt]!)),
         [sequences.length, kind === 'q' ? HEADS : KV_HEADS, WIDTH],
       );
-    noGrad(() =>
-      tidy(() => {
-        for (const layer of range(config.layers))
-          for (const [prompt, length] of lengths.entries()) {
-            const places = range(length).map((at) => ({ prompt, id: 0, length: at }));
-            const of = (kind: Kind) => rowsOf(kind, layer, places, (s) => s.length);
-            cache.storePrompt(layer, prompt, of('k'), of('v'));
-          }
-      }),
-    );
-    for (let step = 0; step < STEPS && rows.length > 0; step++) {
+    const join = (arriving: Arrivals[number], step: number) => {
+      const newTokens = 20 + step;
+      cache.join(arriving.map(([length, count]) => ({ length, count, newTokens })));
+      for (const [joined, [length, count]] of arriving.entries()) {
+        const prompt = lengths.push(length) - 1;
+        for (let i = 0; i < count; i++) rows.push({ prompt, id: ids++, length, until: length + newTokens });
+        const places = range(length).map((at) => ({ prompt, id: 0, length: at }));
+        for (const layer of range(config.layers)) {
+          const of = (kind: Kind) => rowsOf(kind, layer, places, (s) => s.length);
+          cache.storePrompt(layer, joined, of('k'), of('v'));
+        }
+      }
+    };
+    let computed = 0;
+    for (let step = 0; step < 100; step++) {
       // As in the sampler, tensors that live on must not belong to the scope of the step.
       noGrad(() =>
         tidy(() => {
+          if (arrivals[step]) join(arrivals[step], step);
+          if (rows.length === 0) return;
           const qkv = (layer: number) =>
             (['q', 'k', 'v'] as const).map((kind) => rowsOf(kind, layer, rows, (s) => s.length)) as [
               Tensor,
@@ -128,10 +188,11 @@ describe.each(caches)('%s', (_, makeCache) => {
           expect(seen.length).toBe(expected.length);
           for (const [i, x] of seen.entries())
             expect(x, `step ${step}, number ${i}`).toBeCloseTo(expected[i]!, 5);
+          computed += rows.length;
           for (const sequence of rows) sequence.length++;
           const leaving = range(rows.length)
             .reverse()
-            .filter((row) => uniform(step, rows[row]!.id) < 0.1);
+            .filter((row) => rows[row]!.length === rows[row]!.until || uniform(step, rows[row]!.id) < 0.1);
           for (const row of leaving) {
             const last = rows.pop()!;
             if (row < rows.length) rows[row] = last;
@@ -140,8 +201,7 @@ describe.each(caches)('%s', (_, makeCache) => {
         }),
       );
     }
-    expect(rows.length).toBeLessThan(counts.reduce((a, b) => a + b));
-    cache.dispose();
-    expect(memory().tensors).toBe(before);
+    expect([rows.length, memory().tensors]).toEqual([0, before]);
+    expect(computed).toBeGreaterThan(2 * ids);
   });
 });

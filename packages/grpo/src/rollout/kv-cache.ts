@@ -11,6 +11,23 @@ interface Layer {
   own: { k: Tensor; v: Tensor };
 }
 
+/** Sizes of a cache. */
+interface Shape {
+  prompts: readonly SharedPrompt[];
+  /** Places per prompt. */
+  places: number;
+  /** Longest prompt, in tokens. */
+  longest: number;
+  /** Columns to leave room for. */
+  newTokens: number;
+}
+
+/** A row: its place among all, and the columns that it has written. */
+interface Row {
+  place: number;
+  length: number;
+}
+
 /** Rows leave: once no more than this share of the places is taken, the cache moves into a smaller one. */
 const SPARSE = 0.75;
 
@@ -22,102 +39,96 @@ const BLOCK = 64;
  * The cache on devices and dtypes that have no operator of our own. It is written in place, and the queries of a
  * prompt's rows meet the prompt together.
  *
- * The rows of a prompt have places side by side; all write the same column at a step. Places whose row has left are
- * computed along, without effect. So a step has the same shapes as the one before, until the cache shrinks or the columns
- * that it reads are full: a device can record it and replay it.
+ * The rows of a prompt have places side by side. Places whose row has left are computed along, without effect. So a step
+ * has the same shapes as the one before, until rows join, the cache shrinks or the columns that it reads are full: a device
+ * can record it and replay it.
  */
 export class KvCache implements DecodingCache {
-  readonly #config: DecoderConfig;
-  readonly #like: { dtype: DType; device: string };
-  #prompts: SharedPrompt[];
-  /** Places a prompt. */
-  #places: number;
-  #layers: Layer[];
+  #shape: Shape = { prompts: [], places: 0, longest: 0, newTokens: 0 };
+  #layers: Layer[] = [];
   /** 0 where a prompt has a token, −∞ behind its last: float32 `[prompts, 1, 1, 1, longest]`. */
-  #mask: Tensor;
-  /** Place of each row among all. */
-  #placeOf: number[];
+  #mask: Tensor | undefined;
+  #rows: Row[] = [];
   /** The place of each row, and a row for each place; absent while rows and places are the same. */
   #order: { places_N: Tensor; rows_S: Tensor } | undefined;
-  /** Columns written so far. */
-  #column = 0;
   /** Columns that the attention reads. */
   #columns = 0;
-  #step: StaticStep;
+  #step: StaticStep | undefined;
+  /** The first of the prompts that joined last. */
+  #joined = 0;
 
-  /** @param newTokens - columns to leave room for */
   constructor(
-    config: DecoderConfig,
-    like: { dtype: DType; device: string },
-    prompts: readonly SharedPrompt[],
-    private readonly newTokens: number,
-  ) {
-    this.#config = config;
-    this.#like = like;
-    this.#prompts = prompts.map((prompt) => ({ ...prompt }));
-    this.#places = Math.max(...prompts.map(({ count }) => count));
-    this.#placeOf = prompts.flatMap(({ count }, p) =>
-      Array.from({ length: count }, (_, i) => p * this.#places + i),
-    );
-    const longest = Math.max(...prompts.map(({ length }) => length));
-    const { kvHeads, headDim } = config;
-    const pair = (shape: number[]) => ({ k: zeros(shape, like), v: zeros(shape, like) });
-    // A scope, so that nothing stays when memory runs out half-way.
-    const made = tidy(() => ({
-      layers: Array.from({ length: config.layers }, () => ({
-        prompt: pair([prompts.length, kvHeads, longest, headDim]),
-        own: pair([prompts.length, this.#places, kvHeads, newTokens, headDim]),
-      })),
-      mask: maskOf(prompts, like.device),
-      order: this.#orderOf(),
-    }));
-    this.#step = new StaticStep(prompts.length * this.#places, like.device);
-    this.#layers = made.layers;
-    this.#mask = made.mask;
-    this.#order = made.order;
+    private readonly config: DecoderConfig,
+    private readonly like: { dtype: DType; device: string },
+  ) {}
+
+  join(prompts: readonly SharedPrompt[]): void {
+    const there = this.#prompts();
+    this.#joined = there.length;
+    this.#move(there, shapeOf([...there, ...prompts]));
+    const { places } = this.#shape;
+    for (const [i, { count }] of prompts.entries())
+      for (let place = 0; place < count; place++)
+        this.#rows.push({ place: (this.#joined + i) * places + place, length: 0 });
+    this.#setOrder();
   }
 
   storePrompt(layer: number, prompt: number, k_PKD: Tensor, v_PKD: Tensor): void {
     const { k, v } = this.#layers[layer]!.prompt;
-    k.select(0, prompt).narrow(1, 0, k_PKD.size(0)).copy_(k_PKD.transpose(0, 1));
-    v.select(0, prompt).narrow(1, 0, v_PKD.size(0)).copy_(v_PKD.transpose(0, 1));
+    const place = this.#joined + prompt;
+    k.select(0, place).narrow(1, 0, k_PKD.size(0)).copy_(k_PKD.transpose(0, 1));
+    v.select(0, place).narrow(1, 0, v_PKD.size(0)).copy_(v_PKD.transpose(0, 1));
   }
 
   hidden(decoder: DecodingDecoder, { ids_N, positions_N }: PackedTokens): Tensor {
-    if (this.#column === this.#columns) {
-      const wanted = Math.ceil(((this.#column + 1) * AHEAD) / BLOCK) * BLOCK;
-      this.#columns = Math.min(wanted, this.newTokens);
-      this.#step.forget();
+    const step = this.#step!;
+    const lengths = this.#rows.map(({ length }) => length);
+    const longest = Math.max(...lengths);
+    if (longest >= this.#columns) {
+      const wanted = Math.ceil(((longest + 1) * AHEAD) / BLOCK) * BLOCK;
+      this.#columns = Math.min(wanted, this.#shape.newTokens);
+      step.forget();
     }
     const order = this.#order;
-    const { tokens, column_1 } = this.#step;
-    tokens.ids_N.copy_(order ? ids_N.indexSelect(0, order.rows_S) : ids_N);
-    tokens.positions_N.copy_(order ? positions_N.indexSelect(0, order.rows_S) : positions_N);
-    column_1.fill_(this.#column++);
-    const hidden_SD = this.#step.run(decoder, () => this.#compute(decoder));
+    const ofPlaces = (x_N: Tensor) => (order ? x_N.indexSelect(0, order.rows_S) : x_N);
+    step.tokens.ids_N.copy_(ofPlaces(ids_N));
+    step.tokens.positions_N.copy_(ofPlaces(positions_N));
+    step.columns_S.copy_(ofPlaces(this.#index(lengths)));
+    for (const row of this.#rows) row.length++;
+    const hidden_SD = step.run(decoder, () => this.#compute(decoder, step));
     return order ? hidden_SD.indexSelect(0, order.places_N) : hidden_SD;
   }
 
   /** A step of all places. */
-  #compute(decoder: DecodingDecoder): Tensor {
-    const { tokens, column_1 } = this.#step;
-    const { device } = this.#like;
-    const later = arange(0, this.#columns, 1, { dtype: 'int64', device }).gt(column_1);
-    const shape = [this.#prompts.length, 1, 1, 1, this.#columns];
-    const generatedMask = zeros(shape, { device }).maskedFill(later, Number.NEGATIVE_INFINITY);
-    const mask = cat([this.#mask, generatedMask], -1);
-    return decoder.hidden(tokens, (layer, q, k, v) => this.#attend(layer, q, k, v, mask));
+  #compute(decoder: DecodingDecoder, { tokens, columns_S }: StaticStep): Tensor {
+    const { prompts, places, longest, newTokens } = this.#shape;
+    const [P, G, K, C] = [prompts.length, places, this.config.kvHeads, this.#columns];
+    const { device } = this.like;
+    const counting = (end: number) => arange(0, end, 1, { dtype: 'int64', device });
+    const column_S1 = columns_S.unsqueeze(1);
+    const generatedMask = zeros([P * G, C], { device })
+      .maskedFill(counting(C).gt(column_S1), Number.NEGATIVE_INFINITY)
+      .view([P, G, 1, 1, C]);
+    const mask = cat([this.#mask!.expand([P, G, 1, 1, longest]), generatedMask], -1);
+    // Where the new token of each place and key head goes, among all columns of all.
+    const written = counting(P * G * K)
+      .view([P * G, K])
+      .mul(newTokens)
+      .add(column_S1)
+      .flatten();
+    return decoder.hidden(tokens, (layer, q, k, v) => this.#attend(layer, [q, k, v], mask, written));
   }
 
   /** Attention of one new token a place, whose keys and values are stored on the way. */
-  #attend(layer: number, q: Tensor, k: Tensor, v: Tensor, mask: Tensor): Tensor {
-    const { kvHeads, heads, headDim } = this.#config;
-    const [P, G, K, R] = [this.#prompts.length, this.#places, kvHeads, heads / kvHeads];
+  #attend(layer: number, [q, k, v]: [Tensor, Tensor, Tensor], mask: Tensor, written: Tensor): Tensor {
+    const { kvHeads, heads, headDim } = this.config;
+    const { prompts, places, longest } = this.#shape;
+    const [P, G, K, R] = [prompts.length, places, kvHeads, heads / kvHeads];
     const { prompt, own } = this.#layers[layer]!;
-    const seen = (cache: Tensor, values: Tensor) =>
-      cache
-        .indexCopy_(3, this.#step.column_1, values.reshape([P, G, K, 1, headDim]))
-        .narrow(3, 0, this.#columns);
+    const seen = (cache: Tensor, values: Tensor) => {
+      cache.view([-1, headDim]).indexCopy_(0, written, values.reshape([-1, headDim]));
+      return cache.narrow(3, 0, this.#columns);
+    };
     const keys = seen(own.k, k);
     const values = seen(own.v, v);
     // The query heads of a key head stand where queries of one sequence would, and with a prompt's those of all its rows.
@@ -131,84 +142,113 @@ export class KvCache implements DecodingCache {
       .add(scores, { alpha: 1 / Math.sqrt(headDim) })
       .softmax(-1)
       .to(q.dtype);
-    const longest = prompt.k.size(2);
     return apart(together(weights.narrow(-1, 0, longest)).matmul(prompt.v))
       .add(weights.narrow(-1, longest, this.#columns).matmul(values))
       .reshape([P * G, heads, headDim]);
   }
 
   drop(rows: readonly number[]): void {
+    if (rows.length === 0) return;
     for (const row of rows) {
-      this.#prompts[Math.floor(this.#placeOf[row]! / this.#places)]!.count--;
-      const last = this.#placeOf.pop()!;
-      if (row < this.#placeOf.length) this.#placeOf[row] = last;
+      const last = this.#rows.pop()!;
+      if (row < this.#rows.length) this.#rows[row] = last;
     }
-    if (rows.length === 0 || this.#placeOf.length === 0) return;
-    const kept = this.#prompts.flatMap(({ count }, p) => (count > 0 ? [p] : []));
-    const places = Math.max(...kept.map((p) => this.#prompts[p]!.count));
-    if (kept.length * places <= SPARSE * this.#prompts.length * this.#places) this.#shrink(kept, places);
-    this.#disposeOrder();
-    const order = tidy(() => this.#orderOf());
-    // They outlive the step.
-    this.#order = order && { places_N: keep(order.places_N), rows_S: keep(order.rows_S) };
+    if (this.#rows.length === 0) {
+      this.dispose();
+      return;
+    }
+    const { prompts, places, longest, newTokens } = this.#shape;
+    const there = this.#prompts();
+    const smaller = shapeOf(there);
+    if (there.length * smaller.places <= SPARSE * prompts.length * places)
+      this.#move(there, { ...smaller, longest, newTokens });
+    this.#setOrder();
   }
 
   dispose(): void {
     // The recorded step goes first: it uses the tensors.
-    this.#step.dispose();
-    for (const tensor of tensorsOf(this.#layers)) tensor.dispose();
-    this.#mask.dispose();
+    this.#step?.dispose();
+    this.#step = undefined;
+    for (const tensor of this.#layers.flatMap(tensorsOf)) tensor.dispose();
+    [this.#layers, this.#rows] = [[], []];
+    this.#mask?.dispose();
+    this.#mask = undefined;
     this.#disposeOrder();
   }
 
-  /** Moves the remaining prompts and places into smaller tensors. */
-  #shrink(kept: readonly number[], places: number): void {
-    const free = new Map(kept.map((p, i) => [p, i * places]));
-    const from = new Array<number>(kept.length * places).fill(0);
-    this.#placeOf = this.#placeOf.map((old) => {
-      const p = Math.floor(old / this.#places);
-      const place = free.get(p)!;
-      free.set(p, place + 1);
-      from[place] = old;
-      return place;
+  /** The prompts that have rows, with how many these are. */
+  #prompts(): PlacedPrompt[] {
+    const counts = new Map<number, number>();
+    for (const { place } of this.#rows) {
+      const at = Math.floor(place / this.#shape.places);
+      counts.set(at, (counts.get(at) ?? 0) + 1);
+    }
+    return this.#shape.prompts.flatMap((prompt, at) => {
+      const count = counts.get(at);
+      return count === undefined ? [] : [{ ...prompt, count, at }];
     });
-    const moved = tidy(() => {
-      const [prompts_P, places_S] = [this.#index(kept), this.#index(from)];
-      const gather = (x: Tensor) =>
-        x
-          .flatten(0, 1)
-          .indexSelect(0, places_S)
-          .view([kept.length, places, ...x.shape.slice(2)]);
-      return {
-        layers: this.#layers.map((layer) => ({
-          prompt: {
-            k: layer.prompt.k.indexSelect(0, prompts_P),
-            v: layer.prompt.v.indexSelect(0, prompts_P),
-          },
-          own: { k: gather(layer.own.k), v: gather(layer.own.v) },
-        })),
-        mask: this.#mask.indexSelect(0, prompts_P),
-      };
-    });
-    this.#step.dispose();
-    for (const tensor of tensorsOf(this.#layers)) tensor.dispose();
-    this.#mask.dispose();
-    for (const tensor of tensorsOf(moved.layers)) keep(tensor);
-    this.#layers = moved.layers;
-    this.#mask = keep(moved.mask);
-    this.#step = new StaticStep(kept.length * places, this.#like.device);
-    this.#prompts = kept.map((p) => this.#prompts[p]!);
-    this.#places = places;
   }
 
-  #orderOf(): { places_N: Tensor; rows_S: Tensor } | undefined {
-    const total = this.#prompts.length * this.#places;
-    if (this.#placeOf.length === total && this.#placeOf.every((place, row) => place === row))
-      return undefined;
+  /** Moves these prompts and their rows to the first places of new tensors. */
+  #move(there: readonly PlacedPrompt[], shape: Shape): void {
+    const { config, like } = this;
+    const old = this.#shape;
+    const free = new Map(there.map(({ at }, i) => [at, i * shape.places]));
+    const from = this.#rows.map(({ place }) => place);
+    for (const row of this.#rows) {
+      const at = Math.floor(row.place / old.places);
+      row.place = free.get(at)!;
+      free.set(at, row.place + 1);
+    }
+    const to = this.#rows.map(({ place }) => place);
+    const written = Math.max(0, ...this.#rows.map(({ length }) => length));
+    // The recorded step goes first: it uses the tensors.
+    this.#step?.dispose();
+    this.#step = new StaticStep(shape.prompts.length * shape.places, like.device);
+    const pair = (sizes: number[]) => ({ k: zeros(sizes, like), v: zeros(sizes, like) });
+    for (let layer = 0; layer < config.layers; layer++) {
+      const before = this.#layers[layer];
+      // A scope, so that nothing stays when memory runs out half-way.
+      this.#layers[layer] = tidy(() => {
+        const [P, G, K, D] = [shape.prompts.length, shape.places, config.kvHeads, config.headDim];
+        const made = { prompt: pair([P, K, shape.longest, D]), own: pair([P, G, K, shape.newTokens, D]) };
+        if (before && there.length > 0) {
+          const index = {
+            prompts: this.#index(there.map(({ at }) => at)),
+            from: this.#index(from),
+            to: this.#index(to),
+          };
+          for (const x of ['k', 'v'] as const) {
+            const tokens = Math.min(old.longest, shape.longest);
+            const prompts = before.prompt[x].indexSelect(0, index.prompts).narrow(2, 0, tokens);
+            made.prompt[x].narrow(0, 0, there.length).narrow(2, 0, tokens).copy_(prompts);
+            const rows = before.own[x].flatten(0, 1).indexSelect(0, index.from).narrow(2, 0, written);
+            made.own[x].flatten(0, 1).narrow(2, 0, written).indexCopy_(0, index.to, rows);
+          }
+        }
+        for (const tensor of tensorsOf(made)) keep(tensor);
+        return made;
+      });
+      if (before) for (const tensor of tensorsOf(before)) tensor.dispose();
+    }
+    this.#mask?.dispose();
+    this.#mask = tidy(() => keep(maskOf(shape, like.device)));
+    this.#shape = shape;
+    this.#columns = Math.min(this.#columns, shape.newTokens);
+  }
+
+  #setOrder(): void {
+    this.#disposeOrder();
+    const total = this.#shape.prompts.length * this.#shape.places;
+    if (this.#rows.length === total && this.#rows.every(({ place }, row) => place === row)) return;
     // A place without a row repeats row 0.
     const rows = new Array<number>(total).fill(0);
-    for (const [row, place] of this.#placeOf.entries()) rows[place] = row;
-    return { places_N: this.#index(this.#placeOf), rows_S: this.#index(rows) };
+    for (const [row, { place }] of this.#rows.entries()) rows[place] = row;
+    // They outlive the step.
+    this.#order = {
+      places_N: keep(this.#index(this.#rows.map(({ place }) => place))),
+      rows_S: keep(this.#index(rows)),
+    };
   }
 
   #disposeOrder(): void {
@@ -218,16 +258,26 @@ export class KvCache implements DecodingCache {
   }
 
   #index(places: readonly number[]): Tensor {
-    return tensor(places, undefined, { dtype: 'int64', device: this.#like.device });
+    return tensor(places, undefined, { dtype: 'int64', device: this.like.device });
   }
 }
 
-const tensorsOf = (layers: readonly Layer[]): Tensor[] =>
-  layers.flatMap(({ prompt, own }) => [prompt.k, prompt.v, own.k, own.v]);
+/** A prompt with its place among all. */
+interface PlacedPrompt extends SharedPrompt {
+  at: number;
+}
+
+const tensorsOf = ({ prompt, own }: Layer): Tensor[] => [prompt.k, prompt.v, own.k, own.v];
+
+const shapeOf = (prompts: readonly SharedPrompt[]): Shape => ({
+  prompts,
+  places: Math.max(...prompts.map(({ count }) => count)),
+  longest: Math.max(...prompts.map(({ length }) => length)),
+  newTokens: Math.max(...prompts.map(({ newTokens }) => newTokens)),
+});
 
 /** −∞ behind the last token of each prompt: float32 `[prompts, 1, 1, 1, longest]`. */
-function maskOf(prompts: readonly SharedPrompt[], device: string): Tensor {
-  const longest = Math.max(...prompts.map(({ length }) => length));
+function maskOf({ prompts, longest }: Shape, device: string): Tensor {
   const mask = zeros([prompts.length, 1, 1, 1, longest], { device });
   for (const [p, { length }] of prompts.entries())
     mask

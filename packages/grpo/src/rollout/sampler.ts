@@ -4,7 +4,7 @@ import { sequencesWithin } from '../memory/denoising.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { Completion, SamplingOptions } from './completion.js';
-import { type GroupRequest, splitRequests } from './completion-requests.js';
+import { type CompletionRequest, type GroupRequest, splitRequests } from './completion-requests.js';
 import { Decoding } from './decoding.js';
 import { Denoising } from './denoising.js';
 import { truncates } from './distribution.js';
@@ -35,7 +35,7 @@ export async function sample(
   const rowRequests = splitRequests(requests, options.maxNewTokens, config.maxPositions);
   const bound = { unit: 'completions', setting: 'memory', configured: rowRequests.length, model: decoder };
   const { lotBytes } = options;
-  const adjusted = hasPenalties(options) || truncates(options);
+  const adjusted = isAdjusted(options);
   const take = (from: number, most: number) => {
     const rest = rowRequests.slice(from);
     const count = config.diffusion
@@ -49,7 +49,7 @@ export async function sample(
   await withinMemory(bound, total, take, async ({ rows }) => {
     const lot: SamplingLot = config.diffusion
       ? new Denoising(model, rows, options, seed)
-      : new Decoding(model, rows, options, seed);
+      : decodingOf(model, rows, options, seed);
     const report = () =>
       watch.report({
         stage: 'rollout',
@@ -79,7 +79,22 @@ export async function sample(
   return groups;
 }
 
-function refuseImpossible({ decoder }: Model, options: SamplingOptions): void {
+/** Whether other tokens are drawn than the model's own distribution gives. */
+export const isAdjusted = (options: SamplingOptions): boolean => hasPenalties(options) || truncates(options);
+
+function decodingOf(
+  model: Model,
+  rows: readonly CompletionRequest[],
+  options: SamplingOptions,
+  seed: number,
+): Decoding {
+  const decoding = new Decoding(model, options.lotBytes);
+  decoding.join(rows.map((row) => ({ ...row, options, seed })));
+  return decoding;
+}
+
+/** @throws UserError: options that the model cannot follow */
+export function refuseImpossible({ decoder }: Model, options: SamplingOptions): void {
   const { fuses, dtype, device, config } = decoder;
   if (config.diffusion && hasPenalties(options)) {
     throw new UserError(

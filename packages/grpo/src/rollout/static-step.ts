@@ -8,8 +8,8 @@ import type { DecodingDecoder, PackedTokens } from '../models/index.js';
 export class StaticStep {
   /** The step's input. */
   readonly tokens: PackedTokens;
-  /** The column of the cache that it writes, int64 `[1]`. */
-  readonly column_1: Tensor;
+  /** The column of the cache that each token is written to, int64 `[places]`. */
+  readonly columns_S: Tensor;
   #recorded: { graph: CudaGraph; decoder: DecodingDecoder } | undefined;
 
   /** @param places - number of tokens per step */
@@ -19,7 +19,7 @@ export class StaticStep {
   ) {
     const made = (size: number) => keep(zeros([size], { dtype: 'int64', device }));
     this.tokens = { ids_N: made(places), positions_N: made(places) };
-    this.column_1 = made(1);
+    this.columns_S = made(places);
   }
 
   /**
@@ -45,6 +45,6 @@ export class StaticStep {
     this.forget();
     this.tokens.ids_N.dispose();
     this.tokens.positions_N.dispose();
-    this.column_1.dispose();
+    this.columns_S.dispose();
   }
 }

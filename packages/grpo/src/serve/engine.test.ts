@@ -2,63 +2,18 @@ import { setImmediate } from 'node:timers/promises';
 import { memory, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { type LoadedModel, saveModel } from '../models/index.js';
-import { initLora } from '../models/lora/init-lora.js';
+import { saveModel } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import { plainSampling, sample } from '../rollout/index.js';
-import { diffusing, expectedOf, fixture } from '../rollout/rollout.test.helper.js';
+import { diffusing, fixture } from '../rollout/rollout.test.helper.js';
 import { ServeEngine } from './engine.js';
 import type { GenerateRequest } from './generation.js';
-
-const { prompts } = expectedOf('qwen3');
-
-function open(options: { maxModelLen?: number } = {}): { model: LoadedModel; engine: ServeEngine } {
-  const model = fixture('qwen3');
-  const engine = new ServeEngine(model, { name: 'tiny', memoryBytes: 2 ** 26, ...options });
-  onTestFinished(() => {
-    engine[Symbol.dispose]();
-    model.decoder.dispose();
-  });
-  return { model, engine };
-}
-
-const request = (change: Partial<GenerateRequest> = {}): GenerateRequest => ({
-  prompt: prompts[1]!,
-  count: 3,
-  options: { ...plainSampling, maxNewTokens: 12, temperature: 0.8 },
-  seed: 7,
-  keys: [3, 4],
-  ...change,
-});
-
-/** A folder with an adapter on the model, whose matrices both hold numbers. */
-function adapterFolder(model: LoadedModel, seed: number): string {
-  const { decoder } = model;
-  const lora = initLora(
-    decoder.config,
-    { rank: 2, alpha: 8, base: 'tiny' },
-    { seed, device: decoder.device },
-  );
-  for (const x of lora.parameters.values()) noGrad(() => tidy(() => x.fill_(0.02 * seed)));
-  const folder = tempFolder();
-  saveModel({ ...model, decoder: decoder.withLora(lora) }, folder);
-  lora.dispose();
-  return folder;
-}
-
-/** A folder with the model's weights, each a little larger. */
-function weightsFolder(model: LoadedModel): string {
-  const decoder = model.decoder.clone();
-  for (const x of decoder.parameters.values()) noGrad(() => tidy(() => x.mul_(1.1)));
-  const folder = tempFolder();
-  saveModel({ ...model, decoder }, folder);
-  decoder.dispose();
-  return folder;
-}
+import { RequestAborted } from './request-aborted.js';
+import { adapterFolder, openEngine, prompts, request, weightsFolder } from './serve.test.helper.js';
 
 describe('ServeEngine', () => {
   it('gives the completions that the sampler gives', async () => {
-    const { model, engine } = open();
+    const { model, engine } = openEngine();
     const asked = request();
     const { completions, weightVersion } = await engine.generate(asked);
     const sampled = await sample(
@@ -74,7 +29,7 @@ describe('ServeEngine', () => {
   });
 
   it('tells each token of each completion in order', async () => {
-    const { engine } = open();
+    const { engine } = openEngine();
     const told: number[][] = [[], [], []];
     const logprobs: number[] = [];
     const onToken: GenerateRequest['onToken'] = (index, token) => {
@@ -87,7 +42,7 @@ describe('ServeEngine', () => {
   });
 
   it('scores a prompt as training scores a completion, and draws nothing where nothing is asked for', async () => {
-    const { model, engine } = open();
+    const { model, engine } = openEngine();
     const options = { ...plainSampling, maxNewTokens: 0, temperature: 0.7 };
     const prompt = prompts[2]!;
     const { completions, promptLogprobs } = await engine.generate(
@@ -102,7 +57,7 @@ describe('ServeEngine', () => {
   });
 
   it('samples by the adapter that a request names', async () => {
-    const { model, engine } = open();
+    const { model, engine } = openEngine();
     for (const seed of [1, 2]) engine.loadAdapter(`step-${seed}`, adapterFolder(model, seed));
     const answers = await Promise.all(
       [undefined, 'step-1', 'step-2'].map((adapter) => engine.generate(request({ adapter }))),
@@ -119,7 +74,7 @@ describe('ServeEngine', () => {
   });
 
   it('answers what it accepted before an adapter was unloaded, and nothing afterwards', async () => {
-    const { model, engine } = open();
+    const { model, engine } = openEngine();
     const folder = adapterFolder(model, 1);
     engine.loadAdapter('step-1', folder);
     expect(() => engine.loadAdapter('step-1', folder)).toThrow("named 'step-1' is loaded already");
@@ -133,9 +88,10 @@ describe('ServeEngine', () => {
   });
 
   it('samples by new weights what comes after them, and by the old what came before', async () => {
-    const { model, engine } = open();
+    const { model, engine } = openEngine();
     const old = engine.checksum();
     const before = engine.generate(request());
+    while (engine.load.running === 0) await setImmediate();
     const update = engine.updateWeights(weightsFolder(model), 'step-2');
     const after = engine.generate(request());
     await update;
@@ -149,7 +105,7 @@ describe('ServeEngine', () => {
   });
 
   it('keeps its weights where new ones do not fit', async () => {
-    const { engine } = open();
+    const { engine } = openEngine();
     const old = engine.checksum();
     const other = fixture('llama3');
     onTestFinished(() => other.decoder.dispose());
@@ -160,7 +116,7 @@ describe('ServeEngine', () => {
   });
 
   it('answers nothing while it is paused', async () => {
-    const { engine } = open();
+    const { engine } = openEngine();
     await engine.pause('wait');
     expect(engine.isPaused).toBe(true);
     let answered = false;
@@ -174,8 +130,70 @@ describe('ServeEngine', () => {
     expect(engine.isPaused).toBe(false);
   });
 
+  it('rejects what runs when it is paused to abort', async () => {
+    const { engine } = openEngine();
+    const options = { ...plainSampling, maxNewTokens: 200 };
+    const running = engine.generate(request({ options }));
+    const rejected = expect(running).rejects.toThrow(RequestAborted);
+    while (engine.load.running === 0) await setImmediate();
+    await engine.pause('abort');
+    await rejected;
+    expect(engine.load).toMatchObject({ running: 0, waiting: 0 });
+  });
+
+  it('holds what runs when it is paused to keep, and goes on with the same bits', async () => {
+    const { model, engine } = openEngine();
+    const options = { ...plainSampling, maxNewTokens: 60 };
+    const told: number[] = [];
+    const answer = engine.generate(request({ options, onToken: (_, { id }) => told.push(id) }));
+    while (told.length < 30) await setImmediate();
+    await engine.pause('keep');
+    await setImmediate();
+    const before = told.length;
+    for (let i = 0; i < 20; i++) await setImmediate();
+    expect([told.length, engine.load.running]).toEqual([before, 3]);
+    await expect(engine.updateWeights(weightsFolder(model), 'x')).rejects.toThrow(
+      '3 completions are held by a pause of mode keep',
+    );
+    engine.resume();
+    const { prompt, keys, seed } = request();
+    const [sampled] = await sample(model, [{ ids: prompt, count: 3, keys }], options, seed);
+    expect((await answer).completions).toEqual(sampled);
+  });
+
+  it('finishes what runs, and nothing else, before a pause to wait has begun', async () => {
+    const { engine } = openEngine();
+    const running = engine.generate(request());
+    while (engine.load.running === 0) await setImmediate();
+    const waiting = engine.generate(request());
+    await engine.pause('wait');
+    expect(engine.load).toEqual({ running: 0, waiting: 3, tokens: 36 });
+    await running;
+    engine.resume();
+    await waiting;
+  });
+
+  it('takes new weights while it is paused', async () => {
+    const { model, engine } = openEngine();
+    await engine.pause('wait');
+    const waiting = engine.generate(request());
+    await engine.updateWeights(weightsFolder(model), 'step-2');
+    engine.resume();
+    expect(await waiting).toMatchObject({ weightVersion: 'step-2' });
+  });
+
+  it('rejects what runs where new weights are not to wait', async () => {
+    const { model, engine } = openEngine();
+    const running = engine.generate(request({ options: { ...plainSampling, maxNewTokens: 200 } }));
+    const rejected = expect(running).rejects.toThrow('the request was aborted: the server takes new weights');
+    while (engine.load.running === 0) await setImmediate();
+    await engine.updateWeights(weightsFolder(model), 'step-2', 'abort');
+    await rejected;
+    expect(await engine.generate(request())).toMatchObject({ weightVersion: 'step-2' });
+  });
+
   it('lets go of a request whose client has gone', async () => {
-    const { engine } = open();
+    const { engine } = openEngine();
     const gone = new AbortController();
     const running = engine.generate(request({ signal: gone.signal }));
     const rejected = expect(running).rejects.toThrow('gone');
@@ -189,12 +207,12 @@ describe('ServeEngine', () => {
     ['a prompt without room after it', { prompt: prompts[3]! }, 'the longest sequence of tiny has 40'],
     ['an adapter that is not loaded', { adapter: 'step-9' }, "no adapter named 'step-9'"],
   ])('refuses %s', async (_, change, message) => {
-    const { engine } = open({ maxModelLen: 40 });
+    const { engine } = openEngine({ maxModelLen: 40 });
     await expect(engine.generate(request(change))).rejects.toThrow(message);
   });
 
   it('ends a completion where the longest sequence ends', async () => {
-    const { engine } = open({ maxModelLen: 10 });
+    const { engine } = openEngine({ maxModelLen: 10 });
     const { completions } = await engine.generate(request());
     expect(completions.map(({ ids, finishReason }) => [ids.length, finishReason])).toEqual([
       [5, 'length'],
@@ -209,6 +227,38 @@ describe('ServeEngine', () => {
     expect(() => new ServeEngine(model, { name: 'dream', memoryBytes: 2 ** 26 })).toThrow(
       'dream is a masked-diffusion model: only causal models are served',
     );
+  });
+
+  it('rejects what it cannot compute, and answers what comes later', async () => {
+    const { model, engine } = openEngine();
+    const good = weightsFolder(model, 1);
+    await engine.updateWeights(weightsFolder(model, Number.NaN), 'broken');
+    await expect(engine.generate(request())).rejects.toThrow('the logits hold NaN or infinity');
+    await engine.updateWeights(good, 'mended');
+    expect((await engine.generate(request())).completions).toHaveLength(3);
+  });
+
+  it('rejects the request whose listener throws, and no other', async () => {
+    const { engine } = openEngine();
+    const onToken = () => {
+      throw new Error('the socket is closed');
+    };
+    const [failed, answered] = await Promise.allSettled([
+      engine.generate(request({ onToken })),
+      engine.generate(request()),
+    ]);
+    expect([failed.status, answered.status]).toEqual(['rejected', 'fulfilled']);
+    expect((failed as PromiseRejectedResult).reason.message).toBe('the socket is closed');
+  });
+
+  it('rejects all that is open at its end, and all that comes later', async () => {
+    const { engine } = openEngine();
+    const open = engine.generate(request());
+    const rejected = expect(open).rejects.toThrow('the request was aborted: the server ended');
+    while (engine.load.running === 0) await setImmediate();
+    engine[Symbol.dispose]();
+    await rejected;
+    await expect(engine.generate(request())).rejects.toThrow(RequestAborted);
   });
 
   it('leaves nothing behind', async () => {

@@ -1,52 +1,74 @@
 import { UserError } from '../errors/user-error.js';
-import { type Decoder, loadAdapter, type Model, replaceWeights, weightsChecksum } from '../models/index.js';
-import { Watch } from '../progress/watch.js';
-import { sample } from '../rollout/index.js';
+import { loadAdapter, type Model, replaceWeights } from '../models/index.js';
+import { refuseImpossible } from '../rollout/index.js';
 import type { Generated, GenerateRequest } from './generation.js';
-import { scorePrompt } from './prompt-scores.js';
+import { Job } from './job.js';
 import { RequestAborted } from './request-aborted.js';
+import { Scheduler } from './scheduler.js';
+import { ServedModel } from './served-model.js';
 
 /** An adapter that requests can name. */
 export interface LoadedAdapter {
   folder: string;
   rank: number;
-  /** Of the model's weights and the adapter's. */
+  /** Of the model's weights and the adapter's, as `Completion.weights`. */
   checksum: number;
 }
 
 export interface EngineOptions {
-  /** Name of the model, for errors. */
+  /** Name of the model. */
   name: string;
   /** Longest prompt and completion together, in tokens; the model's context when left out. */
   maxModelLen?: number | undefined;
-  /** Bytes that decoding may take beside the weights that are loaded. */
+  /** Bytes that decoding may take beside the weights and adapters that are loaded. */
   memoryBytes: number;
 }
 
-/** Answers requests for completions of one model and of adapters on it. The model is the caller's, and outlives it. */
+const ENDED = 'the server ended';
+
+class ServedAdapter extends ServedModel implements LoadedAdapter {
+  constructor(
+    model: Model,
+    readonly folder: string,
+  ) {
+    super(model);
+  }
+
+  get rank(): number {
+    return this.decoder.lora!.settings.rank;
+  }
+}
+
+/**
+ * Answers requests for completions of one model and of adapters on it: all that grow at a time grow together, token by
+ * token, whatever requests they are from. The model is the caller's and outlives the engine.
+ */
 export class ServeEngine implements Disposable {
   readonly maxModelLen: number;
-  readonly #adapters = new Map<string, LoadedAdapter & { decoder: Decoder }>();
-  #weightVersion = 'default';
-  /** Ends when all work that was asked for is done. */
-  #turn: Promise<unknown> = Promise.resolve();
-  #running: AbortController | undefined;
-  /** While paused: what waits for `resume`. */
-  #paused: { until: Promise<void>; end(): void } | undefined;
-  #load = { running: 0, waiting: 0, tokens: 0 };
+  readonly #base: ServedModel;
+  readonly #adapters = new Map<string, ServedAdapter>();
+  /** Adapters that were unloaded while requests for them were not answered. */
+  readonly #unloaded = new Set<ServedAdapter>();
+  readonly #scheduler: Scheduler;
+  #pause: 'abort' | 'wait' | 'keep' | undefined;
+  /** Updates of the weights that are under way. */
+  #updates = 0;
+  #hasEnded = false;
 
   /** @throws UserError: a masked-diffusion model */
   constructor(
     readonly model: Model,
     private readonly options: EngineOptions,
   ) {
-    const { config } = model.decoder;
+    const { config, engine } = model.decoder;
     if (config.diffusion) {
       throw new UserError(`${options.name} is a masked-diffusion model: only causal models are served`, {
-        hint: 'Sample it in a run of its own: rollout.engine=own',
+        hint: 'Sample it in the process that trains it: rollout.engine=own',
       });
     }
     this.maxModelLen = Math.min(options.maxModelLen ?? config.maxPositions, config.maxPositions);
+    this.#base = new ServedModel(model);
+    this.#scheduler = new Scheduler(config, engine, options.memoryBytes);
   }
 
   get adapters(): ReadonlyMap<string, LoadedAdapter> {
@@ -54,73 +76,51 @@ export class ServeEngine implements Disposable {
   }
 
   get weightVersion(): string {
-    return this.#weightVersion;
+    return this.#scheduler.weightVersion;
   }
 
   /** Of the model's weights, as `Completion.weights`. */
   checksum(): number {
-    return weightsChecksum(this.model.decoder);
+    return this.#base.checksum;
   }
 
   get isPaused(): boolean {
-    return this.#paused !== undefined;
+    return this.#pause !== undefined;
   }
 
   /** Completions that grow, those that wait, and tokens drawn since the start. */
   get load(): { running: number; waiting: number; tokens: number } {
-    return { ...this.#load };
+    return this.#scheduler.load;
   }
 
   /**
-   * @throws UserError: a prompt that leaves no room, options that the model cannot follow, an adapter that is not loaded.
-   * RequestAborted; the signal's reason
+   * @throws UserError: a prompt that leaves no room, options that the model cannot follow, an adapter that is not loaded,
+   * more than the memory can ever hold, logits that are not finite. RequestAborted; the signal's reason
    */
   async generate(request: GenerateRequest): Promise<Generated> {
-    const decoder = this.#decoderOf(request.adapter);
-    const { prompt, count, options, seed, keys, signal } = request;
-    const room = this.maxModelLen - prompt.length;
+    this.#refuseWhenEnded();
+    const served = request.adapter === undefined ? this.#base : this.#adapter(request.adapter);
+    const { prompt, options, signal } = request;
+    signal?.throwIfAborted();
+    refuseImpossible(served.model, options);
     if (prompt.length === 0) throw new UserError('the prompt has no tokens: there is nothing to continue');
-    if (room < Math.min(1, options.maxNewTokens)) {
+    const room = this.maxModelLen - prompt.length;
+    const limit = Math.min(options.maxNewTokens, room);
+    if (room < 0 || (room === 0 && options.maxNewTokens > 0)) {
       throw new UserError(
         `the prompt has ${prompt.length} tokens, the longest sequence of ${this.options.name} has ${this.maxModelLen}: no room for a completion`,
         { hint: 'Shorten the prompt' },
       );
     }
-    this.#load.waiting += count;
-    return this.#next(async () => {
-      while (this.#paused) await this.#paused.until;
-      this.#load.waiting -= count;
-      signal?.throwIfAborted();
-      this.#load.running = count;
-      const running = new AbortController();
-      this.#running = running;
-      try {
-        const scores = request.scorePrompt && scorePrompt(decoder, prompt, options.temperature);
-        const limited = {
-          ...options,
-          maxNewTokens: Math.min(options.maxNewTokens, room),
-          lotBytes: this.options.memoryBytes,
-        };
-        const watch = new Watch({}, running.signal, () => running.signal.throwIfAborted());
-        signal?.addEventListener('abort', () => running.abort(signal.reason), { once: true });
-        const [completions] =
-          options.maxNewTokens === 0
-            ? [[]]
-            : await sample({ ...this.model, decoder }, [{ ids: prompt, count, keys }], limited, seed, watch);
-        for (const [index, { ids, logprobs, sampledLogprobs }] of completions!.entries())
-          for (const [i, id] of ids.entries())
-            request.onToken?.(index, { id, logprob: logprobs[i]!, sampledLogprob: sampledLogprobs[i]! });
-        this.#load.tokens += completions!.reduce((sum, { ids }) => sum + ids.length, 0);
-        return {
-          completions: completions!,
-          ...(scores && { promptLogprobs: scores }),
-          weightVersion: this.#weightVersion,
-        };
-      } finally {
-        this.#load.running = 0;
-        this.#running = undefined;
-      }
-    });
+    const job = new Job(request, limit);
+    this.#scheduler.add(job, served);
+    served.requests++;
+    try {
+      return await job.answer;
+    } finally {
+      served.requests--;
+      this.#freeUnloaded();
+    }
   }
 
   /** @throws UserError: the name is taken, or the adapter does not fit. FileError, FormatError for its files */
@@ -130,69 +130,102 @@ export class ServeEngine implements Disposable {
         hint: 'Load each version of an adapter under a name of its own, and unload the old one',
       });
     }
-    const { decoder: base } = this.model;
-    const lora = loadAdapter(folder, base, this.options.name);
-    const decoder = base.withLora(lora);
-    const { rank } = lora.settings;
-    this.#adapters.set(name, { folder, rank, checksum: weightsChecksum(decoder), decoder });
+    const { model } = this;
+    const decoder = model.decoder.withLora(loadAdapter(folder, model.decoder, this.options.name));
+    this.#adapters.set(name, new ServedAdapter({ ...model, decoder }, folder));
   }
 
   /** Requests for it that were accepted are still answered. @throws UserError: it is not loaded */
   unloadAdapter(name: string): void {
-    const { lora } = this.#decoderOf(name);
+    this.#unloaded.add(this.#adapter(name));
     this.#adapters.delete(name);
-    void this.#next(async () => lora!.dispose());
+    this.#freeUnloaded();
   }
 
   /**
-   * Replaces the model's weights by those of a folder, once the requests before it are answered.
+   * Replaces the model's weights by those of a folder, between two tokens. Requests that wait are answered by the new
+   * weights.
    *
-   * @throws UserError, FileError, FormatError: the folder's weights do not fit; the old ones stay
+   * @param running - what happens to requests that have begun: they are finished by the old weights first, or rejected
+   * @throws UserError: the weights do not fit and the old ones stay, or requests are held by a pause. FileError, FormatError
    */
-  updateWeights(folder: string, version: string): Promise<void> {
-    return this.#next(async () => {
+  async updateWeights(
+    folder: string,
+    version: string,
+    running: 'finish' | 'abort' = 'finish',
+  ): Promise<void> {
+    if (running === 'abort') this.#scheduler.abort(new RequestAborted('the server takes new weights'));
+    else if (this.#pause === 'keep' && this.load.running > 0) {
+      throw new UserError(
+        `${this.load.running} completions are held by a pause of mode keep: they cannot finish by the old weights`,
+        { hint: 'Resume first, or abort what runs' },
+      );
+    }
+    this.#updates++;
+    this.#setStopped();
+    try {
+      await this.#scheduler.idle();
+      this.#refuseWhenEnded();
       replaceWeights(this.model.decoder, folder);
-      this.#weightVersion = version;
-    });
+      for (const served of [this.#base, ...this.#adapters.values(), ...this.#unloaded]) served.close();
+      this.#scheduler.weightVersion = version;
+    } finally {
+      this.#updates--;
+      this.#setStopped();
+    }
   }
 
-  /** Answers no further request until `resume`. `abort` ends running ones, the others wait for their ends. */
+  /**
+   * Begins no further request until `resume`. What runs is rejected with what waits (`abort`), finished before the pause
+   * has begun (`wait`), or held until then (`keep`).
+   */
   async pause(mode: 'abort' | 'wait' | 'keep'): Promise<void> {
-    if (!this.#paused) {
-      let end = () => {};
-      const until = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      this.#paused = { until, end };
-    }
-    if (mode === 'abort') this.#running?.abort(new RequestAborted('the server was paused'));
+    this.#pause = mode;
+    this.#setStopped();
+    if (mode === 'abort') this.#scheduler.abort(new RequestAborted('the server was paused'));
+    if (mode !== 'keep') await this.#scheduler.idle();
   }
 
   resume(): void {
-    this.#paused?.end();
-    this.#paused = undefined;
+    this.#pause = undefined;
+    this.#setStopped();
   }
 
   [Symbol.dispose](): void {
-    this.#running?.abort(new RequestAborted('the server ended'));
-    for (const { decoder } of this.#adapters.values()) decoder.lora!.dispose();
+    this.#hasEnded = true;
+    this.#scheduler.abort(new RequestAborted(ENDED));
+    this.#scheduler.dispose();
+    for (const { decoder } of [...this.#adapters.values(), ...this.#unloaded]) decoder.lora!.dispose();
     this.#adapters.clear();
+    this.#unloaded.clear();
   }
 
-  #decoderOf(adapter: string | undefined): Decoder {
-    if (adapter === undefined) return this.model.decoder;
-    const loaded = this.#adapters.get(adapter);
-    if (loaded) return loaded.decoder;
+  #setStopped(): void {
+    const holds = this.#pause === 'keep' && this.#updates === 0;
+    this.#scheduler.stopped = holds ? 'all' : this.#pause || this.#updates > 0 ? 'waiting' : 'nothing';
+    this.#scheduler.wake();
+  }
+
+  /** Frees unloaded adapters that no request needs. */
+  #freeUnloaded(): void {
+    for (const adapter of this.#unloaded) {
+      if (adapter.requests > 0) continue;
+      adapter.close();
+      adapter.decoder.lora!.dispose();
+      this.#unloaded.delete(adapter);
+    }
+  }
+
+  #refuseWhenEnded(): void {
+    if (this.#hasEnded) throw new RequestAborted(ENDED);
+  }
+
+  #adapter(name: string): ServedAdapter {
+    const adapter = this.#adapters.get(name);
+    if (adapter) return adapter;
     const names = [...this.#adapters.keys()];
-    throw new UserError(`no adapter named '${adapter}' is loaded`, {
+    throw new UserError(`no adapter named '${name}' is loaded`, {
       hint: names.length > 0 ? `Loaded are ${names.join(', ')}` : 'None is loaded',
     });
-  }
-
-  /** Runs a body after those before it. */
-  #next<T>(body: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(body);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 }

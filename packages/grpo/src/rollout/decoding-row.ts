@@ -1,0 +1,39 @@
+import type { Model } from '../models/index.js';
+import type { SamplingOptions } from './completion.js';
+import type { CompletionRequest } from './completion-requests.js';
+import { endingOf } from './stop.js';
+
+/** A request for one completion, with all that its draws depend on. */
+export interface DecodingRequest extends CompletionRequest {
+  options: SamplingOptions;
+  seed: number;
+}
+
+/** A completion in the making; its place in the cache is its place among the active ones. */
+export interface DecodingRow extends DecodingRequest {
+  ids: number[];
+  logprobs: number[];
+  sampledLogprobs: number[];
+  /** Rows of one kind are drawn together, if all of them may end now or none may. */
+  kind: string;
+  /** Whether a growing completion ends with its last token. */
+  ends(ids: readonly number[]): boolean;
+}
+
+/** A row without tokens. */
+export function rowOf(request: DecodingRequest, model: Model): DecodingRow {
+  const { options } = request;
+  const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty } = options;
+  const kind = [temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty].join();
+  return {
+    ...request,
+    ids: [],
+    logprobs: [],
+    sampledLogprobs: [],
+    kind,
+    ends: endingOf(model, options),
+  };
+}
+
+/** Whether no end token may be drawn yet. */
+export const mustGoOn = ({ ids, options }: DecodingRow): boolean => ids.length < options.minNewTokens;
