@@ -5,7 +5,7 @@ import { bundleRuns } from './bundle/bundle-runs.js';
 import { givenPaths } from './given-paths.js';
 import { openBrowser } from './open-browser.js';
 import { readPage } from './page.js';
-import { LOOPBACK } from './server/address.js';
+import { LOOPBACK } from '../../http/address.js';
 import { startServer } from './server/start-server.js';
 
 /** The folder that training writes runs into. */

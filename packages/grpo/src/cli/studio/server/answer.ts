@@ -6,7 +6,7 @@ import type { EventStream } from './event-stream.js';
 import { HEADERS } from './headers.js';
 import { listFolders } from './list-folder.js';
 import { openWithin } from './locate.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../../../http/refusal.js';
 import { sendFile } from './send-file.js';
 import type { Token } from './token.js';
 import { namesIn, pathOf } from './virtual-path.js';
