@@ -8,7 +8,11 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 
 /** Answers on the socket of what is no request that Node's parser understands, or one that is not sent to its end. */
-export function refuseUnparsed({ code = '' }: { code?: string }, socket: Duplex, more: OutgoingHttpHeaders): void {
+export function refuseUnparsed(
+  { code = '' }: { code?: string },
+  socket: Duplex,
+  more: OutgoingHttpHeaders,
+): void {
   if (!socket.writable || code === 'ECONNRESET') {
     socket.destroy();
     return;

@@ -4,8 +4,8 @@
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import type { GivenPath } from '../given-paths.js';
 import { Refusal } from '../../../http/refusal.js';
+import type { GivenPath } from '../given-paths.js';
 
 /** The same words for what is not there and for what lies outside: nobody learns which files there are elsewhere. */
 const notFound = () => new Refusal(404, 'There is no such file in the given paths.');
