@@ -3,8 +3,7 @@ import type { CommandInfo } from '../command.js';
 export const info: CommandInfo = {
   name: 'serve',
   summary: "Serve a model over HTTP, by OpenAI's, vLLM's and SGLang's calls",
-  usage:
-    'serve MODEL [--port N] [--host NAME] [--api-key KEY | --without-key] [--weights-from DIR] [key=value ...]',
+  usage: 'serve MODEL [--port N] [--api-key KEY] [--weights-from DIR] [key=value ...]',
   flags: {
     port: { type: 'string', value: 'N', help: 'Port to listen on, 0 for any; 8000 by default' },
     host: {

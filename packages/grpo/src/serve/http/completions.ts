@@ -24,12 +24,15 @@ const ids = z.array(z.int()).min(1, 'the prompt is empty');
 
 const schema = z.object({
   ...choiceFields,
-  prompt: z.union([
-    z.string(),
-    ids,
-    z.array(z.string()).min(1, 'the prompt is empty'),
-    z.array(ids).min(1, 'the prompt is empty'),
-  ]),
+  prompt: z.union(
+    [
+      z.string(),
+      ids,
+      z.array(z.string()).min(1, 'the prompt is empty'),
+      z.array(ids).min(1, 'the prompt is empty'),
+    ],
+    'a text, a list of token ids, or a list of either is expected',
+  ),
   max_tokens: z
     .int()
     .min(0)
