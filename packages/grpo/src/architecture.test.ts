@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
  */
 const FLOORS: readonly (readonly string[])[] = [
   ['errors', 'maths', 'progress'],
-  ['formats'],
+  ['formats', 'http'],
   ['config', 'hub'],
   ['trace'],
   ['doctor'],

@@ -17,6 +17,7 @@ import { info as generate } from './generate/info.js';
 import { info as inspect } from './inspect/info.js';
 import { info as merge } from './merge/info.js';
 import { info as rewardCheck } from './reward/check/info.js';
+import { info as serve } from './serve/info.js';
 import { info as setup } from './setup/info.js';
 import { info as sft } from './sft/info.js';
 import { info as step } from './step/info.js';
@@ -30,6 +31,7 @@ export const commands: readonly CommandInfo[] = [
   expert,
   evaluate,
   generate,
+  serve,
   merge,
   bench,
   explain,

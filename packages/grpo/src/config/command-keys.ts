@@ -7,6 +7,7 @@ export type ConfigCommand =
   | 'expert'
   | 'eval'
   | 'generate'
+  | 'serve'
   | 'explain'
   | 'data check'
   | 'reward check'
@@ -94,6 +95,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ...['!eval.every', '!eval.stopAt', '!eval.before'],
   ],
   generate: [...MODEL, 'lora.adapter', 'task.system', 'task.stop', ...DECODE, 'rollout.temperature'],
+  serve: ['device', 'dtype', 'threads', 'memory'],
   'data check': [
     'model',
     ...['name', 'data', 'evalData', 'grading', 'prompt', 'system', 'questionKey', 'answerKey'].map(

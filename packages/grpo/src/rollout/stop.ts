@@ -8,7 +8,8 @@ export function endingOf(
   { minNewTokens, stop }: Pick<SamplingOptions, 'minNewTokens' | 'stop'>,
 ): (ids: readonly number[]) => boolean {
   const strings = new StopStrings(stop, tokenizer);
-  return (ids) => ids.length >= minNewTokens && (endIds.has(ids.at(-1)!) || strings.endsAt(ids));
+  return (ids) =>
+    ids.length >= minNewTokens && (endIds.has(ids.at(-1)!) || strings.completedBy(ids) !== undefined);
 }
 
 /** Finds stop strings at the end of a growing completion without decoding all of it again. */
@@ -22,9 +23,9 @@ export class StopStrings {
     this.#bytes = Math.max(0, ...strings.map((s) => Buffer.byteLength(s)));
   }
 
-  /** Whether the last token of `ids` completed a stop string; one that was complete before does not count. */
-  endsAt(ids: readonly number[]): boolean {
-    if (this.strings.length === 0) return false;
+  /** The first of the stop strings that the last token of `ids` completed; one that was complete before does not count. */
+  completedBy(ids: readonly number[]): string | undefined {
+    if (this.strings.length === 0) return undefined;
     // The string ends inside the last token: so many bytes before it can belong to the string.
     let first = ids.length - 1;
     for (let bytes = 0; first > 0 && bytes < this.#bytes; ) {
@@ -33,9 +34,9 @@ export class StopStrings {
     }
     const tail = this.tokenizer.decode(ids.slice(first));
     const found = this.strings.filter((s) => tail.includes(s));
-    if (found.length === 0) return false;
+    if (found.length === 0) return undefined;
     const known = commonPrefix(this.tokenizer.decode(ids.slice(first, -1)), tail);
-    return found.some((s) => tail.lastIndexOf(s) + s.length > known);
+    return found.find((s) => tail.lastIndexOf(s) + s.length > known);
   }
 }
 

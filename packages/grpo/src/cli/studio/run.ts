@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../config/index.js';
+import { LOOPBACK } from '../../http/address.js';
 import type { CommandArguments } from '../command.js';
+import { portOf } from '../port.js';
 import { bundleRuns } from './bundle/bundle-runs.js';
 import { givenPaths } from './given-paths.js';
 import { openBrowser } from './open-browser.js';
 import { readPage } from './page.js';
-import { LOOPBACK } from './server/address.js';
 import { startServer } from './server/start-server.js';
 
 /** The folder that training writes runs into. */
@@ -45,14 +46,6 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   if (flags.open) openBrowser(server.url, (text) => process.stderr.write(`${text}\n`));
   await server.closed;
   return 0;
-}
-
-function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw new UsageError(`--port takes a number from 0 to 65535, not '${text}'.`);
-  return port;
 }
 
 function defaultPaths(): string[] {

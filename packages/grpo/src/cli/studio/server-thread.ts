@@ -1,6 +1,6 @@
 /** The thread that serves the page of a run; `beside-run.ts` is the other side. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { LOOPBACK } from './server/address.js';
+import { LOOPBACK } from '../../http/address.js';
 import { startServer } from './server/start-server.js';
 import type { ThreadMessage, ThreadStart } from './thread-protocol.js';
 

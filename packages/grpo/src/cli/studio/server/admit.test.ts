@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { addressOf } from './address.js';
+import { addressOf } from '../../../http/address.js';
 import { HEADERS } from './headers.js';
 import { folderWith, PAGE, type RawAnswer, rawGet, sendRaw, serve } from './studio-server.test.helper.js';
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { Refusal } from './refusal.js';
+import { isOfOtherSite, requireOwnName } from '../../../http/own-name.js';
+import { Refusal } from '../../../http/refusal.js';
 
 /**
  * Refuses requests that are not of the page itself: another method than GET and HEAD, another name than those that the
@@ -9,14 +10,10 @@ import { Refusal } from './refusal.js';
  * @throws Refusal
  */
 export function admit(request: IncomingMessage, hosts: ReadonlySet<string>): void {
-  const { method = '', headers, rawHeaders } = request;
-  const hostCount = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
-  if (hostCount !== 1 || !hosts.has(headers.host!))
-    throw new Refusal(421, `This server answers at http://${[...hosts][0]}/ only, to no other name or port.`);
-  const { origin } = headers;
-  if (origin !== undefined && origin !== `http://${headers.host}`)
+  const { method = '', headers } = request;
+  requireOwnName(request, (host) => hosts.has(host), `http://${[...hosts][0]}/`);
+  if (isOfOtherSite(request) || isFromOutside(request))
     throw new Refusal(403, 'This server answers to its own page only.');
-  if (isFromOutside(request)) throw new Refusal(403, 'This server answers to its own page only.');
   if (method !== 'GET' && method !== 'HEAD')
     throw new Refusal(405, 'This server only reads: GET and HEAD.', { allow: 'GET, HEAD' });
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Refusal } from '../../../http/refusal.js';
 import type { GivenPath } from '../given-paths.js';
 import type { Page } from '../page.js';
 import type { ChangeWatch } from './change-watch.js';
@@ -6,7 +7,6 @@ import type { EventStream } from './event-stream.js';
 import { HEADERS } from './headers.js';
 import { listFolders } from './list-folder.js';
 import { openWithin } from './locate.js';
-import { Refusal } from './refusal.js';
 import { sendFile } from './send-file.js';
 import type { Token } from './token.js';
 import { namesIn, pathOf } from './virtual-path.js';

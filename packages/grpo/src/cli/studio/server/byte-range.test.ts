@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../../http/refusal.js';
 import { byteRange } from './byte-range.js';
-import { Refusal } from './refusal.js';
 
 describe('a range of a file of 10,000 bytes (the examples of RFC 9110, 14.1.2)', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.js';
+import { Refusal } from '../../../http/refusal.js';
 
 /** Bytes of a file from `start` to before `end`. */
 export interface ByteRange {

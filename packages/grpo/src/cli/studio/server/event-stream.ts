@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../../http/refusal.js';
 import type { ChangeWatch } from './change-watch.js';
 import { HEADERS } from './headers.js';
-import { Refusal } from './refusal.js';
 
 /** Between two looks at the disk. Where a look takes long, looks are rarer: a run may need the machine. */
 const LOOK_MS = 1000;

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Refusal } from '../../../http/refusal.js';
 import type { GivenPath } from '../given-paths.js';
 import { fromSystem, locate, openWithin } from './locate.js';
-import { Refusal } from './refusal.js';
 import { isName } from './virtual-path.js';
 
 /** A file or folder in a list. */

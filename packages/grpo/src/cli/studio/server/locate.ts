@@ -4,8 +4,11 @@
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { Refusal } from '../../../http/refusal.js';
 import type { GivenPath } from '../given-paths.js';
-import { notFound, Refusal } from './refusal.js';
+
+/** The same words for what is not there and for what lies outside: nobody learns which files there are elsewhere. */
+const notFound = () => new Refusal(404, 'There is no such file in the given paths.');
 
 /** Errors of the system that mean that there is no such file. */
 const ABSENT = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EINVAL']);

@@ -1,17 +1,19 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '../../../errors/user-error.js';
+import { addressOf } from '../../../http/address.js';
+import { listen } from '../../../http/listen.js';
+import { Refusal } from '../../../http/refusal.js';
+import { refuseUnparsed } from '../../../http/refuse-unparsed.js';
 import type { GivenPath } from '../given-paths.js';
 import type { Page } from '../page.js';
-import { addressOf } from './address.js';
 import { admit } from './admit.js';
 import { answer, type Sources, send } from './answer.js';
 import { ChangeWatch } from './change-watch.js';
 import { EventStream } from './event-stream.js';
 import { HEADERS, TEXT } from './headers.js';
-import { listen } from './listen.js';
-import { Refusal } from './refusal.js';
 import { isBrokenOff } from './send-file.js';
 import { Token } from './token.js';
 
@@ -57,7 +59,7 @@ export async function startServer(options: ServerOptions): Promise<StudioServer>
   server.maxConnections = 256;
   // A reader that takes nothing for a minute or two is gone.
   server.timeout = 60_000;
-  const port = await listen(server, ip, options.port);
+  const port = await listenOn(server, ip, options.port);
   const hosts = new Set(names.map((name) => (port === 80 ? name : `${name}:${port}`)));
   const token = isLoopback && !options.needsToken ? undefined : new Token(port);
   const changes = new ChangeWatch(given);
@@ -76,6 +78,8 @@ export async function startServer(options: ServerOptions): Promise<StudioServer>
   server.on('request', handle);
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
+  const refuseRaw = (error: { code?: string }, socket: Duplex) =>
+    refuseUnparsed(error, socket, { ...HEADERS, ...TEXT });
   server.on('clientError', refuseRaw);
   server.on('connect', (_, socket) => refuseRaw({ code: 'CONNECT' }, socket));
   const link = `http://${[...hosts][0]}/`;
@@ -108,20 +112,19 @@ function refuse(response: ServerResponse, error: unknown, report: (text: string)
   else send(response, 500, TEXT, `That could not be read (${failure.code ?? failure.name}).\n`);
 }
 
-const RAW_STATUS: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  CONNECT: 405,
-};
+/** GRPO on the keys of a telephone. */
+const PORT = 4776;
+/** Ports that are tried from there on. */
+const TRIES = 100;
 
-/** Answers what is no request that Node's parser understands. */
-function refuseRaw({ code = '' }: { code?: string }, socket: Duplex): void {
-  if (!socket.writable || code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const status = RAW_STATUS[code] ?? 400;
-  const headers = { ...HEADERS, ...TEXT, 'content-length': 0, connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n`);
+/** @param asked - the port that must be free; without it the first free one from 4776 on */
+async function listenOn(server: Server, ip: string, asked: number | undefined): Promise<number> {
+  const ports = asked === undefined ? Array.from({ length: TRIES }, (_, i) => PORT + i) : [asked];
+  const port = await listen(server, ip, ports);
+  if (port !== undefined) return port;
+  throw asked === undefined
+    ? new UserError(`all ports from ${PORT} to ${PORT + TRIES - 1} are taken`, {
+        hint: 'Choose one: --port N',
+      })
+    : new UserError(`port ${asked} is taken`, { hint: 'Without --port, the next free one is used.' });
 }

@@ -1,5 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { sameSecret } from '../../../http/same-secret.js';
 
 /** The secret of a server's link, and the cookie that a browser carries it in. */
 export class Token {
@@ -11,10 +12,8 @@ export class Token {
     this.#cookie = `grpo-studio-${port}`;
   }
 
-  /** Whether a text is the token. The time that this takes does not depend on how much of it is right. */
   is(text: string): boolean {
-    const [here, there] = [this.text, text].map((one) => createHash('sha256').update(one).digest());
-    return timingSafeEqual(here!, there!);
+    return sameSecret(this.text, text);
   }
 
   get setCookie(): string {

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.js';
+import { Refusal } from '../../../http/refusal.js';
 
 /** Whether a name in a folder stays in that folder, on every system. */
 export const isName = (name: string): boolean =>

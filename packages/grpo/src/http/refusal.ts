@@ -10,6 +10,3 @@ export class Refusal extends Error {
     super(message);
   }
 }
-
-/** The same words for what is not there and for what lies outside: nobody learns which files there are elsewhere. */
-export const notFound = () => new Refusal(404, 'There is no such file in the given paths.');

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv6 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { UserError } from '../../../config/index.js';
+import { UserError } from '../errors/user-error.js';
 
 export const LOOPBACK = '127.0.0.1';
 

@@ -1,21 +1,19 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { UserError } from '../../../config/index.js';
-
-/** GRPO on the keys of a telephone. */
-const PORT = 4776;
-/** Ports that are tried from there on. */
-const TRIES = 100;
+import { UserError } from '../errors/user-error.js';
 
 /**
- * Begins to listen.
+ * Begins to listen on the first of these ports that is free.
  *
- * @param asked - the port that must be free; without it the first free one from 4776 on
- * @returns the port
+ * @returns the port; undefined where all are taken
+ * @throws UserError: the system allows no listening there
  */
-export async function listen(server: Server, ip: string, asked: number | undefined): Promise<number> {
-  const ports = asked === undefined ? Array.from({ length: TRIES }, (_, i) => PORT + i) : [asked];
+export async function listen(
+  server: Server,
+  ip: string,
+  ports: readonly number[],
+): Promise<number | undefined> {
   for (const port of ports) {
     try {
       server.listen({ port, host: ip });
@@ -29,11 +27,7 @@ export async function listen(server: Server, ip: string, asked: number | undefin
       });
     }
   }
-  throw asked === undefined
-    ? new UserError(`all ports from ${PORT} to ${PORT + TRIES - 1} are taken`, {
-        hint: 'Choose one: --port N',
-      })
-    : new UserError(`port ${asked} is taken`, { hint: 'Without --port, the next free one is used.' });
+  return undefined;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

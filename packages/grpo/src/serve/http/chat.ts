@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { Message } from '../../text/message.js';
+import { renderPrompt } from '../../text/render.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
+import { type AnswerForm, answerChoices, type ChoicePart, type ToldToken } from './answer-choices.js';
+import type { Handler } from './call.js';
+import {
+  answerId,
+  choiceFields,
+  endFields,
+  idsOf,
+  promptLogprobsOf,
+  refuseScores,
+  tokenName,
+  usageWanted,
+} from './choice-fields.js';
+import { adapterOf } from './generate.js';
+import { message } from './message.js';
+import { newTokensFor } from './prompt.js';
+import { readBody, readFields } from './read-body.js';
+import { randomnessOf, samplingOptions } from './sampling-fields.js';
+import { refuseUnsupported } from './unsupported.js';
+
+const tokens = z.int().min(1).nullish();
+
+const schema = z.object({
+  ...choiceFields,
+  messages: z.array(message).min(1, 'there is no message'),
+  max_tokens: tokens,
+  max_completion_tokens: tokens,
+  logprobs: z
+    .boolean()
+    .nullish()
+    .transform((value) => value ?? false),
+  echo: z.literal(false, 'a conversation is not repeated').nullish(),
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+});
+
+type Fields = z.output<typeof schema>;
+
+/** `POST /v1/chat/completions`: a conversation through the model's own template, to its answers. */
+export const chat: Handler = async (service, call) => {
+  const body = await readBody(call.request);
+  refuseUnsupported(body);
+  const asked = readFields(schema, body);
+  const { model } = service.engine;
+  const adapter = adapterOf(service, asked.model);
+  const rendered = renderPrompt(model.tokenizer, model.template, asked.messages as Message[], {
+    ...(asked.chat_template_kwargs && { variables: asked.chat_template_kwargs }),
+  });
+  if (asked.prompt_logprobs) refuseScores(asked);
+  const param = asked.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens';
+  const { random_keys = [], invariant = false } = asked.vllm_xargs ?? {};
+  return answerChoices(service, call, {
+    prompts: [rendered],
+    count: asked.n,
+    options: samplingOptions(asked, {
+      maxNewTokens: newTokensFor(service.engine, [rendered], asked[param] ?? undefined, param),
+      invariant,
+      endIds: model.endIds,
+    }),
+    randomness: () => randomnessOf(asked.seed, random_keys),
+    adapter,
+    scoresPrompts: asked.prompt_logprobs,
+    text: {
+      stop: asked.stop,
+      includesStop: asked.include_stop_str_in_output,
+      skipsSpecial: asked.skip_special_tokens,
+    },
+    model: asked.model ?? service.name,
+    form: formOf(asked, model.tokenizer, rendered.ids, answerId('chatcmpl', asked.request_id, call)),
+    stream: asked.stream,
+    usage: usageWanted(asked),
+  });
+};
+
+function formOf(asked: Fields, tokenizer: Tokenizer, promptIds: readonly number[], id: string): AnswerForm {
+  const about = (choice: ChoicePart) => ({
+    index: choice.index,
+    logprobs: asked.logprobs
+      ? { content: logprobsOf(choice.tokens, tokenizer, asked.return_tokens_as_token_ids) }
+      : null,
+    ...endFields(choice),
+    ...idsOf(choice.tokens, asked.return_token_ids),
+  });
+  return {
+    id,
+    object: 'chat.completion',
+    chunkObject: 'chat.completion.chunk',
+    choice: (choice) => ({
+      ...about(choice),
+      message: { role: 'assistant', content: choice.text, refusal: null },
+    }),
+    chunkChoice: (choice) => ({ ...about(choice), delta: { content: choice.text } }),
+    beside: ([first]) => ({
+      ...(asked.return_token_ids && { prompt_token_ids: promptIds }),
+      ...(first?.promptLogprobs && {
+        prompt_logprobs: promptLogprobsOf(tokenizer, promptIds, first.promptLogprobs),
+      }),
+    }),
+    opening: (index) => ({
+      index,
+      delta: { role: 'assistant', content: '' },
+      logprobs: null,
+      finish_reason: null,
+    }),
+  };
+}
+
+const logprobsOf = (tokens: readonly ToldToken[], tokenizer: Tokenizer, byId: boolean): object[] =>
+  tokens.map(({ id, logprob }) => ({
+    token: tokenName(tokenizer, id, byId),
+    logprob,
+    bytes: [...tokenizer.bytesOf(id)],
+    top_logprobs: [],
+  }));

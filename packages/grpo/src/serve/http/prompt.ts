@@ -1,0 +1,51 @@
+import type { Model } from '../../models/index.js';
+import type { ServeEngine } from '../engine.js';
+import { ApiError } from './api-error.js';
+
+/** A prompt that completions are asked of. */
+export interface AskedPrompt {
+  ids: readonly number[];
+  text: string;
+}
+
+/**
+ * A prompt that came as token ids.
+ *
+ * @throws ApiError: it is empty, or the model has no such token
+ */
+export function promptOfIds({ tokenizer, decoder }: Model, ids: readonly number[]): AskedPrompt {
+  const { vocabSize } = decoder.config;
+  const wrong = ids.findIndex((id) => id < 0 || id >= vocabSize);
+  if (wrong >= 0)
+    throw new ApiError(
+      400,
+      `prompt: id ${ids[wrong]} at place ${wrong} is no token of this model, which has ${vocabSize}.`,
+      { param: 'prompt' },
+    );
+  return { ids, text: tokenizer.decode(ids) };
+}
+
+/**
+ * Longest completion that a request may get.
+ *
+ * @param asked - undefined for as much as there is room for
+ * @throws ApiError: prompt and completion are longer than the model's context
+ */
+export function newTokensFor(
+  { maxModelLen }: ServeEngine,
+  prompts: readonly AskedPrompt[],
+  asked: number | undefined,
+  param = 'max_tokens',
+): number {
+  const longest = Math.max(...prompts.map(({ ids }) => ids.length));
+  const room = maxModelLen - longest;
+  if (room < (asked ?? 1)) {
+    const wanted = asked === undefined ? '' : ` and ${param} asks for ${asked} more`;
+    throw new ApiError(
+      400,
+      `This model's maximum context length is ${maxModelLen} tokens. The prompt has ${longest}${wanted}.`,
+      { param: asked === undefined ? 'prompt' : param },
+    );
+  }
+  return asked ?? room;
+}
