@@ -99,8 +99,8 @@ function firstError(error: unknown): unknown {
   return suppressed ? firstError(error.suppressed) : error;
 }
 
-/** The engine's errors for users, by their name: its class lies beside the set-up, which few commands have to load. */
-const SETUP_ERROR = 'SetupError';
+/** The engine's errors for users, by their names: few commands have to load their classes. */
+const OF_ENGINE = ['SetupError', 'PeerError'];
 
 /** Node's words for a package that is not there name no cure. */
 function isMissingEngine({ message, code }: NodeJS.ErrnoException): boolean {
@@ -114,7 +114,7 @@ function describeError(error: unknown, debug: boolean): string {
     if (error.hint !== undefined) lines.push(error.hint);
   } else if (isMissingEngine(error)) {
     lines.push('That is the tensor engine. Run: npm install @grpo/torch, and then: npx grpo setup');
-  } else if (error.name !== SETUP_ERROR) {
+  } else if (!OF_ENGINE.includes(error.name)) {
     if (error.cause instanceof Error) lines.push(`Cause: ${error.cause.message}`);
     if (!debug) lines.push('GRPO_DEBUG=1 shows where this happened.');
   }

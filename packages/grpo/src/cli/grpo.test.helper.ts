@@ -23,10 +23,15 @@ export interface Running {
   says(text: string): Promise<void>;
 }
 
-/** Starts `grpo ARGV` in a folder. */
-export function start(cwd: string, argv: readonly string[]): Running {
+/** Starts `grpo ARGV` in a folder, with more variables. */
+export function start(
+  cwd: string,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Running {
   const child = spawn(process.execPath, [MAIN, ...argv], {
     cwd,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
     killSignal: 'SIGKILL',

@@ -54,6 +54,12 @@ export function interruptible(note: (text: string) => void, ending: string): Int
   };
 }
 
+/** Interrupts the run in progress when the process that launched this one is gone. */
+export function endWithLauncher(): void {
+  process.channel?.unref();
+  process.once('disconnect', () => interruptRun('SIGTERM'));
+}
+
 /** Interrupts the run in progress. @returns false when there is none */
 export function interruptRun(cause: Cause): boolean {
   current?.(cause);

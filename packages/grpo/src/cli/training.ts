@@ -3,7 +3,9 @@ import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError
 import type { Finding } from '../doctor/finding.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
+import { joinPeers } from '../processes/join-peers.js';
 import { requireAlone } from '../processes/rendezvous.js';
+import { Abandoned } from '../progress/watch.js';
 import { describeDevice } from '../run/device.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
 import { holdsRun } from '../run/folder/run-folder.js';
@@ -11,7 +13,7 @@ import { openRun, type Run, type Watcher } from '../run/open-run.js';
 import type { RunEnd } from '../run/run-steps.js';
 import { type CommandArguments, EXIT } from './command.js';
 import { fewProblems, formatEvaluation } from './evaluation.js';
-import { interruptible, interruptRun, SIGNALS } from './interrupt.js';
+import { CAUSES, endWithLauncher, interruptible, interruptRun, SIGNALS } from './interrupt.js';
 import { createReporter, type Reporter, type StepRow } from './live.js';
 import { type BesideRun, serveBesideRun } from './studio/beside-run.js';
 import { readPage } from './studio/page.js';
@@ -59,15 +61,19 @@ export async function runTraining(
   if (command !== 'train') requireAlone(`grpo ${command}`);
   const reporter = createReporter({ json: args.flags.json === true });
   using interrupt = interruptible(reporter.note, 'stopping and saving');
+  endWithLauncher();
   const page = args.flags.studio ? readPage() : undefined;
   let beside: BesideRun | undefined;
   try {
     const device = describeDevice(resolved.config.device, resolved.provenance.device!);
+    await using peers =
+      command === 'train' ? await joinPeers(resolved.config, reporter.note, interrupt.signal) : undefined;
     await using run = await openRun(resolved, {
       resume: args.flags.resume !== undefined,
       restart: args.flags.restart === true,
       watcher: { ...watcherOf(reporter, steps, resolved.config.rollout.prompts), ...(saved && { saved }) },
       signal: interrupt.signal,
+      peers,
     });
     reporter.note(device);
     reporter.note(run.needs);
@@ -84,7 +90,12 @@ export async function runTraining(
     });
     reporter.done(summarize(command, run, end));
     if (end.stopped) return EXIT.finding;
-    return end.interrupted ? interrupt.exitCode : 0;
+    // Another process has heard the signal, where this one has not.
+    return end.interrupted ? interrupt.exitCode || CAUSES.SIGTERM : 0;
+  } catch (error) {
+    // The other processes had not come yet.
+    if (error instanceof Abandoned) return interrupt.exitCode;
+    throw error;
   } finally {
     reporter.close();
     // Once the run's folder is closed, so that the page sees that it is.
@@ -92,16 +103,24 @@ export async function runTraining(
   }
 }
 
+/** Listens for signals; the function hears one that came while Node's event loop did not have its turn. */
+export function hearSignals(): () => void {
+  watchSignals(SIGNALS);
+  return () => {
+    const arrived = takeSignal();
+    if (arrived) interruptRun(arrived);
+  };
+}
+
 /**
- * Passes a run's events on to a reporter. A report of progress is also the moment in which a signal is heard
- * that came while Node's event loop did not have its turn.
+ * Passes a run's events on to a reporter. A report of progress is also the moment in which a signal is heard.
  *
  * @param groups - in each step of GRPO
  */
 export function watcherOf(reporter: Reporter, steps: number, groups: number): Watcher {
   let first: { step: number; time: number } | undefined;
   let warned = false;
-  watchSignals(SIGNALS);
+  const hear = hearSignals();
   return {
     step(row, timings) {
       first ??= { step: row.step - 1, time: performance.now() - 1000 * timings.step_time };
@@ -120,8 +139,7 @@ export function watcherOf(reporter: Reporter, steps: number, groups: number): Wa
       warned = true;
     },
     progress(now) {
-      const arrived = takeSignal();
-      if (arrived) interruptRun(arrived);
+      hear();
       reporter.progress(now);
     },
     note: (text) => reporter.note(text),

@@ -63,7 +63,9 @@ export async function launch(
         const result = code ?? 128 + constants.signals[signal!];
         if (result !== 0) failed ??= result;
         if (signal && !isSignalled) note(`${nameOf(rank, child)} was ended by ${signal}.`);
-        if (rank === 0 || result !== 0) patience ??= setTimeout(endOthers, patienceMs);
+        // Interrupted processes have agreed on where to stop, and rank 0 may be saving.
+        const isFailure = !isSignalled && (signal !== null || (result !== 0 && result < 128));
+        if (rank === 0 || isFailure) patience ??= setTimeout(endOthers, patienceMs);
         if (running.size > 0) return;
         clearTimeout(patience);
         resolve(failed ?? 0);

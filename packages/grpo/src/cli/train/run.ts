@@ -1,9 +1,11 @@
 import type { Layer } from '../../config/index.js';
 import { mergedLayer } from '../../config/layers/layer.js';
+import { rendezvous } from '../../processes/rendezvous.js';
 import { trainGrpo } from '../../run/train-grpo.js';
 import type { CommandArguments } from '../command.js';
 import { runTraining, trainingConfig } from '../training.js';
 import { dialects } from './dialects.js';
+import { followRun } from './follow-run.js';
 import { runSweep } from './sweep.js';
 
 /** `grpo train`: GRPO on a task. */
@@ -17,6 +19,8 @@ export async function run(args: CommandArguments): Promise<number> {
   if (args.flags.sweep) return runSweep(args, mergedLayer([named, translation?.layer ?? mergedLayer([])]));
   const resolved = resolve(translation?.layer ?? mergedLayer([]));
   const { config } = resolved;
+  const place = rendezvous();
+  if (place && place.rank > 0) return followRun(resolved, place.rank);
   const dialect = await dialects.find(({ presets }) => presets.includes(config.preset ?? ''))?.load();
   return runTraining(args, resolved, {
     command: 'train',
