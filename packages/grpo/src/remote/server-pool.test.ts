@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -232,6 +232,22 @@ describe('a pool of servers', () => {
     const bodies = server!.asked.flatMap(({ path, body }) => (path === '/v1/completions' ? [body] : []));
     expect(new Set(bodies.map(({ seed }) => seed)).size).toBe(requests.length);
     for (const body of bodies) expect(body).not.toHaveProperty('vllm_xargs');
+  });
+});
+
+const OUTCOMES = {
+  same: 'asked for again: the same completions',
+  redrawn: 'that completion is drawn again, by other random numbers',
+  error: 'the step ends with an error',
+};
+
+describe('the table of faults', () => {
+  it('is that of the documentation', () => {
+    const text = readFileSync(new URL('../../../../docs/servers.md', import.meta.url), 'utf8');
+    const rows = [...text.matchAll(/^\| (.+?) +\| (.+?) +\| the step ends with an error +\|$/gm)];
+    expect(rows.map(([, fault, once]) => [fault, once])).toEqual(
+      FAULTS.map((fault) => [fault, OUTCOMES[ONCE[fault]]]),
+    );
   });
 });
 

@@ -28,6 +28,8 @@ export interface PoolOptions extends ServerOptions {
   engine: keyof typeof dialects;
   /** Without a slash at the end. */
   urls: readonly string[];
+  /** The key that they ask for. */
+  key?: string | undefined;
   /** For one request. */
   timeoutSeconds: number;
   /** For all servers together, without an answer. */
@@ -52,11 +54,11 @@ export class ServerPool implements AsyncDisposable {
     private readonly model: Model,
     options: PoolOptions,
   ) {
-    const { engine, urls, timeoutSeconds, patienceSeconds = PATIENCE } = options;
+    const { engine, urls, key, timeoutSeconds, patienceSeconds = PATIENCE } = options;
     this.dialect = dialects[engine];
     this.#patience = patienceSeconds;
     this.servers = urls.map(
-      (url) => new PooledServer(new JsonServer(url, timeoutSeconds), this.dialect, options),
+      (url) => new PooledServer(new JsonServer(url, timeoutSeconds, key), this.dialect, options),
     );
   }
 
