@@ -15,7 +15,9 @@ export type ConfigCommand =
 
 const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads', 'memory'];
 /** Keys of servers, which sample for runs that train by what they sample. */
-const SERVERS = ['engine', 'urls', 'timeoutSeconds', 'weightsFolder'].map((key) => `rollout.${key}`);
+const SERVERS = ['engine', 'urls', 'apiKeyEnv', 'timeoutSeconds', 'weightsFolder'].map(
+  (key) => `rollout.${key}`,
+);
 const DENOISE = ['diffusion.blockLength', 'diffusion.steps', 'diffusion.remasking'];
 const DECODE = [
   ...keys

@@ -156,7 +156,7 @@ export const inert: readonly Inert[] = [
         adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
     }),
   ),
-  ...['urls', 'timeoutSeconds', 'weightsFolder'].map(
+  ...['urls', 'apiKeyEnv', 'timeoutSeconds', 'weightsFolder'].map(
     (key): Inert => ({
       key: `rollout.${key}`,
       beside: ['rollout.engine'],

@@ -81,6 +81,7 @@ const cases: Case[] = [
     ],
   ),
   inert('rollout.urls=[http://a:1]', OWN, SERVED, /engine=own samples in this process/),
+  inert('rollout.apiKeyEnv=KEY', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.timeoutSeconds=5', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.weightsFolder=w', OWN, SERVED, /engine=own samples in this process/),
   [/no task\. Give task\.data/, ['model=m'], OWN],

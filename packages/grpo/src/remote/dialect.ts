@@ -70,6 +70,18 @@ export interface PushedWeights {
   prefix: string;
 }
 
+/** A server, as it is asked once it has the weights of a run. */
+export interface ServerAccess {
+  server: JsonServer;
+  dialect: Dialect;
+  facts: ServerFacts;
+  weights: Pick<PushedWeights, 'kind' | 'name'> & {
+    /** Their version within the run, such as `step-17`. */
+    version: string;
+  };
+  signal?: AbortSignal | undefined;
+}
+
 /** What one kind of server is asked, and how it answers. */
 export interface Dialect {
   facts(server: JsonServer, signal?: AbortSignal): Promise<ServerFacts>;

@@ -35,10 +35,12 @@ export class JsonServer {
   /**
    * @param url - without a slash at the end
    * @param workSeconds - how long it may work for a request
+   * @param key - which it asks for; never shown
    */
   constructor(
     readonly url: string,
     readonly workSeconds: number,
+    private readonly key?: string | undefined,
   ) {
     this.name = new URL(url).host;
   }
@@ -59,7 +61,9 @@ export class JsonServer {
 
   /** @throws NoAnswer, Refusal; the signal's reason */
   async #ask(ask: Ask): Promise<unknown> {
-    const { status, headers, text } = await this.#exchange(ask);
+    const { status, headers, text: whole } = await this.#exchange(ask);
+    // Some servers show the key that they refuse.
+    const text = this.key === undefined ? whole : whole.replaceAll(this.key, '[key]');
     const said = text.trim() === '' ? '' : `: ${excerpt(messageIn(text))}`;
     if (status === 429 || status >= 500) {
       const pause = retryAfter(headers['retry-after'] ?? null);
@@ -86,6 +90,7 @@ export class JsonServer {
           agent: agents[url.protocol as keyof typeof agents],
           headers: {
             accept: 'application/json',
+            ...(this.key !== undefined && { authorization: `Bearer ${this.key}` }),
             ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
           },
         });

@@ -1,4 +1,4 @@
-import type { Dialect, RemoteCompletion, RemoteRequest, ServerFacts } from './dialect.js';
+import type { Dialect, RemoteCompletion, RemoteRequest, ServerAccess, ServerFacts } from './dialect.js';
 import type { JsonServer } from './json-server.js';
 import type { PublishedWeights } from './published-weights.js';
 import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
@@ -6,13 +6,25 @@ import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
 /** Requests that a server works on at a time; it puts their completions into batches of its own. */
 const LANES = 64;
 
-/** The first pause after a failure, and the longest, in seconds; each is twice the one before. */
-const [FIRST_PAUSE, LONGEST_PAUSE] = [0.5, 30];
+/** Seconds until a server is asked again after it failed. Each pause is twice the one before, up to so many times. */
+const PAUSE = 0.5;
+const MOST_PAUSES = 64;
+
+/** How servers are asked. */
+export interface ServerOptions {
+  note?(text: string): void;
+  /** After the first failure. */
+  pauseSeconds?: number;
+  /** Called whenever a server has got weights, before it samples by them; what it throws ends the run's step. */
+  inspect?(access: ServerAccess): Promise<void>;
+}
 
 /** One of the servers: whether it answers, what it works on, and which weights it has. */
 export class PooledServer {
   /** Completions that it is sampling. */
   load = 0;
+  /** When it last answered well. */
+  answeredAt = Number.NEGATIVE_INFINITY;
   #requests = 0;
   /** Failures in a row, the last of them, and when the next attempt may be made. */
   #failures = 0;
@@ -26,7 +38,7 @@ export class PooledServer {
   constructor(
     readonly server: JsonServer,
     private readonly dialect: Dialect,
-    private readonly note: (text: string) => void,
+    private readonly options: ServerOptions,
   ) {}
 
   get name(): string {
@@ -68,13 +80,23 @@ export class PooledServer {
   }
 
   async #prepare(weights: PublishedWeights, signal: AbortSignal): Promise<ServerFacts> {
-    let facts = await this.dialect.facts(this.server, signal);
-    if (!holds(facts, weights)) {
-      await weights.lend((pushed) => this.dialect.push(this.server, facts, pushed, signal));
-      facts = await this.dialect.facts(this.server, signal);
+    const { server, dialect } = this;
+    const started = performance.now();
+    try {
+      let facts = await dialect.facts(server, signal);
+      if (!holds(facts, weights)) {
+        await weights.lend((pushed) => dialect.push(server, facts, pushed, signal));
+        facts = await dialect.facts(server, signal);
+      }
+      await this.options.inspect?.({ server, dialect, facts, weights, signal });
+      this.#ready = { facts, weights };
+      return facts;
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      this.#failed(error, started);
+      // That it cannot be made ready is no fault of a request for completions.
+      throw new NoAnswer(error.message, false, error.retryAfterSeconds);
     }
-    this.#ready = { facts, weights };
-    return facts;
   }
 
   /**
@@ -91,7 +113,7 @@ export class PooledServer {
     this.load += request.count;
     this.#requests++;
     try {
-      const facts = await this.#unblamed(() => this.prepare(weights, signal));
+      const facts = await this.prepare(weights, signal);
       const adapter = weights.kind === 'adapter' ? weights.name : undefined;
       const completions = await this.dialect.generate(this.server, facts, { ...request, adapter, signal });
       this.#requireWeights(completions, facts, weights);
@@ -104,16 +126,6 @@ export class PooledServer {
     } finally {
       this.load -= request.count;
       this.#requests--;
-    }
-  }
-
-  /** A server that cannot be made ready is no fault of the request. */
-  async #unblamed<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof NoAnswer) throw new NoAnswer(error.message, false, error.retryAfterSeconds);
-      throw error;
     }
   }
 
@@ -132,7 +144,8 @@ export class PooledServer {
   }
 
   #answered(): void {
-    if (this.#failures > 0) this.note(`${this.name} answers again.`);
+    this.answeredAt = performance.now();
+    if (this.#failures > 0) this.options.note?.(`${this.name} answers again.`);
     this.#failures = 0;
     this.#nextAt = 0;
   }
@@ -145,9 +158,10 @@ export class PooledServer {
     if (started >= this.#failedAt) {
       this.#failures++;
       this.#failedAt = performance.now();
-      if (this.#failures === 1) this.note(`${this.name}: ${error.message}. It is asked again.`);
+      if (this.#failures === 1) this.options.note?.(`${this.name}: ${error.message}. It is asked again.`);
     }
-    const wait = Math.max(pause, Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#failures - 1)));
+    const { pauseSeconds = PAUSE } = this.options;
+    const wait = Math.max(pause, pauseSeconds * Math.min(MOST_PAUSES, 2 ** (this.#failures - 1)));
     this.#nextAt = Math.max(this.#nextAt, performance.now() + 1000 * wait);
   }
 

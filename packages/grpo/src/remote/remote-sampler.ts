@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { byteCount } from '../errors/byte-count.js';
+import { UserError } from '../errors/user-error.js';
 import { type Model, weightsChecksum } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { sample } from '../rollout/index.js';
@@ -27,9 +28,9 @@ export class RemoteSampler implements AsyncDisposable {
 
   constructor(private readonly run: SamplingRun) {
     const { config, model, note } = run;
-    const { engine, urls = [], timeoutSeconds, weightsFolder } = config.rollout;
+    const { engine, urls = [], apiKeyEnv, timeoutSeconds, weightsFolder } = config.rollout;
     if (engine === 'own') throw new Error('rollout.engine=own has no servers');
-    this.#pool = new ServerPool(model, { engine, urls, timeoutSeconds, note });
+    this.#pool = new ServerPool(model, { engine, urls, key: keyIn(apiKeyEnv), timeoutSeconds, note });
     this.#place = {
       folder: weightsFolder && resolve(weightsFolder),
       runFolder: resolve(join(config.output, 'weights')),
@@ -66,6 +67,16 @@ export class RemoteSampler implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool[Symbol.asyncDispose]();
   }
+}
+
+/** @throws UserError: the variable is not set */
+function keyIn(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const key = process.env[name]?.trim();
+  if (key) return key;
+  throw new UserError(`rollout.apiKeyEnv names the environment variable ${name}, which is not set`, {
+    hint: 'Set it to the key of the servers, or take rollout.apiKeyEnv out for servers without one.',
+  });
 }
 
 const LOCAL = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;

@@ -4,14 +4,12 @@ import { byteCount } from '../errors/byte-count.js';
 import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
-import { splitRequests } from '../rollout/completion-requests.js';
 import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
-import { checkCompletion } from './check-completion.js';
-import type { Dialect, RemoteCompletion } from './dialect.js';
+import type { Dialect } from './dialect.js';
 import { JsonServer } from './json-server.js';
-import { PooledServer } from './pooled-server.js';
+import { PooledServer, type ServerOptions } from './pooled-server.js';
 import type { PublishedWeights } from './published-weights.js';
-import { SamplingTask } from './sampling-task.js';
+import { Sampling } from './sampling.js';
 import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
 import { sglang } from './sglang.js';
 import { vllm } from './vllm.js';
@@ -26,15 +24,16 @@ const PATIENCE = 300;
 const FAREWELL = 5;
 
 /** How servers are asked. */
-export interface PoolOptions {
+export interface PoolOptions extends ServerOptions {
   engine: keyof typeof dialects;
   /** Without a slash at the end. */
   urls: readonly string[];
+  /** The key that they ask for. */
+  key?: string | undefined;
   /** For one request. */
   timeoutSeconds: number;
   /** For all servers together, without an answer. */
   patienceSeconds?: number;
-  note?(text: string): void;
 }
 
 /**
@@ -48,17 +47,18 @@ export class ServerPool implements AsyncDisposable {
   #weights: PublishedWeights | undefined;
   /** The prefixes of the weights that were published. */
   readonly #prefixes = new Set<string>();
-  /** When a server last answered. */
-  #answeredAt = 0;
+  /** When the servers were last given something to do. */
+  #askedAt = 0;
 
   constructor(
     private readonly model: Model,
-    { engine, urls, timeoutSeconds, patienceSeconds = PATIENCE, note = () => {} }: PoolOptions,
+    options: PoolOptions,
   ) {
+    const { engine, urls, key, timeoutSeconds, patienceSeconds = PATIENCE } = options;
     this.dialect = dialects[engine];
     this.#patience = patienceSeconds;
     this.servers = urls.map(
-      (url) => new PooledServer(new JsonServer(url, timeoutSeconds), this.dialect, note),
+      (url) => new PooledServer(new JsonServer(url, timeoutSeconds, key), this.dialect, options),
     );
   }
 
@@ -70,7 +70,7 @@ export class ServerPool implements AsyncDisposable {
   async publish(weights: PublishedWeights, watch: Watch): Promise<void> {
     this.#weights = weights;
     this.#prefixes.add(weights.prefix);
-    this.#answeredAt = performance.now();
+    this.#askedAt = performance.now();
     const { length: total } = this.servers;
     let done = 0;
     const report = () => watch.report({ stage: 'weights', done, total, unit: 'servers' });
@@ -80,7 +80,6 @@ export class ServerPool implements AsyncDisposable {
         if (!server.isFree) return;
         try {
           await server.prepare(weights, signal);
-          this.#answeredAt = performance.now();
           done++;
         } catch (error) {
           signal.throwIfAborted();
@@ -91,7 +90,7 @@ export class ServerPool implements AsyncDisposable {
       for (;;) {
         await Promise.all(this.servers.map(give));
         if (done > 0) return;
-        await this.#wait(signal);
+        await this.#wait(new Set(), signal);
       }
     });
   }
@@ -108,78 +107,26 @@ export class ServerPool implements AsyncDisposable {
     seed: number,
     watch: Watch,
   ): Promise<Completion[][]> {
-    const { model } = this;
-    const weights = this.#weights;
-    if (!weights) throw new Error('sampled before any weights were published');
-    const rows = splitRequests(requests, options.maxNewTokens, model.decoder.config.maxPositions);
-    const groups: Completion[][] = requests.map(() => []);
-    let done = 0;
-    let tokens = 0;
-    this.#answeredAt = performance.now();
-
-    const take = (server: PooledServer, task: SamplingTask, answers: readonly RemoteCompletion[]) => {
-      const { group, prompt, limit, wanted, count } = task;
-      if (answers.length > count)
-        return task.failed(server.name, `${answers.length} completions came for ${count}`);
-      let unusable: [index: number, why: string] | undefined;
-      for (const answer of answers) {
-        if (!wanted.has(answer.index)) continue;
-        const checked = checkCompletion(answer, { model, prompt, limit, options });
-        if (typeof checked === 'string') {
-          unusable = [answer.index, checked];
-          continue;
-        }
-        wanted.delete(answer.index);
-        const source = { server: server.name, weightVersion: weights.version };
-        groups[group]![answer.index] = { ...checked, source };
-        done++;
-        tokens += checked.ids.length;
-      }
-      if (unusable) task.redraw(server.name, ...unusable);
-      else if (wanted.size > 0)
-        task.failed(server.name, `${count} completions were asked for, ${answers.length} came`);
+    if (!this.#weights) throw new Error('sampled before any weights were published');
+    const sampling = new Sampling(this.model, requests, options, seed, this.#weights);
+    const { waiting, total } = sampling;
+    this.#askedAt = performance.now();
+    const report = () => {
+      const { done, tokens } = sampling;
+      watch.report({ stage: 'rollout', done, total, unit: 'completions', tokens });
     };
-
-    const attempt = async (server: PooledServer, task: SamplingTask, signal: AbortSignal) => {
-      const { prompt, count, limit, keys } = task;
-      const { endIds } = model;
-      try {
-        const request = { prompt, count, limit, options, endIds, seed, keys };
-        const answers = await server.generate(request, weights, signal);
-        this.#answeredAt = performance.now();
-        take(server, task, answers);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof UserError)
-          throw new UserError(`${server.name}: ${error.message}`, { hint: error.hint ?? '', cause: error });
-        if (error instanceof NoAnswer && !error.wasSent) return;
-        if (!(error instanceof NoAnswer || error instanceof Refusal || error instanceof WrongAnswer))
-          throw error;
-        task.failed(server.name, error.message);
-      }
-    };
-
-    const report = () =>
-      watch.report({ stage: 'rollout', done, total: rows.length, unit: 'completions', tokens });
     report();
     await whileWatched(report, async (signal) => {
-      const waiting = SamplingTask.all(rows);
       const running = new Set<Promise<void>>();
       while (waiting.length + running.size > 0) {
         for (let server = this.#freest(); server && waiting.length > 0; server = this.#freest()) {
-          const task = waiting.shift()!;
-          const one = attempt(server, task, signal)
-            .then(() => {
-              if (task.wanted.size > 0) waiting.unshift(task);
-            })
-            .finally(() => running.delete(one));
+          const one = sampling.attempt(server, waiting.shift()!, signal).finally(() => running.delete(one));
           running.add(one);
         }
-        if (running.size === 0) await this.#wait(signal);
-        else await Promise.race([...running, ...(waiting.length > 0 ? [sleep(100, undefined)] : [])]);
+        await this.#wait(running, signal);
       }
     });
-    return groups;
+    return sampling.groups;
   }
 
   /** The servers and what they say of themselves. */
@@ -193,15 +140,23 @@ export class ServerPool implements AsyncDisposable {
     return free.sort((a, b) => a.load - b.load)[0];
   }
 
-  /** Waits for any server to be worth another attempt. @throws UserError: the patience has ended */
-  async #wait(signal: AbortSignal): Promise<void> {
-    if (performance.now() - this.#answeredAt > 1000 * this.#patience) {
+  /**
+   * Waits until something ends, or a server may be asked again.
+   *
+   * @throws what ends with an error; UserError: the patience has ended
+   */
+  async #wait(running: ReadonlySet<Promise<void>>, signal: AbortSignal): Promise<void> {
+    const answeredAt = Math.max(this.#askedAt, ...this.servers.map((server) => server.answeredAt));
+    if (
+      performance.now() - answeredAt > 1000 * this.#patience &&
+      !this.servers.some(({ isBusy }) => isBusy)
+    ) {
       const failures = this.servers.flatMap(({ failure }) => failure ?? []);
       throw new UserError(`no server has answered for ${this.#patience} s. ${failures.join('. ')}`, {
         hint: 'Start them again. Nothing of this step has changed the weights: resume the run then.',
       });
     }
-    await sleep(100, undefined, { signal });
+    await Promise.race([...running, sleep(50, undefined, { signal })]);
   }
 
   /** Takes the run's adapters off the servers, where they answer. */

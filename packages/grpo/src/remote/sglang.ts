@@ -33,16 +33,18 @@ const generated = z.object({
     prompt_tokens: z.int(),
     weight_version: z.string().nullish(),
     weights_checksum: z.number().nullish(),
-    output_token_logprobs: scored.nullish(),
-    input_token_logprobs: scored.nullish(),
+    output_token_logprobs: scored,
   }),
 });
+
+const scoring = z.object({ meta_info: z.object({ input_token_logprobs: scored }) });
 
 /** Whether it was done: it answers 200 in either case. */
 const success = z.object({
   success: z.boolean(),
   message: z.string().nullish(),
   error_message: z.string().nullish(),
+  loaded_adapters: z.record(z.string(), z.unknown()).nullish(),
 });
 
 /** SGLang's server, and `grpo serve` in its place. */
@@ -75,7 +77,7 @@ export const sglang: Dialect = {
     const all = Array.isArray(answer) ? answer : [answer];
     return all.map((one, index): RemoteCompletion => {
       const { meta_info: meta } = readAnswer('/generate', generated, one);
-      const tokens = meta.output_token_logprobs ?? [];
+      const tokens = meta.output_token_logprobs;
       return {
         index,
         ids: tokens.map(([, id]) => id),
@@ -98,10 +100,10 @@ export const sglang: Dialect = {
     };
     const { meta_info: meta } = readAnswer(
       '/generate',
-      generated,
+      scoring,
       await server.work('/generate', body, signal),
     );
-    const scores = meta.input_token_logprobs ?? [];
+    const scores = meta.input_token_logprobs;
     if (scores.length !== ids.length || scores.some(([, id], t) => id !== ids[t]))
       throw new WrongAnswer(
         `it scores ${scores.length} tokens, and not the ${ids.length} that it was asked for`,
@@ -112,7 +114,10 @@ export const sglang: Dialect = {
   async push(server, facts, { kind, folder, name, prefix }, signal) {
     if (kind === 'adapter') {
       await this.withdraw(server, facts, prefix, signal);
-      await perform(server, '/load_lora_adapter', { lora_name: name, lora_path: folder }, signal);
+      const body = { lora_name: name, lora_path: folder };
+      const { loaded_adapters: loaded } = await perform(server, '/load_lora_adapter', body, signal);
+      if (loaded && !(name in loaded))
+        throw new WrongAnswer(`it took the adapter ${name}, and does not list it`);
       return;
     }
     const body = { model_path: folder, weight_version: name, flush_cache: true };
@@ -132,12 +137,11 @@ export const sglang: Dialect = {
   },
 };
 
-async function perform(server: JsonServer, path: string, body: object, signal?: AbortSignal): Promise<void> {
+async function perform(server: JsonServer, path: string, body: object, signal?: AbortSignal) {
   const answer = readAnswer(path, success, await server.work(path, body, signal));
-  if (!answer.success)
-    throw new WrongAnswer(
-      `${path} failed: ${answer.message ?? answer.error_message ?? 'it does not say why'}`,
-    );
+  if (answer.success) return answer;
+  const why = answer.message ?? answer.error_message ?? 'it does not say why';
+  throw new WrongAnswer(`${path} failed: ${why}`);
 }
 
 function generateBody(facts: ServerFacts, request: RemoteRequest): object {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Abandoned } from '../progress/watch.js';
 
@@ -12,6 +13,8 @@ export async function whileWatched<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
+  // One for each request.
+  setMaxListeners(0, controller.signal);
   const running = work(controller.signal).then((value) => ({ value }));
   try {
     for (;;) {

@@ -88,6 +88,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('rollout.invariant', 'true'),
   set('rollout.engine', 'vllm', { refused: true }),
   set('rollout.urls', '[http://127.0.0.1:9]', { refused: true }),
+  set('rollout.apiKeyEnv', 'KEY', { refused: true }),
   set('rollout.timeoutSeconds', '1', { refused: true }),
   set('rollout.weightsFolder', 'weights', { refused: true }),
   set('diffusion.blockLength', '2', { with: DENOISED }),

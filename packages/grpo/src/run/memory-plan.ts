@@ -142,6 +142,8 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
     newTokens: newTokensAfter(prompt, config, model),
     adjusted: isAdjusted(rollout),
   });
+  // Servers sample in other memory; here one short completion is sampled, by which they are probed.
+  const isRemote = rollout.engine !== 'own';
   const { limit, samples: perProblem } = config.eval;
   const sequence = longest.train + newTokensAfter(longest.train, config, model);
   return {
@@ -154,9 +156,14 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
       (sum, reward) => sum + (reward.model === undefined ? 0 : size * weightCount(readShape(reward.model))),
       0,
     ),
-    rollout: samples ? sampling(rollout.prompts, rollout.group, longest.train) : undefined,
-    evaluation:
-      command === 'generate'
+    rollout: samples
+      ? isRemote
+        ? { ...sampling(1, 1, longest.train), newTokens: 1 }
+        : sampling(rollout.prompts, rollout.group, longest.train)
+      : undefined,
+    evaluation: isRemote
+      ? undefined
+      : command === 'generate'
         ? sampling(longest.problems, 1, longest.eval)
         : sampling(Math.min(limit, longest.problems), Math.max(1, perProblem), longest.eval),
     audit: command === 'train' && isAudited(config) ? auditedTokens(weightCount(model), sequence) : undefined,

@@ -83,6 +83,13 @@ export const rolloutSection = z.strictObject({
     .min(1)
     .optional()
     .describe('Addresses of the servers, such as [http://127.0.0.1:8000]: prompts are spread over them'),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
+    .optional()
+    .describe(
+      'Environment variable with the key of the servers, where they ask for one; it is never written',
+    ),
   timeoutSeconds: positive
     .default(600)
     .describe(

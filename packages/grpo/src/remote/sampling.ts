@@ -1,0 +1,90 @@
+import { UserError } from '../errors/user-error.js';
+import type { Model } from '../models/index.js';
+import { splitRequests } from '../rollout/completion-requests.js';
+import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
+import { checkCompletion } from './check-completion.js';
+import type { RemoteCompletion } from './dialect.js';
+import type { PooledServer } from './pooled-server.js';
+import type { PublishedWeights } from './published-weights.js';
+import { SamplingTask } from './sampling-task.js';
+import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
+
+/** All completions of a call: which are there, and how their prompts fare at the servers. */
+export class Sampling {
+  readonly groups: Completion[][];
+  /** Prompts that no server works on. */
+  readonly waiting: SamplingTask[];
+  readonly total: number;
+  done = 0;
+  tokens = 0;
+
+  /** @throws UserError: a prompt that leaves no room */
+  constructor(
+    private readonly model: Model,
+    requests: readonly GroupRequest[],
+    private readonly options: SamplingOptions,
+    private readonly seed: number,
+    private readonly weights: PublishedWeights,
+  ) {
+    const rows = splitRequests(requests, options.maxNewTokens, model.decoder.config.maxPositions);
+    this.groups = requests.map(() => []);
+    this.waiting = SamplingTask.all(rows);
+    this.total = rows.length;
+  }
+
+  /**
+   * One request for what a prompt lacks. What came whole is kept; if that is not all, the prompt waits again.
+   *
+   * @throws UserError: the prompt is given up; the signal's reason
+   */
+  async attempt(server: PooledServer, task: SamplingTask, signal: AbortSignal): Promise<void> {
+    const { model, options, seed, weights } = this;
+    const { prompt, count, limit, keys } = task;
+    const request = { prompt, count, limit, options, endIds: model.endIds, seed, keys };
+    try {
+      this.#take(server, task, await server.generate(request, weights, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const isKnown = [NoAnswer, Refusal, WrongAnswer].some((kind) => error instanceof kind);
+      if (!isKnown) throw error;
+      // What the server never got is not the prompt's fault.
+      if (!(error instanceof NoAnswer) || error.wasSent) task.failed(server.name, (error as Error).message);
+    }
+    if (task.wanted.size > 0) this.waiting.unshift(task);
+  }
+
+  #take(server: PooledServer, task: SamplingTask, answers: readonly RemoteCompletion[]): void {
+    const { model, options } = this;
+    const { group, prompt, limit, wanted, count } = task;
+    if (answers.length > count)
+      throw new WrongAnswer(`${count} completions were asked for, ${answers.length} came`);
+    let unusable: [index: number, why: string] | undefined;
+    for (const answer of answers) {
+      if (!wanted.has(answer.index)) continue;
+      const checked = checkCompletion(answer, { model, prompt, limit, options });
+      if (checked === 'another prompt') throw anotherPrompt(server, answer, prompt);
+      if (typeof checked === 'string') {
+        unusable ??= [answer.index, checked];
+        continue;
+      }
+      wanted.delete(answer.index);
+      const source = { server: server.name, weightVersion: this.weights.version };
+      this.groups[group]![answer.index] = { ...checked, source };
+      this.done++;
+      this.tokens += checked.ids.length;
+    }
+    if (unusable) task.redraw(server.name, ...unusable);
+    else if (wanted.size > 0)
+      throw new WrongAnswer(`${count} completions were asked for, ${answers.length} came`);
+  }
+}
+
+function anotherPrompt({ name }: PooledServer, { prompt: read }: RemoteCompletion, sent: readonly number[]) {
+  const length = typeof read === 'number' ? read : read.length;
+  return new UserError(
+    `${name} was sent a prompt of ${sent.length} tokens, and read another one, of ${length}`,
+    {
+      hint: 'It truncates prompts, adds tokens, or serves another model. Serve the model that is trained, without a limit on prompts.',
+    },
+  );
+}
