@@ -37,7 +37,7 @@ export const b68: Fault = {
         return fail({ update: update + 1, ranks: own.length, differing, rank });
       },
       says: (m) =>
-        say`After update ${m.update} ${m.differing} of ${m.ranks} ranks have other weights than rank 0, the first of them rank ${m.rank}.`,
+        say`Rank ${m.rank} has other weights than rank 0 after update ${m.update}: of ${m.ranks} ranks ${m.differing} differ.`,
     }),
   ],
 };
