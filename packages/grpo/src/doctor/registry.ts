@@ -68,6 +68,7 @@ import { b64 } from './faults/b64-denoising-order.js';
 import { b65 } from './faults/b65-stale-prefix-cache.js';
 import { b66 } from './faults/b66-mixed-weights.js';
 import { b67 } from './faults/b67-log-prob-mode.js';
+import { b68 } from './faults/b68-differing-ranks.js';
 import { type Finding, faultOf } from './finding.js';
 import { h01 } from './handovers/h01-prompt.js';
 import { h02 } from './handovers/h02-completion.js';
@@ -152,6 +153,7 @@ export const faults: readonly Fault[] = [
   b65,
   b66,
   b67,
+  b68,
 ];
 
 /** Every hand-over that the audit compares. */

@@ -10,8 +10,10 @@ import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { learningRateAt } from '../run/schedule.js';
 import { Control } from '../step/control.js';
-import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import { MovingReference } from '../step/moving-reference.js';
+import { atOnce } from '../step/peers/local-peers.js';
+import type { Peers } from '../step/peers/peers.js';
 import { ReplayStore } from '../step/replay-store.js';
 import { samplingOf } from '../step/sampling.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
@@ -41,6 +43,8 @@ export interface LabRun {
   stages?: Partial<Stages>;
   /** Changes what the steps work with, before the first. What it makes in place of an optimizer or a reference is freed. */
   plant?(trainer: Trainer): Partial<Trainer> | undefined;
+  /** What the processes of the run are to each other, by rank, where there are several; the run is that of rank 0. */
+  ranks?: readonly ((peers: Peers) => Peers)[];
   /** Frees what the fault holds besides. */
   close?(): void;
 }
@@ -78,13 +82,18 @@ export const atSeed = <R extends LabRun>(run: R, seed: number): R => ({
   policy: { seed: seed % POLICIES, ...run.policy },
 });
 
-/** Does the steps; ends early, as a run does, when a gradient is no number. */
-export async function labRun({
-  task = lettersTask(),
-  steps = 2,
-  seed = 0,
-  ...run
-}: LabRun): Promise<LabResult> {
+/** Does the steps; ends early, as a run does, when an update fails. */
+export async function labRun(run: LabRun): Promise<LabResult> {
+  const { ranks } = run;
+  if (!ranks) return await labProcess(run);
+  const results = await atOnce(ranks.length, (peers) => labProcess(run, ranks[peers.rank]!(peers)));
+  return results[0]!;
+}
+
+async function labProcess(
+  { task = lettersTask(), steps = 2, seed = 0, ...run }: LabRun,
+  peers?: Peers,
+): Promise<LabResult> {
   const base = await labPolicy(run.policy);
   const dtype = run.policy?.dtype ?? 'float32';
   const { config } = resolveConfig({
@@ -97,7 +106,7 @@ export async function labRun({
   for (const parameter of decoder.parameters.values()) parameter.requiresGrad = true;
   const reference = config.kl.beta > 0 ? decoder.clone() : undefined;
   const trainer = trainerOf({ ...base, decoder }, reference, task, config, run.stages);
-  const planted = { ...trainer, ...run.plant?.(trainer) };
+  const planted = { ...trainer, peers, ...run.plant?.(trainer) };
   try {
     return await takeSteps(planted, steps);
   } finally {
@@ -161,7 +170,7 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
       await grpoStep({ ...trainer, observers: [recorder, ...audit.observers] }, problems, i, learningRate);
       noteStep();
     } catch (error) {
-      if (!(error instanceof NotFiniteError)) throw error;
+      if (!(error instanceof UpdateError)) throw error;
       noteStep();
       break;
     }

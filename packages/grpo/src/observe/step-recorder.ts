@@ -131,7 +131,7 @@ export class StepRecorder implements StepObserver, Disposable {
     this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
   }
 
-  updated({ loss, learningRate, gradNorm, gradNorms }: UpdateResult): void {
+  updated({ loss, learningRate, gradNorm, gradNorms, checksums }: UpdateResult): void {
     const { control } = this.trainer;
     this.#updates.push(
       this.#update!.trace.record({
@@ -141,6 +141,7 @@ export class StepRecorder implements StepObserver, Disposable {
         ...control.factsOf(this.#step),
         ...(gradNorms && normsOf(gradNorms)),
         ...this.#weights?.changes(),
+        ...(checksums && { weightChecksums: [...checksums] }),
       }),
     );
     this[Symbol.dispose]();

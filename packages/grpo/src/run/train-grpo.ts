@@ -10,7 +10,7 @@ import { stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
 import { describeFailures, takeJudgeReports } from '../rewards/index.js';
-import { grpoStep, NotFiniteError } from '../step/grpo-step.js';
+import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
@@ -71,7 +71,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     const micro = config.train.log === 'micro' ? [new MicroLog(print, audit !== undefined && isWhole)] : [];
     const observers = [recorder, ...(audit?.observers ?? []), ...micro];
     await grpoStep({ ...trainer, observers }, problems, step, rate).catch((error: unknown) => {
-      throw error instanceof NotFiniteError && examination.wants(step + 1)
+      throw error instanceof UpdateError && examination.wants(step + 1)
         ? diagnosed(error, examination.step(recordOf()))
         : error;
     });
@@ -129,7 +129,7 @@ const discard = ({ folder, config }: Run) =>
   folder.discard(config.model === undefined ? [initialModel(config)] : []);
 
 /** The error with what the doctor says of the step, which leads with the cause. */
-function diagnosed(error: NotFiniteError, { news: [cause] }: StepVerdict): UserError {
+function diagnosed(error: UpdateError, { news: [cause] }: StepVerdict): UserError {
   return cause === undefined
     ? error
     : new UserError(error.message, { hint: `The doctor, of ${cause}`, cause: error });

@@ -21,8 +21,11 @@ export interface StepResult {
   gradNorm: number;
 }
 
+/** An update has failed. Observers have the step as far as it came. */
+export class UpdateError extends UserError {}
+
 /** A gradient is not finite. The weights are those before its update. */
-export class NotFiniteError extends UserError {
+export class NotFiniteError extends UpdateError {
   /** @param made - updates that the step had made before */
   constructor(gradNorm: number, step: number, made: number) {
     const weights = made === 0 ? 'were not changed' : `are those after its first ${made} updates`;
@@ -33,7 +36,7 @@ export class NotFiniteError extends UserError {
 }
 
 /** An update has left processes with different weights. */
-export class RanksDifferError extends UserError {
+export class RanksDifferError extends UpdateError {
   constructor(checksums: readonly number[], step: number, update: number) {
     const others = [...checksums.keys()].filter((rank) => checksums[rank] !== checksums[0]);
     const ranks = others.length > 1 ? `ranks ${others.join(', ')} have` : `rank ${others[0]} has`;
@@ -79,7 +82,7 @@ export async function grpoStep(
     const norms = events.stage('update', () =>
       stages.update(optimizer, learningRate, config.optimizer.maxGradNorm),
     );
-    const result = { learningRate, loss, ...norms };
+    const result: UpdateResult = { learningRate, loss, ...norms };
     if (!Number.isFinite(result.gradNorm)) {
       events.failed(result);
       throw new NotFiniteError(result.gradNorm, step, update.index);

@@ -170,6 +170,8 @@ const updateSchema = z.object({
   lostShare: real.optional(),
   /** Share of elements that changed in the weights that the forward pass reads (bfloat16, for instance). */
   changedWeightShare: real.optional(),
+  /** Checksums of the weights that it left, by rank, where several processes train. */
+  weightChecksums: listed(count).optional(),
 });
 
 /** The version of a step record that this grpo writes; a change of the record's shape raises it. */

@@ -1,6 +1,7 @@
 /** The update does not reach the weights, or the sampler. */
 import { type AdamW, noGrad, tidy } from '@grpo/torch';
 import type { OwningDecoder } from '../../models/index.js';
+import type { Peers } from '../../step/peers/peers.js';
 import { stages as standard } from '../../step/stages.js';
 import type { Trainer } from '../../step/trainer.js';
 import type { LabRun } from '../lab-run.js';
@@ -39,6 +40,22 @@ const freeze =
     for (const [name, parameter] of model.decoder.parameters)
       if (names.test(name)) parameter.requiresGrad = false;
   };
+
+const sums = (peers: Peers): Peers => peers;
+
+/** Keeps its own gradients. */
+const keepsOwn = (peers: Peers): Peers => ({ ...peers, sum: async () => {} });
+
+/** Takes part in the sum, and goes on with its own gradients. */
+const skipsLast = (peers: Peers): Peers => ({
+  ...peers,
+  async sum(tensors) {
+    const own = noGrad(() => tensors.map((tensor) => tensor.clone()));
+    await peers.sum(tensors);
+    noGrad(() => tensors.forEach((tensor, i) => void tensor.copy_(own[i]!)));
+    for (const tensor of own) tensor.dispose();
+  },
+});
 
 export const optimizerFaults: readonly PlantedFault[] = [
   {
@@ -102,6 +119,13 @@ export const optimizerFaults: readonly PlantedFault[] = [
         },
         orAs: ['B39'],
       },
+    ],
+  },
+  {
+    code: 'B68',
+    variants: [
+      { name: 'gradients are not summed', run: () => ({ ranks: [keepsOwn, keepsOwn] }) },
+      { name: 'one rank of three skips the sum', run: () => ({ ranks: [sums, sums, skipsLast] }) },
     ],
   },
 ];

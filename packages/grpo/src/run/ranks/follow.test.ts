@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import type { UserError } from '../../errors/user-error.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadModel } from '../../models/index.js';
 import type { MetricsRow } from '../../observe/metrics.js';
-import { atOnce, distance } from '../../step/peers/ranks.test.helper.js';
+import { atOnce, type LocalPeers } from '../../step/peers/local-peers.js';
+import { distance } from '../../step/peers/ranks.test.helper.js';
 import type { Stages } from '../../step/stages.js';
 import { openRun } from '../open-run.js';
 import { halfOfTheTokens, remainsOf, resolvedRun } from '../run.test.helper.js';
@@ -19,6 +22,8 @@ interface Given {
   /** Interrupts the process of a rank after this step. */
   interrupt?: { rank: number; after: number };
   onStep?(step: number): void;
+  /** What the process of a rank sees of the others, in place of them. */
+  peers?: (own: LocalPeers) => LocalPeers;
   /** Stages of the process of a rank. */
   stages?: (rank: number) => Partial<Stages>;
 }
@@ -32,7 +37,8 @@ async function run(size: number, { output, settings = [], resume = false, ...giv
     settings: ['rollout.invariant=true', 'rollout.prompts=3', 'optimizer.learningRate=1e-3', ...settings],
   });
   const interrupts = Array.from({ length: size }, () => new AbortController());
-  const [end] = await atOnce(size, async (peers): Promise<RunEnd | undefined> => {
+  const [end] = await atOnce(size, async (own): Promise<RunEnd | undefined> => {
+    const peers = given.peers?.(own) ?? own;
     const { rank } = peers;
     const { signal } = interrupts[rank]!;
     const stages = { score: halfOfTheTokens, ...given.stages?.(rank) };
@@ -152,6 +158,23 @@ describe('an error', () => {
       expect(stepSaved(output, 'step-3-error')).toBe(3);
     },
   );
+
+  it('of a rank that keeps its gradients for itself is named by the doctor', async () => {
+    const output = join(tempFolder(), 'run');
+    const peers = (own: LocalPeers): LocalPeers => {
+      const sum: LocalPeers['sum'] = async (tensors) => {
+        const before = noGrad(() => tensors.map((tensor) => tensor.clone()));
+        await own.sum(tensors);
+        noGrad(() => tensors.forEach((tensor, i) => void tensor.copy_(before[i]!)));
+      };
+      return own.rank === 1 ? { ...own, sum } : own;
+    };
+    const error = await run(2, { output, peers }).catch((thrown: UserError) => thrown);
+    expect((error as UserError).message).toBe('step 1: after update 1 rank 1 has other weights than rank 0');
+    expect((error as UserError).hint).toMatch(
+      /^The doctor, of step 1: B68\.weights fail: Rank 1 has other weights/,
+    );
+  });
 
   it('of a setting that several cannot follow comes before there is a run', async () => {
     const output = join(tempFolder(), 'run');
