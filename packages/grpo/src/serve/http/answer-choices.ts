@@ -53,7 +53,8 @@ export interface AskedChoices extends Asked {
 /** Answers with all choices at once, or with a stream of their tokens. */
 export async function answerChoices(service: Service, call: Call, asked: AskedChoices): Promise<Answer> {
   const { form, model, prompts } = asked;
-  const head = { id: form.id, created: Math.floor(Date.now() / 1000), model };
+  const object = asked.stream ? form.chunkObject : form.object;
+  const head = { id: form.id, object, created: Math.floor(Date.now() / 1000), model };
   if (asked.stream) return streamChoices(service, call, asked, head);
   const generated = await generate(service, asked, call.signal);
   const choices = generated.flatMap(({ completions, promptLogprobs }, p) =>
@@ -75,7 +76,6 @@ export async function answerChoices(service: Service, call: Call, asked: AskedCh
   );
   return {
     ...head,
-    object: form.object,
     choices,
     usage: usageOf(prompts, tokensIn(generated)),
     ...form.beside(generated),
@@ -103,7 +103,6 @@ async function streamChoices(
 ): Promise<undefined> {
   const { form, prompts, count } = asked;
   const events = new EventWriter(call.response);
-  const chunkHead = { ...head, object: form.chunkObject };
   const streams = Array.from(
     { length: prompts.length * count },
     (): Stream => ({
@@ -118,10 +117,10 @@ async function streamChoices(
     const stream = streams[index]!;
     const prompt = prompts[Math.floor(index / count)]!;
     if (!stream.hasBegun && form.opening)
-      events.send({ ...chunkHead, choices: [form.opening(index)], ...form.beside([]) });
+      events.send({ ...head, choices: [form.opening(index)], ...form.beside([]) });
     const choice = { ...part, index, prompt, isFirst: !stream.hasBegun, offset: stream.offset };
     const usage = asked.usage.continuous && { usage: usageOf([prompt], stream.count) };
-    events.send({ ...chunkHead, choices: [form.chunkChoice(choice)], ...usage });
+    events.send({ ...head, choices: [form.chunkChoice(choice)], ...usage });
     stream.hasBegun = true;
     stream.offset += part.text.length;
   };
@@ -148,7 +147,7 @@ async function streamChoices(
       }
     const version = { weight_version: generated[0]!.weightVersion };
     if (asked.usage.atEnd)
-      events.send({ ...chunkHead, choices: [], usage: usageOf(prompts, tokensIn(generated)), ...version });
+      events.send({ ...head, choices: [], usage: usageOf(prompts, tokensIn(generated)), ...version });
   } catch (error) {
     // Nobody is there to hear it.
     if (call.signal.aborted) return undefined;

@@ -75,8 +75,9 @@ export const chat: Handler = async (service, call) => {
 };
 
 function formOf(asked: Fields, tokenizer: Tokenizer, promptIds: readonly number[], id: string): AnswerForm {
-  const about = (choice: ChoicePart) => ({
+  const about = (choice: ChoicePart, said: object) => ({
     index: choice.index,
+    ...said,
     logprobs: asked.logprobs
       ? { content: logprobsOf(choice.tokens, tokenizer, asked.return_tokens_as_token_ids) }
       : null,
@@ -87,11 +88,9 @@ function formOf(asked: Fields, tokenizer: Tokenizer, promptIds: readonly number[
     id,
     object: 'chat.completion',
     chunkObject: 'chat.completion.chunk',
-    choice: (choice) => ({
-      ...about(choice),
-      message: { role: 'assistant', content: choice.text, refusal: null },
-    }),
-    chunkChoice: (choice) => ({ ...about(choice), delta: { content: choice.text } }),
+    choice: (choice) =>
+      about(choice, { message: { role: 'assistant', content: choice.text, refusal: null } }),
+    chunkChoice: (choice) => about(choice, { delta: { content: choice.text } }),
     beside: ([first]) => ({
       ...(asked.return_token_ids && { prompt_token_ids: promptIds }),
       ...(first?.promptLogprobs && {

@@ -1,36 +1,21 @@
 import { once } from 'node:events';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { realpathSync, symlinkSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
-import { saveModel } from '../../models/index.js';
-import { initLora } from '../../models/lora/init-lora.js';
 import { RequestAborted } from '../request-aborted.js';
-import { eventsIn, type Served, servedModel, statusOf } from './served-model.test.helper.js';
-
-/** Writes an adapter whose matrices all hold one number. */
-function writeAdapter({ model, weights }: Served, name: string, fill: number): string {
-  const { decoder } = model;
-  const lora = initLora(decoder.config, { rank: 2, alpha: 8, base: 'tiny' }, { seed: 1, device: 'cpu' });
-  for (const x of lora.parameters.values()) noGrad(() => tidy(() => x.fill_(fill)));
-  const folder = join(weights, name);
-  mkdirSync(folder);
-  saveModel({ ...model, decoder: decoder.withLora(lora) }, folder);
-  lora.dispose();
-  return folder;
-}
+import { adapterFolder, weightsFolder } from '../serve.test.helper.js';
+import { eventsIn, servedModel, statusOf } from './served-model.test.helper.js';
 
 const greedy = { prompt: 'a', temperature: 0, max_tokens: 8, logprobs: 0 };
 
 describe('adapters', () => {
   it('are loaded under names, listed with their parent, sampled, and unloaded', async () => {
-    const served = await servedModel();
-    const { post, get, lines } = served;
-    const folder = writeAdapter(served, 'step-1', 0.3);
+    const { post, get, lines, model } = await servedModel();
+    const folder = realpathSync(adapterFolder(model, 9));
     const before = (await post('/v1/completions', greedy)).json;
     const loaded = await post('/v1/load_lora_adapter', { lora_name: 'step-1', lora_path: folder });
     expect(loaded).toMatchObject({ status: 200, text: "Success: LoRA adapter 'step-1' added successfully." });
@@ -64,8 +49,8 @@ describe('adapters', () => {
   });
 
   it('and weights come from the folders that were allowed, however the path is written', async () => {
-    const served = await servedModel();
-    const { post, weights } = served;
+    const weights = realpathSync(tempFolder());
+    const { post } = await servedModel({ weightFolders: [weights] });
     const outside = tempFolder();
     symlinkSync(outside, join(weights, 'link'));
     const load = (lora_path: string) => post('/v1/load_lora_adapter', { lora_name: 'x', lora_path });
@@ -97,13 +82,8 @@ describe('adapters', () => {
 
 describe('weights', () => {
   it('are replaced by those of a folder, with their version', async () => {
-    const served = await servedModel();
-    const { post, get, model, weights } = served;
-    const changed = model.decoder.clone();
-    for (const x of changed.parameters.values()) noGrad(() => tidy(() => x.mul_(1.5)));
-    const folder = join(weights, 'next');
-    saveModel({ ...model, decoder: changed }, folder);
-    changed.dispose();
+    const { post, get, model } = await servedModel();
+    const folder = weightsFolder(model, 1.5);
     const before = (await post('/v1/completions', greedy)).json;
     const update = await post('/update_weights_from_disk', { model_path: folder, weight_version: 'step-2' });
     expect(update.json).toMatchObject({ success: true });
@@ -269,6 +249,25 @@ describe('a server', () => {
     expect(status).toBe(200);
     expect(events).toHaveLength(3);
     expect(events[2].error).toMatchObject({ code: 503 });
+  });
+
+  it('takes rows out of the batch when the client hangs up, and when a pause aborts them', async () => {
+    const { url, engine, post } = await servedModel();
+    const long = { prompt: 'a', n: 64, max_tokens: 60, min_tokens: 60 };
+    const gone = new AbortController();
+    const body = JSON.stringify({ ...long, stream: true });
+    const asked = fetch(`${url}/v1/completions`, { method: 'POST', body, signal: gone.signal });
+    await vi.waitUntil(() => engine.load.running > 0);
+    gone.abort();
+    await asked.then((answer) => answer.text()).catch(() => {});
+    await vi.waitUntil(() => engine.load.running === 0);
+    expect(engine.load.tokens).toBeLessThan(64 * 60);
+    const aborted = post('/v1/completions', long);
+    await vi.waitUntil(() => engine.load.running > 0);
+    await post('/pause?mode=abort');
+    expect((await aborted).json.error).toMatchObject({ code: 503, type: 'ServiceUnavailableError' });
+    await post('/resume');
+    expect((await post('/v1/completions', greedy)).status).toBe(200);
   });
 
   it('takes back the requests of a client that hangs up, and those of a list of which one fails', async () => {

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
 import { onTestFinished } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { writeTinyModel } from '../../library/tiny-model.js';
@@ -19,8 +20,6 @@ export interface Answered {
 export interface Served {
   url: string;
   port: number;
-  /** A folder that clients may load weights from. */
-  weights: string;
   engine: ServeEngine;
   model: LoadedModel;
   server: HttpServer;
@@ -37,12 +36,11 @@ export async function servedModel(options: Partial<HttpOptions> = {}): Promise<S
   await writeTinyModel(path, { maxLength: 64, hiddenSize: 16, heads: 2, layers: 1, intermediateSize: 32 });
   const model = loadModel(path, { dtype: 'float32' });
   const engine = new ServeEngine(model, { name: 'tiny', memoryBytes: 2 ** 26 });
-  const weights = realpathSync(tempFolder());
   const lines: string[] = [];
   const server = await serveHttp(engine, {
     name: 'tiny',
     folder: path,
-    weightFolders: [weights],
+    weightFolders: [realpathSync(tmpdir())],
     log: (line) => lines.push(line),
     host: '127.0.0.1',
     port: 0,
@@ -67,7 +65,6 @@ export async function servedModel(options: Partial<HttpOptions> = {}): Promise<S
   return {
     url: server.url,
     port: Number(new URL(server.url).port),
-    weights,
     engine,
     model,
     server,

@@ -49,7 +49,6 @@ const updating = z.object({
   model_path: z.string().min(1),
   weight_version: z.string().min(1).max(200).nullish(),
   abort_all_requests: z.boolean().nullish(),
-  keep_pause: z.boolean().nullish(),
   load_format: z.enum(['auto', 'safetensors'], 'weights are read from safetensors only').nullish(),
 });
 
@@ -59,13 +58,7 @@ export const updateWeights: Handler = async (service, { request }) => {
   const asked = readFields(updating, await readBody(request));
   const folder = weightFolder(asked.model_path, weightFolders, 'model_path');
   const version = asked.weight_version ?? String(Date.now());
-  const pauses = asked.abort_all_requests === true && !engine.isPaused;
-  if (pauses) await engine.pause('abort');
-  try {
-    await engine.updateWeights(folder, version);
-  } finally {
-    if (pauses && !asked.keep_pause) engine.resume();
-  }
+  await engine.updateWeights(folder, version, asked.abort_all_requests ? 'abort' : 'finish');
   log(`Weights ${version} are loaded from ${folder}.`);
   return { success: true, message: `Weights ${version} are loaded.`, num_paused_requests: 0 };
 };
