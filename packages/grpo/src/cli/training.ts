@@ -83,7 +83,7 @@ export async function runTraining(
     if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
     const end = await train(run).catch((error: unknown) => {
       const last = latestCheckpoint(run.folder.checkpoints);
-      const goOn = `npx grpo ${command} --resume ${output}`;
+      const goOn = resumeCommand(command, run);
       if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
       else if (holdsRun(output)) reporter.note(`No step was saved. To start over: ${goOn} --restart`);
       throw error;
@@ -200,11 +200,14 @@ export const describeStop = ({ code }: Finding, output: string) =>
     ? `The doctor stopped it: ${code}. For all that it knows: npx grpo doctor ${output}`
     : `The preflight stopped it: ${code}. No run is left behind. For what it is: npx grpo doctor --explain ${code}`;
 
-function summarize(
-  command: string,
-  { folder, progress }: Run,
-  { interrupted, stopped, before, after }: RunEnd,
-) {
+function resumeCommand(command: string, { folder, peers }: Run): string {
+  // Other launchers have a command line of their own.
+  const processes = peers && process.connected ? ` --processes ${peers.size}` : '';
+  return `npx grpo ${command} --resume ${folder.path}${processes}`;
+}
+
+function summarize(command: string, run: Run, { interrupted, stopped, before, after }: RunEnd) {
+  const { folder, progress } = run;
   const { step } = progress;
   const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
   const lines = [
@@ -212,7 +215,7 @@ function summarize(
     ...(holdsRun(folder.path) ? [`Run folder: ${folder.path}`] : []),
   ];
   if (stopped) lines.push(describeStop(stopped, folder.path));
-  else if (interrupted) lines.push(`Go on with: npx grpo ${command} --resume ${folder.path}`);
+  else if (interrupted) lines.push(`Go on with: ${resumeCommand(command, run)}`);
   else if (step > 0) lines.push(`Model: ${folder.checkpoints}/step-${step}`);
   return {
     text: lines.join('\n'),

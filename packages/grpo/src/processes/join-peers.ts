@@ -32,7 +32,7 @@ export async function joinPeers(
   const { localRank: _, localSize: __, ...where } = place;
   const joined = ProcessGroup.join({
     ...where,
-    timeoutSeconds: 60 * processes.timeout,
+    timeoutSeconds: Math.ceil(60 * processes.timeout),
     onMissing: (ranks) => {
       if (ranks.length > 0) note(`Waiting for ${named(ranks)} at ${place.host}:${place.port}.`);
     },

@@ -86,7 +86,8 @@ export function startOthers(): void {
 
 const nameOf = (rank: number, { pid }: ChildProcess) => `rank ${rank} (process ${pid})`;
 
-function freePort(): Promise<number> {
+/** A port of this machine that nobody listens at. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen(0, '127.0.0.1', () => {

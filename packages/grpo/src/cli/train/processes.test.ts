@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -63,11 +63,17 @@ describe('a run of two processes', () => {
     expect(stepsOf(folder)).toBe(resumed.steps);
   });
 
-  it('leaves nothing running after a second Ctrl-C', async () => {
-    const { ranks, child, ended, says } = await training();
+  it('leaves nothing running after a second Ctrl-C, whatever it is at', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'busy.mjs'), "export default () => { console.error('busy'); for (;;); };");
+    const settings = [...ENDLESS, 'rewards=[{module: busy.mjs}]', 'doctor.onFinding=off'];
+    const { child, ended, says } = start(folder, ['train', ...settings, '--processes', '2']);
+    await says('busy');
+    const ranks = childrenOf(child);
+    expect(ranks).toHaveLength(2);
     child.kill('SIGINT');
-    await says('Ctrl-C again stops at once');
-    await sleep(ECHO_MS + 1);
+    await sleep(ECHO_MS + 100);
+    expect(ranks.filter(isAlive)).toEqual(ranks);
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
     expect(ranks.filter(isAlive)).toEqual([]);
