@@ -1,31 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 // What is printed is compared as plain text, also where a CI server asks for colours.
 delete process.env.FORCE_COLOR;
 
+/** A test that replaces modules, or counts the tensors of its process. */
+const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)/;
+
 /**
- * Rooms whose tests share a process and its modules, those of the page a browser. In the others tests count the tensors
- * of the process or replace modules.
+ * Tests with a process of their own, those of commands and runs that start many themselves among them. All others share
+ * two processes, their modules and a browser: to load the engine for each file took a quarter of the time.
  */
-const SHARED = [
-  ...'audit config doctor errors evaluation hub imitation inspection maths memory objective observe'.split(
-    ' ',
+const OWN = [
+  'packages/grpo/dist/{cli,lab}/**/*.test.js',
+  'packages/grpo/dist/install.test.js',
+  ...['packages/grpo/dist', 'packages/torch/dist'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.js'))
+      .map((name) => `${folder}/${name}`)
+      .filter((file) => NEEDS_OWN_PROCESS.test(readFileSync(file, 'utf8'))),
   ),
-  ...'progress rewards sinks step studio tasks text trace view'.split(' '),
-].map((room) => `packages/grpo/dist/${room}/**/*.test.js`);
-SHARED.push('packages/studio/build/**/*.test.js');
+];
 
 // The tests run as compiled: what is tested is what is shipped.
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'shared process', include: SHARED, isolate: false } },
       {
         extends: true,
         test: {
-          name: 'own processes',
-          include: ['packages/*/dist/**/*.test.js', 'bench/**/*.test.mjs'],
-          exclude: SHARED,
+          name: 'shared process',
+          include: [
+            'packages/{grpo,torch}/dist/**/*.test.js',
+            'packages/studio/build/**/*.test.js',
+            'bench/**/*.test.mjs',
+          ],
+          exclude: OWN,
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'own process',
+          include: OWN,
         },
       },
     ],

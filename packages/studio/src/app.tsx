@@ -8,7 +8,16 @@ import { useKeys, useShownKeys } from './parts/keys.js';
 import { lastName } from './parts/run-ids.js';
 import { SafeText } from './parts/safe-text.js';
 import { ThemeSwitch } from './parts/theme-switch.js';
-import { go, linkTo, parseRoute, parseWhole, type Route, useRoute } from './route.js';
+import {
+  go,
+  linkBackTo,
+  linkTo,
+  linkToPlace,
+  parseRoute,
+  parseWhole,
+  type Route,
+  useRoute,
+} from './route.js';
 import { CompareView } from './views/compare/compare-view.js';
 import { CompletionView } from './views/completion/completion-view.js';
 import { CurvesView } from './views/curves/curves-view.js';
@@ -103,7 +112,7 @@ function CitedBy({ route: { parts, query } }: { route: Route }) {
   return (
     <p class="soft">
       Cited by{' '}
-      <a href={linkTo(['run', run, 'findings'], { code: query.finding })}>
+      <a href={linkToPlace({ run, view: 'findings' }, { code: query.finding })}>
         <SafeText text={query.finding} most={60} />
       </a>
     </p>
@@ -126,18 +135,18 @@ const stepOf = (start: string): string | undefined => {
 function upOf({ parts }: Route, start: string): string | undefined {
   if (parts.length <= 4 && stepOf(start) !== undefined) return linkTo(parts) === start ? undefined : start;
   if (parts.length === 0) return undefined;
-  return linkTo(parts.length > 4 ? parts.slice(0, 4) : parts.length > 2 ? parts.slice(0, 2) : []);
+  return linkBackTo(parts.length > 4 ? parts.slice(0, 4) : parts.length > 2 ? parts.slice(0, 2) : []);
 }
 
 function Trail({ route: { parts }, start }: { route: Route; start: string }) {
   const [place, run, second, step, third] = parts;
   const only = stepOf(start);
-  const links: [string, string][] = [only === undefined ? ['runs', '#/'] : [`step ${only}`, start]];
+  const links: [string, string][] = [only === undefined ? ['runs', linkBackTo([])] : [`step ${only}`, start]];
   if (place === 'run' && run !== undefined && only === undefined)
-    links.push([lastName(run), linkTo([place, run])]);
+    links.push([lastName(run), linkBackTo([place, run])]);
   if (place === 'compare') links.push(['compare', '#/compare']);
   if (second === 'step' && step !== undefined) {
-    if (step !== only) links.push([`step ${step}`, linkTo(parts.slice(0, 4))]);
+    if (step !== only) links.push([`step ${step}`, linkBackTo(parts.slice(0, 4))]);
   } else if (second !== undefined) links.push([second, linkTo(parts.slice(0, 3))]);
   if (third !== undefined) links.push([third, linkTo(parts)]);
   return (

@@ -43,6 +43,34 @@ export function linkTo(
   return told.length > 0 ? `${path}?${new URLSearchParams(told)}` : path;
 }
 
+/** A view of a run: its curves, its findings, a step, the loss of a step, or a completion. */
+export interface Place {
+  run: string;
+  step?: number | undefined;
+  completion?: number | undefined;
+  view?: 'findings' | 'loss';
+}
+
+export function linkToPlace(
+  { run, step, completion, view }: Place,
+  query: Parameters<typeof linkTo>[1] = {},
+): string {
+  const inside = completion === undefined ? [] : ['completion', completion];
+  return linkTo(
+    ['run', run, ...(step === undefined ? [] : ['step', step, ...inside]), ...(view ? [view] : [])],
+    query,
+  );
+}
+
+/** Addresses that the page has shown, by their link without settings. */
+const shown = new Map<string, string>();
+
+/** The address of a place as it was shown last, with what the reader chose there. */
+export function linkBackTo(parts: readonly string[]): string {
+  const link = linkTo(parts);
+  return shown.get(link) ?? link;
+}
+
 export const go = (link: string): void => {
   globalThis.location.hash = link;
 };
@@ -54,11 +82,17 @@ export function setQuery(changed: Readonly<Record<string, string | number | unde
 }
 
 export function useRoute(): Route {
-  const [route, setRoute] = useState(() => parseRoute(globalThis.location.hash));
+  const [route, setRoute] = useState(shownRoute);
   useEffect(() => {
-    const changed = () => setRoute(parseRoute(globalThis.location.hash));
+    const changed = () => setRoute(shownRoute());
     globalThis.addEventListener('hashchange', changed);
     return () => globalThis.removeEventListener('hashchange', changed);
   }, []);
+  return route;
+}
+
+function shownRoute(): Route {
+  const route = parseRoute(globalThis.location.hash);
+  shown.set(linkTo(route.parts), linkTo(route.parts, route.query));
   return route;
 }

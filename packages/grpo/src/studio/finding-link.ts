@@ -13,11 +13,18 @@ const MOST_STEPS = 8;
  * A finding with the places that it cites; without evidence its steps, or the metrics that its check looked at.
  *
  * @param metrics - names of the metrics that the log has
+ * @param nameOf - the name of a completion: `1.2`
  */
-export function linkOf(finding: Finding, metrics: ReadonlySet<string> = new Set()): FindingLink {
+export function linkOf(
+  finding: Finding,
+  metrics: ReadonlySet<string> = new Set(),
+  nameOf: (one: Evidence) => string | undefined = () => undefined,
+): FindingLink {
   const { evidence, steps, code } = finding;
   const { scope, needs } = checkOf(code);
-  const cited = evidence.map((one): Place => ({ text: place(one), ...targetOf(finding, one, metrics) }));
+  const cited = evidence.map(
+    (one): Place => ({ text: place(one, nameOf(one)), ...targetOf(finding, one, metrics) }),
+  );
   const seen = steps.slice(0, MOST_STEPS).map((step): Place => ({ text: `step ${step}`, step }));
   const asked = scope === 'log' ? needs.filter((name) => metrics.has(name)) : [];
   const places = [cited, seen, asked.map((metric): Place => ({ text: metric, metric }))];

@@ -37,7 +37,7 @@ it('points to the token of a record, and to no metric', async () => {
   writeStepRecord(folder, { ...record, advantages });
   const places = (await report(folder)).links.flatMap((link) => link.places);
   expect(places).toContainEqual({
-    text: 'step 3, completion 9, token 0: update 1, term 0.5, expected -40, ratio 1, advantage 40',
+    text: 'step 3, completion 2.1, token 0: update 1, term 0.5, expected -40, ratio 1, advantage 40',
     ...{ step: 3, completion: 9, token: 0 },
   });
   expect(places.every(({ metric }) => metric === undefined)).toBe(true);

@@ -1,5 +1,5 @@
 import type { FindingLink } from 'grpo/studio';
-import { linkTo } from '../route.js';
+import { linkToPlace } from '../route.js';
 import { SafeText } from './safe-text.js';
 
 interface PlaceLinkProps {
@@ -14,12 +14,10 @@ export function PlaceLink({ run, code, place }: PlaceLinkProps) {
   const { text, step, completion, token, metric } = place;
   const link =
     metric !== undefined
-      ? linkTo(['run', run], { filter: metric })
+      ? linkToPlace({ run }, { filter: metric })
       : step === undefined
         ? undefined
-        : completion === undefined
-          ? linkTo(['run', run, 'step', step], { finding: code })
-          : linkTo(['run', run, 'step', step, 'completion', completion], { token, finding: code });
+        : linkToPlace({ run, step, completion }, { token, finding: code });
   const words = <SafeText text={text} most={200} />;
   return link === undefined ? words : <a href={link}>{words}</a>;
 }

@@ -1,4 +1,5 @@
 import type { Finding } from '../../doctor/finding.js';
+import type { Evidence } from '../../doctor/outcome.js';
 import { type StepView, viewOf } from '../../view/step-view.js';
 import { linkOf } from '../finding-link.js';
 import type { OpenRuns } from '../open-runs.js';
@@ -15,13 +16,9 @@ export async function stepWhole(
   return { view, links: (verdict?.findings ?? []).map((finding) => linkInside(finding, view)) };
 }
 
-/** Inside its step the number of the step says nothing, and completions have their names there: `completion 2.5`. */
+/** Inside its step a place does not repeat the number of the step. */
 function linkInside(finding: Finding, { completions }: StepView): FindingLink {
   const evidence = finding.evidence.map(({ step: _, ...one }) => one);
-  const { places, ...link } = linkOf({ ...finding, evidence, steps: [] });
-  const named = places.map(({ text, ...at }) => {
-    const name = at.completion === undefined ? undefined : completions[at.completion]?.name;
-    return { ...at, text: name === undefined ? text : text.replace(/completion \d+/, `completion ${name}`) };
-  });
-  return { ...link, finding, places: named };
+  const nameOf = ({ completion }: Evidence) => completions[completion ?? -1]?.name;
+  return { ...linkOf({ ...finding, evidence, steps: [] }, undefined, nameOf), finding };
 }

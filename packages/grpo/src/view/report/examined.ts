@@ -75,12 +75,16 @@ export function stepsOf({ steps, judged }: Finding): string | undefined {
   return `${shown}${steps.length > 8 ? ', …' : ''} (${steps.length} of the ${judged} that could be judged)`;
 }
 
-/** Where evidence points, down to the token: `step 3, completion 5: "…</answer" · length 96`. */
-export function place({ step, prompt, completion, token, text, values }: Evidence): string {
+/**
+ * Where evidence points, down to the token: `step 3, completion 5: "…</answer" · length 96`.
+ *
+ * @param name - the completion's name, `1.2`; else its index says which it is
+ */
+export function place({ step, prompt, completion, token, text, values }: Evidence, name?: string): string {
   const parts = [
     ...(step === undefined ? [] : [`step ${step}`]),
     ...(prompt === undefined ? [] : [`prompt ${prompt}`]),
-    ...(completion === undefined ? [] : [`completion ${completion}`]),
+    ...(completion === undefined ? [] : [`completion ${name ?? completion}`]),
     ...(token === undefined ? [] : [`token ${token}`]),
   ];
   const { value, ...others } = values ?? {};

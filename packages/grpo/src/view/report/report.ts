@@ -106,7 +106,7 @@ function itemOf(finding: Finding, checks: readonly Check[], isWorth: boolean): R
     label: labelOf(finding),
     says: says(finding),
     steps: stepsOf(finding),
-    places: finding.evidence.map(place),
+    places: finding.evidence.map((one) => place(one)),
     signs: [],
     rerun: check.scope === 'log' && finding.severity !== 'fail' && isWorth ? undefined : rerunOf(check),
     sources: sourcesOf(check),

@@ -1,7 +1,7 @@
 /** The tokens of a step whose numbers are the most extreme, each with a link to where it stands. */
 import type { Measure } from 'grpo/studio';
 import { useAnswer } from '../../client.js';
-import { linkTo, setQuery, useRoute } from '../../route.js';
+import { linkToPlace, setQuery, useRoute } from '../../route.js';
 import { SignedMark } from '../signed-mark.js';
 import { Answered } from '../status.js';
 import { shownText } from '../token-text.js';
@@ -65,11 +65,14 @@ export function WorstTokens({ run, step }: { run: string; step: number }) {
                     </td>
                     <td>
                       <a
-                        href={linkTo(['run', run, 'step', step, 'completion', completion], {
-                          token,
-                          colour: NAMES[measure].colour,
-                          update,
-                        })}
+                        href={linkToPlace(
+                          { run, step, completion },
+                          {
+                            token,
+                            colour: NAMES[measure].colour,
+                            update,
+                          },
+                        )}
                       >
                         <code>{text === undefined ? `#${id ?? '?'}` : shownText(text)}</code>
                       </a>

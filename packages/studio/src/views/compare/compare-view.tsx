@@ -6,7 +6,7 @@ import { useKeys } from '../../parts/keys.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { linkTo, parseWhole, type Route, setQuery } from '../../route.js';
+import { linkToPlace, parseWhole, type Route, setQuery } from '../../route.js';
 import './compare.css';
 import { FirstDifference } from './first-difference.js';
 import { PairCards, type Side } from './pair-row.js';
@@ -156,5 +156,5 @@ function Compared({ here, there, query, a, b }: ComparisonProps & { a: StepAnswe
 
 const sideOf = ({ run, step }: Place, answer: StepAnswer): Side => ({
   answer,
-  linkOf: ({ index }) => linkTo(['run', run, 'step', step, 'completion', index]),
+  linkOf: ({ index }) => linkToPlace({ run, step, completion: index }),
 });

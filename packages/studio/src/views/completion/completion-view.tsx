@@ -11,7 +11,7 @@ import { WorstTokens } from '../../parts/panels/worst-tokens.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
 import { UpdateSelect } from '../../parts/update-select.js';
-import { go, linkTo, parseWhole, type Route, setQuery } from '../../route.js';
+import { go, linkToPlace, parseWhole, type Route, setQuery } from '../../route.js';
 import './completion.css';
 import { chosenMeasure, MEASURE_KEYS, measures } from './measures.js';
 import { Tokens } from './tokens.js';
@@ -35,7 +35,7 @@ function Completion({ answer, ...place }: Place & { answer: CompletionAnswer }) 
   const measure = chosenMeasure(answer, query.colour);
   const own = answer.group.findIndex((one) => one.index === index);
   const linkOf = (other: number) =>
-    linkTo(['run', run, 'step', step, 'completion', other], { colour: query.colour, update: query.update });
+    linkToPlace({ run, step, completion: other }, { colour: query.colour, update: query.update });
   const goTo = (by: number) => {
     const other = answer.group[own + by];
     if (other) go(linkOf(other.index));
@@ -63,7 +63,7 @@ function Completion({ answer, ...place }: Place & { answer: CompletionAnswer }) 
           {own + 1} of {answer.group.length} of prompt {answer.prompt}
         </span>
         {after ? <a href={linkOf(after.index)}>{after.name} (j) →</a> : <span class="soft">last</span>}
-        <a href={linkTo(['run', run, 'step', step, 'loss'], { open: `g${answer.prompt},c${index}` })}>
+        <a href={linkToPlace({ run, step, view: 'loss' }, { open: `g${answer.prompt},c${index}` })}>
           its share of the loss
         </a>
         {answer.updates > 1 && (

@@ -4,7 +4,7 @@ import { useColours } from '../../parts/colours.js';
 import { useKeys } from '../../parts/keys.js';
 import { wholeNumber } from '../../parts/numbers.js';
 import { SearchField } from '../../parts/search-field.js';
-import { go, linkTo, type Route, setQuery } from '../../route.js';
+import { go, linkToPlace, type Route, setQuery } from '../../route.js';
 import { Chart, type ChartsAround } from './chart.js';
 import { CommonCursor } from './cursor.js';
 import { layOut, type Section } from './layout.js';
@@ -58,7 +58,7 @@ export function Charts({
     zoom: (to) => setQuery(to ? { from: Math.floor(to[0]), to: Math.ceil(to[1]) } : WHOLE),
     open: () => {
       const step = cursor.step === undefined ? undefined : stepToOpen(records, cursor.step, span);
-      if (step !== undefined) go(linkTo(['run', run, 'step', step]));
+      if (step !== undefined) go(linkToPlace({ run, step }));
     },
   };
   const focus = (by: number) => {

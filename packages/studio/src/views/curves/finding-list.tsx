@@ -1,7 +1,7 @@
 import type { RunReport } from 'grpo/studio';
 import { SafeText } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 import type { ReportAnswer } from './use-report.js';
 
 const MOST = 5;
@@ -25,7 +25,7 @@ export function FindingList({ run, answer }: { run: string; answer: ReportAnswer
 }
 
 function Found({ run, report: { links, verdict } }: { run: string; report: RunReport }) {
-  const all = linkTo(['run', run, 'findings']);
+  const all = linkToPlace({ run, view: 'findings' });
   if (links.length === 0)
     return (
       <p>
@@ -36,7 +36,7 @@ function Found({ run, report: { links, verdict } }: { run: string; report: RunRe
     <ul class="curves-findings" aria-label="findings">
       {links.slice(0, MOST).map(({ finding: { code, severity, steps }, label, says }) => (
         <li key={code}>
-          <a class={severity} href={linkTo(['run', run, 'findings'], { code })}>
+          <a class={severity} href={linkToPlace({ run, view: 'findings' }, { code })}>
             {SEVERITIES[severity].sign} {SEVERITIES[severity].word}
             {steps[0] !== undefined && `, step ${steps[0]}`}
           </a>{' '}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useAnswer } from '../../client.js';
 import { joinIds, lastName } from '../../parts/run-ids.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
-import { linkTo, setQuery } from '../../route.js';
+import { linkToPlace, setQuery } from '../../route.js';
 import { LineSample } from './line-sample.js';
 
 /** The run and those laid over it, each with its line; others may be added. */
@@ -20,7 +20,7 @@ export function OverlaidRuns({
       {ids.map((id, i) => (
         <li key={id}>
           {ids.length > 1 && <LineSample style={i} />}
-          <a href={linkTo(['run', id])}>
+          <a href={linkToPlace({ run: id })}>
             <SafeText text={loaded.get(id)?.entry.name ?? lastName(id)} most={80} />
           </a>
           {i > 0 && (

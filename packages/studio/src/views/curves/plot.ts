@@ -2,7 +2,7 @@
 import uPlot from 'uplot';
 import { visible } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 import { type Aligned, isolated } from './align.js';
 import { drawBands, drawMarks, drawRecords, drawUnder } from './decorations.js';
 import type { ChartPlan } from './layout.js';
@@ -215,7 +215,7 @@ export class Plot {
       .filter(({ step }) => step >= span[0] && step <= span[1])
       .map((mark) => {
         const link = document.createElement('a');
-        link.href = linkTo(['run', run, 'findings'], { code: mark.code });
+        link.href = linkToPlace({ run, view: 'findings' }, { code: mark.code });
         link.className = `curves-mark ${mark.severity}`;
         link.textContent = SEVERITIES[mark.severity].sign;
         link.title = visible(`step ${mark.step}: ${mark.label}. ${mark.says}`);

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { ask, useFiles } from '../../client.js';
 import type { Failure } from '../../messages.js';
 import { FailureBox, Waiting } from '../../parts/status.js';
-import { go, linkTo } from '../../route.js';
+import { go, linkTo, linkToPlace } from '../../route.js';
 import { type DroppedFile, filesOfDrop, filesOfPicker } from './dropped-files.js';
 import { DroppedRuns } from './dropped-runs.js';
 import { useDrop } from './use-drop.js';
@@ -64,7 +64,7 @@ async function readDropped(files: readonly DroppedFile[]): Promise<string> {
   const roots = new Set(files.map(({ path }) => path.split('/')[1]!));
   if (runs.length > 1 || roots.size > 1) return linkTo(['doctor']);
   // The report of a file that is no run says why it is none.
-  return linkTo(['run', runs[0]?.id ?? `/${first.path.split('/')[1]!}`, 'findings']);
+  return linkToPlace({ run: runs[0]?.id ?? `/${first.path.split('/')[1]!}`, view: 'findings' });
 }
 
 function Picker({

@@ -5,7 +5,7 @@ import { SafeText } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
 import { Answered, FailureBox } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 
 export function DroppedRuns() {
   return (
@@ -24,7 +24,7 @@ export function DroppedRuns() {
 
 const DroppedRun = ({ run: { id, name, problem } }: { run: RunEntry }) => (
   <div class="doctor-run">
-    <a href={linkTo(['run', id, 'findings'])}>
+    <a href={linkToPlace({ run: id, view: 'findings' })}>
       <SafeText text={name} most={200} />
     </a>
     {problem === undefined ? <Verdict run={id} /> : <FailureBox failure={{ message: problem }} />}

@@ -1,7 +1,7 @@
 /** The curves that findings cite, small, with their steps marked. */
 import type { ReportedFinding } from 'grpo/studio';
 import { useAnswer } from '../../client.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 import { SmallCurve } from './small-curve.js';
 
 /** As many curves as one finding shows. */
@@ -29,7 +29,7 @@ function Curves({
   return (
     <div class="findings-curves">
       {cited.slice(0, MOST_CURVES).map((curve) => (
-        <a key={curve.name} href={linkTo(['run', run], { filter: curve.name })}>
+        <a key={curve.name} href={linkToPlace({ run }, { filter: curve.name })}>
           <SmallCurve curve={curve} marks={[...new Set(marks)]} />
         </a>
       ))}

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { PlaceLink } from '../../parts/place-link.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 import { CitedCurves } from './cited-curves.js';
 
 interface ArticleProps {
@@ -47,7 +47,7 @@ export function FindingArticle({ run, item, brief, chosen }: ArticleProps) {
 
 /** Links to the finding itself, so that it can be passed on. */
 const FindingCode = ({ run, item }: { run: string; item: FindingLink }) => (
-  <a class="mono" href={linkTo(['run', run, 'findings'], { code: item.finding.code })}>
+  <a class="mono" href={linkToPlace({ run, view: 'findings' }, { code: item.finding.code })}>
     {item.label}
   </a>
 );

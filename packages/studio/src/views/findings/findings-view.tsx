@@ -5,7 +5,7 @@ import { useAnswer } from '../../client.js';
 import { lastName } from '../../parts/run-ids.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
-import { linkTo, type Route } from '../../route.js';
+import { linkToPlace, type Route } from '../../route.js';
 import { CheckTables } from './check-tables.js';
 import { FindingArticle } from './finding-article.js';
 import './findings.css';
@@ -79,7 +79,7 @@ function Course({ run, rows }: { run: string; rows: RunReport['course'] }) {
           {rows.map(({ metric, name, levels, change }) => (
             <tr key={metric}>
               <td>
-                <a href={linkTo(['run', run], { filter: metric })}>
+                <a href={linkToPlace({ run }, { filter: metric })}>
                   <SafeText text={name} most={120} />
                 </a>
               </td>

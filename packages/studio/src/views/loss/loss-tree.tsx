@@ -6,7 +6,7 @@ import { shortNumber, signedNumber } from '../../parts/numbers.js';
 import { Answered } from '../../parts/status.js';
 import { shownText } from '../../parts/token-text.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { linkTo, type Route, setQuery } from '../../route.js';
+import { linkToPlace, type Route, setQuery } from '../../route.js';
 import { type LossRow, lossRows, type Opened, openedOf, openedText } from './loss-rows.js';
 
 interface LossTreeProps {
@@ -39,11 +39,14 @@ export function LossTree({ query, loss, changed, tried, ...place }: LossTreeProp
     return lossRows(loss.groups, hypothetical, opened, tokens.value, nameOf, isBySize);
   }, [loss, hypothetical, opened, tokens.value, completion.value, isBySize]);
   const linkOf = (token?: number) =>
-    linkTo(['run', place.run, 'step', place.step, 'completion', index ?? ''], {
-      colour: 'loss',
-      token,
-      update: place.update,
-    });
+    linkToPlace(
+      { run: place.run, step: place.step, completion: index },
+      {
+        colour: 'loss',
+        token,
+        update: place.update,
+      },
+    );
   return (
     <section class={`loss-tree ${changed ? 'compared' : ''}`}>
       <div class="loss-tree-head">

@@ -79,6 +79,18 @@ describe.skipIf(!CHROMIUM)('the list of runs', () => {
     expect(await hash()).toBe('#/run//runs/flat/log/metrics.jsonl');
   });
 
+  it('is as it was chosen when one comes back, by a key or by the way that the page shows', async () => {
+    await open('?sort=-reward&filter=low');
+    for (const key of ['j', 'Enter']) await studio.page.keyboard.press(key);
+    await studio.page.waitForFunction(() => location.hash.startsWith('#/run/'));
+    await studio.page.keyboard.press('u');
+    await expect.poll(names, PATIENT).toEqual(['low']);
+    expect(await hash()).toBe('#/?sort=-reward&filter=low');
+    await studio.page.goBack();
+    await studio.page.getByRole('link', { name: 'runs', exact: true }).click();
+    await expect.poll(hash, PATIENT).toBe('#/?sort=-reward&filter=low');
+  });
+
   it('follows a run that goes on, and keeps what was picked', async () => {
     await open('?sort=name');
     await entry('low').getByRole('checkbox').click();

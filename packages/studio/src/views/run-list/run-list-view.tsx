@@ -6,7 +6,7 @@ import { joinIds, splitIds } from '../../parts/run-ids.js';
 import { SearchField } from '../../parts/search-field.js';
 import { Answered } from '../../parts/status.js';
 import { VirtualList } from '../../parts/virtual-list.js';
-import { go, linkTo, parseRoute, type Route, setQuery } from '../../route.js';
+import { go, linkToPlace, parseRoute, type Route, setQuery } from '../../route.js';
 import { RunRow } from './run-row.js';
 import { type Column, isAscending, orderText, parseOrder, sortRuns } from './sort-runs.js';
 import './run-list.css';
@@ -48,7 +48,7 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
   };
   const overlay = () => {
     const [first, ...others] = pickedNow();
-    if (first !== undefined) go(linkTo(['run', first], { with: joinIds(others) }));
+    if (first !== undefined) go(linkToPlace({ run: first }, { with: joinIds(others) }));
   };
   const move = (by: number) => {
     const from = place();
@@ -63,7 +63,7 @@ function RunList({ runs, query }: { runs: readonly RunEntry[]; query: Route['que
     k: { does: 'previous run', act: () => move(-1) },
     ArrowDown: { does: 'next run', act: () => move(1) },
     ArrowUp: { does: 'previous run', act: () => move(-1) },
-    Enter: { does: 'open the run', act: onPlace((id) => go(linkTo(['run', id]))) },
+    Enter: { does: 'open the run', act: onPlace((id) => go(linkToPlace({ run: id }))) },
     x: { does: 'pick the run', act: onPlace(pick) },
     o: { does: 'overlay the picked runs', act: () => pickedNow().length > 1 && overlay() },
   });

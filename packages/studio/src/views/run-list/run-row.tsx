@@ -3,7 +3,7 @@ import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
 import { Sparkline } from '../../parts/sparkline.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 
 /** A sign beside each word, since colour alone says nothing. */
 const SIGNS: Record<RunEntry['state'], string> = { running: '▶', finished: '✓', stopped: '■', unknown: '·' };
@@ -35,7 +35,7 @@ export function RunRow({
         aria-label={`pick ${visible(name)} to overlay`}
       />
       <span class="run-list-name">
-        <a href={linkTo(['run', id])} aria-current={isAt ? 'true' : undefined}>
+        <a href={linkToPlace({ run: id })} aria-current={isAt ? 'true' : undefined}>
           <SafeText text={name} most={200} />
         </a>
         <span class="soft run-list-kind">
@@ -70,7 +70,7 @@ export function RunRow({
 function Findings({ id, found }: { id: string; found: RunEntry['findings'] }) {
   const { fail, warn } = found ?? { fail: 0, warn: 0 };
   return (
-    <a href={linkTo(['run', id, 'findings'])}>
+    <a href={linkToPlace({ run: id, view: 'findings' })}>
       {fail + warn === 0 && (found ? 'none in training' : 'judge')}
       {fail > 0 && (
         <span class="fail">

@@ -5,7 +5,7 @@ import { PlaceLink } from '../../parts/place-link.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { SEVERITIES } from '../../parts/severity.js';
 import { Answered } from '../../parts/status.js';
-import { linkTo } from '../../route.js';
+import { linkToPlace } from '../../route.js';
 
 type Whole = Requests['stepWhole']['output'];
 
@@ -56,7 +56,7 @@ function FindingItem({ run, step, link }: { run: string; step: number; link: Fin
       <strong class={kind}>
         {sign} {word}
       </strong>{' '}
-      <a href={linkTo(['run', run, 'findings'], { code: finding.code })}>{label}</a>{' '}
+      <a href={linkToPlace({ run, view: 'findings' }, { code: finding.code })}>{label}</a>{' '}
       <SafeText text={says} most={500} />
       {places.length > 0 && (
         <ul>

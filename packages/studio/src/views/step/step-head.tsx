@@ -3,7 +3,7 @@ import type { RunCurves, StepAnswer } from 'grpo/studio';
 import { useKeys } from '../../parts/keys.js';
 import { shortNumber, wholeNumber } from '../../parts/numbers.js';
 import { SafeText, visible } from '../../parts/safe-text.js';
-import { go, linkTo, type Route } from '../../route.js';
+import { go, linkTo, linkToPlace, type Route } from '../../route.js';
 import { hasSignal } from './selection.js';
 
 interface StepHeadProps {
@@ -21,7 +21,7 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
   const after = steps.find((one) => one > step);
   // Another step has other completions and prompts; order and filters stay.
   const linkToStep = (other: number) =>
-    linkTo(['run', run, 'step', other], { ...query, at: undefined, shared: undefined });
+    linkToPlace({ run, step: other }, { ...query, at: undefined, shared: undefined });
   useKeys({
     '[': { does: 'previous step', act: before === undefined ? undefined : () => go(linkToStep(before)) },
     ']': { does: 'next step', act: after === undefined ? undefined : () => go(linkToStep(after)) },
@@ -42,7 +42,7 @@ export function StepHead({ run, answer, curves, query }: StepHeadProps) {
               step {after} →
             </a>
           )}
-          {answer.isWhole && <a href={linkTo(['run', run, 'step', step, 'loss'])}>the loss as a sum</a>}
+          {answer.isWhole && <a href={linkToPlace({ run, step, view: 'loss' })}>the loss as a sum</a>}
           <a href={linkTo(['compare'], { run, step, with: run, withStep: other })}>compare</a>
         </nav>
       </div>

@@ -8,7 +8,7 @@ import { WorstTokens } from '../../parts/panels/worst-tokens.js';
 import type { Completion } from '../../parts/rewards-of.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Answered } from '../../parts/status.js';
-import { go, linkTo, parseWhole, type Route, setQuery } from '../../route.js';
+import { go, linkToPlace, parseWhole, type Route, setQuery } from '../../route.js';
 import { columnsOf } from './columns.js';
 import { CompletionTable } from './completion-table.js';
 import { FilterBar } from './filter-bar.js';
@@ -142,7 +142,7 @@ function Completions({ run, step, query, answer, whole, onShared }: CompletionsP
   const shown = selection.form === 'groups' ? groups.flatMap((group) => group.shown) : selected;
   const at = parseWhole(atText);
   const place = shown.findIndex(({ index }) => index === at);
-  const linkOf = ({ index }: Completion) => linkTo(['run', run, 'step', step, 'completion', index]);
+  const linkOf = ({ index }: Completion) => linkToPlace({ run, step, completion: index });
   const move = (by: number) => {
     const next = shown[place < 0 ? 0 : Math.max(0, Math.min(shown.length - 1, place + by))];
     if (next) setQuery({ at: next.index });
