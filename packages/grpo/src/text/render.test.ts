@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ChatTemplate } from './chat-template.js';
 import { FAMILIES, fixtureCases, fixtureFolder } from './fixtures.test.data.js';
 import type { Message } from './message.js';
-import { renderExample, renderPrompt } from './render.js';
+import { renderExample, renderIds, renderPrompt } from './render.js';
 import type { Span } from './spans.js';
 import { Tokenizer } from './tokenizer.js';
 
@@ -28,6 +28,7 @@ describe.each(['llama3', 'qwen2', 'qwen3'] as const)('renderPrompt with %s', (fa
         variables,
       });
       expect({ text, ids }).toEqual(open);
+      expect(renderIds(tokenizer, template, messages, { tools, variables })).toEqual(open);
       expect(generationPrompt).toBe(true);
     }
   });

@@ -41,7 +41,7 @@ export function renderPrompt(
   options: TemplateOptions = {},
 ): RenderedPrompt {
   if (typeof prompt === 'string') {
-    const { text, ids } = withBos(tokenizer, prompt);
+    const { text, ids } = renderIds(tokenizer, template, prompt);
     return { text, ids, spans: [{ kind: 'prompt', start: 0, end: ids.length }] };
   }
   const known = requireTemplate(template);
@@ -65,6 +65,22 @@ export function renderPrompt(
     }
   }
   return { text, ids, spans, generationPrompt: body !== closed };
+}
+
+/**
+ * The text and the ids of {@link renderPrompt} alone. Spans cost a rendering for each message.
+ *
+ * @throws as {@link renderPrompt}
+ */
+export function renderIds(
+  tokenizer: Tokenizer,
+  template: ChatTemplate | undefined,
+  prompt: Prompt,
+  options: TemplateOptions = {},
+): Pick<RenderedPrompt, 'text' | 'ids'> {
+  if (typeof prompt === 'string') return withBos(tokenizer, prompt);
+  const asked = { ...options, addGenerationPrompt: true, namedTokens: tokenizer.namedTokens };
+  return withBos(tokenizer, requireTemplate(template).render(prompt, asked));
 }
 
 /**

@@ -10,6 +10,8 @@ export interface Service {
   folder: string;
   /** Of its tokenizer: two that read texts alike have the same. */
   tokenizerFingerprint: string;
+  /** Bytes of its longest token. */
+  longestToken: number;
   /** Real paths of folders that clients may load adapters and weights from. */
   weightFolders: readonly string[];
   /** Completions that may wait at once. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../text/message.js';
-import { renderPrompt } from '../../text/render.js';
+import { renderIds } from '../../text/render.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { type AnswerForm, answerChoices, type ChoicePart, type ToldToken } from './answer-choices.js';
 import type { Handler } from './call.js';
@@ -16,7 +16,7 @@ import {
 } from './choice-fields.js';
 import { adapterOf } from './generate.js';
 import { message } from './message.js';
-import { newTokensFor } from './prompt.js';
+import { newTokensFor, refuseTooLong } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
 import { randomnessOf, samplingOptions } from './sampling-fields.js';
 import { refuseUnsupported } from './unsupported.js';
@@ -45,7 +45,8 @@ export const chat: Handler = async (service, call) => {
   const asked = readFields(schema, body);
   const { model } = service.engine;
   const adapter = adapterOf(service, asked.model);
-  const rendered = renderPrompt(model.tokenizer, model.template, asked.messages as Message[], {
+  for (const { content } of asked.messages) refuseTooLong(service, content, 'messages');
+  const rendered = renderIds(model.tokenizer, model.template, asked.messages as Message[], {
     ...(asked.chat_template_kwargs && { variables: asked.chat_template_kwargs }),
   });
   if (asked.prompt_logprobs) refuseScores(asked);

@@ -168,6 +168,7 @@ describe('completions', () => {
     [{ prompt: [5, 99_999] }, 'prompt'],
     [{ prompt: 'a'.repeat(64) }, 'max_tokens'],
     [{ prompt: 'a', max_tokens: 64 }, 'max_tokens'],
+    [{ prompt: 'a'.repeat(1e6) }, 'prompt'],
     [{ prompt: 'a', max_tokens: 0 }, 'max_tokens'],
     [{ prompt: 'a', max_tokens: -1 }, 'max_tokens'],
     [{ prompt: 'a', n: 0 }, 'n'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { renderPrompt } from '../../text/render.js';
+import { renderIds } from '../../text/render.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { type AnswerForm, answerChoices, type ChoicePart } from './answer-choices.js';
 import { ApiError } from './api-error.js';
@@ -15,7 +15,7 @@ import {
   usageWanted,
 } from './choice-fields.js';
 import { adapterOf } from './generate.js';
-import { type AskedPrompt, newTokensFor, promptOfIds } from './prompt.js';
+import { type AskedPrompt, newTokensFor, promptOfIds, refuseTooLong } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
 import { MOST_CHOICES, randomnessOf, samplingOptions } from './sampling-fields.js';
 import { refuseUnsupported } from './unsupported.js';
@@ -98,11 +98,13 @@ export const completions: Handler = async (service, call) => {
   });
 };
 
-function promptsOf({ engine: { model } }: Service, { prompt, add_special_tokens }: Fields): AskedPrompt[] {
+function promptsOf(service: Service, { prompt, add_special_tokens }: Fields): AskedPrompt[] {
+  const { model } = service.engine;
   const { tokenizer } = model;
   const ofText = (text: string): AskedPrompt => {
     if (text === '') throw new ApiError(400, 'prompt: the prompt is empty', { param: 'prompt' });
-    const ids = add_special_tokens ? renderPrompt(tokenizer, undefined, text).ids : tokenizer.encode(text);
+    refuseTooLong(service, text, 'prompt');
+    const ids = add_special_tokens ? renderIds(tokenizer, undefined, text).ids : tokenizer.encode(text);
     return { ids, text };
   };
   if (typeof prompt === 'string') return [ofText(prompt)];

@@ -5,30 +5,28 @@ import { readBody, readFields } from './read-body.js';
 import { weightFolder } from './weight-folder.js';
 
 /** `GET /v1/models`: the model, and its adapters with their parent. */
-export const models: Handler = ({ engine, name, folder, started }) => {
-  const card = { object: 'model', created: started, owned_by: 'grpo' };
-  return {
-    object: 'list',
-    data: [
-      { id: name, ...card, root: folder, parent: null, max_model_len: engine.maxModelLen },
-      ...[...engine.adapters].map(([id, adapter]) => ({
-        id,
-        ...card,
-        root: adapter.folder,
-        parent: name,
-        max_model_len: engine.maxModelLen,
-      })),
-    ],
-  };
-};
+export const models: Handler = (service) => ({ object: 'list', data: cardsOf(service) });
 
 /** `GET /v1/models/NAME`: one of them. */
 export const modelNamed = (service: Service, id: string): object => {
-  const { data } = models(service, undefined as never) as { data: { id: string }[] };
-  const found = data.find((one) => one.id === id);
+  const found = cardsOf(service).find((card) => card.id === id);
   if (found) return found;
   throw new ApiError(404, `The model \`${id}\` does not exist.`, { param: 'model' });
 };
+
+function cardsOf({ engine, name, folder, started }: Service) {
+  const card = (id: string, root: string, parent: string | null) => ({
+    id,
+    object: 'model',
+    created: started,
+    owned_by: 'grpo',
+    root,
+    parent,
+    max_model_len: engine.maxModelLen,
+  });
+  const adapters = [...engine.adapters].map(([id, adapter]) => card(id, adapter.folder, name));
+  return [card(name, folder, null), ...adapters];
+}
 
 const loading = z.object({
   lora_name: z.string().min(1).max(200),

@@ -1,6 +1,7 @@
 import type { Model } from '../../models/index.js';
 import type { ServeEngine } from '../engine.js';
 import { ApiError } from './api-error.js';
+import type { Service } from './call.js';
 
 /** A prompt that completions are asked of. */
 export interface AskedPrompt {
@@ -23,6 +24,27 @@ export function promptOfIds({ tokenizer, decoder }: Model, ids: readonly number[
       { param: 'prompt' },
     );
   return { ids, text: tokenizer.decode(ids) };
+}
+
+/** Characters that a tokenizer composes take so many times as many bytes before. */
+const COMPOSED = 4;
+
+/**
+ * Refuses a text that has no room in the model's context however it is split, before time is spent on that.
+ *
+ * @throws ApiError
+ */
+export function refuseTooLong(
+  { engine, longestToken }: Pick<Service, 'engine' | 'longestToken'>,
+  text: string,
+  param: string,
+): void {
+  if (Buffer.byteLength(text) > COMPOSED * longestToken * engine.maxModelLen)
+    throw new ApiError(
+      400,
+      `This model's maximum context length is ${engine.maxModelLen} tokens. The text has more, at ${text.length} characters.`,
+      { param },
+    );
 }
 
 /**

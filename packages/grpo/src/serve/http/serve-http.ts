@@ -8,6 +8,7 @@ import { listen } from '../../http/listen.js';
 import { isOfOtherSite, requireOwnName } from '../../http/own-name.js';
 import { refuseUnparsed } from '../../http/refuse-unparsed.js';
 import { sameSecret } from '../../http/same-secret.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { tokenizerFingerprint } from '../../text/tokenizer-fingerprint.js';
 import type { ServeEngine } from '../engine.js';
 import { ApiError, apiErrorOf, errorBody } from './api-error.js';
@@ -66,6 +67,7 @@ export async function serveHttp(engine: ServeEngine, options: HttpOptions): Prom
     name,
     folder,
     tokenizerFingerprint: tokenizerFingerprint(engine.model.tokenizer),
+    longestToken: longestTokenOf(engine.model.tokenizer),
     weightFolders,
     mostWaiting,
     started: Math.floor(Date.now() / 1000),
@@ -113,6 +115,12 @@ export async function serveHttp(engine: ServeEngine, options: HttpOptions): Prom
       await closed;
     },
   };
+}
+
+function longestTokenOf(tokenizer: Tokenizer): number {
+  let longest = 0;
+  for (let id = 0; id < tokenizer.vocabSize; id++) longest = Math.max(longest, tokenizer.bytesOf(id).length);
+  return longest;
 }
 
 /** @throws Refusal: it brings no key, or comes from a page of another site */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Message } from '../../text/message.js';
-import { renderPrompt } from '../../text/render.js';
+import { renderIds } from '../../text/render.js';
 import { ApiError } from './api-error.js';
 import type { Handler } from './call.js';
 import { adapterOf } from './generate.js';
 import { message } from './message.js';
-import { promptOfIds } from './prompt.js';
+import { promptOfIds, refuseTooLong } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
 
 const flag = (otherwise: boolean) =>
@@ -31,8 +31,10 @@ export const tokenize: Handler = async (service, { request }) => {
   const prompt = asked.prompt ?? (asked.messages as Message[] | undefined);
   if (prompt === undefined)
     throw new ApiError(400, 'prompt or messages are to be given.', { param: 'prompt' });
+  for (const text of typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content))
+    refuseTooLong(service, text, 'prompt');
   const plain = typeof prompt === 'string' && (prompt === '' || !asked.add_special_tokens);
-  const ids = plain ? tokenizer.encode(prompt) : renderPrompt(tokenizer, template, prompt).ids;
+  const ids = plain ? tokenizer.encode(prompt) : renderIds(tokenizer, template, prompt).ids;
   return {
     count: ids.length,
     max_model_len: engine.maxModelLen,
