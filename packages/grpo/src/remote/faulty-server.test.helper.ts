@@ -198,9 +198,12 @@ export class FaultyServer {
       send(response, 404, JSON.stringify({ error: { message: `The model ${asked} does not exist.` } }));
       return;
     }
-    const change: Change = CHANGED[fault as keyof typeof CHANGED] ?? ((choices) => choices);
-    const choices = change(this.#choices(path, body), { ...this.model, limit: limitOf(body) });
     const isOther = fault === 'other weights';
+    // The weights that it began with draw otherwise than those that it was given.
+    const isStale = isOther || (isBase && this.weightVersion === 'default');
+    const change: Change = CHANGED[fault as keyof typeof CHANGED] ?? ((choices) => choices);
+    const drawn = this.#choices(path, { ...body, seed: (body.seed as number) + (isStale ? 1 : 0) });
+    const choices = change(drawn, { ...this.model, limit: limitOf(body) });
     const text = JSON.stringify(
       path === '/generate'
         ? choices.map((choice) => sglangChoice(choice, isOther ? 'others' : this.weightVersion))

@@ -10,11 +10,16 @@ const LANES = 64;
 const PAUSE = 0.5;
 const MOST_PAUSES = 64;
 
+/** Seconds without an answer of any server until a step is given up: long enough to start one again. */
+export const PATIENCE = 300;
+
 /** How servers are asked. */
 export interface ServerOptions {
   note?(text: string): void;
   /** After the first failure. */
   pauseSeconds?: number;
+  /** For all servers together, without an answer. */
+  patienceSeconds?: number;
   /** Called whenever a server has got weights, before it samples by them; what it throws ends the run's step. */
   inspect?(access: ServerAccess): Promise<void>;
 }
@@ -158,7 +163,10 @@ export class PooledServer {
     if (started >= this.#failedAt) {
       this.#failures++;
       this.#failedAt = performance.now();
-      if (this.#failures === 1) this.options.note?.(`${this.name}: ${error.message}. It is asked again.`);
+      if (this.#failures === 1)
+        this.options.note?.(
+          `${this.name}: ${error.message}. It is asked again; without an answer of any server the run ends after ${this.options.patienceSeconds ?? PATIENCE} s.`,
+        );
     }
     const { pauseSeconds = PAUSE } = this.options;
     const wait = Math.max(pause, pauseSeconds * Math.min(MOST_PAUSES, 2 ** (this.#failures - 1)));

@@ -286,7 +286,9 @@ describe('weights', () => {
     expect(existsSync(body.model_path as string)).toBe(false);
     server!.faults = ['a restart'];
     const groups = await sample(pool);
-    expect(groups.flat()).toHaveLength(requests.length * GROUP);
+    expect(groups.map((group) => group.map(({ ids }) => ids))).toEqual(
+      requests.map((_, place) => Array.from({ length: GROUP }, (_, index) => completionAt(place, index).ids)),
+    );
     expect(server!.weightVersion).toBe('grpo-run-a1-step-3');
   });
 

@@ -7,7 +7,7 @@ import type { Watch } from '../progress/watch.js';
 import type { Completion, GroupRequest, SamplingOptions } from '../rollout/index.js';
 import type { Dialect } from './dialect.js';
 import { JsonServer } from './json-server.js';
-import { PooledServer, type ServerOptions } from './pooled-server.js';
+import { PATIENCE, PooledServer, type ServerOptions } from './pooled-server.js';
 import type { PublishedWeights } from './published-weights.js';
 import { Sampling } from './sampling.js';
 import { NoAnswer, Refusal, WrongAnswer } from './server-error.js';
@@ -16,9 +16,6 @@ import { vllm } from './vllm.js';
 import { whileWatched } from './while-watched.js';
 
 const dialects: Readonly<Record<Exclude<RolloutEngine, 'own'>, Dialect>> = { vllm, sglang };
-
-/** Seconds without an answer of any server until the step is given up. */
-const PATIENCE = 300;
 
 /** Seconds for the last words to a server. */
 const FAREWELL = 5;
@@ -32,8 +29,6 @@ export interface PoolOptions extends ServerOptions {
   key?: string | undefined;
   /** For one request. */
   timeoutSeconds: number;
-  /** For all servers together, without an answer. */
-  patienceSeconds?: number;
 }
 
 /**
