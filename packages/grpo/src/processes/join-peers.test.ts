@@ -1,46 +1,40 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Abandoned } from '../progress/watch.js';
-import { joinPeers } from './join-peers.js';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
 import { freePort } from './launch.js';
 
-const never = new AbortController().signal;
-
-/** Rank 0 of two processes, of which the other never comes. */
-async function alone(): Promise<string> {
+/** What a process of its own says that joins a run as rank 0 of `size`, of which the others never come. */
+async function joining(size: number, { timeout = 10, interruptAfterMs = 1e6 } = {}) {
   const port = await freePort();
-  const env = { RANK: '0', WORLD_SIZE: '2', MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(port) };
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  return `127.0.0.1:${port}`;
+  const script = `
+    const { joinPeers } = await import(${JSON.stringify(new URL('./join-peers.js', import.meta.url).href)});
+    const interrupt = new AbortController();
+    setTimeout(() => interrupt.abort(), ${interruptAfterMs}).unref();
+    const settings = { processes: { timeout: ${timeout} }, device: 'cpu' };
+    const joined = joinPeers(settings, (text) => console.log(text), interrupt.signal);
+    await joined.then((group) => console.log(typeof group), (error) => console.log(error.name + ': ' + error.message));
+    process.exit();`;
+  const env = { RANK: '0', WORLD_SIZE: String(size), MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(port) };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    env: { ...process.env, ...env },
+  });
+  return stdout.trimEnd().split('\n');
 }
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 describe('joining', () => {
-  it('is not needed by one process', async () => {
-    expect(await joinPeers({ processes: { timeout: 10 }, device: 'cpu' }, () => {}, never)).toBeUndefined();
+  it('is nothing for one process', async () => {
+    expect(await joining(1)).toEqual(['undefined']);
   });
 
   it('names who has not come, and ends after processes.timeout', async () => {
-    const place = await alone();
-    const notes: string[] = [];
-    const joined = joinPeers(
-      { processes: { timeout: 0.06 }, device: 'cpu' },
-      (text) => notes.push(text),
-      never,
-    );
-    await expect(joined).rejects.toMatchObject({
-      name: 'PeerError',
-      message: expect.stringContaining('rank 1'),
-    });
-    expect(notes).toEqual([`Waiting for rank 1 at ${place}.`]);
+    const said = await joining(3, { timeout: 0.06 });
+    expect(said).toEqual([
+      expect.stringMatching(/^Waiting for rank 1, 2 at 127\.0\.0\.1:\d+\.$/),
+      expect.stringMatching(/^PeerError: .*rank/),
+    ]);
   });
 
   it('ends with the signal', async () => {
-    await alone();
-    const interrupt = new AbortController();
-    const joined = joinPeers({ processes: { timeout: 0.1 }, device: 'cpu' }, () => {}, interrupt.signal);
-    interrupt.abort();
-    await expect(joined).rejects.toBeInstanceOf(Abandoned);
+    expect(await joining(2, { interruptAfterMs: 100 })).toEqual(['Error: abandoned']);
   });
 });

@@ -2,7 +2,7 @@ import type { ResolvedConfig } from '../../config/index.js';
 import { joinPeers } from '../../processes/join-peers.js';
 import { Abandoned } from '../../progress/watch.js';
 import { follow } from '../../run/ranks/follow.js';
-import { endWithLauncher, interruptible } from '../interrupt.js';
+import { CAUSES, endWithLauncher, interruptible } from '../interrupt.js';
 import { hearSignals } from '../training.js';
 import { labelErrors } from './label-errors.js';
 
@@ -17,8 +17,10 @@ export async function followRun(resolved: ResolvedConfig, rank: number): Promise
   endWithLauncher();
   try {
     await using peers = (await joinPeers(resolved.config, quiet, interrupt.signal))!;
-    await follow(resolved, peers, { signal: interrupt.signal, observer: { progress: hearSignals() } });
-    return interrupt.exitCode;
+    const observer = { progress: hearSignals() };
+    const { interrupted } = await follow(resolved, peers, { signal: interrupt.signal, observer });
+    // Launchers that restart each process by its own exit code restart all of them.
+    return interrupted ? interrupt.exitCode || CAUSES.SIGTERM : 0;
   } catch (error) {
     if (error instanceof Abandoned) return interrupt.exitCode;
     throw error;

@@ -41,13 +41,14 @@ export interface FollowOptions {
  * settings hold here too, but for the device, threads and memory of this process.
  *
  * @param given - the settings of this process
+ * @returns whether a process was interrupted
  * @throws what ends the run; the other processes end with it
  */
 export async function follow(
   given: ResolvedConfig,
   peers: RunPeers,
   options: FollowOptions = {},
-): Promise<void> {
+): Promise<{ interrupted: boolean }> {
   const { observer = {}, signal } = options;
   const notes: string[] = [];
   const note = (text: string) => void notes.push(text);
@@ -62,7 +63,7 @@ export async function follow(
       cleanups.push(() => trainer![Symbol.dispose]());
     });
     await shareState(peers, trainer!);
-    await takeSteps(trainer!, opening!.progress, { peers, notes, signal });
+    return await takeSteps(trainer!, opening!.progress, { peers, notes, signal });
   } catch (error) {
     peers.fail(reasonOf(error));
     throw error;
@@ -118,13 +119,13 @@ async function takeSteps(
   trainer: GrpoTrainer,
   progress: Progress,
   { peers, notes, signal }: { peers: RunPeers; notes: string[]; signal: AbortSignal | undefined },
-): Promise<void> {
+): Promise<{ interrupted: boolean }> {
   const { config, task, model } = trainer;
   using guard = new UserCodeGuard((text) => notes.push(text));
   for (;;) {
     const isInterrupted = signal?.aborted === true;
     const turn = await takeTurn(peers, { isInterrupted, notes: notes.splice(0) });
-    if (turn.next === 'end') return;
+    if (turn.next === 'end') return { interrupted: turn.isInterrupted };
     // Rank 0 ends the run then.
     if (turn.isInterrupted) continue;
     const { step } = progress;

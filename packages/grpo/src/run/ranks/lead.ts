@@ -29,7 +29,7 @@ export async function lead<T>(
     await together(peers, () => {});
     await shareState(peers, trainer);
     const result = await work(trainer);
-    await takeTurn(peers, { next: 'end' });
+    await takeTurn(peers, { next: 'end', isInterrupted: run.signal?.aborted === true });
     return result;
   } catch (error) {
     peers?.fail(reasonOf(error));
