@@ -45,11 +45,10 @@ function tinyModel() {
   return { ...like, decoder: initDecoder(config, { seed: 1, dtype: 'float32' }) };
 }
 
-const loaded = flags.model === 'tiny' ? tinyModel() : loadModel(flags.model);
-// Completions end at their limit, so that both draw the same number of tokens.
-const model = { ...loaded, endIds: new Set() };
+const model = flags.model === 'tiny' ? tinyModel() : loadModel(flags.model);
 const { vocabSize } = model.decoder.config;
-const options = { ...plainSampling, maxNewTokens };
+// Completions end at their limit, so that both draw the same number of tokens.
+const options = { ...plainSampling, maxNewTokens, minNewTokens: maxNewTokens };
 const memoryBytes = machineBudget('cpu').bytes / 4;
 
 /** Requests with prompts of half to the whole length, and the times at which they come. */
@@ -87,14 +86,13 @@ const ofEngine = (engine) => (requests) =>
 const ofServer = (url) => (requests) =>
   whenDue(requests, async ({ prompt, keys }) => {
     const body = {
-      model: flags.model,
       prompt,
       max_tokens: maxNewTokens,
+      min_tokens: maxNewTokens,
       temperature: 1,
       seed: 1,
       logprobs: 0,
       return_token_ids: true,
-      ignore_eos: true,
       vllm_xargs: { random_keys: keys },
     };
     const headers = { 'content-type': 'application/json' };

@@ -1,26 +1,8 @@
 import { arange, cat, type DType, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import type { DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
+import { disposeLayer, type KvLayer, type KvShape, makeLayer, maskOf, shapeOf } from './kv-layer.js';
 import { StaticStep } from './static-step.js';
-
-/** Keys and values of a layer. */
-interface Layer {
-  /** Tokens of the prompts: `[prompts, kvHeads, longest prompt, headDim]`. */
-  prompt: { k: Tensor; v: Tensor };
-  /** Generated tokens: `[prompts, places, kvHeads, columns, headDim]`. */
-  own: { k: Tensor; v: Tensor };
-}
-
-/** Sizes of a cache. */
-interface Shape {
-  prompts: readonly SharedPrompt[];
-  /** Places per prompt. */
-  places: number;
-  /** Longest prompt, in tokens. */
-  longest: number;
-  /** Columns to leave room for. */
-  newTokens: number;
-}
 
 /** A row: its place among all, and the columns that it has written. */
 interface Row {
@@ -44,8 +26,8 @@ const BLOCK = 64;
  * can record it and replay it.
  */
 export class KvCache implements DecodingCache {
-  #shape: Shape = { prompts: [], places: 0, longest: 0, newTokens: 0 };
-  #layers: Layer[] = [];
+  #shape: KvShape = { prompts: [], places: 0, longest: 0, newTokens: 0 };
+  #layers: KvLayer[] = [];
   /** 0 where a prompt has a token, −∞ behind its last: float32 `[prompts, 1, 1, 1, longest]`. */
   #mask: Tensor | undefined;
   #rows: Row[] = [];
@@ -169,11 +151,12 @@ export class KvCache implements DecodingCache {
     // The recorded step goes first: it uses the tensors.
     this.#step?.dispose();
     this.#step = undefined;
-    for (const tensor of this.#layers.flatMap(tensorsOf)) tensor.dispose();
+    for (const layer of this.#layers) disposeLayer(layer);
     [this.#layers, this.#rows] = [[], []];
     this.#mask?.dispose();
     this.#mask = undefined;
     this.#disposeOrder();
+    this.#columns = 0;
   }
 
   /** The prompts that have rows, with how many these are. */
@@ -190,7 +173,7 @@ export class KvCache implements DecodingCache {
   }
 
   /** Moves these prompts and their rows to the first places of new tensors. */
-  #move(there: readonly PlacedPrompt[], shape: Shape): void {
+  #move(there: readonly PlacedPrompt[], shape: KvShape): void {
     const { config, like } = this;
     const old = this.#shape;
     const free = new Map(there.map(({ at }, i) => [at, i * shape.places]));
@@ -205,31 +188,11 @@ export class KvCache implements DecodingCache {
     // The recorded step goes first: it uses the tensors.
     this.#step?.dispose();
     this.#step = new StaticStep(shape.prompts.length * shape.places, like.device);
-    const pair = (sizes: number[]) => ({ k: zeros(sizes, like), v: zeros(sizes, like) });
+    const moves = { prompts: there.map(({ at }) => at), from, to, written };
     for (let layer = 0; layer < config.layers; layer++) {
       const before = this.#layers[layer];
-      // A scope, so that nothing stays when memory runs out half-way.
-      this.#layers[layer] = tidy(() => {
-        const [P, G, K, D] = [shape.prompts.length, shape.places, config.kvHeads, config.headDim];
-        const made = { prompt: pair([P, K, shape.longest, D]), own: pair([P, G, K, shape.newTokens, D]) };
-        if (before && there.length > 0) {
-          const index = {
-            prompts: this.#index(there.map(({ at }) => at)),
-            from: this.#index(from),
-            to: this.#index(to),
-          };
-          for (const x of ['k', 'v'] as const) {
-            const tokens = Math.min(old.longest, shape.longest);
-            const prompts = before.prompt[x].indexSelect(0, index.prompts).narrow(2, 0, tokens);
-            made.prompt[x].narrow(0, 0, there.length).narrow(2, 0, tokens).copy_(prompts);
-            const rows = before.own[x].flatten(0, 1).indexSelect(0, index.from).narrow(2, 0, written);
-            made.own[x].flatten(0, 1).narrow(2, 0, written).indexCopy_(0, index.to, rows);
-          }
-        }
-        for (const tensor of tensorsOf(made)) keep(tensor);
-        return made;
-      });
-      if (before) for (const tensor of tensorsOf(before)) tensor.dispose();
+      this.#layers[layer] = makeLayer(shape, config, like, before && { layer: before, ...moves });
+      if (before) disposeLayer(before);
     }
     this.#mask?.dispose();
     this.#mask = tidy(() => keep(maskOf(shape, like.device)));
@@ -265,24 +228,4 @@ export class KvCache implements DecodingCache {
 /** A prompt with its place among all. */
 interface PlacedPrompt extends SharedPrompt {
   at: number;
-}
-
-const tensorsOf = ({ prompt, own }: Layer): Tensor[] => [prompt.k, prompt.v, own.k, own.v];
-
-const shapeOf = (prompts: readonly SharedPrompt[]): Shape => ({
-  prompts,
-  places: Math.max(...prompts.map(({ count }) => count)),
-  longest: Math.max(...prompts.map(({ length }) => length)),
-  newTokens: Math.max(...prompts.map(({ newTokens }) => newTokens)),
-});
-
-/** −∞ behind the last token of each prompt: float32 `[prompts, 1, 1, 1, longest]`. */
-function maskOf({ prompts, longest }: Shape, device: string): Tensor {
-  const mask = zeros([prompts.length, 1, 1, 1, longest], { device });
-  for (const [p, { length }] of prompts.entries())
-    mask
-      .select(0, p)
-      .narrow(-1, length, longest - length)
-      .fill_(Number.NEGATIVE_INFINITY);
-  return mask;
 }

@@ -41,7 +41,7 @@ describe('ServeEngine', () => {
     expect(logprobs).toEqual([...completions[1]!.logprobs]);
   });
 
-  it('scores a prompt as training scores a completion, and draws nothing where nothing is asked for', async () => {
+  it('scores a prompt as training scores a completion, at temperature 1, and draws nothing where nothing is asked for', async () => {
     const { model, engine } = openEngine();
     const options = { ...plainSampling, maxNewTokens: 0, temperature: 0.7 };
     const prompt = prompts[2]!;
@@ -50,7 +50,7 @@ describe('ServeEngine', () => {
     );
     expect(completions).toEqual([]);
     const group = { prompt: prompt.slice(0, 4), completions: [prompt.slice(4)] };
-    const scores = noGrad(() => tidy(() => scoreTokens(model.decoder, [group], 0.7).logprobs_T.toNumbers()));
+    const scores = noGrad(() => tidy(() => scoreTokens(model.decoder, [group], 1).logprobs_T.toNumbers()));
     expect(promptLogprobs).toHaveLength(prompt.length);
     expect(promptLogprobs![0]).toBeNull();
     for (const [i, score] of scores.entries()) expect(promptLogprobs![i + 4]).toBeCloseTo(score, 5);

@@ -34,7 +34,7 @@ export interface GenerateRequest {
 export interface Generated {
   /** By place; none where nothing was to be drawn. */
   completions: Completion[];
-  /** Under softmax(logits / temperature); null for the first token, which nothing predicts. */
+  /** Under softmax(logits), whatever the temperature, as vLLM has them; null for the first token, which nothing predicts. */
   promptLogprobs?: (number | null)[];
   /** Version of the weights that computed all of it. */
   weightVersion: string;

@@ -159,11 +159,11 @@ export class Scheduler {
 
   #begin(task: Task): void {
     const { job, served } = task;
-    const { prompt, options, scorePrompt: isScored } = job.request;
+    const { prompt, scorePrompt: isScored } = job.request;
     this.#growing.add(task);
     job.weightVersion = this.weightVersion;
     try {
-      if (isScored) job.promptLogprobs = scorePrompt(served.decoder, prompt, options.temperature);
+      if (isScored) job.promptLogprobs = scorePrompt(served.decoder, prompt);
     } catch (error) {
       job.fail(error);
     }

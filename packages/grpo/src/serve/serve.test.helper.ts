@@ -1,4 +1,4 @@
-import { noGrad, tidy } from '@grpo/torch';
+import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type LoadedModel, saveModel } from '../models/index.js';
@@ -42,7 +42,7 @@ export function adapterFolder(model: LoadedModel, seed: number): string {
     { rank: 2, alpha: 8, base: 'tiny' },
     { seed, device: decoder.device },
   );
-  for (const x of lora.parameters.values()) noGrad(() => tidy(() => x.fill_(0.02 * seed)));
+  change(lora.parameters, (x) => x.fill_(0.02 * seed));
   const folder = tempFolder();
   saveModel({ ...model, decoder: decoder.withLora(lora) }, folder);
   lora.dispose();
@@ -52,9 +52,17 @@ export function adapterFolder(model: LoadedModel, seed: number): string {
 /** A folder with the model's weights, each multiplied by a number. */
 export function weightsFolder(model: LoadedModel, by = 1.1): string {
   const decoder = model.decoder.clone();
-  for (const x of decoder.parameters.values()) noGrad(() => tidy(() => x.mul_(by)));
+  change(decoder.parameters, (x) => x.mul_(by));
   const folder = tempFolder();
   saveModel({ ...model, decoder }, folder);
   decoder.dispose();
   return folder;
+}
+
+function change(parameters: ReadonlyMap<string, Tensor>, body: (x: Tensor) => Tensor): void {
+  noGrad(() =>
+    tidy(() => {
+      for (const x of parameters.values()) body(x);
+    }),
+  );
 }
