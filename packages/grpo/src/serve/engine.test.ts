@@ -222,8 +222,12 @@ describe('ServeEngine', () => {
   });
 
   it('refuses a masked-diffusion model', () => {
-    const model = diffusing(fixture('qwen3'));
-    onTestFinished(() => model.decoder.dispose());
+    const like = fixture('qwen3');
+    const model = diffusing(like);
+    onTestFinished(() => {
+      like.decoder.dispose();
+      model.decoder.dispose();
+    });
     expect(() => new ServeEngine(model, { name: 'dream', memoryBytes: 2 ** 26 })).toThrow(
       'dream is a masked-diffusion model: only causal models are served',
     );
