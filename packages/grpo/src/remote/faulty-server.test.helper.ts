@@ -100,6 +100,8 @@ export class FaultyServer {
   always: Fault | undefined;
   /** Of hand-overs of weights: refused, or acknowledged and not done. */
   handOver: 'refuses' | 'lies' | undefined;
+  /** The key that it asks for. */
+  key: string | undefined;
   /** What answers. */
   engine: 'grpo' | 'vllm' = 'grpo';
   /** Requests that change something or take work: path, and what was asked. */
@@ -146,7 +148,10 @@ export class FaultyServer {
     response.on('close', () => {
       if (!response.writableFinished) this.aborted++;
     });
-    if (path === '/v1/completions' || path === '/generate') this.#complete(path, body, response);
+    const { authorization } = request.headers;
+    if (this.key !== undefined && authorization !== `Bearer ${this.key}`)
+      send(response, 401, JSON.stringify({ error: `${authorization} is not the key` }));
+    else if (path === '/v1/completions' || path === '/generate') this.#complete(path, body, response);
     else if (/load|update/.test(path)) this.#take(path, body, response);
     else this.#tell(path, response);
   }

@@ -305,6 +305,20 @@ describe('weights', () => {
     );
   });
 
+  it('need the key of a server that asks for one, which no message shows', async () => {
+    const [server] = await startServers(1);
+    server!.key = 'right-key';
+    const publish = async (key?: string) => {
+      await using pool = poolOf('vllm', { key });
+      await pool.publish(weightsOf(tempFolder(), 0), new Watch());
+    };
+    const refusal = await publish('wrong-key').catch((error: unknown) => error as UserError);
+    expect(refusal?.message).toMatch(/answers 401 to .*Bearer \[key\] is not the key/);
+    expect(refusal?.hint).toMatch(/rollout\.apiKeyEnv/);
+    await expect(publish()).rejects.toThrow('answers 401');
+    await publish('right-key');
+  });
+
   it('wait for a server, and not for ever', async () => {
     const [server] = await startServers(1);
     await server!.stop();

@@ -167,11 +167,15 @@ export class ServerPool implements AsyncDisposable {
 
 function refused({ name }: PooledServer, { kind, bytes }: PublishedWeights, error: Error): UserError {
   const what = kind === 'adapter' ? 'an adapter' : 'weights';
+  const isLocked = error instanceof Refusal && [401, 403].includes(error.status);
   return new UserError(`${name} does not take ${what} of ${byteCount(bytes)}: ${error.message}`, {
-    hint: HINTS[kind],
+    hint: isLocked ? LOCKED : HINTS[kind],
     cause: error,
   });
 }
+
+const LOCKED =
+  "Put the server's key into an environment variable, and the name of that into rollout.apiKeyEnv.";
 
 const HINTS: Record<PublishedWeights['kind'], string> = {
   adapter:
