@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterEach } from 'vitest';
+import { afterAll } from 'vitest';
 
 const started: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of started.splice(0)) child.kill('SIGKILL');
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL');
 });
 
 /** A port that nobody listens on. */
