@@ -76,8 +76,9 @@ export class ProcessGroup implements AsyncDisposable {
     });
     // Who waits for nothing need not listen.
     this.lost.catch(() => {});
-    const { onMissing, ...rest } = { prefix: '', timeoutSeconds: 600, ...options };
-    this.#handle = native.joinGroup(rest, (event) => this.#hear(event, onMissing));
+    const { onMissing, prefix = '', timeoutSeconds = 600 } = options;
+    const complete = { ...options, prefix, timeoutSeconds };
+    this.#handle = native.joinGroup(complete, (event) => this.#hear(event, onMissing));
     this.#expect(0, joined);
     process.once('exit', this.#onExit);
   }
@@ -89,8 +90,13 @@ export class ProcessGroup implements AsyncDisposable {
    *   SetupError with a libtorch before 2.0
    */
   static join(options: JoinOptions): Promise<ProcessGroup> {
+    const { host, port, timeoutSeconds = 600 } = options;
     return new Promise((resolve, reject) => {
       const group: ProcessGroup = new ProcessGroup(options, { resolve: () => resolve(group), reject });
+      // What listens there may be no store, and say nothing at all.
+      const end = () => group.#settle(0)?.reject(new Error(`${host}:${port} does not answer as a store`));
+      const timer = setTimeout(end, (timeoutSeconds + 10) * 1000);
+      timer.unref();
     });
   }
 

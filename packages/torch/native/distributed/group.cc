@@ -28,6 +28,9 @@ using std::chrono::seconds;
 
 // Whether a collective waits in vain is the watch's to say.
 constexpr seconds kNoLimit = std::chrono::hours(24 * 30);
+// To reach the store.
+constexpr seconds kAttempt(3);
+constexpr auto kBetweenAttempts = std::chrono::milliseconds(300);
 // For the watch to find out why a connection broke.
 constexpr seconds kExplained(14);
 // Of each process, in one transfer of a gather.
@@ -41,17 +44,39 @@ std::string hostName() {
 
 std::string whereStore(const GroupOptions& options) { return options.host + ":" + std::to_string(options.port); }
 
-c10::intrusive_ptr<c10d::Store> openStore(const GroupOptions& options, bool serves) {
+c10::intrusive_ptr<c10d::Store> openStore(const GroupOptions& options, bool serves, seconds timeout) {
   c10d::TCPStoreOptions tcp;
   tcp.port = uint16_t(options.port);
   tcp.isServer = serves;
   tcp.waitWorkers = false;
-  tcp.timeout = options.timeout;
+  tcp.timeout = timeout;
+  // Says more clearly that the host has no address, and at once.
+  addressTowards(options.host, options.port);
   const std::string prefix = options.prefix.empty() ? "grpo" : options.prefix + "/grpo";
+  return c10::make_intrusive<c10d::PrefixStore>(prefix, c10::make_intrusive<c10d::TCPStore>(options.host, tcp));
+}
+
+// Whoever comes before the one that serves the store waits for it.
+c10::intrusive_ptr<c10d::Store> findStore(const GroupOptions& options, const std::function<void()>& onMissing) {
+  const auto deadline = Watch::Clock::now() + options.timeout;
+  for (bool told = false;; told = true) {
+    try {
+      return openStore(options, false, std::min(kAttempt, options.timeout));
+    } catch (const std::exception& e) {
+      if (Watch::Clock::now() > deadline)
+        throw std::runtime_error("there is no store at " + whereStore(options) + ", for " +
+                                 std::to_string(options.timeout.count()) + " s: " + messageOf(e));
+    }
+    if (!told) onMissing();
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+}
+
+c10::intrusive_ptr<c10d::Store> serveStore(const GroupOptions& options) {
   try {
-    return c10::make_intrusive<c10d::PrefixStore>(prefix, c10::make_intrusive<c10d::TCPStore>(options.host, tcp));
+    return openStore(options, true, options.timeout);
   } catch (const std::exception& e) {
-    throw std::runtime_error((serves ? "rank 0 cannot serve the store at " : "there is no store at ") +
+    throw std::runtime_error("rank " + std::to_string(options.rank) + " cannot serve the store at " +
                              whereStore(options) + ": " + messageOf(e));
   }
 }
@@ -94,8 +119,8 @@ at::ScalarType sameType(at::ScalarType type) { return type; }
 }  // namespace
 
 void Group::start() {
-  // The store would warn of each connection that breaks, with a stack; the watch tells it in one sentence.
-  if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = std::max(FLAGS_caffe2_log_level, c10::GLOG_ERROR);
+  // The store would log each connection that fails or breaks, with a stack; here it is told in one sentence.
+  if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_FATAL;
   call({0, GroupCall::kJoin});
   std::thread([self = shared_from_this()] { self->run(); }).detach();
 }
@@ -164,6 +189,7 @@ void Group::attempt(GroupCall call) {
     const auto watch = this->watch();
     // The watch tells of a loss itself.
     if (watch && watch->waitForLoss(kExplained)) return;
+    if (watch) watch->fail(broken_);
     event.kind = GroupEvent::kFailed;
     event.reason = broken_;
   }
@@ -171,9 +197,11 @@ void Group::attempt(GroupCall call) {
 }
 
 void Group::join() {
-  store_ = openStore(options_, options_.servesStore);
+  const auto tellMissing = [this](const std::vector<int>& ranks) { tell_({GroupEvent::kMissing, 0, ranks}); };
+  const auto tellNoStore = [&] { tellMissing({0}); };
+  store_ = options_.servesStore ? serveStore(options_) : findStore(options_, tellNoStore);
   const auto watch =
-      std::make_shared<Watch>(openStore(options_, false), options_.rank, options_.size, options_.servesStore,
+      std::make_shared<Watch>(findStore(options_, tellNoStore), options_.rank, options_.size, options_.servesStore,
                               whereStore(options_), self(options_), options_.timeout, [tell = tell_](const Loss& loss) {
                                 tell({GroupEvent::kLost, 0, {loss.rank}, loss.reason});
                               });
@@ -183,11 +211,16 @@ void Group::join() {
     std::lock_guard<std::mutex> lock(mutex_);
     watch_ = watch;
   }
-  const auto members = watch->waitForAll([this](const std::vector<int>& missing) {
-    tell_({GroupEvent::kMissing, 0, missing});
-  });
+  const auto members = watch->waitForAll(tellMissing);
   auto options = c10d::ProcessGroupGloo::Options::create(kNoLimit);
-  options->devices = devices(ownAddress(members, options_));
+  try {
+    options->devices = devices(ownAddress(members, options_));
+  } catch (const std::exception& e) {
+    const char* names = std::getenv("GLOO_SOCKET_IFNAME");
+    watch->fail((names ? "no connection by GLOO_SOCKET_IFNAME=" + std::string(names) : "no connection") + ": " +
+                messageOf(e));
+    throw;
+  }
   engine_ = c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
                                                         options_.rank, options_.size, options);
   watch->endCall();

@@ -229,11 +229,6 @@ void Watch::guard() {
   }
 }
 
-void Watch::declare(int rank, std::string reason) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  lose(rank, std::move(reason));
-}
-
 void Watch::lose(int rank, std::string reason) {
   if (loss_ || own_.state != Status::kRunning) return;
   loss_ = Loss{rank, std::move(reason)};

@@ -48,9 +48,6 @@ class Watch : public std::enable_shared_from_this<Watch> {
   // The loss, where there is one within `patience`.
   std::optional<Loss> waitForLoss(std::chrono::milliseconds patience);
 
-  // Declares that `rank` is lost, to this process and the others.
-  void declare(int rank, std::string reason);
-
   // Tells the others that this process fails, and waits until that is written.
   void fail(std::string reason);
 

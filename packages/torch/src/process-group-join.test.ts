@@ -1,0 +1,89 @@
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { native } from './native.js';
+import { freePort, outputs, startRank } from './process-group.test.helper.js';
+
+const joined = `const group = await join();
+  const sum = tensor([1 + rank]);
+  await group.sum([sum]);
+  const result = sum.toNumbers();
+  console.log(JSON.stringify(result));
+  await group.dispose();`;
+const failed = `await join({ timeoutSeconds: 5 }).then(
+    async (group) => { console.log('joined'); await group.barrier(); await group.dispose(); },
+    (error) => { console.log(error.name, error.message); process.exitCode = 5; });`;
+
+const interfaces = Object.entries(networkInterfaces());
+const [loopback] = interfaces.find(([, addresses]) => addresses!.some((a) => a.address === '127.0.0.1'))!;
+const hasIpv6 = interfaces.some(([, addresses]) => addresses!.some((a) => a.address === '::1'));
+
+describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
+  it('finds a host by its name, by an address of its network, and over IPv6', async () => {
+    const own = interfaces
+      .flatMap(([, addresses]) => addresses!)
+      .find((a) => !a.internal && a.family === 'IPv4');
+    for (const host of ['localhost', own?.address, hasIpv6 && '::1'].filter(Boolean))
+      expect(await outputs(2, joined, { host })).toEqual([[3], [3]]);
+  });
+
+  it('connects by the interface that GLOO_SOCKET_IFNAME names', async () => {
+    expect(await outputs(2, joined, {}, { GLOO_SOCKET_IFNAME: loopback })).toEqual([[3], [3]]);
+    const port = await freePort();
+    const env = { GLOO_SOCKET_IFNAME: 'none7' };
+    const ranks = [0, 1].map((rank) => startRank(failed, { rank, size: 2, port }, rank === 1 ? env : {}));
+    const [other, wrong] = await Promise.all(ranks.map((rank) => rank.ended));
+    expect(wrong!.stdout).toMatch(/^Error .*none7/);
+    expect(other!.stdout).toMatch(
+      /^PeerError rank 1 \(.+\) failed: no connection by GLOO_SOCKET_IFNAME=none7: /,
+    );
+  });
+
+  it('uses the store of an agent, where two groups with prefixes of their own do not meet', async () => {
+    const port = await freePort();
+    const agent = startRank(
+      `const group = await join(); console.log('ready');  setInterval(() => {}, 1000);`,
+      { rank: 0, size: 1, port },
+    );
+    await agent.printed('ready');
+    const groups = ['/worker/attempt_0', '/worker/attempt_1'].map((prefix) =>
+      [0, 1].map((rank) =>
+        startRank(joined.replace('1 + rank', prefix.endsWith('1') ? '10 + rank' : '1 + rank'), {
+          ...{ rank, size: 2, port },
+          ...{ prefix, servesStore: false },
+        }),
+      ),
+    );
+    const sums = await Promise.all(
+      groups.map((ranks) => Promise.all(ranks.map(async ({ ended }) => (await ended).stdout.trim()))),
+    );
+    expect(sums).toEqual([
+      ['[3]', '[3]'],
+      ['[21]', '[21]'],
+    ]);
+  });
+
+  it('says what is in its way', async () => {
+    const says = async (rank: number, size: number, port: number, options = {}) =>
+      (await startRank(failed, { rank, size, port, ...options }).ended).stdout;
+    const server = createServer().listen(0);
+    const { port: taken } = server.address() as { port: number };
+    const nowhere = { host: 'no-such-host.invalid' };
+    const [inUse, unknown] = await Promise.all([says(0, 2, taken), says(1, 2, 1, nowhere)]);
+    server.close();
+    expect(inUse).toMatch(/^Error rank 0 cannot serve the store at 127\.0\.0\.1:\d+: .*in use/);
+    expect(unknown).toMatch(
+      /^Error there is no store at no-such-host\.invalid:1, for 5 s: 'no-such-host\.invalid' has no address/,
+    );
+
+    const port = await freePort();
+    const first = says(0, 2, port);
+    expect(await says(0, 2, port, { servesStore: false })).toMatch(
+      /^Error another process is rank 0 already, at /,
+    );
+    expect(await says(1, 3, port)).toMatch(
+      /^PeerError rank 0 .+ says that there are 2 processes, rank 1 that there are 3/,
+    );
+    await first;
+  });
+});
