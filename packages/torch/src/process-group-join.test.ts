@@ -66,15 +66,21 @@ describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
   it('says what is in its way', async () => {
     const says = async (rank: number, size: number, port: number, options = {}) =>
       (await startRank(failed, { rank, size, port, ...options }).ended).stdout;
+    // Takes the port, and connections, and says nothing.
     const server = createServer().listen(0);
     const { port: taken } = server.address() as { port: number };
     const nowhere = { host: 'no-such-host.invalid' };
-    const [inUse, unknown] = await Promise.all([says(0, 2, taken), says(1, 2, 1, nowhere)]);
+    const [inUse, unknown, mute] = await Promise.all([
+      says(0, 2, taken),
+      says(1, 2, 1, nowhere),
+      says(1, 2, taken),
+    ]);
     server.close();
     expect(inUse).toMatch(/^Error rank 0 cannot serve the store at 127\.0\.0\.1:\d+: .*in use/);
     expect(unknown).toMatch(
       /^Error there is no store at no-such-host\.invalid:1, for 5 s: 'no-such-host\.invalid' has no address/,
     );
+    expect(mute).toMatch(/^Error 127\.0\.0\.1:\d+ does not answer as a store/);
 
     const port = await freePort();
     const first = says(0, 2, port);
