@@ -66,6 +66,8 @@ export interface Estimate {
   peak: number;
   /** Bytes of one checkpoint on the disk. */
   checkpoint: number;
+  /** What the budget leaves beside the process, weights and optimizer; below 0 where they exceed it. */
+  free: number;
   /** What lots of completions and micro-batches are held to. */
   lotBytes: number;
   microBatchTokens: number;
@@ -118,6 +120,7 @@ export function estimate(work: Work, budget: number): Estimate {
     phases,
     peak: Math.max(...phases.map(({ bytes }) => bytes)),
     checkpoint: work.trained ? checkpointBytes(model, engine.size, work.trained, work.reference) : 0,
+    free,
     lotBytes: lot,
     microBatchTokens,
     activationRoom: training ? activationRoom(model, engine, training.backward, free - held.gradients) : 0,

@@ -13,6 +13,10 @@ const WITH_PREFILL = 5 / 4;
 export const roomOfLots = (config: DecoderConfig, engine: Engine, free: number): number =>
   Math.max(0, Math.floor((free - layoutBytes(config, engine.size)) / WITH_PREFILL));
 
+/** Bytes that leave so much room for completions. */
+export const bytesForRoom = (config: DecoderConfig, engine: Engine, room: number): number =>
+  layoutBytes(config, engine.size) + Math.ceil(WITH_PREFILL * room);
+
 /**
  * Bytes of a lot of completions that are decoded together. A step reads the weights and the lot's cache: a lot much larger
  * than the weights makes decoding hardly faster, so that half of their bytes are enough, whatever the budget.

@@ -34,7 +34,8 @@ export async function run({ flags, operands, settings }: CommandArguments): Prom
   const apiKey = await keyFor(host, flags);
   const weightFolders = ((flags['weights-from'] as string[] | undefined) ?? []).map(folderOf);
   const layers = [objectLayer('MODEL', { model })];
-  const resolved = withMemory(resolveConfig({ command: 'serve', layers, settings }));
+  const asked = resolveConfig({ command: 'serve', layers, settings });
+  const resolved = withMemory(asked);
   const { config, provenance } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
   const log = (text: string) => process.stderr.write(`${text}\n`);
@@ -46,7 +47,8 @@ export async function run({ flags, operands, settings }: CommandArguments): Prom
     watch: new Watch(reporter),
     beforeWeights: (shape) => {
       maxModelLen = Math.min(maxModelLen, shape.config.maxPositions);
-      memoryBytes = decodingBytes(resolved, shape, maxModelLen);
+      const takesAll = asked.config.memory !== 'auto';
+      memoryBytes = decodingBytes(resolved, shape, { maxModelLen, takesAll });
     },
   });
   reporter.close();
