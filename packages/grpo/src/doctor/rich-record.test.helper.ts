@@ -25,6 +25,7 @@ function weightProbe(random: () => number): WeightProbe {
     before: trainer.map((value) => value + noise(0.05)),
     cold: trainer.map((value) => value + noise(1e-5)),
     sampled: Int32Array.from(rescored, (_, t) => 1 + t),
+    sampledLengths: Int32Array.of(10, 6),
     warm: rescored.map((value) => value + noise(1e-5)),
     rescored,
     bound: 1e-3,

@@ -1,5 +1,7 @@
 /** Runs in which nothing is wrong: what the doctor says of them is a false alarm, unless it is explained. */
+import { uniform } from '../maths/random.js';
 import { cleanForms } from './clean-forms.js';
+import { served } from './faults/server-faults.js';
 import { atSeed, type CleanRun } from './lab-run.js';
 import { lettersTask } from './letters-task.js';
 
@@ -49,6 +51,26 @@ const truncating: Record<string, readonly string[]> = {
   'repetition penalty': ['rollout.repetitionPenalty=1.2', 'rollout.temperature=0.9'],
   'least length': ['rollout.minNewTokens=3'],
 };
+
+/** Log-probs of kernels that round otherwise, by up to so many nats. */
+function otherKernels(nats: number): { noise(): number } {
+  let draws = 0;
+  return { noise: () => 2 * nats * (uniform(11, draws++) - 0.5) };
+}
+
+const onServers = (): CleanRun[] => [
+  { name: 'sampled on a server', ...served(otherKernels(2e-6)) },
+  {
+    name: 'sampled on a server, corrected for',
+    ...served(otherKernels(2e-6), {
+      settings: ['correction.level=token', 'correction.max=2', 'rollout.temperature=0.8'],
+    }),
+  },
+  {
+    name: 'sampled on a server in bfloat16',
+    ...served(otherKernels(0.02), { policy: { dtype: 'bfloat16' } }),
+  },
+];
 
 const tasks = (): CleanRun[] => [
   {
@@ -135,6 +157,7 @@ export function cleanRuns(seed = 0): CleanRun[] {
     ...named(settings),
     ...named(truncating, { explained }),
     ...tasks(),
+    ...onServers(),
     ...policies,
     ...named(maskedRuns, { policy: { isMasked: true }, explained: UNTAUGHT }).map((run) => ({
       ...run,

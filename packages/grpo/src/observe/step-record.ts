@@ -44,11 +44,7 @@ export function stepRecordOf(
   const rendered = renderedRecord(model, problems, prompts);
   const answers = problems.map(({ row }) => answerOf(row, config.task.answerKey));
   return {
-    format: 'grpo-step',
-    version: RECORD_VERSION,
-    step,
-    producer: { name: 'grpo', version: packageVersion() },
-    seed: config.seed,
+    ...headOf(trainer, step),
     declared: {
       ...declaredOf(config),
       ...(diffusion && { diffusion: config.diffusion }),
@@ -115,7 +111,6 @@ export function stepRecordOf(
     advantages: advantages.advantages,
     ...(diffusion && { diffusion }),
     updates,
-    ...(trainer.servers && { servers: [...trainer.servers.records] }),
     ...((recorded.probes || canaries) && {
       probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
     }),
@@ -163,6 +158,16 @@ function replayedOf({ prompts, exchange }: Batch): { replayed?: Int32Array } {
   if (!replayed || replayed.size === 0) return {};
   return { replayed: Int32Array.from(prompts, (_, p) => (replayed.get(p)?.step ?? -1) + 1) };
 }
+
+/** The head of a record, with the servers that sample: all that there is of a step that was not sampled. */
+export const headOf = ({ config, servers }: Trainer, step: number): StepRecord => ({
+  format: 'grpo-step',
+  version: RECORD_VERSION,
+  step,
+  producer: { name: 'grpo', version: packageVersion() },
+  seed: config.seed,
+  ...(servers && { servers: [...servers.records] }),
+});
 
 /** Which server sampled each completion, and with which weights; nothing where one is of a server that the run has no more. */
 function servedBy(

@@ -6,7 +6,9 @@ import { byteCount } from '../errors/byte-count.js';
 import { UserError } from '../errors/user-error.js';
 import { type Model, weightsChecksum } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
-import type { sample } from '../rollout/index.js';
+import type { GroupRequest, sample } from '../rollout/index.js';
+import type { ServerRecord } from '../trace/index.js';
+import { Inspection } from './inspection.js';
 import { type HandOver, PublishedWeights } from './published-weights.js';
 import { ServerPool } from './server-pool.js';
 
@@ -23,6 +25,7 @@ export interface SamplingRun {
 export class RemoteSampler implements AsyncDisposable {
   readonly #pool: ServerPool;
   readonly #place: HandOver;
+  #inspection: Inspection | undefined;
   /** Of the weights that the servers have; a run that is resumed gives them its own first. */
   #checksum: number | undefined;
 
@@ -30,7 +33,10 @@ export class RemoteSampler implements AsyncDisposable {
     const { config, model, note } = run;
     const { engine, urls = [], apiKeyEnv, timeoutSeconds, weightsFolder } = config.rollout;
     if (engine === 'own') throw new Error('rollout.engine=own has no servers');
-    this.#pool = new ServerPool(model, { engine, urls, key: keyIn(apiKeyEnv), timeoutSeconds, note });
+    this.#pool = new ServerPool(model, {
+      ...{ engine, urls, key: keyIn(apiKeyEnv), timeoutSeconds, note },
+      inspect: (access) => this.#inspection!.look(access),
+    });
     this.#place = {
       folder: weightsFolder && resolve(weightsFolder),
       runFolder: resolve(join(config.output, 'weights')),
@@ -40,19 +46,34 @@ export class RemoteSampler implements AsyncDisposable {
     };
   }
 
+  /** The servers that were looked at, for the record of a step. */
+  get records(): readonly ServerRecord[] {
+    return this.#inspection?.records ?? [];
+  }
+
   /** In place of the sampler of this process. */
   readonly sample: typeof sample = async (_, requests, options, seed, watch = new Watch()) => {
-    await this.#publish(watch);
+    this.#inspection ??= this.#inspectionFor(requests);
+    await this.#publish(this.#inspection, watch);
     return this.#pool.sample(requests, options, seed, watch);
   };
 
-  async #publish(watch: Watch): Promise<void> {
+  /** @param requests - of which the longest prompt must fit */
+  #inspectionFor(requests: readonly GroupRequest[]): Inspection {
+    const { model, config, note } = this.run;
+    const { temperature, maxNewTokens } = config.rollout;
+    const [prompt = []] = requests.map(({ ids }) => ids).sort((a, b) => b.length - a.length);
+    return new Inspection({ model, prompt, temperature, maxNewTokens, seed: config.seed }, note);
+  }
+
+  async #publish(inspection: Inspection, watch: Watch): Promise<void> {
     const { model, progress, note } = this.run;
     const checksum = weightsChecksum(model.decoder);
     if (checksum === this.#checksum) return;
     const isFirst = this.#checksum === undefined;
     const weights = new PublishedWeights(model, `step-${progress.step}`, this.#place);
     const started = performance.now();
+    await inspection.published(weights.version);
     await this.#pool.publish(weights, watch);
     this.#checksum = checksum;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -60,7 +81,7 @@ export class RemoteSampler implements AsyncDisposable {
     const what = kind === 'adapter' ? 'the adapter' : 'all weights';
     if (isFirst)
       note(
-        `${this.#pool.describe()} samples the completions. It takes ${what} (${byteCount(bytes)}) after each step; the first time that took ${seconds} s.`,
+        `${this.#pool.describe()} samples the completions. It takes ${what} (${byteCount(bytes)}) after each step; the first time that took ${seconds} s${probed(this.records)}.`,
       );
   }
 
@@ -77,6 +98,12 @@ function keyIn(name: string | undefined): string | undefined {
   throw new UserError(`rollout.apiKeyEnv names the environment variable ${name}, which is not set`, {
     hint: 'Set it to the key of the servers, or take rollout.apiKeyEnv out for servers without one.',
   });
+}
+
+/** What the probe of the servers took of it. */
+function probed(records: readonly ServerRecord[]): string {
+  const seconds = Math.max(0, ...records.flatMap(({ probe }) => probe?.seconds ?? []));
+  return `, ${seconds.toFixed(1)} s of them to see that they have it`;
 }
 
 const LOCAL = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;

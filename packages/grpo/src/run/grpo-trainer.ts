@@ -32,6 +32,7 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly activationRoom: number;
   readonly auditLack: string | undefined;
   readonly sampling: SamplingOptions;
+  readonly servers: Trainer['servers'];
   readonly watch: Watch;
   readonly peers: RunPeers | undefined;
   readonly control: Control;
@@ -61,6 +62,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.activationRoom = run.activationRoom;
     this.auditLack = run.auditLack;
     this.sampling = run.sampling;
+    this.servers = run.servers;
     this.watch = run.watch;
     this.peers = run.peers;
     this.stages = { ...standardStages, sample: run.sample, ...own };

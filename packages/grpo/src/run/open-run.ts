@@ -160,6 +160,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       loss,
       optimizer,
       sample: remote?.sample ?? stages.sample,
+      servers: remote,
       folder,
       progress,
       trainerState: {},

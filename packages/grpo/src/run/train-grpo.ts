@@ -6,9 +6,10 @@ import { completionRows } from '../observe/completion-rows.js';
 import { FlatGroupsWatch, RefillWatch } from '../observe/flat-groups.js';
 import { metricsOf } from '../observe/metrics.js';
 import { MicroLog } from '../observe/micro-log.js';
-import { stepRecordOf } from '../observe/step-record.js';
+import { headOf, stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
+import { WrongWeightsError } from '../remote/index.js';
 import { describeFailures, takeJudgeReports } from '../rewards/index.js';
 import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
@@ -71,9 +72,11 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     const micro = config.train.log === 'micro' ? [new MicroLog(print, audit !== undefined && isWhole)] : [];
     const observers = [recorder, ...(audit?.observers ?? []), ...micro];
     await grpoStep({ ...trainer, observers }, problems, step, rate).catch((error: unknown) => {
-      throw error instanceof UpdateError && examination.wants(step + 1)
-        ? diagnosed(error, examination.step(recordOf()))
-        : error;
+      if (!examination.wants(step + 1)) throw error;
+      if (error instanceof UpdateError) throw diagnosed(error, examination.step(recordOf()));
+      // The error says what the doctor finds.
+      if (error instanceof WrongWeightsError) examination.step(headOf(trainer, step + 1));
+      throw error;
     });
     const { recorded } = recorder;
     const { batch } = recorded;

@@ -9,6 +9,7 @@ import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { samplingOf } from '../step/sampling.js';
 import type { Stages } from '../step/stages.js';
+import type { Trainer } from '../step/trainer.js';
 import type { LoadedTask } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import type { Progress } from './folder/progress.js';
@@ -31,6 +32,8 @@ export interface Workplace {
   sampling: SamplingOptions;
   /** Samples on the run's servers, or in this process. */
   sample: Stages['sample'];
+  /** Those servers, for records. */
+  servers?: Trainer['servers'];
   progress: Progress;
   /** Tells how far the work is, and abandons it when the signal comes. */
   watch: Watch;

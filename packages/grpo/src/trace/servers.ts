@@ -5,7 +5,7 @@ import { real } from './real.js';
 
 /**
  * One prompt, scored and sampled after the weights were handed over. All log-probs are at temperature 1. The completion is
- * the same in every probe of a run; the sampled tokens are new each time.
+ * the same in every probe of a run until it is resumed; the sampled ones are new each time.
  */
 const weightProbeSchema = z.object({
   /** Version of the weights that were handed over, and the one that the server answered with. */
@@ -22,8 +22,9 @@ const weightProbeSchema = z.object({
   before: floats.optional(),
   /** By the server, after its cache was emptied. */
   cold: floats,
-  /** Tokens that the server sampled before that, with whatever it had cached of the prompt, and their log-probs. */
+  /** Completions that the server sampled before that, with whatever it had cached of the prompt, and their log-probs. */
   sampled: ints,
+  sampledLengths: ints,
   warm: floats,
   /** Log-probs of the sampled tokens by the trainer. */
   rescored: floats,

@@ -110,6 +110,12 @@ function probeRules(probe: WeightProbe, part: string): Rule[] {
   return [
     ...(['trainer', 'before', 'cold'] as const).map((key) => rule(key, 'completion')),
     ...(['warm', 'rescored'] as const).map((key) => rule(key, 'sampled')),
+    {
+      name: `${part}.sampled`,
+      found: probe.sampled.length,
+      of: `the sum of ${part}.sampledLengths`,
+      expected: sum(probe.sampledLengths),
+    },
   ];
 }
 

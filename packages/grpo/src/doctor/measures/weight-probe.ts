@@ -9,7 +9,7 @@ const APART = 16;
 const WARM = 4;
 
 /** Share of the bound that the distance of a few tokens may reach though that of others did not. */
-const LEAST = 0.05;
+const LEAST = 0.125;
 
 /** The probes of a step's servers. */
 export const probesOf = ({ servers = [] }: StepRecord): { name: string; probe: WeightProbe }[] =>

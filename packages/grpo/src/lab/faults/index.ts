@@ -9,6 +9,7 @@ import { maskedFaults } from './masked-faults.js';
 import { optimizerFaults } from './optimizer-faults.js';
 import type { PlantedFault } from './planted-fault.js';
 import { rewardFaults } from './reward-faults.js';
+import { serverFaults } from './server-faults.js';
 import { templateFaults } from './template-faults.js';
 import { tokenFaults } from './token-faults.js';
 
@@ -24,6 +25,7 @@ export const faults: readonly PlantedFault[] = [
   ...optimizerFaults,
   ...courseFaults,
   ...maskedFaults,
+  ...serverFaults,
 ].sort((a, b) => a.code.localeCompare(b.code));
 
 export type { PlantedFault, Variant } from './planted-fault.js';
