@@ -4,6 +4,7 @@ import { type ResolvedConfig, UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
 import { type EvalResult, evaluate as evaluateModel } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
+import { requireAlone } from '../processes/rendezvous.js';
 import type { StageProgress } from '../progress/watch.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
 import { withMemory } from '../run/memory-plan.js';
@@ -201,6 +202,7 @@ export async function openConfigured(
   options: TrainOptions | SftOptions,
   adapt: (resolved: ResolvedConfig) => ResolvedConfig = (resolved) => resolved,
 ): Promise<Run> {
+  requireAlone(nameOf(verb));
   const { task, resume, restart, signal, onStep, onEvaluation, onProgress, onNote = console.warn } = options;
   if (resume && options.output === undefined)
     throw new UsageError(`${nameOf(verb)} continues the run in output, which is not given`);

@@ -95,6 +95,17 @@ describe('a run of two processes', () => {
     },
   );
 
+  it('ends as one where a single process is told to, each with the code of an interrupt', async () => {
+    const folder = tempFolder();
+    const tasks = srun(folder, ['train', ...ENDLESS]);
+    await tasks[0]!.says('step 2/');
+    tasks[1]!.child.kill('SIGTERM');
+    const [first, second] = await Promise.all(tasks.map(({ ended }) => ended));
+    expect(first, first!.err).toMatchObject({ code: 143 });
+    expect(first!.out).toMatch(/Stopped after step \d+; saved\./);
+    expect(second, second!.err).toMatchObject({ code: 143, err: '' });
+  });
+
   it('ends when the process that launched it is killed', async () => {
     const { folder, ranks, child, ended } = await training();
     child.kill('SIGKILL');
