@@ -7,7 +7,7 @@ import { scoreTokens } from '../objective/index.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import { diffusing, fixture } from '../rollout/rollout.test.helper.js';
 import { ServeEngine } from './engine.js';
-import type { GenerateRequest } from './generation.js';
+import type { Generated, GenerateRequest } from './generation.js';
 import { RequestAborted } from './request-aborted.js';
 import { adapterFolder, openEngine, prompts, request, weightsFolder } from './serve.test.helper.js';
 
@@ -240,6 +240,17 @@ describe('ServeEngine', () => {
     await expect(engine.generate(request())).rejects.toThrow('the logits hold NaN or infinity');
     await engine.updateWeights(good, 'mended');
     expect((await engine.generate(request())).completions).toHaveLength(3);
+  });
+
+  it('answers what comes while the last completion ends at its first token', async () => {
+    const { engine } = openEngine();
+    const options = { ...plainSampling, maxNewTokens: 1 };
+    let later: Promise<Generated> | undefined;
+    const onToken = () => {
+      later ??= engine.generate(request({ options }));
+    };
+    await engine.generate(request({ count: 1, options, onToken }));
+    expect((await later!).completions.length).toBeGreaterThan(0);
   });
 
   it('rejects the request whose listener throws, and no other', async () => {

@@ -117,14 +117,20 @@ export class Scheduler {
     for (;;) {
       await setImmediate();
       this.#removeSettled();
-      if (this.stopped !== 'all' && !this.#hasJoined) this.#admit();
-      else this.#hasJoined = false;
+      const mayJoin = !this.#hasJoined || this.#advancing().length === 0;
+      this.#hasJoined = false;
+      if (this.stopped !== 'all' && mayJoin) this.#admit();
       if (this.#growing.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
-      const growing = [...this.#open].filter(({ rows }) => rows > 0);
+      const growing = this.#advancing();
       if (this.stopped === 'all' || growing.length === 0) break;
       for (const served of growing) this.#advance(served);
     }
     this.#isTurning = false;
+  }
+
+  /** Models that have rows. */
+  #advancing(): ServedModel[] {
+    return [...this.#open].filter(({ rows }) => rows > 0);
   }
 
   #removeSettled(): void {
