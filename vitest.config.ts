@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 // What is printed is compared as plain text, also where a CI server asks for colours.
 delete process.env.FORCE_COLOR;
 
-/** A test that replaces modules, or counts the tensors of its process. */
-const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)/;
+/** A test that replaces modules, or compares what counts the tensors of its process: memory, and the metrics of runs. */
+const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)|\bremainsOf\(/;
 
 /**
  * Tests with a process of their own, those of commands and runs that start many themselves among them. All others share

@@ -83,13 +83,17 @@ describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
     expect(mute).toMatch(/^Error 127\.0\.0\.1:\d+ does not answer as a store/);
 
     const port = await freePort();
-    const first = says(0, 2, port);
+    const waiting = `await join({ onMissing: () => console.log('waits') });`;
+    const first = startRank(waiting, { rank: 0, size: 2, port });
+    // Of two that come at once either may be refused.
+    await first.printed('waits');
     expect(await says(0, 2, port, { servesStore: false })).toMatch(
       /^Error another process is rank 0 already, at /,
     );
     expect(await says(1, 3, port)).toMatch(
       /^PeerError rank 0 .+ says that there are 2 processes, rank 1 that there are 3/,
     );
-    await first;
+    first.process.kill('SIGKILL');
+    await first.ended;
   });
 });

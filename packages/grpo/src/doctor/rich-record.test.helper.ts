@@ -122,6 +122,7 @@ export function richRecord({
     ];
     return {
       policyLogprobs: policy,
+      weightChecksums: [7, 7],
       entropies,
       ratios,
       policyTerms,

@@ -26,8 +26,8 @@ export class RemoteSampler implements AsyncDisposable {
   readonly #pool: ServerPool;
   readonly #place: HandOver;
   #inspection: Inspection | undefined;
-  /** Of the weights that the servers have; a run that is resumed gives them its own first. */
-  #checksum: number | undefined;
+  /** The weights that the servers have; a run that is resumed gives them its own first. */
+  #given: { checksum: number; step: number } | undefined;
 
   constructor(private readonly run: SamplingRun) {
     const { config, model, note } = run;
@@ -68,20 +68,22 @@ export class RemoteSampler implements AsyncDisposable {
 
   async #publish(inspection: Inspection, watch: Watch): Promise<void> {
     const { model, progress, note } = this.run;
+    const { step } = progress;
     const checksum = weightsChecksum(model.decoder);
-    if (checksum === this.#checksum) return;
-    const isFirst = this.#checksum === undefined;
-    const weights = new PublishedWeights(model, `step-${progress.step}`, this.#place);
+    // The checksum reads a part of the weights: a small step may not show in it.
+    if (checksum === this.#given?.checksum && step === this.#given.step) return;
+    const isFirst = this.#given === undefined;
+    const weights = new PublishedWeights(model, `step-${step}`, this.#place);
     const started = performance.now();
     await inspection.published(weights.version);
     await this.#pool.publish(weights, watch);
-    this.#checksum = checksum;
+    this.#given = { checksum, step };
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { kind, bytes } = weights;
     const what = kind === 'adapter' ? 'the adapter' : 'all weights';
     if (isFirst)
       note(
-        `${this.#pool.describe()} samples the completions. It takes ${what} (${byteCount(bytes)}) after each step; the first time that took ${seconds} s${probed(this.records)}.`,
+        `Completions are sampled by ${this.#pool.describe()}. After each step ${what} (${byteCount(bytes)}) ${kind === 'adapter' ? 'is' : 'are'} handed over: ${seconds} s the first time${probed(this.records)}.`,
       );
   }
 
@@ -103,7 +105,7 @@ function keyIn(name: string | undefined): string | undefined {
 /** What the probe of the servers took of it. */
 function probed(records: readonly ServerRecord[]): string {
   const seconds = Math.max(0, ...records.flatMap(({ probe }) => probe?.seconds ?? []));
-  return `, ${seconds.toFixed(1)} s of them to see that they have it`;
+  return `, ${seconds.toFixed(1)} s of them to see that it has arrived`;
 }
 
 const LOCAL = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;

@@ -58,7 +58,7 @@ const poolOf = (
     engine,
     urls: servers.map(({ url }) => url),
     timeoutSeconds: 0.5,
-    patienceSeconds: 0.5,
+    patienceSeconds: 3,
     pauseSeconds: 0.01,
     ...more,
   });
@@ -322,7 +322,7 @@ describe('weights', () => {
   it('wait for a server, and not for ever', async () => {
     const [server] = await startServers(1);
     await server!.stop();
-    await using pool = poolOf('vllm');
+    await using pool = poolOf('vllm', { patienceSeconds: 0.5 });
     await expect(pool.publish(weightsOf(tempFolder(), 0), new Watch())).rejects.toThrow(
       /no server has answered for 0.5 s\. 127\S+: no connection \(ECONNREFUSED\)/,
     );

@@ -5,7 +5,7 @@ import { scoreTokens } from '../objective/index.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import { rowsOf, type WeightProbe } from '../trace/index.js';
 import type { RemoteCompletion, ServerAccess } from './dialect.js';
-import { roundingBound } from './rounding-bound.js';
+import { isKnownDtype, roundingBound } from './rounding-bound.js';
 import { WrongAnswer } from './server-error.js';
 
 /** Tokens of prompt and completion together: servers cache whole blocks of 16, or of 64. */
@@ -21,7 +21,7 @@ const SAMPLED = { count: 4, limit: 16 };
 /** Streams of the probe's draws. */
 const STREAM = -3;
 
-/** The number type that a server is taken to have where it does not tell: the coarsest of the usual ones. */
+/** The number type that a server is taken to have where it tells none of the usual ones: the coarsest of these. */
 const COARSE = 'bfloat16';
 
 /** The adapter that requests are to name. */
@@ -108,12 +108,13 @@ export class WeightProbes {
         sampled.map(({ logprobs }) => logprobs as number[]),
       ),
       rescored: joinRows(Float32Array, scoresOf(this.model, prompt, rows)),
-      bound: this.#boundTo(facts.dtype ?? COARSE),
+      bound: this.#boundTo(facts.dtype),
       seconds: (performance.now() - started) / 1000,
     };
   }
 
-  #boundTo(dtype: string): number {
+  #boundTo(told: string | undefined): number {
+    const dtype = told !== undefined && isKnownDtype(told) ? told : COARSE;
     const { decoder } = this.model;
     const bound = this.#bounds.get(dtype) ?? roundingBound(decoder, this.#prompt, [decoder.dtype, dtype]);
     this.#bounds.set(dtype, bound);

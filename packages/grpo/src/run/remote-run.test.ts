@@ -67,7 +67,7 @@ describe('a run with servers', () => {
     const { notes, end } = await run(options(remote, servers));
     expect(completionsOf(remote)).toEqual(completionsOf(own));
     expect(end.after).toBeDefined();
-    expect(notes.join('\n')).toMatch(/127\.0\.0\.1:\d+ \(grpo \S+\) samples the completions/);
+    expect(notes.join('\n')).toMatch(/Completions are sampled by \S*127\.0\.0\.1:\d+ \(grpo \S+\)\./);
     const loads = served.lines.filter((line) => / (is|are) loaded from /.test(line));
     expect(loads.map((line) => /step-\d/.exec(line)?.[0])).toEqual(['step-0', 'step-1', 'step-2']);
     expect(served.engine.adapters.size).toBe(0);

@@ -13,7 +13,7 @@ testStepCheck('B65.probe', [
     name: 'within the rounding of the number types, and far beyond that of the server',
     plant: probed((probe) => ({
       bound: 0.05,
-      warm: probe.rescored.map((value, t) => value + 0.03 * Math.sin(t)),
+      warm: probe.rescored.map((value, t) => value + 0.05 * Math.sin(t)),
     })),
     verdict: 'fail',
   },

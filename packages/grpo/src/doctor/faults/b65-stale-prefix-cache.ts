@@ -17,7 +17,7 @@ export const b65: Fault = {
       level: 1,
       rank: 10,
       threshold:
-        'root mean square distance between the log-probs of tokens that the server sampled before its cache was emptied and the trainer’s at most 4 times that of the probe’s completion after it, and within the bound of the number types; passes only where the update moved the log-probs by more',
+        'root mean square distance between the log-probs of tokens that the server sampled before its cache was emptied and the trainer’s at most 4 times that of the probe’s completion after it, or half of the bound of the number types where that is more, and within that bound; passes only where the update moved the log-probs by more',
       sources: ['NVIDIA-NeMo/RL#4018', 'vllm-project/vllm#42125', 'verl-project/verl#6523'],
       why: 'The keys and values of a cached prompt are those of the weights that computed it.',
       remedy:
