@@ -9,7 +9,7 @@ const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)|\bremain
 
 /**
  * Tests with a process of their own, those of commands and runs that start many themselves among them. All others share
- * two processes, their modules and a browser: to load the engine for each file took a quarter of the time.
+ * a process per worker, its modules and a browser: to load the engine for each file took a quarter of the time.
  */
 const OWN = [
   'packages/grpo/dist/{cli,lab}/**/*.test.js',
@@ -48,9 +48,9 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 120_000,
-    // Two workers with a thread each: more threads than cores would wait for one another.
+    // A thread each: more would wait for one another. Some tests wait for processes, so there is a worker more than cores.
     env: { GRPO_THREADS: '1' },
   },
 });

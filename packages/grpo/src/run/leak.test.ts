@@ -12,7 +12,7 @@ import { trainSft } from './train-sft.js';
 
 const STEPS = 1000;
 // Until then the collector finds its size of the heap.
-const SETTLED = 200;
+const SETTLED = 400;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
