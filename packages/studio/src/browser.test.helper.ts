@@ -27,7 +27,9 @@ let launched: Promise<Browser> | undefined;
 function launch(): Promise<Browser> {
   // In a container root has no sandbox of its own.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath: CHROMIUM!, args });
+  // Tests of signals send them to this process: they are not for the browser.
+  const deaf = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  return chromium.launch({ executablePath: CHROMIUM!, args, ...deaf });
 }
 
 /** Pages of one test file, and what went wrong in them: errors, refused resources, dialogs. */
