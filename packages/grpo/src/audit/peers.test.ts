@@ -5,7 +5,7 @@ import { stages as standardStages } from '../step/stages.js';
 import type { Comparison } from '../trace/index.js';
 import { Audit } from './audit.js';
 
-/** What the audit of process 0 compares of a step of three, as far as the processes have to do with it. */
+/** Three processes take a step; returns those of rank 0's comparisons that the other ranks can affect. */
 async function auditedStep(peers: (own: Peers) => Peers): Promise<Comparison[]> {
   let audit: Audit | undefined;
   await takeSteps(3, {

@@ -58,7 +58,7 @@ export const CORRECTION_LEVELS = ['off', 'token', 'sequence'] as const;
 /** Treatments of a correction's weight that is out of bounds. */
 export const CORRECTION_ACTIONS = ['truncate', 'mask'] as const;
 
-/** Where completions are sampled: in this process, or on servers that speak vLLM's or SGLang's HTTP. */
+/** Engines that sample completions: this process, or servers that speak vLLM's or SGLang's HTTP. */
 export const ROLLOUT_ENGINES = ['own', 'vllm', 'sglang'] as const;
 export type RolloutEngine = (typeof ROLLOUT_ENGINES)[number];
 

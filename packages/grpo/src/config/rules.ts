@@ -4,6 +4,7 @@ import { rewardName, rewardProblem } from './reward-kinds.js';
 import type { Config } from './schema.js';
 import { isGenerated } from './sections/data.js';
 import { usesLora } from './sections/lora.js';
+import { rolloutSection } from './sections/rollout.js';
 import { sinkName, sinkProblem } from './sections/sinks.js';
 
 /** Facts that a rule reads beside the configuration. */
@@ -40,16 +41,17 @@ const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly stri
   countdown: { why: 'has rows with nums and target', keys: ['grading', 'questionKey', 'answerKey'] },
 };
 
-/** Settings with which completions are drawn from the policy itself. */
-const PLAIN_ROLLOUT = {
-  minNewTokens: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-} as const;
+/** Settings that, unless they have their default, draw completions from another distribution than the policy. */
+const DISTORTING = [
+  'minNewTokens',
+  'topP',
+  'topK',
+  'minP',
+  'repetitionPenalty',
+  'presencePenalty',
+  'frequencyPenalty',
+] as const;
+const PLAIN_ROLLOUT = rolloutSection.parse({});
 
 export const rules: readonly Rule[] = [
   {
@@ -203,12 +205,12 @@ export const rules: readonly Rule[] = [
         ? 'a released vLLM takes whole weights by NCCL only, which this trainer does not speak. Train an adapter (lora.rank=16), or sample with SGLang (rollout.engine=sglang), which reads weights from a folder.'
         : undefined,
   },
-  ...Object.entries(PLAIN_ROLLOUT).map(
-    ([name, off]): Rule => ({
+  ...DISTORTING.map(
+    (name): Rule => ({
       keys: ['rollout.engine', `rollout.${name}`],
       check: ({ rollout }) =>
-        rollout.engine !== 'own' && rollout[name as keyof typeof PLAIN_ROLLOUT] !== off
-          ? `a server answers with log-probs of the distribution that it drew from, and with rollout.${name} that is not the policy's: ratios and corrections would be wrong. Use rollout.${name}=${off}.`
+        rollout.engine !== 'own' && rollout[name] !== PLAIN_ROLLOUT[name]
+          ? `a server answers with log-probs of the distribution that it drew from, and with rollout.${name} that is not the policy's: ratios and corrections would be wrong. Use rollout.${name}=${PLAIN_ROLLOUT[name]}.`
           : undefined,
     }),
   ),

@@ -1,16 +1,9 @@
 import { UsageError } from '../errors/user-error.js';
-import { slurmTask } from './slurm.js';
+import { type ProcessPlace, slurmTask } from './slurm.js';
 import { assignments, type Environment, wholeNumber } from './variables.js';
 
 /** Where the processes of a run meet, and which of them this one is. */
-export interface Rendezvous {
-  rank: number;
-  size: number;
-  /** Of those on this machine. */
-  localRank: number;
-  localSize: number;
-  host: string;
-  port: number;
+export interface Rendezvous extends ProcessPlace {
   /** Rank 0 serves the store, unless an agent of torchrun owns the port. */
   servesStore: boolean;
   prefix?: string;

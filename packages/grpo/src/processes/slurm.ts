@@ -1,10 +1,11 @@
 import { UsageError } from '../errors/user-error.js';
 import { type Environment, wholeNumber } from './variables.js';
 
-/** One of the tasks that `srun` has started. */
-interface SlurmTask {
+/** A process among those of a run, and where they meet. */
+export interface ProcessPlace {
   rank: number;
   size: number;
+  /** Of those on this machine. */
   localRank: number;
   localSize: number;
   host: string;
@@ -18,7 +19,7 @@ const PORTS = { first: 15_000, count: 10_000 };
  * This process as a task of a job step of Slurm; undefined outside of one. The shell of `salloc` and the script of `sbatch`
  * have the job's variables too, and are no task: only `srun` sets those of a step.
  */
-export function slurmTask(env: Environment): SlurmTask | undefined {
+export function slurmTask(env: Environment): ProcessPlace | undefined {
   const size = wholeNumber(env, 'SLURM_STEP_NUM_TASKS', 1);
   const rank = wholeNumber(env, 'SLURM_PROCID');
   if (size === undefined || size === 1 || rank === undefined) return undefined;

@@ -164,6 +164,13 @@ describe('a server before the first step', () => {
     expect(notes).toEqual([expect.stringMatching(/computes in bfloat16, the trainer in float32/)]);
   });
 
+  it('is held to the coarsest bound where its number type is not known', async () => {
+    const { handOver } = inspected('qwen2', { facts: { dtype: 'float8_e4m3fn' } });
+    const unknown = (await handOver('step-0')).probe!.bound;
+    const coarse = inspected('qwen2', { facts: { dtype: 'bfloat16' } });
+    expect(unknown).toBe((await coarse.handOver('step-0')).probe!.bound);
+  });
+
   it('is probed by the completions whose log-probs it knows', async () => {
     const { handOver } = inspected('qwen2', { unknownEvery: 2 });
     expect((await handOver('step-0')).probe!.sampledLengths).toHaveLength(2);

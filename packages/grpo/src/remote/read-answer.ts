@@ -10,6 +10,10 @@ export function readAnswer<T extends z.ZodType>(path: string, schema: T, answer:
   throw new WrongAnswer(`its answer to ${path} is not as expected${where}: ${issue!.message}`);
 }
 
+/** The number type that a server tells, as PyTorch names it; undefined where it leaves that to the model's files. */
+export const dtypeIn = (told: string | null | undefined): string | undefined =>
+  told == null || told === 'auto' ? undefined : told.replace(/^torch\./, '');
+
 /** The answer to a question that not every server takes; undefined from those that do not. */
 export async function unlessUnknown<T>(question: Promise<T>): Promise<T | undefined> {
   try {

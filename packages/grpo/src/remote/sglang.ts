@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Dialect, RemoteCompletion, RemoteRequest, ServerFacts } from './dialect.js';
 import type { JsonServer } from './json-server.js';
-import { readAnswer, unlessUnknown } from './read-answer.js';
+import { dtypeIn, readAnswer, unlessUnknown } from './read-answer.js';
 import { WrongAnswer } from './server-error.js';
 
 const modelInfo = z.object({
@@ -66,7 +66,7 @@ export const sglang: Dialect = {
       maxModelLen: info.context_length ?? base?.max_model_len ?? undefined,
       vocabSize: model.vocab_size ?? undefined,
       tokenizer: model.tokenizer_fingerprint,
-      dtype: info.dtype == null || info.dtype === 'auto' ? undefined : info.dtype,
+      dtype: dtypeIn(info.dtype),
       adapters: listed?.data.flatMap(({ id, parent }) => (parent == null ? [] : id)) ?? [],
       weightVersion: model.weight_version ?? undefined,
     };

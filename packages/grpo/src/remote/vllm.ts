@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { seedOf } from '../maths/random.js';
 import type { Dialect, RemoteCompletion, RemoteRequest, ServerFacts } from './dialect.js';
 import type { JsonServer } from './json-server.js';
-import { readAnswer, unlessUnknown } from './read-answer.js';
+import { dtypeIn, readAnswer, unlessUnknown } from './read-answer.js';
 import { WrongAnswer } from './server-error.js';
 
 const models = z.object({
@@ -78,7 +78,7 @@ export const vllm: Dialect = {
       maxModelLen: base.max_model_len ?? undefined,
       vocabSize: config?.vocab_size,
       tokenizer: info?.tokenizer_fingerprint,
-      dtype: config?.dtype?.replace(/^torch\./, ''),
+      dtype: dtypeIn(config?.dtype),
       logprobsMode: config?.logprobs_mode,
       adapters: data.flatMap(({ id, parent }) => (parent == null ? [] : id)),
       weightVersion: weights?.weight_version == null ? undefined : String(weights.weight_version),

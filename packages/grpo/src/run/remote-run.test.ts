@@ -6,6 +6,7 @@ import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, readModelFolder } from '../models/index.js';
 import { ServeEngine } from '../serve/engine.js';
 import { serveHttp } from '../serve/http/serve-http.js';
+import { rewarding } from '../step/step.test.helper.js';
 import { planMemory } from './memory-plan.js';
 import { halfOfTheTokens, type RunOptions, run } from './run.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
@@ -91,6 +92,24 @@ describe('a run with servers', () => {
     served.lines.length = 0;
     await run({ output, settings, stages: { score: halfOfTheTokens }, resume: true });
     expect(served.lines.find((line) => / loaded from /.test(line))).toMatch(/step-1/);
+  });
+
+  it('hands the weights over after each step, though a checksum of a part of them may not have changed', async () => {
+    const model = await tinyModelFolder();
+    const weights = realpathSync(tempFolder());
+    const served = await serve(model, weights);
+    const settings = [
+      `model=${model}`,
+      ...COMMON,
+      'lora.rank=2',
+      'rollout.engine=vllm',
+      `rollout.urls=[${served.url}]`,
+      `rollout.weightsFolder=${weights}`,
+    ];
+    // Equal rewards change no weight.
+    await run({ output: join(tempFolder(), 'run'), settings, stages: { score: rewarding(() => 0.5) } });
+    const loads = served.lines.filter((line) => / loaded from /.test(line));
+    expect(loads.map((line) => /step-\d/.exec(line)?.[0])).toEqual(['step-0', 'step-1', 'step-2']);
   });
 
   it('plans no memory for completions of its own', async () => {

@@ -71,7 +71,7 @@ export function cacheOf(probe: WeightProbe): WarmVerdict {
   const { warm, rescored } = probe;
   const cold = weightsOf(probe);
   const distance = rms(differences(warm, rescored));
-  // What the kernels of the server were seen to add, though not less than rounding adds to any number of that size.
+  // The cold probe shows how much the server's kernels differ; a small part of the bound is always allowed.
   const bound = Math.min(cold.bound, WARM * Math.max(cold.distance, LEAST * cold.bound));
   if (!(distance <= bound)) return { cache: 'stale', distance, bound };
   // A stale cache would have moved the log-probs by about as much as new weights do.

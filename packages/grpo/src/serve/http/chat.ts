@@ -6,19 +6,18 @@ import { type AnswerForm, answerChoices, type ChoicePart, type ToldToken } from 
 import type { Handler } from './call.js';
 import {
   answerId,
+  askedIn,
   choiceFields,
   endFields,
   idsOf,
   promptLogprobsOf,
   refuseScores,
   tokenName,
-  usageWanted,
 } from './choice-fields.js';
 import { adapterOf } from './generate.js';
 import { message } from './message.js';
 import { newTokensFor, refuseTooLong } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
-import { randomnessOf, samplingOptions } from './sampling-fields.js';
 import { refuseUnsupported } from './unsupported.js';
 
 const tokens = z.int().min(1).nullish();
@@ -51,27 +50,12 @@ export const chat: Handler = async (service, call) => {
   });
   if (asked.prompt_logprobs) refuseScores(asked);
   const param = asked.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens';
-  const { random_keys = [], invariant = false } = asked.vllm_xargs ?? {};
+  const maxNewTokens = newTokensFor(service.engine, [rendered], asked[param] ?? undefined, param);
   return answerChoices(service, call, {
-    prompts: [rendered],
-    count: asked.n,
-    options: samplingOptions(asked, {
-      maxNewTokens: newTokensFor(service.engine, [rendered], asked[param] ?? undefined, param),
-      invariant,
-      endIds: model.endIds,
-    }),
-    randomness: () => randomnessOf(asked.seed, random_keys),
+    ...askedIn(asked, service, [rendered], maxNewTokens),
     adapter,
     scoresPrompts: asked.prompt_logprobs,
-    text: {
-      stop: asked.stop,
-      includesStop: asked.include_stop_str_in_output,
-      skipsSpecial: asked.skip_special_tokens,
-    },
-    model: asked.model ?? service.name,
     form: formOf(asked, model.tokenizer, rendered.ids, answerId('chatcmpl', asked.request_id, call)),
-    stream: asked.stream,
-    usage: usageWanted(asked),
   });
 };
 

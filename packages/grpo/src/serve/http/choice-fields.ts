@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Tokenizer } from '../../text/tokenizer.js';
-import type { ChoicePart, ToldToken } from './answer-choices.js';
+import type { AskedChoices, ChoicePart, ToldToken } from './answer-choices.js';
 import { ApiError } from './api-error.js';
-import type { Call } from './call.js';
-import { samplingFields } from './sampling-fields.js';
+import type { Call, Service } from './call.js';
+import type { AskedPrompt } from './prompt.js';
+import { randomnessOf, samplingFields, samplingOptions } from './sampling-fields.js';
 
 const flag = z
   .boolean()
@@ -42,18 +43,38 @@ export const choiceFields = {
     .nullish(),
 };
 
+type ChoiceFields = z.output<z.ZodObject<typeof choiceFields>>;
+
+/** What both of OpenAI's calls ask for in the same fields. @throws ApiError: there are options of a stream, but no stream */
+export function askedIn(
+  fields: ChoiceFields,
+  { engine, name }: Service,
+  prompts: readonly AskedPrompt[],
+  maxNewTokens: number,
+): Omit<AskedChoices, 'adapter' | 'scoresPrompts' | 'form'> {
+  const { random_keys = [], invariant = false } = fields.vllm_xargs ?? {};
+  const { endIds } = engine.model;
+  return {
+    prompts,
+    count: fields.n,
+    options: samplingOptions(fields, { maxNewTokens, invariant, endIds }),
+    randomness: () => randomnessOf(fields.seed, random_keys),
+    text: {
+      stop: fields.stop,
+      includesStop: fields.include_stop_str_in_output,
+      skipsSpecial: fields.skip_special_tokens,
+    },
+    model: fields.model ?? name,
+    stream: fields.stream,
+    usage: usageWanted(fields),
+  };
+}
+
 /** The name of an answer: as the client wants it to be, or one of its own. */
 export const answerId = (prefix: string, asked: string | null | undefined, { request }: Call): string =>
   `${prefix}-${asked ?? request.headers['x-request-id'] ?? randomUUID().replaceAll('-', '')}`;
 
-/** @throws ApiError: there are options of a stream, but no stream */
-export function usageWanted({
-  stream,
-  stream_options,
-}: {
-  stream: boolean;
-  stream_options?: z.output<typeof streamOptions> | undefined;
-}): { atEnd: boolean; continuous: boolean } {
+function usageWanted({ stream, stream_options }: ChoiceFields): AskedChoices['usage'] {
   if (stream_options && !stream)
     throw new ApiError(400, 'stream_options are for stream=true.', { param: 'stream_options' });
   const atEnd = stream_options?.include_usage === true;

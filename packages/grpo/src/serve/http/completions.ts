@@ -6,18 +6,18 @@ import { ApiError } from './api-error.js';
 import type { Handler, Service } from './call.js';
 import {
   answerId,
+  askedIn,
   choiceFields,
   endFields,
   idsOf,
   promptLogprobsOf,
   refuseScores,
   tokenName,
-  usageWanted,
 } from './choice-fields.js';
 import { adapterOf } from './generate.js';
 import { type AskedPrompt, newTokensFor, promptOfIds, refuseTooLong } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
-import { MOST_CHOICES, randomnessOf, samplingOptions } from './sampling-fields.js';
+import { MOST_CHOICES } from './sampling-fields.js';
 import { refuseUnsupported } from './unsupported.js';
 
 const ids = z.array(z.int()).min(1, 'the prompt is empty');
@@ -74,27 +74,12 @@ export const completions: Handler = async (service, call) => {
   if (scoresPrompts) refuseScores(asked);
   if (asked.max_tokens === 0 && !asked.echo && !asked.prompt_logprobs)
     throw new ApiError(400, 'max_tokens: 0 is for echo or prompt_logprobs.', { param: 'max_tokens' });
-  const { random_keys = [], invariant = false } = asked.vllm_xargs ?? {};
+  const maxNewTokens = newTokensFor(service.engine, prompts, asked.max_tokens);
   return answerChoices(service, call, {
-    prompts,
-    count: asked.n,
-    options: samplingOptions(asked, {
-      maxNewTokens: newTokensFor(service.engine, prompts, asked.max_tokens),
-      invariant,
-      endIds: model.endIds,
-    }),
-    randomness: () => randomnessOf(asked.seed, random_keys),
+    ...askedIn(asked, service, prompts, maxNewTokens),
     adapter,
     scoresPrompts,
-    text: {
-      stop: asked.stop,
-      includesStop: asked.include_stop_str_in_output,
-      skipsSpecial: asked.skip_special_tokens,
-    },
-    model: asked.model ?? service.name,
     form: formOf(asked, model.tokenizer, answerId('cmpl', asked.request_id, call)),
-    stream: asked.stream,
-    usage: usageWanted(asked),
   });
 };
 
