@@ -36,6 +36,7 @@ const TRAINING = [
   'objective',
   'advantage',
   'kl',
+  'teacher',
   'entropy',
   'correction',
   'optimizer',

@@ -160,8 +160,18 @@ export const inert: readonly Inert[] = [
     (key): Inert => ({
       key: `rollout.${key}`,
       beside: ['rollout.engine'],
-      because: ({ rollout: { engine } }) =>
-        engine === 'own' ? 'engine=own samples in this process. It is for vllm and sglang' : undefined,
+      because: ({ rollout: { engine }, teacher }) =>
+        engine === 'own' && !(key === 'timeoutSeconds' && teacher.engine !== 'own')
+          ? 'engine=own samples in this process. It is for vllm and sglang'
+          : undefined,
+    }),
+  ),
+  ...['url', 'apiKeyEnv'].map(
+    (key): Inert => ({
+      key: `teacher.${key}`,
+      beside: ['teacher.engine'],
+      because: ({ teacher: { engine } }) =>
+        engine === 'own' ? 'engine=own loads teacher.model. It is for vllm and sglang' : undefined,
     }),
   ),
   ...['alpha', 'targets'].map(

@@ -6,6 +6,7 @@ import { isGenerated } from './sections/data.js';
 import { usesLora } from './sections/lora.js';
 import { rolloutSection } from './sections/rollout.js';
 import { sinkName, sinkProblem } from './sections/sinks.js';
+import { hasTeacher } from './sections/teacher.js';
 
 /** Facts that a rule reads beside the configuration. */
 export interface RuleContext {
@@ -150,9 +151,12 @@ export const rules: readonly Rule[] = [
   },
   {
     keys: ['task.grading', 'rewards'],
-    check: ({ task, rewards }, { command }) =>
+    check: ({ task, rewards, teacher }, { command }) =>
       // SFT imitates; it can do without any reward.
-      task.grading === 'none' && command !== 'sft' && rewards.every(({ weight }) => weight === 0)
+      task.grading === 'none' &&
+      command !== 'sft' &&
+      !teacher.alone &&
+      rewards.every(({ weight }) => weight === 0)
         ? 'without grading only your own rewards distinguish a good completion from a bad one, and none of them has a weight. Give rewards=[{module: FILE.ts}], or use task.grading=numeric.'
         : undefined,
   },
@@ -312,6 +316,66 @@ export const rules: readonly Rule[] = [
         ? 'where all is hidden the other half is empty, and its weight 1 / (1 - rate) has no value. Use a largest share below 1.'
         : undefined;
     },
+  },
+  {
+    keys: ['teacher.model', 'teacher.engine', 'kl.beta'],
+    check: (config) =>
+      hasTeacher(config) && config.kl.beta === 0
+        ? 'with kl.beta=0 nothing is learnt from the teacher. Give kl.beta=1, or preset=distill.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.engine', 'teacher.url', 'teacher.model'],
+    check: ({ teacher: { engine, url, model } }) => {
+      if (engine === 'own') return undefined;
+      if (url === undefined)
+        return `engine=${engine} asks a server, and there is none. Give teacher.url=http://HOST:PORT.`;
+      return model === undefined
+        ? undefined
+        : 'a teacher is either loaded here or asked on a server. Take teacher.model out, or set teacher.engine=own.';
+    },
+  },
+  {
+    keys: ['teacher.engine', 'kl.estimator'],
+    check: ({ teacher: { engine }, kl: { estimator } }) =>
+      engine !== 'own' && estimator === 'full'
+        ? 'a server gives the log-probs of tokens, not those of the whole vocabulary. Use kl.estimator=k2.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.engine', 'rollout.temperature'],
+    check: ({ teacher: { engine }, rollout: { temperature } }) =>
+      engine !== 'own' && temperature !== 1
+        ? 'a server scores at temperature 1, and the KL compares both at one temperature. Use rollout.temperature=1.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.model', 'teacher.engine', 'kl.referenceEvery'],
+    check: (config) =>
+      hasTeacher(config) && config.kl.referenceEvery > 0
+        ? 'the policy would be mixed into the teacher. Take kl.referenceEvery out.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.alone', 'teacher.model', 'teacher.engine'],
+    check: (config) =>
+      config.teacher.alone && !hasTeacher(config)
+        ? 'there is no teacher, and without the rewards nothing would be learnt. Give teacher.model.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.alone', 'advantage.flat', 'groups.refills', 'groups.replay'],
+    check: ({ teacher: { alone }, advantage: { flat }, groups: { refills, replay } }) =>
+      alone && (flat === 'drop' || refills > 0 || replay > 0)
+        ? 'rewards without a weight leave every group flat, and these would take all of them away. Use advantage.flat=zero, groups.refills=0 and groups.replay=0.'
+        : undefined,
+  },
+  {
+    keys: ['teacher.alone', 'kl.place'],
+    check: ({ teacher: { alone }, kl: { place } }) =>
+      alone && place === 'reward'
+        ? 'taken from the reward, the KL is compared within its group, and a teacher is not to be averaged away. Use kl.place=loss.'
+        : undefined,
   },
   {
     keys: ['kl.control', 'kl.target'],

@@ -5,7 +5,7 @@ import { IN_CODE } from './in-code.js';
 import { keys } from './keys.js';
 
 /** Files and folders: another place will do where the content is the same. */
-const PLACES = ['model', 'lora.adapter', 'task.data', 'task.evalData', 'task.prompt'];
+const PLACES = ['model', 'lora.adapter', 'teacher.model', 'task.data', 'task.evalData', 'task.prompt'];
 
 /** The task, but for the engine that judges its moves: it scores as rewards do, and these may change. */
 const TASK = keys
@@ -20,6 +20,7 @@ const FIXED = [
   'kl.referenceEvery',
   'model',
   'lora.adapter',
+  'teacher.model',
   'lora.rank',
   'lora.alpha',
   'lora.targets',

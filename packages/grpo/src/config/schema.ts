@@ -16,6 +16,7 @@ import { checkpointSection, doctorSection, evalSection, recordSection } from './
 import { rewardsList } from './sections/rewards.js';
 import { rolloutSection } from './sections/rollout.js';
 import { sinksList } from './sections/sinks.js';
+import { teacherSection } from './sections/teacher.js';
 import { expertSection, optimizerSection, sftSection, trainSection } from './sections/training.js';
 
 /**
@@ -75,6 +76,7 @@ export const configSchema = z.strictObject({
   objective: objectiveSection.prefault({}),
   advantage: advantageSection.prefault({}),
   kl: klSection.prefault({}),
+  teacher: teacherSection.prefault({}),
   entropy: entropySection.prefault({}),
   correction: correctionSection.prefault({}),
   lora: loraSection.prefault({}),

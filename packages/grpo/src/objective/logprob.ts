@@ -82,10 +82,16 @@ export function scoreTokens(
   const packed = packSegments(segments, decoder.config, device);
   const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
   const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
-  const attend = watched(packed.attend);
-  const hiddenOf = (model: Decoder) => model.hidden(packed, attend).indexSelect(0, predictors_T);
-  const hidden_TD = hiddenOf(decoder);
-  const reference = fullKlTo && { decoder: fullKlTo, hidden_TD: noGrad(() => hiddenOf(fullKlTo)) };
+  const hidden_TD = decoder.hidden(packed, watched(packed.attend)).indexSelect(0, predictors_T);
+  const reference = fullKlTo && {
+    decoder: fullKlTo,
+    // A teacher has heads of its own.
+    hidden_TD: noGrad(() => {
+      const { attend } =
+        fullKlTo.config === decoder.config ? packed : packSegments(segments, fullKlTo.config, device);
+      return fullKlTo.hidden(packed, attend).indexSelect(0, predictors_T);
+    }),
+  };
   return scoreHidden({
     decoder,
     hidden_TD,

@@ -37,7 +37,7 @@ export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: Hidde
     decoder.head,
     targets_T,
     reference?.hidden_TD,
-    reference?.decoder.head,
+    reference && headOf(reference.decoder, decoder.config.vocabSize),
     {
       temperature,
       chunk: chunkRows(decoder.config.vocabSize),
@@ -46,3 +46,7 @@ export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: Hidde
   );
   return { logprobs_T, entropies_T, ...(reference && { fullKl_T: kl_T }) };
 }
+
+/** The vocabulary projection without rows that only this decoder has: tokens have none of them. */
+const headOf = ({ head, config }: Decoder, rows: number): Tensor =>
+  config.vocabSize > rows ? head.narrow(0, 0, rows) : head;

@@ -182,8 +182,9 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   #probe(trace: UpdateTrace, which: ProbeScoring): Probes {
-    const { model, reference } = this.trainer;
-    const isAlike = reference && (model.decoder.lora === undefined) === (reference.lora === undefined);
+    const { model, reference, teacher } = this.trainer;
+    const isAlike =
+      reference && !teacher && (model.decoder.lora === undefined) === (reference.lora === undefined);
     return {
       ...scoringProbes(this.trainer, this.#batch!, trace, which),
       ...(isAlike && {

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { excerpt } from '../errors/printable.js';
+import { UserError } from '../errors/user-error.js';
 import { isObject } from '../formats/json.js';
 import { retryAfter } from '../formats/retry-after.js';
 import { NoAnswer, Refusal } from './server-error.js';
@@ -16,6 +17,21 @@ const agents = {
   'http:': new HttpAgent({ keepAlive: false }),
   'https:': new HttpsAgent({ keepAlive: false }),
 };
+
+/**
+ * The key of a server, from the environment.
+ *
+ * @param setting - that names the variable
+ * @throws UserError: the variable is not set
+ */
+export function keyIn(setting: string, name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const key = process.env[name]?.trim();
+  if (key) return key;
+  throw new UserError(`${setting} names the environment variable ${name}, which is not set`, {
+    hint: `Set it to the key of the servers, or take ${setting} out for servers without one.`,
+  });
+}
 
 /** One request. */
 interface Ask {

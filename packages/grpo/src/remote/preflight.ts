@@ -66,10 +66,15 @@ function requireSizes(
 
 const tokenized = z.object({ tokens: z.array(z.int()) });
 
-/** Ids of hard texts, and of a prompt of the run. */
-async function compareTokenizers(
-  { server, facts, signal }: ServerAccess,
-  { model: { tokenizer }, prompt }: Wanted,
+/**
+ * Compares ids of hard texts, and of a prompt of the run.
+ *
+ * @returns a warning, where the server does not tokenize
+ * @throws UserError: the server has another tokenizer
+ */
+export async function compareTokenizers(
+  { server, facts, signal }: Pick<ServerAccess, 'server' | 'facts' | 'signal'>,
+  { model: { tokenizer }, prompt }: Pick<Wanted, 'model' | 'prompt'>,
 ): Promise<string | undefined> {
   for (const text of [...HARD_TEXTS, tokenizer.decode(prompt)]) {
     const body = { model: facts.model, prompt: text, add_special_tokens: false };
@@ -82,7 +87,7 @@ async function compareTokenizers(
     if (place !== undefined)
       throw new UserError(
         `${server.name} has another tokenizer: token ${place + 1} of ${JSON.stringify(text.slice(0, 60))} is ${tokens[place] ?? 'missing'} there and ${own[place] ?? 'missing'} here`,
-        { hint: 'Serve the model that is trained, with its own tokenizer (vLLM: --tokenizer).' },
+        { hint: 'Serve a model with the tokenizer of the one that is trained (vLLM: --tokenizer).' },
       );
   }
   return undefined;

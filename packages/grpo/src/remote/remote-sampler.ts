@@ -3,12 +3,12 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { byteCount } from '../errors/byte-count.js';
-import { UserError } from '../errors/user-error.js';
 import { type Model, weightsChecksum } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
 import type { GroupRequest, sample } from '../rollout/index.js';
 import type { ServerRecord } from '../trace/index.js';
 import { Inspection } from './inspection.js';
+import { keyIn } from './json-server.js';
 import { type HandOver, PublishedWeights } from './published-weights.js';
 import { ServerPool } from './server-pool.js';
 
@@ -34,7 +34,7 @@ export class RemoteSampler implements AsyncDisposable {
     const { engine, urls = [], apiKeyEnv, timeoutSeconds, weightsFolder } = config.rollout;
     if (engine === 'own') throw new Error('rollout.engine=own has no servers');
     this.#pool = new ServerPool(model, {
-      ...{ engine, urls, key: keyIn(apiKeyEnv), timeoutSeconds, note },
+      ...{ engine, urls, key: keyIn('rollout.apiKeyEnv', apiKeyEnv), timeoutSeconds, note },
       inspect: (access) => this.#inspection!.look(access),
     });
     this.#place = {
@@ -90,16 +90,6 @@ export class RemoteSampler implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool[Symbol.asyncDispose]();
   }
-}
-
-/** @throws UserError: the variable is not set */
-function keyIn(name: string | undefined): string | undefined {
-  if (name === undefined) return undefined;
-  const key = process.env[name]?.trim();
-  if (key) return key;
-  throw new UserError(`rollout.apiKeyEnv names the environment variable ${name}, which is not set`, {
-    hint: 'Set it to the key of the servers, or take rollout.apiKeyEnv out for servers without one.',
-  });
 }
 
 /** What the probe of the servers took of it. */

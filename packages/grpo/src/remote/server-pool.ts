@@ -15,7 +15,8 @@ import { sglang } from './sglang.js';
 import { vllm } from './vllm.js';
 import { whileWatched } from './while-watched.js';
 
-const dialects: Readonly<Record<Exclude<RolloutEngine, 'own'>, Dialect>> = { vllm, sglang };
+/** By the engine that a setting names. */
+export const dialects: Readonly<Record<Exclude<RolloutEngine, 'own'>, Dialect>> = { vllm, sglang };
 
 /** Seconds for the last words to a server. */
 const FAREWELL = 5;

@@ -31,7 +31,7 @@ export function engineLibraries(): Partial<Record<keyof typeof LIBRARIES, string
  * @param modelDir - folder of the configured model
  */
 export function circumstances(config: Config, device: string, modelDir: string | undefined): Circumstances {
-  const { task, rewards, objective, lora } = config;
+  const { task, rewards, objective, lora, teacher } = config;
   const modules = [...rewards.map(({ module, judge }) => module ?? judge?.prompt), objective.module];
   const read = [task, ...(task.mix ?? [])].flatMap(({ data, evalData, prompt }) => [data, evalData, prompt]);
   const isThere = (path?: string) =>
@@ -49,7 +49,7 @@ export function circumstances(config: Config, device: string, modelDir: string |
     },
     files: Object.fromEntries([
       ...files.map((path) => [path, fingerprint(path)]),
-      ...[modelDir, lora.adapter, ...rewards.map(({ model }) => model)]
+      ...[modelDir, lora.adapter, teacher.model, ...rewards.map(({ model }) => model)]
         .flatMap(modelFiles)
         .map((path) => [path, fingerprint(path, { sample: true })]),
     ]),

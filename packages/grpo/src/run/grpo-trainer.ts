@@ -1,7 +1,7 @@
 import type { AdamW } from '@grpo/torch';
 import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
-import { type Decoder, loadAdapter, type Model } from '../models/index.js';
+import { type Decoder, type LoadedModel, loadAdapter, type Model } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import { Control } from '../step/control.js';
@@ -18,6 +18,7 @@ import { parseStore, readStore } from './folder/replay-file.js';
 import { openModel } from './model-source.js';
 import type { Run } from './open-run.js';
 import type { RunPeers } from './ranks/run-peers.js';
+import { openTeacher } from './teacher.js';
 import type { Workplace } from './workplace.js';
 
 /**
@@ -37,6 +38,8 @@ export class GrpoTrainer implements Trainer, Disposable {
   readonly peers: RunPeers | undefined;
   readonly control: Control;
   readonly reference: Decoder | undefined;
+  readonly teacher: Trainer['teacher'];
+  readonly teacherServer: Trainer['teacherServer'];
   readonly movingReference: MovingReference | undefined;
   checksums: WeightChecksums | undefined;
   restored: { completions: readonly CarriedCompletion[] } | undefined;
@@ -75,7 +78,11 @@ export class GrpoTrainer implements Trainer, Disposable {
     progress.control = this.control.state;
     this.checksums = progress.checksums;
     if (progress.step > 0) this.restored = { completions: progress.completions ?? [] };
-    [this.reference, this.#owned] = config.kl.beta > 0 ? openReference(run) : [];
+    const reference = config.kl.beta > 0 ? openReference(run) : undefined;
+    this.reference = reference?.decoder;
+    this.teacher = reference?.teacher;
+    this.#owned = reference?.owned;
+    this.teacherServer = run.teacherServer;
     if (this.reference && config.kl.referenceEvery > 0)
       this.movingReference = new MovingReference(this.reference, this);
   }
@@ -148,31 +155,45 @@ function withLoss(
   );
 }
 
+/** A frozen policy. */
+interface Reference {
+  decoder: Decoder;
+  /** What of it is to be disposed. */
+  owned: { dispose(): void } | undefined;
+  /** The model that it is of, where that is not the one that is trained. */
+  teacher?: LoadedModel;
+}
+
 /**
- * The frozen policy that the KL is measured to: the model as it was before the first step. With adapters it shares the
- * weights, and has at most adapters of its own.
+ * The frozen policy that the KL is measured to: the teacher, or the model as it was before the first step. With adapters
+ * that one shares the weights, and has at most adapters of its own.
  *
- * @returns it, and what of it is to be disposed
+ * @returns undefined where a server scores in its place
  */
 export function openReference({
   config,
   model,
   progress,
   watch,
-}: Pick<Workplace, 'config' | 'model' | 'progress' | 'watch'>): [Decoder, { dispose(): void } | undefined] {
+}: Pick<Workplace, 'config' | 'model' | 'progress' | 'watch'>): Reference | undefined {
+  if (config.teacher.engine !== 'own') return undefined;
+  if (config.teacher.model !== undefined) {
+    const teacher = openTeacher(config, model, watch.finishing());
+    return { decoder: teacher.decoder, owned: teacher.decoder, teacher };
+  }
   const { lora } = model.decoder;
   const { adapter } = config.lora;
   if (lora) {
     if (config.kl.referenceEvery > 0) {
       // On resuming, what has moved is restored from the checkpoint.
       const moving = lora.clone();
-      return [model.decoder.withLora(moving), moving];
+      return { decoder: model.decoder.withLora(moving), owned: moving };
     }
     const { base } = lora.settings;
     const first = adapter === undefined ? undefined : loadAdapter(adapter, model.decoder, base);
-    return [model.decoder.withLora(first), first];
+    return { decoder: model.decoder.withLora(first), owned: first };
   }
   const whole =
     progress.step === 0 ? model.decoder.clone() : openModel(config, { watch: watch.finishing() }).decoder;
-  return [whole, whole];
+  return { decoder: whole, owned: whole };
 }

@@ -151,7 +151,9 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
     engine: { size, fuses: resolveDevice(config.device) === 'cpu' },
     trained: trains ? (lora ? { adapters: lora.count } : 'weights') : undefined,
     reference:
-      command === 'train' && config.kl.beta > 0 ? referenceOf(config, model, lora?.count) : undefined,
+      command === 'train' && config.kl.beta > 0 && config.teacher.engine === 'own'
+        ? referenceOf(config, model, lora?.count)
+        : undefined,
     rewardModels: config.rewards.reduce(
       (sum, reward) => sum + (reward.model === undefined ? 0 : size * weightCount(readShape(reward.model))),
       0,
@@ -248,8 +250,14 @@ function loraOf({ lora }: Config, model: DecoderConfig) {
   return { targets, count: layers.reduce((sum, [out, input]) => sum + rank * (out + input), 0) };
 }
 
-/** With adapters the reference shares the weights, and has at most adapters of its own. */
-function referenceOf({ kl, lora }: Config, model: DecoderConfig, adapters: number | undefined): Reference {
+/** With adapters the reference shares the weights, and has at most adapters of its own; a teacher shares nothing. */
+function referenceOf(
+  { kl, lora, teacher }: Config,
+  model: DecoderConfig,
+  adapters: number | undefined,
+): Reference {
+  if (teacher.model !== undefined)
+    return { weights: weightCount(readShape(teacher.model)), adapters: 0, moves: false };
   const moves = kl.referenceEvery > 0;
   if (adapters === undefined) return { weights: weightCount(model), adapters: 0, moves };
   return { weights: 0, adapters: moves || lora.adapter !== undefined ? adapters : 0, moves };

@@ -26,7 +26,8 @@ export function withPinnedModels(resolved: ResolvedConfig): ResolvedConfig {
       ? reward
       : { ...reward, model: pinModel(reward.model), name: rewardName(reward) },
   );
-  const pinned = { ...resolved, config: { ...config, rewards } };
+  const teacher = config.teacher.model === undefined ? {} : { model: pinModel(config.teacher.model) };
+  const pinned = { ...resolved, config: { ...config, rewards, teacher: { ...config.teacher, ...teacher } } };
   if (model === undefined || model === config.model) return pinned;
   return {
     ...pinned,

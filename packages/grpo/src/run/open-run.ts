@@ -17,12 +17,12 @@ import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { shareOfMachine } from '../processes/share.js';
 import type { StageProgress } from '../progress/watch.js';
-import { RemoteSampler } from '../remote/index.js';
+import { RemoteSampler, TeacherServer } from '../remote/index.js';
 import { requireSinks } from '../sinks/open-sink.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { stages } from '../step/stages.js';
 import type { CarriedCompletion } from '../step/trainer.js';
-import { asLoaded, promptsFingerprint } from '../tasks/index.js';
+import { asLoaded, measuredOnly, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
 import { resolveDevice } from './device.js';
@@ -114,7 +114,8 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
   };
   try {
     if (peers) requireShareable(config);
-    const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
+    const loaded = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
+    const task = config.teacher.alone ? measuredOnly(loaded) : loaded;
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);
@@ -161,6 +162,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
       optimizer,
       sample: remote?.sample ?? stages.sample,
       servers: remote,
+      teacherServer: config.teacher.engine === 'own' ? undefined : new TeacherServer(config, model, note),
       folder,
       progress,
       trainerState: {},

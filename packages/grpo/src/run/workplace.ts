@@ -34,6 +34,8 @@ export interface Workplace {
   sample: Stages['sample'];
   /** Those servers, for records. */
   servers?: Trainer['servers'];
+  /** The server that the teacher is on. */
+  teacherServer?: Trainer['teacherServer'];
   progress: Progress;
   /** Tells how far the work is, and abandons it when the signal comes. */
   watch: Watch;

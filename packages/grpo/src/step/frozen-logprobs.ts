@@ -1,5 +1,6 @@
 import { noGrad, tidy } from '@grpo/torch';
 import type { Decoder } from '../models/index.js';
+import { Watch } from '../progress/watch.js';
 import type { Batch, Iteration } from './batch.js';
 import { eachMicroBatch, type Groups, tokensOf } from './micro-batch.js';
 import type { StepEvents } from './observer.js';
@@ -18,7 +19,7 @@ async function scoreIteration(
   iteration: Iteration,
   events: StepEvents,
 ): Promise<void> {
-  const { model, reference, config } = trainer;
+  const { model, reference, teacherServer, config, watch = new Watch() } = trainer;
   const all = [...batch.problems.keys()];
   const groups = batch.groupsIn(iteration);
   const score = (decoder: Decoder, stage: string, prompts = all) =>
@@ -34,8 +35,16 @@ async function scoreIteration(
     },
   };
   iteration.old_B = await old[config.objective.oldLogprobs]();
-  iteration.reference_B = reference && (await score(reference, 'reference'));
+  iteration.reference_B = teacherServer
+    ? await teacherServer.score(sequencesOf(batch), watch)
+    : reference && (await score(reference, 'reference'));
 }
+
+const sequencesOf = (batch: Batch) =>
+  batch.trained.completions_B.map(({ ids: completion }, b) => ({
+    prompt: batch.trained.prompts[batch.problemOf(b)]!.ids,
+    completion,
+  }));
 
 /** Log-probs of replayed completions, by their place, as of the step that sampled them. */
 function storedLogprobs({ exchange, groupSize }: Batch): Map<number, Float32Array> {

@@ -66,7 +66,7 @@ export async function grpoStep(
   const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
   const work = new SharedWork(trainer, events);
   const batch = await rollOut(trainer, problems, step, events);
-  if (trainer.reference || config.objective.oldLogprobs !== 'detach')
+  if (trainer.reference || trainer.teacherServer || config.objective.oldLogprobs !== 'detach')
     await scoreFrozen(trainer, batch, events);
   control.weigh(batch, step);
   compareRewards(trainer, batch);

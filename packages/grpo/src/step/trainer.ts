@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.js';
 import type { Decoder, Model } from '../models/index.js';
 import { hiddenRegion, type ScoredGroup } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
+import type { TeacherServer } from '../remote/index.js';
 import type { SamplingOptions } from '../rollout/index.js';
 import type { Problem, Task } from '../tasks/task.js';
 import type { ServerRecord } from '../trace/index.js';
@@ -39,8 +40,12 @@ export const carriedGroup = ({ prompt, ids, region }: Omit<CarriedCompletion, 'l
 /** Models, settings and stages of a GRPO step. */
 export interface Trainer {
   model: Model;
-  /** The frozen policy that the KL is measured to; only with a β. */
+  /** The frozen policy that the KL is measured to: the starting model, or the teacher. Only with a β. */
   reference: Decoder | undefined;
+  /** Scores in place of a reference: a teacher on a server. */
+  teacherServer?: Pick<TeacherServer, 'score'> | undefined;
+  /** Where the reference is a teacher: the rest of its folder. */
+  teacher?: Pick<Model, 'configJson' | 'tokenizer'> | undefined;
   /** Mixes the policy into the reference, where the settings say so. */
   movingReference?: MovingReference | undefined;
   /** Checksums of the weights after the step before; undefined where they are not known. */

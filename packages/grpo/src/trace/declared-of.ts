@@ -1,14 +1,17 @@
 import type { Config } from '../config/index.js';
+import { hasTeacher } from '../config/sections/teacher.js';
 import type { Declared } from './declared.js';
 
 /** What a run of ours declares. Reward weights are not in it: a task adds rewards of its own. */
 export function declaredOf(config: Config): Declared {
-  const { task, rollout, objective, advantage, kl, entropy, correction, optimizer, lora, dtype } = config;
+  const { task, rollout, objective, advantage, kl, teacher, entropy, correction, optimizer, lora, dtype } =
+    config;
   return {
     rollout,
     objective: objective.module === undefined ? objective : withoutForm(objective),
     advantage,
     kl,
+    ...(hasTeacher(config) && { teacher }),
     entropy,
     correction,
     optimizer,

@@ -11,6 +11,7 @@ import { klSection } from '../config/sections/kl.js';
 import { loraSection } from '../config/sections/lora.js';
 import { objectiveSection } from '../config/sections/objective.js';
 import { rolloutSection } from '../config/sections/rollout.js';
+import { teacherSection } from '../config/sections/teacher.js';
 import { optimizerSection } from '../config/sections/training.js';
 import { real } from './real.js';
 
@@ -61,6 +62,8 @@ export const declaredSchema = z.object({
   objective: recorded(objectiveSection.extend({ loss: z.string() })).optional(),
   advantage: recorded(advantageSection).optional(),
   kl: recorded(klSection).optional(),
+  /** The model that the KL is measured to, where that is not the starting model. */
+  teacher: recorded(teacherSection).optional(),
   entropy: recorded(entropySection).optional(),
   correction: recorded(correctionSection).optional(),
   optimizer: recorded(optimizerSection).optional(),

@@ -76,6 +76,10 @@ function compareRatios(
 
 /** Log-probs of the frozen reference, from its own weights. */
 function referenceScores({ trainer }: AuditContext, completions: readonly PlainCompletion[]) {
-  const { model, reference, config } = trainer;
-  return scoreSequences(rawModel(model, reference!, config), completions, config.rollout.temperature);
+  const { model, reference, teacher, config } = trainer;
+  return scoreSequences(
+    rawModel(teacher ?? model, reference!, config),
+    completions,
+    config.rollout.temperature,
+  );
 }

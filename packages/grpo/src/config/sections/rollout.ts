@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { ROLLOUT_ENGINES } from '../choices.js';
 import { count, nonNegative, positive, positiveCount, probability } from './number-schemas.js';
-
-/** A host, and perhaps a path; a password has no place in a file of settings. */
-const SERVER_URL = /^https?:\/\/[^\s/@?#]+(\/[^\s?#@]*)?$/;
+import { environmentVariable, serverUrl } from './server-schemas.js';
 
 /** How completions are sampled. */
 export const rolloutSection = z.strictObject({
@@ -74,18 +72,11 @@ export const rolloutSection = z.strictObject({
       'Where completions are sampled: own is this process, vllm and sglang are servers that speak their HTTP. grpo serve speaks both',
     ),
   urls: z
-    .array(
-      z
-        .string()
-        .regex(SERVER_URL, 'must be http://HOST:PORT or https://HOST, without a user or a query')
-        .transform((url) => url.replace(/\/+$/, '')),
-    )
+    .array(serverUrl)
     .min(1)
     .optional()
     .describe('Addresses of the servers, such as [http://127.0.0.1:8000]: prompts are spread over them'),
-  apiKeyEnv: z
-    .string()
-    .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
+  apiKeyEnv: environmentVariable
     .optional()
     .describe(
       'Environment variable with the key of the servers, where they ask for one; it is never written',

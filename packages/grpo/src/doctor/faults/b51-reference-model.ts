@@ -11,6 +11,9 @@ const EARLY = 0.1;
 /** Learning rate × steps: the way that a weight can have gone. */
 const TRAVEL = 1e-6;
 
+/** What a run with a teacher lacks. */
+const TO_START = 'a KL to the starting model: this one is to a teacher';
+
 export const b51: Fault = {
   code: 'B51',
   name: 'reference model',
@@ -63,6 +66,7 @@ export const b51: Fault = {
       needs: ['firstPolicyLogprobs', 'referenceLogprobs'],
       test({ firstPolicyLogprobs, referenceLogprobs }, record) {
         if (record.step > 1) return notApplicable('the first step of a run');
+        if (record.declared?.teacher) return notApplicable(TO_START);
         const gap = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
         if (gap.tokens === 0) return notApplicable('tokens scored by both');
         const known = record.probes?.checksums !== undefined;
@@ -94,6 +98,7 @@ export const b51: Fault = {
       proofs: ['native', 'log only'],
       needs: ['kl'],
       test(log) {
+        if (log.declared.teacher) return notApplicable(TO_START);
         if (!measuresBefore(log.series.producer))
           return notApplicable('a trainer that is known to measure the KL before the update');
         const first = klOfStepOne(log);

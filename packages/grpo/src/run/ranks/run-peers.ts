@@ -33,7 +33,11 @@ export function watchWith(peers: RunPeers | undefined, observer: Observer, signa
 }
 
 /** @throws UserError for a setting that several processes cannot follow */
-export function requireShareable({ train, rollout }: Pick<Config, 'train' | 'rollout'>): void {
+export function requireShareable({
+  train,
+  rollout,
+  teacher,
+}: Pick<Config, 'train' | 'rollout' | 'teacher'>): void {
   if (train.kindGradients > 0) {
     throw new UserError(
       'train.kindGradients compares gradients that one process computes; this run has several',
@@ -44,6 +48,14 @@ export function requireShareable({ train, rollout }: Pick<Config, 'train' | 'rol
     throw new UserError(
       `rollout.engine=${rollout.engine} is for a run of one process; this run has several`,
       { hint: 'Set rollout.engine=own: each process then samples its share. Or train in one process.' },
+    );
+  }
+  if (teacher.engine !== 'own') {
+    throw new UserError(
+      `teacher.engine=${teacher.engine} is for a run of one process; this run has several`,
+      {
+        hint: 'Give teacher.model: each process then loads the teacher. Or train in one process.',
+      },
     );
   }
 }

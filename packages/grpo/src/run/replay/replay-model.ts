@@ -78,13 +78,14 @@ export async function replayWithModel(
   };
   const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
   const progress = { step: record.step - 1, tokens: 0 };
-  const [reference, ownReference] =
-    config.kl.beta > 0 ? openReference({ config, model, progress, watch }) : [];
+  const opened = config.kl.beta > 0 ? openReference({ config, model, progress, watch }) : undefined;
+  const { decoder: reference, owned: ownReference, teacher } = opened ?? {};
   try {
     const { module } = config.objective;
     const trainer: Trainer = {
       model,
       reference,
+      teacher,
       task: { name: 'replay', train: problems, eval: [], rewards: [], stop: [] },
       optimizer,
       config,
