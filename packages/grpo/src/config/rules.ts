@@ -151,11 +151,11 @@ export const rules: readonly Rule[] = [
   },
   {
     keys: ['task.grading', 'rewards'],
-    check: ({ task, rewards, teacher }, { command }) =>
+    check: ({ task, rewards, advantage }, { command }) =>
       // SFT imitates; it can do without any reward.
       task.grading === 'none' &&
       command !== 'sft' &&
-      !teacher.alone &&
+      !(command === 'train' && advantage.weight === 0) &&
       rewards.every(({ weight }) => weight === 0)
         ? 'without grading only your own rewards distinguish a good completion from a bad one, and none of them has a weight. Give rewards=[{module: FILE.ts}], or use task.grading=numeric.'
         : undefined,
@@ -357,24 +357,27 @@ export const rules: readonly Rule[] = [
         : undefined,
   },
   {
-    keys: ['teacher.alone', 'teacher.model', 'teacher.engine'],
-    check: (config) =>
-      config.teacher.alone && !hasTeacher(config)
-        ? 'there is no teacher, and without the rewards nothing would be learnt. Give teacher.model.'
+    keys: ['advantage.weight', 'kl.beta', 'kl.place', 'entropy.coefficient'],
+    check: ({ advantage: { weight }, kl: { beta, place }, entropy: { coefficient } }) =>
+      weight === 0 && (beta === 0 || place === 'reward') && coefficient === 0
+        ? 'nothing is left to learn from. Give teacher.model, with kl.beta=1 and kl.place=loss.'
         : undefined,
   },
   {
-    keys: ['teacher.alone', 'advantage.flat', 'groups.refills', 'groups.replay'],
-    check: ({ teacher: { alone }, advantage: { flat }, groups: { refills, replay } }) =>
-      alone && (flat === 'drop' || refills > 0 || replay > 0)
-        ? 'rewards without a weight leave every group flat, and these would take all of them away. Use advantage.flat=zero, groups.refills=0 and groups.replay=0.'
+    keys: ['advantage.weight', 'teacher.model', 'teacher.engine', 'entropy.coefficient'],
+    check: (config, { command }) =>
+      command === 'train' &&
+      config.advantage.weight === 0 &&
+      !hasTeacher(config) &&
+      config.entropy.coefficient === 0
+        ? 'the KL is to the starting model, which is where the policy is already. Give teacher.model.'
         : undefined,
   },
   {
-    keys: ['teacher.alone', 'kl.place'],
-    check: ({ teacher: { alone }, kl: { place } }) =>
-      alone && place === 'reward'
-        ? 'taken from the reward, the KL is compared within its group, and a teacher is not to be averaged away. Use kl.place=loss.'
+    keys: ['advantage.weight', 'advantage.flat', 'groups.refills', 'groups.replay'],
+    check: ({ advantage: { weight, flat }, groups: { refills, replay } }) =>
+      weight === 0 && (flat === 'drop' || refills > 0 || replay > 0)
+        ? 'where the rewards have no weight, groups of equal rewards teach as any other, and these would take them away. Use advantage.flat=zero, groups.refills=0 and groups.replay=0.'
         : undefined,
   },
   {

@@ -43,6 +43,7 @@ const GROUP_MEAN: Omit<AdvantageSettings, 'scale' | 'epsilon'> = {
   ddof: 1,
   floor: 0,
   flatBelow: 0,
+  weight: 1,
   flat: 'zero',
   whiten: false,
   combine: 'sum_then_normalize',

@@ -12,6 +12,7 @@ export const PLAIN: AdvantageSettings = {
   flatBelow: 0,
   flat: 'zero',
   whiten: false,
+  weight: 1,
   combine: 'sum_then_normalize',
 };
 

@@ -60,7 +60,7 @@ export function advantagesOf(
   return {
     // Again: whitening takes away a mean that is 0 but for rounding.
     advantages: advantages.map((advantage, b) =>
-      isZero(b) || !isKnown(b) ? 0 : bounded(advantage, settings.clip),
+      isZero(b) || !isKnown(b) ? 0 : bounded(settings.weight * advantage, settings.clip),
     ),
     means: Float64Array.from(groups, ({ mean }) => mean),
     deviations: Float64Array.from(groups, ({ deviation }) => deviation),

@@ -13,8 +13,8 @@ import { whileWatched } from './while-watched.js';
 /** Sequences that are asked for at a time: the server puts them into batches of its own. */
 const LANES = 16;
 
-/** Attempts for a sequence, and the seconds before the second; each pause is twice the one before. */
-const [ATTEMPTS, PAUSE] = [8, 0.5];
+/** Attempts, at first and once it has answered, and the seconds before the second; each pause is twice the one before. */
+const [FIRST_ATTEMPTS, ATTEMPTS, PAUSE] = [3, 9, 0.5];
 
 /** A prompt and one completion of it. */
 export interface ScoredSequence {
@@ -112,7 +112,8 @@ export class TeacherServer {
       try {
         return await ask();
       } catch (error) {
-        const isLast = error instanceof NoAnswer && attempt === ATTEMPTS;
+        const most = this.#facts ? ATTEMPTS : FIRST_ATTEMPTS;
+        const isLast = error instanceof NoAnswer && attempt === most;
         if (error instanceof Refusal || error instanceof WrongAnswer || isLast)
           throw new UserError(`the teacher on ${this.#server.name}: ${(error as Error).message}`, {
             hint: 'No weight was changed in this step: the run goes on from its last checkpoint with --resume.',

@@ -22,7 +22,7 @@ import { requireSinks } from '../sinks/open-sink.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { stages } from '../step/stages.js';
 import type { CarriedCompletion } from '../step/trainer.js';
-import { asLoaded, measuredOnly, promptsFingerprint } from '../tasks/index.js';
+import { asLoaded, promptsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
 import { resolveDevice } from './device.js';
@@ -114,8 +114,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
   };
   try {
     if (peers) requireShareable(config);
-    const loaded = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
-    const task = config.teacher.alone ? measuredOnly(loaded) : loaded;
+    const task = options.task ? asLoaded(options.task) : await openTask(config, watch.finishing());
     cleanups.push(() => task[Symbol.dispose]());
     const { module } = config.objective;
     const loss = module === undefined ? undefined : await loadLoss(module);

@@ -20,12 +20,6 @@ export interface LoadedTask extends Task, Disposable {}
 /** A task in code, which owns nothing. */
 export const asLoaded = (task: Task): LoadedTask => ({ ...task, [Symbol.dispose]: () => undefined });
 
-/** The same task with rewards that are measured, and have no weight. */
-export const measuredOnly = <T extends Task>(task: T): T => ({
-  ...task,
-  rewards: task.rewards.map((reward) => ({ ...reward, weight: 0 })),
-});
-
 /** Fingerprint of the prompts of a task in code, for a run's record: `52 prompts, sha256 9f86…`. */
 export function promptsFingerprint({ train, eval: held }: Task): string {
   const prompts = [...train, ...held].map(({ prompt }) => prompt);

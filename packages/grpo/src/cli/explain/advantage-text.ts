@@ -9,7 +9,8 @@ const baselines = {
 
 /** How an advantage follows from rewards. */
 export function advantageText({ advantage, objective }: Config): string {
-  const { baseline, scale, combine, whiten, clip } = advantage;
+  const { baseline, scale, combine, whiten, weight, clip } = advantage;
+  if (weight === 0) return '0: the rewards are measured, and have no weight (advantage.weight=0)';
   const sums = combine === 'normalize_then_sum';
   const centred = `Rᵢ${baselines[baseline]}`;
   const divided = scale === 'none' && !sums ? centred : `(${centred}) / ${deviation(advantage)}`;
@@ -17,6 +18,7 @@ export function advantageText({ advantage, objective }: Config): string {
     sums ? `Σₖ wₖ ${divided}, R of reward k alone; then standardized over the batch` : divided,
     ...(baseline === 'none' ? [] : [flatText(advantage)]),
     ...(whiten ? ['then standardized over the batch'] : []),
+    ...(weight === 1 ? [] : [`then × ${decimal(weight)}`]),
     ...(clip === undefined ? [] : [`then bounded to ± ${decimal(clip)}`]),
     ...(objective.compat === undefined ? [] : [`by TRL’s float32 sums (compat=${objective.compat})`]),
   ];

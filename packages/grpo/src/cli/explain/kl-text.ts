@@ -15,7 +15,7 @@ const differences = {
 };
 
 /** The KL to the reference. */
-export function klText({ kl }: Config): string {
+export function klText({ kl, teacher }: Config): string {
   const { estimator, level, clip, biasCorrected, referenceEvery, referenceMix } = kl;
   const bounded = clip === undefined ? '' : `, bounded to ± ${decimal(clip)}`;
   const value =
@@ -24,7 +24,9 @@ export function klText({ kl }: Config): string {
       : `${estimates[estimator]} (${estimator}), d = ${differences[level]}${bounded}`;
   const corrected = biasCorrected ? '; times π / π_old' : '';
   const mixed = `a mixture: every ${referenceEvery} updates ${decimal(100 * referenceMix)} % of the policy goes in`;
-  return `${value}${corrected}; π_ref is ${referenceEvery > 0 ? mixed : 'the starting model'}`;
+  const fixed = teacher.model ?? teacher.url;
+  const reference = fixed === undefined ? 'the starting model' : `the teacher ${fixed}`;
+  return `${value}${corrected}; π_ref is ${referenceEvery > 0 ? mixed : reference}`;
 }
 
 /** The weight of the KL, and how it changes. */

@@ -1,6 +1,7 @@
 /** Published training settings, by name. Data only: the schema takes its names from here. */
 import { argen } from './argen.js';
 import { cs336, cs336OffPolicy } from './cs336.js';
+import { distill } from './distill.js';
 import { grpoDual } from './grpo-dual.js';
 import { coupledGrpo, diffuGrpo, seed003 } from './masked-diffusion.js';
 import { cispo, dapo, drGrpo, gspo, r1, rloo } from './papers.js';
@@ -31,6 +32,7 @@ export const presets = {
   'coupled-grpo': coupledGrpo,
   'seed-003': seed003,
   quick,
+  distill,
 } as const satisfies Record<string, Preset>;
 
 export type PresetName = keyof typeof presets;

@@ -23,7 +23,7 @@ describe('presets', () => {
         'cs336-offpolicy',
       ],
       ...['trl-0.17', 'trl-1', 'r1', 'dapo', 'dr-grpo', 'gspo', 'cispo', 'rloo'],
-      ...['diffu-grpo', 'coupled-grpo', 'seed-003', 'quick'],
+      ...['diffu-grpo', 'coupled-grpo', 'seed-003', 'quick', 'distill'],
     ]);
   });
 
@@ -43,7 +43,7 @@ describe('presets', () => {
     expect(summary).toMatch(/^[A-Z].{20,}[^.]$/);
     for (const { source } of Object.values(values)) {
       expect(source).toMatch(
-        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt|d1|DiffuCoder)/,
+        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt|d1|DiffuCoder|GKD|Thinking Machines)/,
       );
       expect(source).not.toMatch(/seed \d|spec\//);
     }

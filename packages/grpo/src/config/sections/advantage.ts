@@ -39,6 +39,11 @@ export const advantageSection = z.strictObject({
     .default('zero')
     .describe('A flat group gets advantages of 0, no part in the update, or its rewards as advantages'),
   whiten: z.boolean().default(false).describe('Standardizes the advantages over the batch, after all else'),
+  weight: nonNegative
+    .default(1)
+    .describe(
+      'Factor of the advantages, beside the KL and the entropy bonus: more follows the rewards. 0 only measures them, for a run that learns from teacher.model alone',
+    ),
   clip: positive
     .optional()
     .describe('Bounds the advantages to +- this: less tames outliers. Off when not given'),

@@ -21,10 +21,6 @@ export const teacherSection = z.strictObject({
   apiKeyEnv: environmentVariable
     .optional()
     .describe('Environment variable with the key of that server, where it asks for one; it is never written'),
-  alone: z
-    .boolean()
-    .default(false)
-    .describe('Learns from the teacher only: rewards are measured, and have no weight'),
 });
 
 /** Whether the KL is measured to another model than the starting one. */

@@ -40,7 +40,8 @@ export const b30: Fault = {
         'The reward: if all completions are right, the task is learnt; if all are wrong, it is too hard.',
       proofs: [],
       needs: ['totals', 'promptOf'],
-      test({ totals, promptOf }) {
+      test({ totals, promptOf }, { declared = {} }) {
+        if (!isCompared(declared)) return notApplicable(COMPARED);
         const groups = groupsOf(promptOf).filter((group) => group.length > 1);
         if (groups.length === 0) return notApplicable('a prompt with several completions');
         const flat = groups.filter((group) => isFlat(group.map((b) => totals[b]!)));
@@ -83,7 +84,7 @@ export const b30: Fault = {
         state: string;
         least: boolean;
       }> {
-        if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
+        if (!isCompared(log.declared)) return notApplicable(COMPARED);
         const { course } = log;
         const [flat, reward] = [course.of('flat'), course.of('reward')];
         if (!flat || !reward || course.steps < FEW_STEPS) return notApplicable(`${FEW_STEPS} steps`);
@@ -134,7 +135,7 @@ export const b30: Fault = {
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
         if (log.declared.kl?.beta !== 0 || log.declared.entropy?.coefficient || log.has('entropy_coef'))
           return notApplicable('a declared β of 0, without entropy bonus');
-        if (!isCompared(log.declared)) return notApplicable('advantages that are relative to the group');
+        if (!isCompared(log.declared)) return notApplicable(COMPARED);
         if (log.has('aux_loss')) return notApplicable('a loss without other terms');
         const norms = log.column('grad_norm');
         const shares = log.column('frac_reward_zero_std');
@@ -204,6 +205,7 @@ export const b30: Fault = {
       proofs: [],
       needs: ['frac_reward_zero_std', 'frac_reward_zero_std_expected'],
       test(log) {
+        if (!isCompared(log.declared)) return notApplicable(COMPARED);
         const actual = withoutNaN(log.column('frac_reward_zero_std'));
         const expected = withoutNaN(log.column('frac_reward_zero_std_expected'));
         if (expected.length < ENOUGH) return notApplicable(`${ENOUGH} entries`);
@@ -218,4 +220,8 @@ export const b30: Fault = {
 };
 
 /** Whether equal rewards give no advantage. */
-const isCompared = ({ advantage }: Declared) => advantage?.baseline !== 'none' && advantage?.flat !== 'raw';
+/** What a run lacks that learns from equal rewards as from others, or from none. */
+const COMPARED = 'advantages that are relative to the group, with a weight';
+
+const isCompared = ({ advantage }: Declared) =>
+  advantage?.baseline !== 'none' && advantage?.flat !== 'raw' && advantage?.weight !== 0;

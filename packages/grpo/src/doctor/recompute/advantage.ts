@@ -17,6 +17,7 @@ export const PLAIN: Recipe = {
   flatBelow: 0,
   flat: 'zero',
   whiten: false,
+  weight: 1,
   combine: 'sum_then_normalize',
 };
 
@@ -53,7 +54,7 @@ export function recompute(rewards: Rewards, groups: Groups, recipe: Recipe): Flo
     Number.isNaN(totals[b]!) || dropped.has(b) ? Number.NaN : value,
   );
   const advantages = recipe.whiten ? standardized(counted, 1, WHITENING) : compared;
-  return advantages.map((value, b) => (zero.has(b) || Number.isNaN(totals[b]!) ? 0 : value));
+  return advantages.map((value, b) => (zero.has(b) || Number.isNaN(totals[b]!) ? 0 : value * recipe.weight));
 }
 
 /** Places of the groups whose rewards are one number, or nearly so: the totals, or each reward that is compared. */

@@ -189,6 +189,7 @@ describe('advantages', () => {
         flatBelow: one([0, 0.2]),
         flat: one(['zero', 'drop', 'raw']),
         whiten: one([false, true]),
+        weight: one([1, 0, 0.7]),
         combine: one(['sum_then_normalize', 'normalize_then_sum']),
       };
       const columns = [2, 3].map((stream) =>
