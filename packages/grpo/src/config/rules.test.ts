@@ -18,6 +18,9 @@ type Case = [
 
 const KL = [...OWN, 'kl.beta=0.1'];
 
+const TAUGHT = [...KL, 'teacher.model=t'];
+const SERVED_TEACHER = [...KL, 'teacher.engine=vllm', 'teacher.url=http://a:1'];
+
 /** A setting that has no effect beside some, and one beside others. */
 function inert(setting: string, beside: string[], mended: string[], why: RegExp): Case {
   const key = setting.split('=')[0]!;
@@ -328,6 +331,35 @@ const cases: Case[] = [
     ...['estimator=k1', 'level=sequence_sum', 'place=reward', 'biasCorrected=true', 'clip=20'],
     ...['warmupSteps=5', 'referenceEvery=8'],
   ].map((setting) => inert(`kl.${setting}`, [...OWN, 'kl.beta=0'], KL, /with kl\.beta=0 there is no KL/)),
+  ...['url=http://a:1', 'apiKeyEnv=KEY'].map((setting) =>
+    inert(
+      `teacher.${setting}`,
+      TAUGHT,
+      [...SERVED_TEACHER, 'teacher.url=http://b:1'],
+      /engine=own loads teacher\.model/,
+    ),
+  ),
+  [/nothing is learnt from the teacher/, [...OWN, 'teacher.model=t'], TAUGHT],
+  [/asks a server, and there is none/, [...KL, 'teacher.engine=vllm'], SERVED_TEACHER],
+  [/either loaded here or asked on a server/, [...SERVED_TEACHER, 'teacher.model=t'], SERVED_TEACHER],
+  [
+    /not those of the whole vocabulary/,
+    [...SERVED_TEACHER, 'kl.estimator=full'],
+    [...TAUGHT, 'kl.estimator=full'],
+  ],
+  [
+    /scores at temperature 1/,
+    [...SERVED_TEACHER, 'rollout.temperature=0.8'],
+    [...TAUGHT, 'rollout.temperature=0.8'],
+  ],
+  [/would be mixed into the teacher/, [...TAUGHT, 'kl.referenceEvery=8'], [...KL, 'kl.referenceEvery=8']],
+  [/nothing is left to learn from/, [...OWN, 'advantage.weight=0'], [...TAUGHT, 'advantage.weight=0']],
+  [/where the policy is already/, [...KL, 'advantage.weight=0'], [...TAUGHT, 'advantage.weight=0']],
+  [
+    /groups of equal rewards teach as any other/,
+    [...TAUGHT, 'advantage.weight=0', 'groups.refills=2'],
+    [...TAUGHT, 'groups.refills=2'],
+  ],
   inert('kl.control=adaptive', [...OWN, 'kl.target=1'], [...KL, 'kl.target=1'], /with kl\.beta=0/),
   inert('kl.warmup=zero', KL, [...KL, 'kl.warmupSteps=5'], /there is no warm-up/),
   inert('kl.target=0.2', KL, [...KL, 'kl.control=lagrangian'], /leaves the weight alone/),

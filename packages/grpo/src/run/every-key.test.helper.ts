@@ -16,7 +16,12 @@ export type TrainingCommand = 'train' | 'sft' | 'expert';
 const model = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
 
-export const MODELS = { llama3: model('llama3'), gpt2: model('gpt2'), diffusion: model('a2d-qwen2') };
+export const MODELS = {
+  llama3: model('llama3'),
+  qwen2: model('qwen2'),
+  gpt2: model('gpt2'),
+  diffusion: model('a2d-qwen2'),
+};
 
 export const ADAPTER = fileURLToPath(new URL('../../../../parity/fixtures/lora/llama3', import.meta.url));
 

@@ -134,9 +134,15 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('advantage.flatBelow', '5'),
   set('advantage.flat', 'raw', { with: ['advantage.flatBelow=5'] }),
   set('advantage.whiten', 'true'),
+  set('advantage.weight', '0.1', { with: ['optimizer.maxGradNorm=0'] }),
   set('advantage.clip', '0.1'),
   set('advantage.combine', 'normalize_then_sum'),
   set('kl.beta', '0.5'),
+  set('teacher.model', MODELS.qwen2, { with: KL }),
+  ...['engine=vllm', 'url=http://127.0.0.1:9', 'apiKeyEnv=KEY'].map((setting) => {
+    const [key, value] = setting.split('=') as [string, string];
+    return set(`teacher.${key}`, value, { with: KL, refused: true });
+  }),
   ...['k1', 'full'].map((value) => set('kl.estimator', value, { with: KL })),
   set('kl.level', 'sequence_sum', { with: KL }),
   set('kl.place', 'reward', { with: KL }),

@@ -15,10 +15,9 @@ import { Supply } from '../tasks/order/supply.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpoint.js';
 import { parseStore, readStore } from './folder/replay-file.js';
-import { openModel } from './model-source.js';
+import { openModel, openTeacher } from './model-source.js';
 import type { Run } from './open-run.js';
 import type { RunPeers } from './ranks/run-peers.js';
-import { openTeacher } from './teacher.js';
 import type { Workplace } from './workplace.js';
 
 /**

@@ -60,7 +60,16 @@ describe('explain', () => {
       ],
       ...['objective.delta', 'objective.cap', 'objective.divergenceLow', 'objective.divergenceHigh'],
       ...['objective.slopePositive', 'objective.slopeNegative'],
-      ...['advantage.clip', 'kl.up', 'kl.down', 'kl.least', 'kl.most', 'entropy.least', 'entropy.most'],
+      ...[
+        'advantage.weight',
+        'advantage.clip',
+        'kl.up',
+        'kl.down',
+        'kl.least',
+        'kl.most',
+        'entropy.least',
+        'entropy.most',
+      ],
       ...['correction.min', 'correction.max', 'optimizer.beta1', 'optimizer.beta2', 'optimizer.epsilon'],
       ...['optimizer.maxGradNorm', 'eval.temperature', 'eval.stopAt'],
     ]);
