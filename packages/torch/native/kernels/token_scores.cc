@@ -222,10 +222,10 @@ void checkSets(const ScoreOptions& options, const at::Tensor& targets, int64_t v
   const int64_t* at = offsets.data_ptr<int64_t>();
   const uint8_t* bytes = sets.data_ptr<uint8_t>();
   TORCH_CHECK(at[0] == 0 && at[tokens] == sets.size(0), "support_offsets goes from 0 to ", sets.size(0));
+  for (int64_t t = 0; t < tokens; ++t) TORCH_CHECK(at[t] <= at[t + 1], "support_offsets falls at token ", t);
   const auto onCpu = targets.cpu();
   std::vector<int32_t> ids;
   for (int64_t t = 0; t < tokens; ++t) {
-    TORCH_CHECK(at[t] <= at[t + 1], "support_offsets falls at token ", t);
     if (at[t] == at[t + 1]) continue;
     const bool sound = TokenSet{bytes + at[t], bytes + at[t + 1]}.decode(vocab, ids);
     TORCH_CHECK(sound, "the support of token ", t, " is no set of ids below ", vocab);
