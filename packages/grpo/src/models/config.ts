@@ -121,14 +121,14 @@ export const llamaTraits = {
 /**
  * The attention of a decoder whose layers are all alike: each sees every earlier position.
  *
- * @param rope - turns whole heads; none with learned positions
+ * @param rope - turns whole heads unless it names dimensions; none with learned positions
  */
 export function equalLayers(
   { layers, headDim }: Pick<DecoderConfig, 'layers' | 'headDim'>,
-  rope?: Omit<RopeConfig, 'dims'>,
+  rope?: Omit<RopeConfig, 'dims'> & Partial<RopeConfig>,
 ): Pick<DecoderConfig, 'ropes' | 'attention' | 'attentionScale'> {
   return {
-    ropes: rope ? [{ ...rope, dims: headDim }] : [],
+    ropes: rope ? [{ dims: headDim, ...rope }] : [],
     attention: Array.from({ length: layers }, () => (rope ? { rope: 0 } : {})),
     attentionScale: headDim ** -0.5,
   };

@@ -174,7 +174,8 @@ export abstract class Transformer {
   /** RMS norm over the last dimension. */
   #rms(x: Tensor, weight: Tensor): Tensor {
     const factor = this.factorOf(weight);
-    return rmsNorm(x.to(factor.dtype), [x.size(-1)], factor, this.config.normEps).to(x.dtype);
+    const normed = (input: Tensor) => rmsNorm(input, [x.size(-1)], factor, this.config.normEps);
+    return factor.dtype === x.dtype ? normed(x) : normed(x.to(factor.dtype)).to(x.dtype);
   }
 
   #activate(x: Tensor): Tensor {
