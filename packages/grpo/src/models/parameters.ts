@@ -99,6 +99,7 @@ const lladaNames: ModelNames = {
 const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   gpt2: gpt2Names,
   llama: rotaryNames,
+  mistral: rotaryNames,
   qwen2: rotaryNames,
   qwen3: rotaryNames,
   llada: lladaNames,

@@ -4,11 +4,13 @@ import { gpt2 } from './gpt2.js';
 import { llada } from './llada.js';
 import { llama } from './llama.js';
 import { type FilesBeside, masked, type Parse } from './masked.js';
+import { mistral } from './mistral.js';
 import { qwen2, qwen3 } from './qwen.js';
 
 const families = new Map<string, Parse>([
   ['gpt2', gpt2],
   ['llama', llama],
+  ['mistral', mistral],
   ['qwen2', qwen2],
   ['qwen3', qwen3],
   ['llada', masked(llada, false)],
