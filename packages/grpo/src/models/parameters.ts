@@ -103,6 +103,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   qwen2: rotaryNames,
   qwen3: rotaryNames,
   llada: lladaNames,
+  smollm3: rotaryNames,
 };
 
 /** The names of the tensors that a configuration has. */

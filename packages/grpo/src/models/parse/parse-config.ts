@@ -6,6 +6,7 @@ import { llama } from './llama.js';
 import { type FilesBeside, masked, type Parse } from './masked.js';
 import { mistral } from './mistral.js';
 import { qwen2, qwen3 } from './qwen.js';
+import { smollm3 } from './smollm3.js';
 
 const families = new Map<string, Parse>([
   ['gpt2', gpt2],
@@ -13,6 +14,7 @@ const families = new Map<string, Parse>([
   ['mistral', mistral],
   ['qwen2', qwen2],
   ['qwen3', qwen3],
+  ['smollm3', smollm3],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],
