@@ -78,6 +78,17 @@ const rotaryNames: ModelNames = {
   head: 'lm_head',
 };
 
+/** With norms after the blocks. */
+const afterNormNames: ModelNames = {
+  ...rotaryNames,
+  layer: (i) => ({
+    ...rotaryNames.layer(i),
+    attentionAfterNorm: `model.layers.${i}.post_attention_layernorm`,
+    mlpNorm: `model.layers.${i}.pre_feedforward_layernorm`,
+    mlpAfterNorm: `model.layers.${i}.post_feedforward_layernorm`,
+  }),
+};
+
 const lladaNames: ModelNames = {
   embedding: 'model.transformer.wte',
   layer: (i) => ({
@@ -104,6 +115,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   qwen3: rotaryNames,
   llada: lladaNames,
   smollm3: rotaryNames,
+  olmo2: afterNormNames,
 };
 
 /** The names of the tensors that a configuration has. */

@@ -5,6 +5,7 @@ import { llada } from './llada.js';
 import { llama } from './llama.js';
 import { type FilesBeside, masked, type Parse } from './masked.js';
 import { mistral } from './mistral.js';
+import { olmo2 } from './olmo2.js';
 import { qwen2, qwen3 } from './qwen.js';
 import { smollm3 } from './smollm3.js';
 
@@ -15,6 +16,7 @@ const families = new Map<string, Parse>([
   ['qwen2', qwen2],
   ['qwen3', qwen3],
   ['smollm3', smollm3],
+  ['olmo2', olmo2],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],

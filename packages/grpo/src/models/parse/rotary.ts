@@ -12,6 +12,7 @@ export interface RotaryKeys {
   /** Values that missing keys stand for. */
   headDim?: number;
   maxPositions?: number;
+  normEps?: number;
   tied?: boolean;
   rope?: Partial<RopeShape>;
   /** Positions that a windowed layer sees, and which layers are such where `layer_types` is missing: all if left out. */
@@ -41,7 +42,7 @@ export function rotary(
     kvHeads: kvHeads(fields, 'num_attention_heads', 'num_key_value_heads'),
     headDim,
     maxPositions: fields.size('max_position_embeddings', keys.maxPositions ?? 2048),
-    normEps: fields.fraction('rms_norm_eps', 1e-6),
+    normEps: fields.fraction('rms_norm_eps', keys.normEps ?? 1e-6),
     activation: fields.choice(keys.activation ?? 'hidden_act', activations, 'silu'),
     ...same,
     attention: windowed(fields, same.attention, keys),
