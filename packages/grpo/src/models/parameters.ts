@@ -116,6 +116,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   llada: lladaNames,
   smollm3: rotaryNames,
   olmo2: afterNormNames,
+  granite: rotaryNames,
 };
 
 /** The names of the tensors that a configuration has. */

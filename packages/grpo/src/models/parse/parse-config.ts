@@ -1,6 +1,7 @@
 import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
 import { gpt2 } from './gpt2.js';
+import { granite } from './granite.js';
 import { llada } from './llada.js';
 import { llama } from './llama.js';
 import { type FilesBeside, masked, type Parse } from './masked.js';
@@ -17,6 +18,7 @@ const families = new Map<string, Parse>([
   ['qwen3', qwen3],
   ['smollm3', smollm3],
   ['olmo2', olmo2],
+  ['granite', granite],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],
