@@ -52,7 +52,17 @@ export interface DecoderConfig {
    * Whose names the tensors have; no other code than the tables of names asks for it. Dream has Qwen 2's layers and names;
    * A2D models have those of the model that they were made from.
    */
-  family: 'gpt2' | 'llama' | 'mistral' | 'qwen2' | 'qwen3' | 'llada' | 'smollm3' | 'olmo2' | 'granite';
+  family:
+    | 'gpt2'
+    | 'llama'
+    | 'mistral'
+    | 'qwen2'
+    | 'qwen3'
+    | 'llada'
+    | 'smollm3'
+    | 'olmo2'
+    | 'granite'
+    | 'phi3';
   vocabSize: number;
   hiddenSize: number;
   /** Width inside the feed-forward block. */

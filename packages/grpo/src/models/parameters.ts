@@ -78,6 +78,16 @@ const rotaryNames: ModelNames = {
   head: 'lm_head',
 };
 
+/** With fused projections. */
+const fusedNames: ModelNames = {
+  ...rotaryNames,
+  layer: (i) => ({
+    ...rotaryNames.layer(i),
+    qkv: [`model.layers.${i}.self_attn.qkv_proj`],
+    gateUp: [`model.layers.${i}.mlp.gate_up_proj`],
+  }),
+};
+
 /** With norms after the blocks. */
 const afterNormNames: ModelNames = {
   ...rotaryNames,
@@ -117,6 +127,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   smollm3: rotaryNames,
   olmo2: afterNormNames,
   granite: rotaryNames,
+  phi3: fusedNames,
 };
 
 /** The names of the tensors that a configuration has. */

@@ -7,6 +7,7 @@ import { llama } from './llama.js';
 import { type FilesBeside, masked, type Parse } from './masked.js';
 import { mistral } from './mistral.js';
 import { olmo2 } from './olmo2.js';
+import { phi3 } from './phi3.js';
 import { qwen2, qwen3 } from './qwen.js';
 import { smollm3 } from './smollm3.js';
 
@@ -19,6 +20,7 @@ const families = new Map<string, Parse>([
   ['smollm3', smollm3],
   ['olmo2', olmo2],
   ['granite', granite],
+  ['phi3', phi3],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],

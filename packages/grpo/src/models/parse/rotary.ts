@@ -53,7 +53,8 @@ export function rotary(
   };
 }
 
-function headDimOf(fields: ConfigFields, usual: number | undefined): number {
+/** @param usual - the size that a missing key stands for, where it is not the heads' share of the width */
+export function headDimOf(fields: ConfigFields, usual?: number): number {
   const given = fields.value('head_dim') !== undefined || usual !== undefined;
   return evenHead(
     fields,
