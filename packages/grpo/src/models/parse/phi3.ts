@@ -21,8 +21,13 @@ export function phi3(fields: ConfigFields): DecoderConfig {
     );
   const longrope = (scaling: ConfigFields, { dims }: RopeShape): RopeScaling => ({
     type: 'longrope',
-    factors: scaling.list('short_factor', dims / 2, factorOf, 'a number of at least 1') ?? [],
-    attentionFactor: scaling.positive('attention_factor', attentionFactor(positions / first, first)),
+    factors:
+      scaling.list('short_factor', dims / 2, factorOf, 'a number above 0') ??
+      scaling.fail('short_factor is missing'),
+    attentionFactor: scaling.positive(
+      'attention_factor',
+      attentionFactor(scaling.positive('factor', positions / first), first),
+    ),
   });
   const types = new Map(['longrope', 'su'].map((type) => [type, longrope]));
   const config = rotary(fields, 'phi3', {
@@ -34,7 +39,7 @@ export function phi3(fields: ConfigFields): DecoderConfig {
   return { ...config, maxPositions: isLong ? Math.min(first, positions) : positions };
 }
 
-const factorOf = (entry: unknown) => (typeof entry === 'number' && entry >= 1 ? entry : undefined);
+const factorOf = (entry: unknown) => (typeof entry === 'number' && entry > 0 ? entry : undefined);
 
 /** LongRoPE's (Ding et al., 2024) factor of turned queries and keys, for a context so many times longer. */
 const attentionFactor = (longer: number, first: number) =>

@@ -1,3 +1,4 @@
+import { describeJson } from '../../formats/json.js';
 import { type DecoderConfig, equalLayers, type LayerAttention, llamaTraits } from '../config.js';
 import type { ConfigFields } from '../config-fields.js';
 import { activations } from './activations.js';
@@ -29,6 +30,11 @@ export function rotary(
   const layers = fields.size('num_hidden_layers', undefined, MAX_LAYERS);
   const headDim = headDimOf(fields, keys.headDim);
   const same = equalLayers({ layers, headDim }, rope(fields, { dims: headDim, ...keys.rope }));
+  const partial = fields.value('partial_rotary_factor') ?? 1;
+  if (keys.rope?.dims === undefined && partial !== 1)
+    fields.fail(
+      `partial_rotary_factor ${describeJson(partial)} is not supported in a model of type ${family}`,
+    );
   const has = (key: 'attention_bias' | 'mlp_bias') =>
     (keys.biases?.includes(key) ?? false) && fields.flag(key, false);
   return {
