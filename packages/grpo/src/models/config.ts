@@ -62,7 +62,8 @@ export interface DecoderConfig {
     | 'smollm3'
     | 'olmo2'
     | 'granite'
-    | 'phi3';
+    | 'phi3'
+    | 'gemma2';
   vocabSize: number;
   hiddenSize: number;
   /** Width inside the feed-forward block. */

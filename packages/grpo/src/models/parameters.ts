@@ -128,6 +128,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   olmo2: afterNormNames,
   granite: rotaryNames,
   phi3: fusedNames,
+  gemma2: afterNormNames,
 };
 
 /** The names of the tensors that a configuration has. */

@@ -1,5 +1,6 @@
 import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
+import { gemma2 } from './gemma.js';
 import { gpt2 } from './gpt2.js';
 import { granite } from './granite.js';
 import { llada } from './llada.js';
@@ -21,6 +22,7 @@ const families = new Map<string, Parse>([
   ['olmo2', olmo2],
   ['granite', granite],
   ['phi3', phi3],
+  ['gemma2', gemma2],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],

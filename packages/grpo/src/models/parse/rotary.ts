@@ -9,7 +9,8 @@ import { divided, evenHead, kvHeads, MAX_LAYERS } from './sizes.js';
 export interface RotaryKeys {
   /** Keys of biases that the family reads. */
   biases?: readonly ('attention_bias' | 'mlp_bias')[];
-  activation?: string;
+  /** The key of the activation, and the value that it stands for where it is missing. */
+  activation?: readonly [key: string, usual: string];
   /** Values that missing keys stand for. */
   headDim?: number;
   maxPositions?: number;
@@ -30,6 +31,7 @@ export function rotary(
   const layers = fields.size('num_hidden_layers', undefined, MAX_LAYERS);
   const headDim = headDimOf(fields, keys.headDim);
   const same = equalLayers({ layers, headDim }, rope(fields, { dims: headDim, ...keys.rope }));
+  const [activation, usual] = keys.activation ?? ['hidden_act', 'silu'];
   const partial = fields.value('partial_rotary_factor') ?? 1;
   if (keys.rope?.dims === undefined && partial !== 1)
     fields.fail(
@@ -49,7 +51,7 @@ export function rotary(
     headDim,
     maxPositions: fields.size('max_position_embeddings', keys.maxPositions ?? 2048),
     normEps: fields.fraction('rms_norm_eps', keys.normEps ?? 1e-6),
-    activation: fields.choice(keys.activation ?? 'hidden_act', activations, 'silu'),
+    activation: fields.choice(activation, activations, usual),
     ...same,
     attention: windowed(fields, same.attention, keys),
     qkvBias: has('attention_bias'),
