@@ -63,7 +63,8 @@ export interface DecoderConfig {
     | 'olmo2'
     | 'granite'
     | 'phi3'
-    | 'gemma2';
+    | 'gemma2'
+    | 'gemma3';
   vocabSize: number;
   hiddenSize: number;
   /** Width inside the feed-forward block. */

@@ -129,6 +129,7 @@ const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   granite: rotaryNames,
   phi3: fusedNames,
   gemma2: afterNormNames,
+  gemma3: afterNormNames,
 };
 
 /** The names of the tensors that a configuration has. */

@@ -1,5 +1,6 @@
 import type { DecoderConfig } from '../config.js';
 import type { ConfigFields } from '../config-fields.js';
+import { ropeOf } from './rope.js';
 import { type RotaryKeys, rotary } from './rotary.js';
 
 /** What all Gemmas share. */
@@ -29,4 +30,31 @@ export function gemma2(fields: ConfigFields): DecoderConfig {
   const attentionSoftcap = fields.optional('attn_logit_softcapping', 50);
   const logitSoftcap = fields.optional('final_logit_softcapping', 30);
   return { ...config, ...(attentionSoftcap && { attentionSoftcap }), ...(logitSoftcap && { logitSoftcap }) };
+}
+
+/** Five of six layers have a window, and a rope of their own. */
+export function gemma3(fields: ConfigFields): DecoderConfig {
+  if (fields.optional('attn_logit_softcapping') !== undefined)
+    fields.fail('attn_logit_softcapping: transformers does not apply it in Gemma 3; set it to null');
+  const pattern = fields.size('sliding_window_pattern', 6);
+  const config = gemma(fields, 'gemma3', {
+    maxPositions: 131_072,
+    isWindowed: (layer) => (layer + 1) % pattern !== 0,
+    rope: { theta: 1_000_000 },
+  });
+  const logitSoftcap = fields.optional('final_logit_softcapping');
+  const dims = config.headDim;
+  // transformers 5 writes an object for each kind of layer.
+  const byKind = fields.object('rope_parameters');
+  const whole = byKind
+    ? ropeOf(byKind.object('full_attention'), fields, { dims, theta: 1_000_000 })
+    : config.ropes[0]!;
+  const local = ropeOf(byKind?.object('sliding_attention'), fields, { dims }, 'rope_local_base_freq');
+  return {
+    ...config,
+    ...(logitSoftcap && { logitSoftcap }),
+    qkNorm: 'head',
+    ropes: [whole, local],
+    attention: config.attention.map((layer) => ({ ...layer, rope: layer.window === undefined ? 0 : 1 })),
+  };
 }

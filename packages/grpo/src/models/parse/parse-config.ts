@@ -1,6 +1,6 @@
 import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
-import { gemma2 } from './gemma.js';
+import { gemma2, gemma3 } from './gemma.js';
 import { gpt2 } from './gpt2.js';
 import { granite } from './granite.js';
 import { llada } from './llada.js';
@@ -23,6 +23,7 @@ const families = new Map<string, Parse>([
   ['granite', granite],
   ['phi3', phi3],
   ['gemma2', gemma2],
+  ['gemma3_text', gemma3],
   ['llada', masked(llada, false)],
   ['Dream', masked(qwen2, true)],
   ['a2d-llama', masked(llama, false)],
@@ -34,6 +35,10 @@ const SUPPORTED = `families that can be trained: ${[...families.keys()].join(', 
 
 /** Families whose layers this decoder does not have, and why. */
 const unsupported = new Map<string, string>([
+  [
+    'gemma3',
+    'a model of images and text, whose parts are not trained apart; take one of text alone (model_type gemma3_text), such as google/gemma-3-1b-it',
+  ],
   ...['qwen3_next', 'qwen3_5', 'qwen3_5_text', 'qwen3_5_moe'].map(
     (type) =>
       [
