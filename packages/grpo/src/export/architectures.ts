@@ -103,13 +103,14 @@ function differences(config: DecoderConfig, a: Architecture): string[] {
       : isMixed,
     'which layers know positions': attention.some(
       ({ rope }, i) =>
-        ropes.length > 0 && (rope === undefined) !== (a.noRopePeriod !== undefined && (i + 1) % a.noRopePeriod === 0),
+        ropes.length > 0 &&
+        (rope === undefined) !== (a.noRopePeriod !== undefined && (i + 1) % a.noRopePeriod === 0),
     ),
     'layers with other rotary frequencies': ropes.length > 1 && !a.windowPeriod,
-    'how many dimensions of a head are turned':
-      a.neighbours && ropes.some(({ dims }) => dims !== headDim),
+    'how many dimensions of a head are turned': a.neighbours && ropes.some(({ dims }) => dims !== headDim),
     [`${scaling} scaling of rotary frequencies`]:
-      (scaling === 'llama3' && a.frequencies !== 'shared') || (scaling === 'longrope' && a.frequencies !== 'long'),
+      (scaling === 'llama3' && a.frequencies !== 'shared') ||
+      (scaling === 'longrope' && a.frequencies !== 'long'),
   };
   return Object.entries(differs).flatMap(([name, isOther]) => (isOther ? [name] : []));
 }

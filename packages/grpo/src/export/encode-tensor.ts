@@ -1,4 +1,5 @@
 import { type Tensor, tensor, tidy } from '@grpo/torch';
+import { UserError } from '../errors/user-error.js';
 import type { GgufTensorType } from '../formats/gguf-writer.js';
 
 /** Elements of a block that share a scale. */
@@ -6,19 +7,37 @@ export const Q8_BLOCK = 32;
 const SCALE_BYTES = 2;
 const Q8_BYTES = SCALE_BYTES + Q8_BLOCK;
 
-/** The bytes of a tensor in a type of GGUF; Q8_0 needs rows of a multiple of 32. */
-export function encodeTensor(tensor: Tensor, type: GgufTensorType): Uint8Array {
+const MAX_FLOAT16 = 65504;
+/** The largest number of each type, and of any finite one. */
+const LARGEST = { F32: Number.MAX_VALUE, BF16: Number.MAX_VALUE, F16: MAX_FLOAT16, Q8_0: 127 * MAX_FLOAT16 };
+
+/**
+ * The bytes of a tensor in a type of GGUF; Q8_0 needs rows of a multiple of 32.
+ *
+ * @param name - in the checkpoint, for errors
+ * @throws UserError: a value is NaN or infinite, or too large for the type
+ */
+export function encodeTensor(values: Tensor, type: GgufTensorType, name: string): Uint8Array {
   return tidy(() => {
-    const float = tensor.detach();
+    const largest = values.to('float32').abs().amax().item();
+    if (!(largest <= LARGEST[type])) {
+      const tooLarge = Number.isFinite(largest);
+      throw new UserError(
+        tooLarge
+          ? `tensor '${name}' holds ${largest}, and ${type} no number beyond ${LARGEST[type]}`
+          : `tensor '${name}' holds NaN or infinite numbers`,
+        { hint: tooLarge ? 'Write it with --type bf16.' : 'Export an earlier checkpoint.' },
+      );
+    }
     switch (type) {
       case 'F32':
-        return float.to('float32').toBytes();
+        return values.to('float32').toBytes();
       case 'F16':
-        return float.to('float16').toBytes();
+        return values.to('float16').toBytes();
       case 'BF16':
-        return float.to('bfloat16').toBytes();
+        return values.to('bfloat16').toBytes();
       case 'Q8_0':
-        return quantise(float.to('float32'));
+        return quantise(values.to('float32'));
     }
   });
 }

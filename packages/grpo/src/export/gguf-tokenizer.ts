@@ -112,7 +112,9 @@ function byteLevel(files: TokenizerFiles, model: BpeModel): Kind {
 /** BPE of whole text, in which a mark stands for each space, with bytes for what the vocabulary lacks. */
 function sentencePiece(files: TokenizerFiles, model: BpeModel, isChat: boolean): Kind {
   if (!model.byte_fallback) {
-    throw new UserError(`${files.file}: BPE that is neither byte-level nor falls back to bytes cannot be exported as GGUF`);
+    throw new UserError(
+      `${files.file}: BPE that is neither byte-level nor falls back to bytes cannot be exported as GGUF`,
+    );
   }
   const { added_tokens } = files.definition;
   const matched = new Set(added_tokens.map(({ content }) => content));
@@ -198,7 +200,9 @@ function endNotes(tokens: readonly string[], end: number, otherEnds: readonly nu
   const more = ALWAYS_ENDS.filter((text) => tokens.includes(text) && !known.includes(tokens.indexOf(text)));
   return [
     ...(surplus.length > 0
-      ? [`GGUF holds ${END_KEYS.length} end tokens: at ${surplus.map((id) => tokens[id]).join(' ')} llama.cpp goes on.`]
+      ? [
+          `GGUF holds ${END_KEYS.length} end tokens: at ${surplus.map((id) => tokens[id]).join(' ')} llama.cpp goes on.`,
+        ]
       : []),
     ...(more.length > 0 ? [`llama.cpp ends a completion at ${more.join(' ')}, too.`] : []),
   ];

@@ -30,8 +30,7 @@ export function shapeMetadata(config: DecoderConfig, architecture: Architecture)
     'rope.freq_base': rope && ['float32', rope.theta],
     ...(architecture.windowPeriod && {
       'attention.sliding_window': ['uint32', windows[0]!],
-      'attention.sliding_window_pattern':
-        everyLayerHasWindow ? undefined : ['uint32', windowPeriod(config)!],
+      'attention.sliding_window_pattern': everyLayerHasWindow ? undefined : ['uint32', windowPeriod(config)!],
       'rope.freq_base_swa': windowRope && ['float32', windowRope.theta],
     }),
     ...scalingKeys(rope, config),

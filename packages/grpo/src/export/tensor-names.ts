@@ -25,6 +25,11 @@ export function ggufNames(names: ModelNames, layers: number): Map<string, string
     ['output', names.head],
   ];
   for (let i = 0; i < layers; i++)
-    pairs.push(...layerNames(names.layer(i)).map(([to, from]): [string, string | undefined] => [`blk.${i}.${to}`, from]));
+    pairs.push(
+      ...layerNames(names.layer(i)).map(([to, from]): [string, string | undefined] => [
+        `blk.${i}.${to}`,
+        from,
+      ]),
+    );
   return new Map(pairs.flatMap(([to, from]) => (from ? [[from, to]] : [])));
 }
