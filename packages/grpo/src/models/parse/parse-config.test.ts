@@ -141,17 +141,30 @@ const refused: Case[] = [
     /hidden_act "relu" is not supported; supported: gelu, /,
   ],
   [
-    'a sliding window',
-    'qwen2',
-    { use_sliding_window: true },
-    /use_sliding_window: sliding-window attention is not supported/,
-  ],
-  [
-    'layers with a sliding window',
+    'layers with a window, of which none is set',
     'qwen3',
     { layer_types: ['full_attention', 'sliding_attention'] },
-    /layer_types: sliding-window attention is not supported/,
+    /layer_types has a sliding_attention, but no window is set for it/,
   ],
+  [
+    'a kind of layer that is not known',
+    'qwen3',
+    { layer_types: ['full_attention', 'chunked_attention'] },
+    /layer_types\[1\] must be full_attention or sliding_attention, found "chunked_attention"/,
+  ],
+  [
+    'kinds of too few layers',
+    'qwen3',
+    { layer_types: ['full_attention'] },
+    /layer_types must have 2 entries, found 1/,
+  ],
+  [
+    'gated delta nets',
+    'qwen3',
+    { model_type: 'qwen3_5_text' },
+    /model_type "qwen3_5_text": three of four of its layers are gated delta nets/,
+  ],
+  ['short convolutions', 'llama3', { model_type: 'lfm2' }, /most of its layers are short convolutions/],
   [
     'yarn',
     'qwen3',
