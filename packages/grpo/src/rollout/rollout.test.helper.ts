@@ -5,6 +5,7 @@ import { DEVICE } from '../device.test.helper.js';
 import type { DiffusionShape } from '../models/config.js';
 import {
   type DecoderConfig,
+  equalLayers,
   type LoadedModel,
   loadModel,
   type Model,
@@ -13,7 +14,10 @@ import {
   parameterSpecs,
 } from '../models/index.js';
 
-export const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+export const earlierArchitectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+/** Whose attention or scales are others than Llama's. */
+export const otherArchitectures = ['smollm3', 'olmo2'];
+export const architectures = [...earlierArchitectures, ...otherArchitectures];
 
 const folder = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
@@ -59,6 +63,7 @@ export function scripted(script: readonly number[], endIds: Iterable<number> = [
     heads: 1,
     kvHeads: 1,
     headDim: vocabSize,
+    ...equalLayers({ layers: 1, headDim: vocabSize }),
     tied: false,
   };
   // All weights are zero save those that lead from a position to its token.

@@ -18,6 +18,6 @@ export function samplingOf(
   return {
     ...{ maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant },
     ...{ repetitionPenalty, presencePenalty, frequencyPenalty },
-    ...{ stop, diffusion: { blockLength, steps, remasking }, lotBytes },
+    ...{ keepSupport: false, stop, diffusion: { blockLength, steps, remasking }, lotBytes },
   };
 }
