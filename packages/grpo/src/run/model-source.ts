@@ -121,6 +121,11 @@ function requireTeaches(
       `has ${config.vocabSize} rows in its vocabulary projection, the model that is trained ${own.vocabSize}: the KL over the vocabulary would lack some`,
       'Use kl.estimator=k2, which compares the sampled tokens only.',
     );
+  if (estimator === 'full' && config.logitSoftcap !== own.logitSoftcap)
+    refuse(
+      `has soft-capped logits (${config.logitSoftcap ?? 'none'}) other than the model that is trained (${own.logitSoftcap ?? 'none'})`,
+      'Use kl.estimator=k2, which compares the sampled tokens only.',
+    );
 }
 
 /**
