@@ -386,7 +386,12 @@ const cases: Case[] = [
   inert('kl.clip=9', [...KL, 'kl.estimator=full'], KL, /no estimate/),
   inert('correction.level=token', [...OWN, 'objective.oldLogprobs=sampler'], OWN, /every weight is 1/),
   ...['action=mask', 'min=0.5', 'max=2'].map((setting) =>
-    inert(`correction.${setting}`, OWN, [...OWN, 'correction.level=sequence'], /nothing is corrected/),
+    inert(
+      `correction.${setting}`,
+      OWN,
+      [...OWN, 'correction.level=sequence', 'correction.max=3'],
+      /nothing is corrected/,
+    ),
   ),
   ...['alpha=4', 'targets=[q_proj]'].map((setting) =>
     inert(`lora.${setting}`, OWN, [...OWN, 'lora.rank=4'], /with lora\.rank=0 there are no adapters/),

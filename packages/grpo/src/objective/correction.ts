@@ -60,7 +60,10 @@ export function samplerCorrection(
     const weight_T = isWholeWeight(correction) ? measured_T : gap_T.exp();
     if (action === 'truncate')
       return min === undefined && max === undefined ? weight_T : weight_T.clamp(min ?? null, max ?? null);
-    const inside_T = measured_T.ge(min ?? 0).logicalAnd(measured_T.le(max ?? Number.POSITIVE_INFINITY));
+    // A distance of 0 may be below it by rounding.
+    const inside_T = measured_T
+      .ge(min ?? Number.NEGATIVE_INFINITY)
+      .logicalAnd(measured_T.le(max ?? Number.POSITIVE_INFINITY));
     return action === 'mask' ? where(inside_T, weight_T, 0) : inside_T.to(weight_T.dtype);
   });
 }

@@ -111,7 +111,7 @@ export function correctionsOf(
     const slack = measure === 'ratio' ? 0 : 1e-6;
     const bounds = measure === 'ratio' ? [min, max] : [max];
     if (bounds.some((bound) => Math.abs(measured - bound) <= CLOSE * bound + slack)) return Number.NaN;
-    if (measured < min || measured > max) return 0;
+    if ((measure === 'ratio' && measured < min) || measured > max) return 0;
     return action === 'reject' ? 1 : weight;
   });
 }

@@ -33,6 +33,13 @@ const otherLoss = (
   },
 });
 
+/** Another correction than is declared. Here sampler and trainer agree: the audit moves them apart. */
+const otherCorrection = (changes: Partial<LossSettings['correction']>, declared: readonly string[]): LabRun =>
+  otherLoss(
+    ({ correction }) => ({ correction: { ...correction, ...changes } }),
+    declared.map((setting) => `correction.${setting}`),
+  );
+
 const each = (input: LossInput, weight: (length: number) => number) =>
   input.lengths.flatMap((length) => Array<number>(length).fill(weight(length)));
 
@@ -326,6 +333,28 @@ export const lossFaults: readonly PlantedFault[] = [
             }),
             ['objective.loss=sapo', ...REUSE],
           ),
+      },
+      {
+        name: 'completions left out by the sum where their mean is declared',
+        run: () =>
+          otherCorrection({ level: 'sequence' }, [
+            ...['level=sequence_mean', 'measure=k3', 'action=reject', 'max=0.3'],
+          ]),
+        orAs: ['H12'],
+      },
+      {
+        name: 'weights where tokens are only to be left out',
+        run: () =>
+          otherCorrection({ action: 'mask' }, [
+            ...['level=token', 'measure=probability', 'action=reject', 'max=0.3'],
+          ]),
+        orAs: ['H12'],
+      },
+      {
+        name: 'tokens left out whose ratio is within the bounds',
+        run: () =>
+          otherCorrection({ min: 0.9, max: 1.1 }, ['level=token', 'action=mask', 'min=0.5', 'max=2']),
+        orAs: ['H12'],
       },
       {
         name: 'the tokens of low entropy left in',
