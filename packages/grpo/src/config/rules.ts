@@ -397,6 +397,8 @@ export const rules: readonly Rule[] = [
       weight === 0 && (flat === 'drop' || refills > 0 || replay > 0)
         ? 'where the rewards have no weight, groups of equal rewards teach as any other, and these would take them away. Use advantage.flat=zero, groups.refills=0 and groups.replay=0.'
         : undefined,
+  },
+  {
     keys: ['correction.action', 'correction.measure', 'correction.level'],
     check: ({ correction: { level, measure, action } }) => {
       if (level === 'off' || action !== 'truncate') return undefined;
