@@ -71,8 +71,8 @@ function predictionsOf(config: DecoderConfig, { prompts, targets }: Expected, pr
 }
 
 const causal = [
-  ...['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'],
-  ...['smollm3', 'olmo2'],
+  ...['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3', 'mistral'],
+  ...['gemma2', 'gemma3', 'gemma3-scaled', 'smollm3', 'phi3', 'olmo2', 'granite'],
 ];
 const masked = ['a2d-llama', 'a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
@@ -189,30 +189,22 @@ describe('model folders', () => {
     },
   );
 
-  it.each([
-    ...causal,
-    'mistral',
-    'gemma2',
-    'gemma3-scaled',
-    'phi3',
-    'granite',
-    'qwen3-bf16',
-    'a2d-qwen3',
-    'dream',
-    'llada',
-  ])('saves %s so that it loads to the same weights', (name) => {
-    const dir = tempFolder();
-    const model = loadModel(fixture(name));
-    saveModel(model, dir);
-    const again = loadModel(dir);
-    expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
-    for (const [parameter, value] of model.decoder.parameters) {
-      expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
-    }
-    expect(again.decoder.dtype).toBe(model.decoder.dtype);
-    expect(again.endIds).toEqual(model.endIds);
-    expect(again.decoder.config).toEqual(model.decoder.config);
-  });
+  it.each([...causal, 'qwen3-bf16', 'a2d-qwen3', 'dream', 'llada'])(
+    'saves %s so that it loads to the same weights',
+    (name) => {
+      const dir = tempFolder();
+      const model = loadModel(fixture(name));
+      saveModel(model, dir);
+      const again = loadModel(dir);
+      expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
+      for (const [parameter, value] of model.decoder.parameters) {
+        expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
+      }
+      expect(again.decoder.dtype).toBe(model.decoder.dtype);
+      expect(again.endIds).toEqual(model.endIds);
+      expect(again.decoder.config).toEqual(model.decoder.config);
+    },
+  );
 });
 
 describe('a packed batch', () => {

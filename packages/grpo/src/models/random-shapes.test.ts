@@ -106,9 +106,11 @@ it.each(SEEDS)('shape %i: gradients are those of finite differences', (seed) => 
     for (const [name, gradient] of exact) expected += gradient.mul(moved.get(name)!).sum().item();
     expect(Math.abs(slope - expected), described(config)).toBeLessThan(1e-6 * (1 + Math.abs(slope)));
     expect([...ours.keys()]).toEqual([...exact.keys()]);
+    // A layer whose window is 1 gives its queries no gradient but rounding's.
+    const all = Math.hypot(...[...exact.values()].map(lengthOf));
     for (const [name, gradient] of exact) {
       const [size, distance] = [lengthOf(gradient), lengthOf(ours.get(name)!.sub(gradient))];
-      expect(distance, `${name} of ${described(config)}`).toBeLessThanOrEqual(1e-5 * size + 1e-9);
+      expect(distance, `${name} of ${described(config)}`).toBeLessThan(1e-5 * size + 1e-6 * all);
     }
   });
 });
