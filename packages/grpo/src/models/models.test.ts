@@ -53,9 +53,6 @@ function logitsOf({ decoder }: Model, sequences: number[][]): Float32Array[] {
   );
 }
 
-/** How far logits may be apart: Gemma's are twice as large as others. */
-const boundOf = (logits: Float32Array) => 3.8e-6 * logits.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
-
 const maxDifference = (a: Float32Array, b: Float32Array) => {
   expect(a.length).toBe(b.length);
   return a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
@@ -82,8 +79,7 @@ describe.each([...causal, ...masked])('%s against PyTorch', (name) => {
 
   it('gives the same logits, all sequences in one pack', () => {
     for (const [i, logits] of logitsOf(model, expected.prompts).entries()) {
-      const theirs = stored(name, `logits.${i}`);
-      expect(maxDifference(logits, theirs)).toBeLessThan(boundOf(theirs));
+      expect(maxDifference(logits, stored(name, `logits.${i}`))).toBeLessThan(2e-5);
     }
   });
 
@@ -148,7 +144,7 @@ describe.each(causal)('%s against PyTorch', (name) => {
       const from = i === 0 ? 0 : prompt.length;
       expect(
         maxDifference(logits[i]!, reference.subarray(from * vocab, (from + segment.ids.length) * vocab)),
-      ).toBeLessThan(boundOf(reference));
+      ).toBeLessThan(2e-5);
     }
   });
 });
