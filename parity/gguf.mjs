@@ -10,60 +10,26 @@
  * factor of each product to the same type, too, and keeps keys and values in float16. In f32 nothing is rounded but the
  * sums, in float32: the bound is 1e-4; where the activation is GELU, which llama.cpp takes from a table of float16, 1e-2.
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { exportGguf, exportTypes } from '../packages/grpo/dist/export/index.js';
-import { writeSafetensors } from '../packages/grpo/dist/formats/safetensors.js';
-import {
-  loadModel,
-  openModelFolder,
-  packSegments,
-  parameterSpecs,
-  parseConfig,
-} from '../packages/grpo/dist/models/index.js';
-import { Generator, noGrad, tidy, zeros } from '../packages/torch/dist/index.js';
+import { loadModel, openModelFolder, packSegments } from '../packages/grpo/dist/models/index.js';
+import { noGrad, tidy } from '../packages/torch/dist/index.js';
 import { cases } from './gguf_cases.mjs';
+import { openLlama, writeModel } from './gguf_models.mjs';
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
 const [root, ...wanted] = process.argv.slice(2);
 if (!root) throw new Error('usage: node parity/gguf.mjs DIR [ARCHITECTURE...]');
-const { getLlama, LlamaLogLevel } = await import(
-  pathToFileURL(join(resolve(root), 'node_modules/node-llama-cpp/dist/index.js')).href
-);
-const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error });
+const llama = await openLlama(root);
 const { strings } = JSON.parse(gunzipSync(readFileSync(join(fixtures, 'text/strings.json.gz'))).toString());
 
 const SEQUENCES = 2;
 const LENGTH = 48;
 /** Of tokens that are less likely, the log-prob says nothing that shows in a text. */
 const LEAST_LOGPROB = Math.log(1e-4);
-
-/** Writes a model with random weights, norms and biases that no logit can do without. */
-function writeModel(dir, config, tokenizer, generation) {
-  rmSync(dir, { recursive: true, force: true });
-  mkdirSync(dir, { recursive: true });
-  cpSync(tokenizer, dir, { recursive: true });
-  const json = (name, content) => writeFileSync(join(dir, name), JSON.stringify(content, null, 2));
-  json('config.json', config);
-  json('generation_config.json', generation);
-  const shape = parseConfig(config, join(dir, 'config.json'));
-  const generator = new Generator(7);
-  const normal = (size, mean, std) =>
-    noGrad(() => tidy(() => zeros(size).normal_(mean, std, { generator }).toBytes()));
-  const entries = [...parameterSpecs(shape)].map(([name, { shape: size, role, transposed }]) => {
-    const input = transposed ? size[0] : size.at(-1);
-    const [mean, std] = {
-      norm: [1 - shape.normOffset, 0.3],
-      bias: [0, 0.2],
-      embedding: [0, 0.3],
-      projection: [0, name.startsWith('lm_head') ? 0.3 : input ** -0.5],
-    }[role];
-    return { name, dtype: 'F32', shape: size, data: () => normal(size, mean, std) };
-  });
-  writeSafetensors(join(dir, 'model.safetensors'), entries);
-}
 
 function logprobsOf(decoder, ids) {
   return noGrad(() =>
@@ -131,7 +97,8 @@ function compareIds(model, tokenizer) {
 for (const [name, { tokenizer, config, generation }] of Object.entries(cases)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const dir = join(root, 'models', name);
-  writeModel(dir, config, join(fixtures, tokenizer), generation);
+  writeModel(dir, config, generation);
+  cpSync(join(fixtures, tokenizer), dir, { recursive: true });
   const ours = loadModel(dir);
   const { vocabSize, activation } = ours.decoder.config;
   const sequences = Array.from({ length: SEQUENCES }, (_, s) =>
