@@ -60,12 +60,14 @@ export function randomShape(dice: Dice, vocabSize = 24): DecoderConfig {
 }
 
 /** A decoder of this shape whose weights, norms and biases too, are all random. */
-export function randomDecoder(config: DecoderConfig, seed: number, dtype: DType = 'float32'): OwningDecoder {
+export function randomDecoder(config: DecoderConfig, seed: number, dtype: DType = 'float32', device = 'cpu') {
   const generator = new Generator(seed);
   const parameters = new Map<string, Tensor>();
   for (const [name, { shape, role }] of parameterSpecs(config)) {
     const mean = role === 'norm' ? 1 - config.normOffset : 0;
-    const drawn = noGrad(() => tidy(() => zeros(shape).normal_(mean, 0.3, { generator }).to(dtype)));
+    const drawn = noGrad(() =>
+      tidy(() => zeros(shape).normal_(mean, 0.3, { generator }).to(dtype).toDevice(device)),
+    );
     parameters.set(name, drawn);
   }
   return new OwningDecoder(config, parameters);
