@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { forms, models, third } from '../text/forms.test.helper.js';
+import { third, writeForm } from '../text/forms.test.helper.js';
 import { Tokenizer } from '../text/tokenizer.js';
 import { readTokenizerFiles } from '../text/tokenizer-files.js';
 import type { BpeModel } from '../text/tokenizer-model.js';
@@ -90,11 +89,8 @@ describe('pieceScores', () => {
 
 /** The metadata of a form of `fixtures/text/forms.json.gz`, and its tokenizer. */
 function ofForm(name: string) {
-  const { model, ...parts } = forms[name]!.definition;
   const dir = tempFolder();
-  const json = { ...parts, model: { ...models[model.name], ...model.flags } };
-  writeFileSync(join(dir, 'tokenizer.json'), JSON.stringify(json));
-  writeFileSync(join(dir, 'tokenizer_config.json'), '{"bos_token": "<s>"}');
+  writeForm(name, dir);
   const tokenizer = Tokenizer.load(dir);
   const source = { files: readTokenizerFiles(dir), endIds: new Set([2]), template: undefined, rows: 700 };
   const { metadata, notes } = tokenizerMetadata({ ...source, tokenizer });
