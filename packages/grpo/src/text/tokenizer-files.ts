@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { FormatError } from '../errors/format-error.js';
 import { excerpt, printable } from '../errors/printable.js';
 import { describeJson, readJsonObject } from '../formats/json.js';
-import { checkModel, requireOneTextPerId, type TokenizerModel, tokensOf } from './tokenizer-model.js';
-import { readParts, type TokenizerParts } from './tokenizer-parts.js';
+import type { AddedToken, TokenizerDefinition } from './tokenizer-definition.js';
+import { checkModel, requireOneTextPerId, tokensOf } from './tokenizer-model.js';
+import { readParts } from './tokenizer-parts.js';
 
 /** The tokens that Hugging Face gives a name, as chat templates know them. */
 const TOKEN_NAMES = [
@@ -48,33 +49,11 @@ const configFile = z.looseObject({
   extra_special_tokens: z.union([z.array(tokenText), z.record(z.string(), tokenText)]).nullish(),
 });
 
-/** A token that is found in a text as it stands, before the model sees the text. */
-export interface AddedToken {
-  id: number;
-  content: string;
-  /** Whether it is left out of a text that is shown without special tokens. */
-  special: boolean;
-  /** Whether it is looked for in the normalised text, not in the text as it came. */
-  normalized: boolean;
-  /** Whether it takes the white space in front of it, or behind it. */
-  lstrip: boolean;
-  rstrip: boolean;
-  single_word: boolean;
-}
-
-/** What a tokenizer is made of: the content of `tokenizer.json`, with the added tokens of the other files. */
-export interface TokenizerDefinition extends TokenizerParts {
-  model: TokenizerModel;
-  added_tokens: readonly AddedToken[];
-}
-
 /** Content of a tokenizer folder, checked and merged. */
 export interface TokenizerFiles {
   /** `tokenizer.json`, for messages. */
   file: string;
   definition: TokenizerDefinition;
-  /** The same as the file has it. */
-  raw: Record<string, unknown>;
   /** The named tokens as text. */
   named: Partial<Record<TokenName, string>>;
 }
@@ -83,7 +62,7 @@ export interface TokenizerFiles {
  * Reads `tokenizer.json`, `tokenizer_config.json` and, where they exist, `special_tokens_map.json` and
  * `added_tokens.json`.
  * @throws FileError when one of the first two is missing; FormatError when a file is broken or describes a
- * tokenizer other than byte-level BPE.
+ * tokenizer with a part that is not supported.
  */
 export function readTokenizerFiles(dir: string): TokenizerFiles {
   const file = join(dir, 'tokenizer.json');
@@ -96,10 +75,6 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
   const content = check(file, definitionFile, readJsonObject(file, 'the tokenizer'));
   const model = checkModel(file, content.model);
   const parts = readParts(file, content);
-  refuseOtherKinds(file, model, parts);
-  const word = content.added_tokens.find((token) => token.single_word);
-  if (word !== undefined)
-    throw new FormatError(file, `added token ${excerpt(word.content)}: single_word is not supported`);
 
   const configPath = join(dir, 'tokenizer_config.json');
   const config = readJsonObject(configPath, 'the tokenizer configuration');
@@ -148,13 +123,7 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
     added.set(content, { ...(token ?? addedToken.parse({ content, special: true })), id, special: true });
   }
   requireOneTextPerId(file, model, added.values());
-  const added_tokens = [...added.values()];
-  return {
-    file,
-    definition: { model, ...parts, added_tokens },
-    named,
-    raw: { ...content, model: { ...content.model, type: model.type }, added_tokens },
-  };
+  return { file, definition: { model, ...parts, added_tokens: [...added.values()] }, named };
 }
 
 function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
@@ -167,14 +136,4 @@ function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
   throw new FormatError(file, `${printable(issue.path.join('.'))} ${problem}, found ${describeJson(found)}`, {
     cause: result.error,
   });
-}
-
-/** Only kinds that tests compare with the Rust library are accepted; one that merely loads may tokenize otherwise. */
-function refuseOtherKinds(file: string, model: TokenizerModel, { decoder }: TokenizerParts): void {
-  if (model.type === 'BPE' && decoder.length === 1 && decoder[0]!.type === 'ByteLevel') return;
-  const decodes = decoder.map(({ type }) => type).join(', ') || 'none';
-  throw new FormatError(
-    file,
-    `this is a tokenizer of model ${excerpt(model.type)} with decoder ${excerpt(decodes)}; supported is byte-level BPE (GPT-2, Llama 3, Qwen): model BPE with decoder ByteLevel`,
-  );
 }
