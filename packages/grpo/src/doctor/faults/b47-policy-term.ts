@@ -92,8 +92,8 @@ function policyMiss(
   const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
   if (!terms || !policy || !(old || (isCompared && used) || declared.objective?.oldLogprobs === 'detach'))
     return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
-  const sampler = inputs.samplerLogprobs.from(record);
-  if (corrects(declared) && !sampler) return inputs.samplerLogprobs.path;
+  const sampler = inputs.behaviorLogprobs.from(record);
+  if (corrects(declared) && !sampler) return inputs.behaviorLogprobs.path;
   const tops = topsOf(declared, record, update);
   if (typeof tops === 'string') return tops;
   const masks = scoredRows(record, update, 'mask');
