@@ -8,7 +8,7 @@ import { DataOrder } from '../tasks/order/data-order.js';
 import { lettersTask } from './letters-task.js';
 import { labText } from './model-files.js';
 
-export type Family = Exclude<DecoderConfig['family'], 'llada'>;
+export type Family = Extract<DecoderConfig['family'], 'gpt2' | 'llama' | 'qwen2' | 'qwen3'>;
 
 /** What tells one policy of the lab from another. */
 export interface PolicyOptions {

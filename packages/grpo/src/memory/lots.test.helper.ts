@@ -1,8 +1,9 @@
 /** Completions of a tiny model, to be cut into lots. */
-import type { DecoderConfig } from '../models/config.js';
+import { type DecoderConfig, equalLayers, llamaTraits } from '../models/config.js';
 import type { Engine } from './decoding.js';
 
-export const config = {
+export const config: DecoderConfig = {
+  ...llamaTraits,
   family: 'qwen2',
   vocabSize: 1000,
   hiddenSize: 64,
@@ -11,7 +12,12 @@ export const config = {
   heads: 4,
   kvHeads: 2,
   headDim: 16,
-} as DecoderConfig;
+  ...equalLayers({ layers: 2, headDim: 16 }, { theta: 10000 }),
+  maxPositions: 64,
+  normEps: 1e-6,
+  qkvBias: true,
+  tied: true,
+};
 
 export const engine: Engine = { size: 4, fuses: true };
 

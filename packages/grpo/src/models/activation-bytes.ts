@@ -25,38 +25,38 @@ export function activationBytes(config: DecoderConfig, tokens: number, kind: Pas
 
 /** Bytes that autograd holds of one layer for one token. */
 function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): number {
-  const { intermediateSize, heads, kvHeads, headDim, layers, family, qkNorm } = config;
+  const { intermediateSize, heads, kvHeads, headDim, layers, gated, qkNorm } = config;
   const [queries, keys] = [heads * headDim, kvHeads * headDim];
   const half = size < 4;
   // Inputs and output of attention; input and output of the activation, its factor and the product.
-  const blocks = size * (2 * queries + 2 * keys + (family === 'gpt2' ? 2 : 4) * intermediateSize);
+  const blocks = size * (2 * queries + 2 * keys + (gated ? 4 : 2) * intermediateSize);
   // An adapter holds its input in float32.
   const inputs = adapterInputs !== undefined && half ? (4 * adapterInputs) / layers : 0;
   return (
     blocks +
     inputs +
     normBytes(config, { size, adapterInputs }) +
-    (qkNorm ? (half ? 10 : 8) * (queries + keys) : 0)
+    (qkNorm !== 'none' ? (half ? 10 : 8) * (queries + keys) : 0)
   );
 }
 
 /** Bytes that the two norms of a layer hold for one token: inputs and outputs; an RMS norm computes in float32. */
 function normBytes(
-  { hiddenSize, family }: DecoderConfig,
+  { hiddenSize, norm }: DecoderConfig,
   { size, adapterInputs }: Omit<PassKind, 'recompute'>,
 ): number {
-  if (adapterInputs === undefined) return (4 * size + (family === 'gpt2' ? 0 : 16)) * hiddenSize;
+  if (adapterInputs === undefined) return (4 * size + (norm === 'layer' ? 0 : 16)) * hiddenSize;
   if (size === 4) return 4 * size * hiddenSize;
-  return (family === 'gpt2' ? 2 * size : 8) * hiddenSize;
+  return (norm === 'layer' ? 2 * size : 8) * hiddenSize;
 }
 
 /** Bytes for one token that the backward pass of one layer has at hand, mostly gradients in its feed-forward block. */
 function workBytes(
-  { hiddenSize, intermediateSize, family }: DecoderConfig,
+  { hiddenSize, intermediateSize, gated }: DecoderConfig,
   { size, adapterInputs }: PassKind,
 ): number {
   // Frozen weights need one input less; in half precision adapters have copies in float32.
   const adapted = adapterInputs === undefined ? 0 : size < 4 ? 2 : -1;
-  const inner = (family === 'gpt2' ? 3 : 5) + adapted;
+  const inner = (gated ? 5 : 3) + adapted;
   return size * (inner * intermediateSize + 2 * hiddenSize);
 }

@@ -8,7 +8,31 @@ export type RopeScaling =
       highFreqFactor: number;
       /** Positions the model was first trained on. */
       originalPositions: number;
+    }
+  | {
+      type: 'longrope';
+      /** Each pair's frequency is divided by its own. */
+      factors: readonly number[];
+      /** Factor of the turned queries and keys. */
+      attentionFactor: number;
     };
+
+/** A rotary embedding. */
+export interface RopeConfig {
+  /** Base of the frequencies. */
+  theta: number;
+  /** Dimensions of a head that are turned, the first ones; the others pass as they are. */
+  dims: number;
+  scaling?: RopeScaling;
+}
+
+/** The traits of a layer's attention. */
+export interface LayerAttention {
+  /** A token attends to so many positions, the last of which is its own; to all up to its own where left out. */
+  window?: number;
+  /** Index into `DecoderConfig.ropes`; a layer without it knows no positions. */
+  rope?: number;
+}
 
 /** What makes a decoder predict masked places from both sides, in place of the next token. */
 export interface DiffusionShape {
@@ -22,9 +46,12 @@ export interface DiffusionShape {
   steps?: number;
 }
 
-/** The shape of a decoder: all differences between GPT-2, Llama 3, Qwen 2, Qwen 3 and LLaDA. */
+/** The shape of a decoder: all differences between the families that are supported. */
 export interface DecoderConfig {
-  /** Dream has Qwen 2's layers and names; A2D models have those of the model that they were made from. */
+  /**
+   * Whose names the tensors have; no other code than the tables of names asks for it. Dream has Qwen 2's layers and names;
+   * A2D models have those of the model that they were made from.
+   */
   family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3' | 'llada';
   vocabSize: number;
   hiddenSize: number;
@@ -37,20 +64,72 @@ export interface DecoderConfig {
   headDim: number;
   /** Longest sequence that the model was made for, in tokens. */
   maxPositions: number;
+  norm: 'layer' | 'rms';
   normEps: number;
+  /** Added to the weight of an RMS norm: 1 in Gemma, whose weights are kept as the distance from 1. */
+  normOffset: 0 | 1;
+  /** Norms stand before each block; after it, before the residual is added (OLMo 2); or in both places (Gemma). */
+  normPlacement: 'before' | 'after' | 'both';
+  /** RMS norm of queries and keys: of each head, or of all heads of a token as one (OLMo 2). */
+  qkNorm: 'none' | 'head' | 'whole';
   activation: 'gelu' | 'gelu_tanh' | 'silu';
-  /** Base of the rotary frequencies; absent with learned positions. */
-  ropeTheta?: number;
-  ropeScaling?: RopeScaling;
+  /** The feed-forward block multiplies the activation by a second projection. */
+  gated: boolean;
+  /** Rotary embeddings; empty with learned positions. */
+  ropes: readonly RopeConfig[];
+  /** One per layer. */
+  attention: readonly LayerAttention[];
+  /** Factor of the products of queries and keys. */
+  attentionScale: number;
+  /** Attention scores x become c·tanh(x / c). */
+  attentionSoftcap?: number;
+  /** Logits x become c·tanh(x / c), after their division. */
+  logitSoftcap?: number;
+  /** Factor of the token embeddings, rounded to the dtype of the weights as in Gemma. */
+  embeddingScale: number;
+  /** Factor of what each block adds to the residual stream. */
+  residualScale: number;
+  /** Logits are divided by it. */
+  logitDivisor: number;
   /** Biases of the query, key and value projections. */
   qkvBias: boolean;
   /** Bias of the attention's output projection. */
   outputBias: boolean;
   mlpBias: boolean;
-  /** RMS norm of each head's queries and keys. */
-  qkNorm: boolean;
   /** The vocabulary projection is the token embedding. */
   tied: boolean;
   /** Of a masked-diffusion model; a causal one has none. */
   diffusion?: DiffusionShape;
+}
+
+/** Traits of Llama, which most families share. */
+export const llamaTraits = {
+  norm: 'rms',
+  normOffset: 0,
+  normPlacement: 'before',
+  qkNorm: 'none',
+  activation: 'silu',
+  gated: true,
+  embeddingScale: 1,
+  residualScale: 1,
+  logitDivisor: 1,
+  qkvBias: false,
+  outputBias: false,
+  mlpBias: false,
+} as const satisfies Partial<DecoderConfig>;
+
+/**
+ * The attention of a decoder whose layers are all alike: each sees every earlier position.
+ *
+ * @param rope - turns whole heads; none with learned positions
+ */
+export function equalLayers(
+  { layers, headDim }: Pick<DecoderConfig, 'layers' | 'headDim'>,
+  rope?: Omit<RopeConfig, 'dims'>,
+): Pick<DecoderConfig, 'ropes' | 'attention' | 'attentionScale'> {
+  return {
+    ropes: rope ? [{ ...rope, dims: headDim }] : [],
+    attention: Array.from({ length: layers }, () => (rope ? { rope: 0 } : {})),
+    attentionScale: headDim ** -0.5,
+  };
 }

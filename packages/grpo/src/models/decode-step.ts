@@ -1,7 +1,7 @@
 import { addNorm, gatedActivation, gelu, type Tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import type { Rotation } from './rope.js';
-import type { Layer } from './transformer.js';
+import { type Layer, rotationOf } from './transformer.js';
 import type { Norm } from './weights.js';
 
 /**
@@ -23,26 +23,29 @@ export interface Turning {
  *
  * @param input.x - embeddings `[N, hiddenSize]`
  * @param input.added - to be added to them, such as embeddings of positions
+ * @param input.rotations - of the tokens, by each of the configuration's ropes
  */
 export function decodeStep(
-  { activation, normEps }: DecoderConfig,
-  layers: Iterable<Layer>,
+  config: DecoderConfig,
+  layers: readonly Layer[],
   finalNorm: Norm,
-  { x, added, rotation }: { x: Tensor; added: Tensor | null; rotation: Rotation | undefined },
+  { x, added, rotations }: { x: Tensor; added: Tensor | null; rotations: readonly Rotation[] },
   attend: AttendStep,
 ): Tensor {
-  let [residual, delta, i] = [x, added, 0];
+  const { activation, normEps } = config;
+  let [residual, delta] = [x, added];
   const norm = ({ weight, bias }: Norm) => {
     const [sum, normed] = addNorm(residual, delta, weight, bias, normEps);
     residual = sum;
     return normed;
   };
-  for (const layer of layers) {
+  for (const [i, layer] of layers.entries()) {
     // A layer's intermediates are freed at its end.
     [residual, delta] = tidy(() => {
       const { queryNorm, keyNorm } = layer;
+      const rotation = rotationOf(config, i, rotations);
       const qkv = layer.qkv(norm(layer.attentionNorm));
-      delta = layer.output(attend(i++, qkv, { rotation, queryNorm, keyNorm }));
+      delta = layer.output(attend(i, qkv, { rotation, queryNorm, keyNorm }));
       const [gate, up] = layer.gateUp(norm(layer.mlpNorm));
       const activated = activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up, activation);
       return [residual, layer.down(activated)];

@@ -34,12 +34,13 @@ export class DecodingDecoder extends Transformer implements Disposable {
   }
 
   /** Hidden states of one new token per row, as `hidden` computes them, in fewer passes. Only where `Decoder.fuses`. */
-  decode({ ids_N, positions_N }: PackedTokens, attend: AttendStep): Tensor {
+  decode(tokens: PackedTokens, attend: AttendStep): Tensor {
+    const { ids_N, positions_N } = tokens;
     const { config, weights, layers } = this;
     const places = weights.positions ? embedding(weights.positions, positions_N) : null;
-    const rotation = weights.rope?.at(positions_N);
+    const rotations = this.rotationsAt(tokens);
     const x = embedding(weights.embedding, ids_N);
-    return decodeStep(config, layers, weights.finalNorm, { x, added: places, rotation }, attend);
+    return decodeStep(config, layers, weights.finalNorm, { x, added: places, rotations }, attend);
   }
 
   [Symbol.dispose](): void {

@@ -48,7 +48,7 @@ function checkModel({ decoder, endIds, tokenizer }: LoadedModel): void {
     expect(parameters.get(name)!.numel).toBe(shape.reduce((product, size) => product * size, 1));
   }
   expect(config.heads % config.kvHeads).toBe(0);
-  if (config.ropeTheta !== undefined) expect(rotaryFrequencies(config).every(Number.isFinite)).toBe(true);
+  for (const rope of config.ropes) expect(rotaryFrequencies(rope).every(Number.isFinite)).toBe(true);
   expect(endIds.size).toBeGreaterThan(0);
   for (const id of endIds) expect(id).toBeLessThan(config.vocabSize);
   expect(tokenizer.vocabSize).toBeLessThanOrEqual(config.vocabSize);

@@ -1,5 +1,5 @@
 export { checksumOf, weightsChecksum } from './checksum.js';
-export type { DecoderConfig } from './config.js';
+export { type DecoderConfig, equalLayers, llamaTraits } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
 export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';

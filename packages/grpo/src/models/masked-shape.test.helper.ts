@@ -1,27 +1,27 @@
 /** A tiny masked-diffusion decoder. */
-import type { DecoderConfig, DiffusionShape } from './config.js';
+import { type DecoderConfig, type DiffusionShape, equalLayers, llamaTraits } from './config.js';
 
 /** @param size - what differs from the usual: the vocabulary must hold the mask */
-export const maskedShape = (
+export function maskedShape(
   diffusion: DiffusionShape,
   size: Pick<DecoderConfig, 'vocabSize'> & Partial<DecoderConfig>,
-): DecoderConfig => ({
-  family: 'qwen3',
-  hiddenSize: 24,
-  intermediateSize: 40,
-  layers: 2,
-  heads: 4,
-  kvHeads: 2,
-  headDim: 8,
-  maxPositions: 64,
-  normEps: 1e-6,
-  activation: 'silu',
-  ropeTheta: 10000,
-  qkvBias: false,
-  outputBias: false,
-  mlpBias: false,
-  qkNorm: true,
-  tied: true,
-  diffusion,
-  ...size,
-});
+): DecoderConfig {
+  const { layers = 2, headDim = 8 } = size;
+  return {
+    ...llamaTraits,
+    family: 'qwen3',
+    hiddenSize: 24,
+    intermediateSize: 40,
+    layers,
+    heads: 4,
+    kvHeads: 2,
+    headDim,
+    maxPositions: 64,
+    normEps: 1e-6,
+    ...equalLayers({ layers, headDim }, { theta: 10000 }),
+    qkNorm: 'head',
+    tied: true,
+    diffusion,
+    ...size,
+  };
+}

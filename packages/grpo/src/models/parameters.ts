@@ -4,7 +4,7 @@ import type { DecoderConfig } from './config.js';
 export interface ParameterSpec {
   /** Shape in the checkpoint. */
   shape: readonly number[];
-  /** GPT-2's Conv1D keeps [in, out]; the decoder holds every projection as [out, in]. */
+  /** Kept as [in, out]; the decoder holds every projection as [out, in]. */
   transposed: boolean;
   role: 'embedding' | 'projection' | 'bias' | 'norm';
 }
@@ -30,6 +30,8 @@ export interface ModelNames {
   layer(index: number): LayerNames;
   finalNorm: string;
   head: string;
+  /** Projections of a layer are GPT-2's Conv1D, which keeps [in, out]. */
+  conv1d?: boolean;
 }
 
 const gpt2Names: ModelNames = {
@@ -47,6 +49,7 @@ const gpt2Names: ModelNames = {
   }),
   finalNorm: 'transformer.ln_f',
   head: 'lm_head',
+  conv1d: true,
 };
 
 const rotaryNames: ModelNames = {
@@ -107,11 +110,12 @@ export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec
   const specs = new Map<string, ParameterSpec>();
   const names = namesOf(config);
   const { hiddenSize: D, intermediateSize: I, headDim, heads, kvHeads } = config;
-  const conv1d = config.family === 'gpt2';
+  const { conv1d = false } = names;
 
   const norm = (name: string, size = D) => {
     specs.set(`${name}.weight`, { shape: [size], transposed: false, role: 'norm' });
-    if (conv1d) specs.set(`${name}.bias`, { shape: [size], transposed: false, role: 'bias' });
+    if (config.norm === 'layer')
+      specs.set(`${name}.bias`, { shape: [size], transposed: false, role: 'bias' });
   };
   const projection = (name: string, input: number, output: number, bias: boolean) => {
     specs.set(`${name}.weight`, {
@@ -141,7 +145,7 @@ export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec
     if (layer.qkv.length === 1)
       projection(layer.qkv[0], D, widths[0]! + widths[1]! + widths[2]!, config.qkvBias);
     else for (const [j, name] of layer.qkv.entries()) projection(name, D, widths[j]!, config.qkvBias);
-    if (config.qkNorm) {
+    if (config.qkNorm !== 'none') {
       norm(layer.queryNorm, headDim);
       norm(layer.keyNorm, headDim);
     }

@@ -36,7 +36,7 @@ export function openPass(decoder: Decoder, recompute: boolean): Pass {
 /** A call of `hidden`, for its backward pass. */
 interface Call {
   tokens: PackedTokens;
-  rotation: Rotation | undefined;
+  rotations: readonly Rotation[];
   attend: Attend;
   /** Inputs of the layers, `[N, hiddenSize]`, from the first layer on that has a trained weight. */
   inputs: { layer: number; x: Tensor; drawn: number }[];
@@ -108,22 +108,22 @@ class RecomputingDecoder extends Decoder implements Disposable {
     // The caller's own may be freed before the backward pass.
     const { ids_N, positions_N } = tokens;
     const own = { ids_N: this.#keep(ids_N.detach()), positions_N: this.#keep(positions_N.detach()) };
-    const rotation = this.rotationAt(own);
-    if (rotation) for (const tensor of [rotation.cos, rotation.sin]) this.#keep(tensor);
+    const rotations = this.rotationsAt(own);
+    for (const tensor of rotations.flatMap(({ cos, sin }) => [cos, sin])) this.#keep(tensor);
     const inputs: Call['inputs'] = [];
     let x = this.embed(own);
     for (const layer of this.layers.keys()) {
       const input = x;
       const drawn = this.lora?.drawn ?? 0;
-      x = tidy(() => this.layer(layer, input, rotation, attend));
+      x = tidy(() => this.layer(layer, input, rotations, attend));
       if (layer < this.#first) input.dispose();
       else inputs.push({ layer, x: this.#keep(input), drawn });
     }
-    return { tokens: own, rotation, attend, inputs, last: this.#keep(x) };
+    return { tokens: own, rotations, attend, inputs, last: this.#keep(x) };
   }
 
   /** Gradient of the first layer's input, where an embedding is trained; null also where the loss has none. */
-  #throughLayers({ last, inputs, rotation, attend }: Call): Tensor | null {
+  #throughLayers({ last, inputs, rotations, attend }: Call): Tensor | null {
     let gradient = last.grad;
     last.dispose();
     for (const { layer, x, drawn } of inputs.reverse()) {
@@ -131,7 +131,7 @@ class RecomputingDecoder extends Decoder implements Disposable {
       if (!above) break;
       x.requiresGrad = this.#embeds || layer > this.#first;
       gradient = tidy(() => {
-        const again = () => tidy(() => this.layer(layer, x, rotation, attend));
+        const again = () => tidy(() => this.layer(layer, x, rotations, attend));
         const y = this.lora ? this.lora.redrawing(drawn, again) : again();
         if (y.requiresGrad) y.backward(above);
         return x.grad;

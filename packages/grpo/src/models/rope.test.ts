@@ -1,12 +1,14 @@
 import { inferenceMode, memory, noGrad, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { DEVICE, tensor } from '../device.test.helper.js';
-import type { DecoderConfig, RopeScaling } from './config.js';
+import type { RopeConfig, RopeScaling } from './config.js';
 import { Rope, rotaryFrequencies, rotate } from './rope.js';
 
-/** The part of a configuration that the rotation reads. */
-const config = (headDim: number, ropeTheta: number, ropeScaling?: RopeScaling) =>
-  ({ headDim, ropeTheta, ropeScaling }) as DecoderConfig;
+const config = (dims: number, theta: number, scaling?: RopeScaling): RopeConfig => ({
+  dims,
+  theta,
+  ...(scaling && { scaling }),
+});
 
 const llama3 = (factor: number, originalPositions: number): RopeScaling => ({
   type: 'llama3',

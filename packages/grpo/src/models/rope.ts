@@ -1,15 +1,15 @@
 import { cat, type DType, keep, type Tensor, tensor } from '@grpo/torch';
-import type { DecoderConfig } from './config.js';
+import type { RopeConfig } from './config.js';
 
-/** Frequencies of the rotary embedding, one for each pair of a head's dimensions: `[headDim / 2]`. */
-export function rotaryFrequencies(config: DecoderConfig): number[] {
-  const { headDim, ropeTheta = 10000, ropeScaling } = config;
-  const plain = Array.from({ length: headDim / 2 }, (_, i) => ropeTheta ** ((-2 * i) / headDim));
-  if (!ropeScaling) return plain;
-  const { factor } = ropeScaling;
-  if (ropeScaling.type === 'linear') return plain.map((f) => f / factor);
+/** Frequencies of a rotary embedding, one for each pair of turned dimensions: `[dims / 2]`. */
+export function rotaryFrequencies({ theta, dims, scaling }: RopeConfig): number[] {
+  const plain = Array.from({ length: dims / 2 }, (_, i) => theta ** ((-2 * i) / dims));
+  if (!scaling) return plain;
+  if (scaling.type === 'longrope') return plain.map((f, i) => f / scaling.factors[i]!);
+  const { factor } = scaling;
+  if (scaling.type === 'linear') return plain.map((f) => f / factor);
   // Llama 3: long wavelengths are stretched, short ones kept, those between blended.
-  const { lowFreqFactor, highFreqFactor, originalPositions } = ropeScaling;
+  const { lowFreqFactor, highFreqFactor, originalPositions } = scaling;
   return plain.map((f) => {
     const turns = (originalPositions * f) / (2 * Math.PI);
     if (turns < lowFreqFactor) return f / factor;
@@ -19,7 +19,7 @@ export function rotaryFrequencies(config: DecoderConfig): number[] {
   });
 }
 
-/** The rotations of N tokens: cos and sin, each `[N, 1, headDim / 2]`. */
+/** The rotations of N tokens: cos and sin, each `[N, 1, dims / 2]`. */
 export interface Rotation {
   cos: Tensor;
   sin: Tensor;
@@ -28,13 +28,16 @@ export interface Rotation {
 /** Rotary position embedding (Su et al., 2021). */
 export class Rope {
   readonly #frequencies: Tensor;
+  /** Factor of cos and sin. */
+  readonly #scale: number;
 
   constructor(
-    config: DecoderConfig,
+    config: RopeConfig,
     private readonly dtype: DType,
     device: string,
   ) {
     this.#frequencies = keep(tensor(rotaryFrequencies(config), undefined, { device }));
+    this.#scale = config.scaling?.type === 'longrope' ? config.scaling.attentionFactor : 1;
   }
 
   /**
@@ -44,7 +47,8 @@ export class Rope {
   at(positions_N: Tensor): Rotation {
     // Angles in float32, as transformers computes them.
     const angles = positions_N.to('float32').unsqueeze(1).mul(this.#frequencies).unsqueeze(1);
-    return { cos: angles.cos().to(this.dtype), sin: angles.sin().to(this.dtype) };
+    const scaled = (x: Tensor) => (this.#scale === 1 ? x : x.mul(this.#scale)).to(this.dtype);
+    return { cos: scaled(angles.cos()), sin: scaled(angles.sin()) };
   }
 
   dispose(): void {
@@ -52,9 +56,15 @@ export class Rope {
   }
 }
 
-/** Turns each head's pairs (i, i + headDim / 2) of `x` `[N, heads, headDim]`. */
+/** Turns the pairs (i, i + dims / 2) of the first `dims` of each head of `x` `[N, heads, headDim]`. */
 export function rotate(x: Tensor, { cos, sin }: Rotation): Tensor {
-  const half = x.size(-1) / 2;
-  const [a, b] = x.splitWithSizes([half, half], -1) as [Tensor, Tensor];
-  return cat([a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))], -1);
+  const half = cos.size(-1);
+  const rest = x.size(-1) - 2 * half;
+  const [a, b, ...others] = x.splitWithSizes(rest > 0 ? [half, half, rest] : [half, half], -1) as [
+    Tensor,
+    Tensor,
+    Tensor?,
+  ];
+  const turned = [a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))];
+  return cat([...turned, ...others.filter((part) => part !== undefined)], -1);
 }

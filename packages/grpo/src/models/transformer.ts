@@ -31,6 +31,16 @@ export interface Layer {
   down(x: Tensor): Tensor;
 }
 
+/** The rotation of a layer's queries and keys, of those by each rope. */
+export function rotationOf(
+  { attention }: DecoderConfig,
+  layer: number,
+  rotations: readonly Rotation[],
+): Rotation | undefined {
+  const { rope } = attention[layer]!;
+  return rope === undefined ? undefined : rotations[rope];
+}
+
 /** A decoder-only transformer over packed tokens; padding is not a concept here. */
 export abstract class Transformer {
   abstract readonly layers: readonly Layer[];
@@ -52,11 +62,11 @@ export abstract class Transformer {
   /** Hidden states after the final norm: `[N, hiddenSize]`. */
   hidden(tokens: PackedTokens, attend: Attend): Tensor {
     let x = this.embed(tokens);
-    const rotation = this.rotationAt(tokens);
+    const rotations = this.rotationsAt(tokens);
     for (const i of this.layers.keys()) {
       const input = x;
       // A layer's intermediates are freed at its end, except those that autograd holds for the backward pass.
-      x = tidy(() => this.layer(i, input, rotation, attend));
+      x = tidy(() => this.layer(i, input, rotations, attend));
       input.dispose();
     }
     return this.norm(x, this.weights.finalNorm);
@@ -77,13 +87,15 @@ export abstract class Transformer {
     return positions ? x.add(embedding(positions, positions_N)) : x;
   }
 
-  protected rotationAt({ positions_N }: PackedTokens): Rotation | undefined {
-    return this.weights.rope?.at(positions_N);
+  /** The tokens' rotations by each of the configuration's ropes. */
+  protected rotationsAt({ positions_N }: PackedTokens): readonly Rotation[] {
+    return this.weights.ropes.map((rope) => rope.at(positions_N));
   }
 
   /** One layer: `[N, hiddenSize]` → `[N, hiddenSize]`. */
-  protected layer(index: number, x: Tensor, rotation: Rotation | undefined, attend: Attend): Tensor {
+  protected layer(index: number, x: Tensor, rotations: readonly Rotation[], attend: Attend): Tensor {
     const layer = this.layers[index]!;
+    const rotation = rotationOf(this.config, index, rotations);
     const [q, k, v] = this.#heads(layer, this.norm(x, layer.attentionNorm));
     const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
     const attended = x.add(layer.output(attend(index, turnedQ, turnedK, v).flatten(-2)));
@@ -93,8 +105,8 @@ export abstract class Transformer {
   }
 
   protected norm(x: Tensor, { weight, bias }: Norm): Tensor {
-    const { hiddenSize, normEps, family } = this.config;
-    return family === 'gpt2'
+    const { hiddenSize, normEps, norm } = this.config;
+    return norm === 'layer'
       ? layerNorm(x, [hiddenSize], weight, bias, normEps)
       : rmsNorm(x, [hiddenSize], weight, normEps);
   }

@@ -34,9 +34,10 @@ export interface LayerWeights {
 /** A model's tensors by their roles. They are owned here; the decoders that share them own none. */
 export class Weights implements Disposable {
   readonly embedding: Tensor;
-  /** Learned positions, where the family has them; else `rope`. */
+  /** Learned positions, where the family has them; else `ropes`. */
   readonly positions: Tensor | undefined;
-  readonly rope: Rope | undefined;
+  /** As in the configuration. */
+  readonly ropes: readonly Rope[];
   readonly layers: readonly LayerWeights[];
   readonly finalNorm: Norm;
   /** The vocabulary projection: `[vocabSize, hiddenSize]`. */
@@ -56,14 +57,14 @@ export class Weights implements Disposable {
     });
     this.embedding = weight(names.embedding);
     this.positions = names.positions ? weight(names.positions) : undefined;
-    this.rope = names.positions ? undefined : new Rope(config, this.dtype, this.device);
+    this.ropes = config.ropes.map((rope) => new Rope(rope, this.dtype, this.device));
     this.layers = Array.from({ length: config.layers }, (_, i) => {
       const layer = names.layer(i);
       return {
         attentionNorm: linear(layer.attentionNorm),
         qkv: layer.qkv.map(linear),
-        queryNorm: config.qkNorm ? weight(layer.queryNorm) : null,
-        keyNorm: config.qkNorm ? weight(layer.keyNorm) : null,
+        queryNorm: config.qkNorm !== 'none' ? weight(layer.queryNorm) : null,
+        keyNorm: config.qkNorm !== 'none' ? weight(layer.keyNorm) : null,
         output: linear(layer.output),
         mlpNorm: linear(layer.mlpNorm),
         gate: layer.gate ? linear(layer.gate) : undefined,
@@ -84,7 +85,7 @@ export class Weights implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.rope?.dispose();
+    for (const rope of this.ropes) rope.dispose();
     for (const parameter of this.parameters.values()) parameter.dispose();
   }
 }

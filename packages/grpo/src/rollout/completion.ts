@@ -1,4 +1,5 @@
 import type { DiffusionSettings } from '../config/sections/diffusion.js';
+import type { TokenSets } from '../formats/token-sets.js';
 import { LEAST_LOT } from '../memory/room.js';
 
 /** Why a completion ended: at an end token or stop string, or because it may not grow longer. */
@@ -26,6 +27,11 @@ export interface Completion {
   logprobs: Float32Array;
   /** log-probability of each token under the distribution that it was drawn from; 0 at temperature 0. */
   sampledLogprobs: Float32Array;
+  /**
+   * The ids that each token could have been drawn from, where top-k, top-p or min-p left less than the vocabulary and
+   * `keepSupport` asked for them.
+   */
+  support?: TokenSets;
   /** Checksum of the weights that sampled it; undefined where that is not known. */
   weights?: number;
   /** Of one that a server sampled: which, as `HOST:PORT`, and the version of the weights that it says it had. */
@@ -54,6 +60,8 @@ export interface SamplingOptions {
   topK: number;
   /** Keeps tokens at least this likely relative to the likeliest; 0 is off. */
   minP: number;
+  /** Completions keep the ids that top-k, top-p and min-p left for each token. */
+  keepSupport: boolean;
   /** Divides positive and multiplies negative logits of tokens generated before; 1 is off. */
   repetitionPenalty: number;
   /** Subtracted from the logits of tokens generated before; 0 is off. */
@@ -78,6 +86,7 @@ export const plainSampling: SamplingOptions = {
   topP: 1,
   topK: 0,
   minP: 0,
+  keepSupport: false,
   repetitionPenalty: 1,
   presencePenalty: 0,
   frequencyPenalty: 0,

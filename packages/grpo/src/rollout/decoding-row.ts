@@ -14,6 +14,8 @@ export interface DecodingRow extends DecodingRequest {
   ids: number[];
   logprobs: number[];
   sampledLogprobs: number[];
+  /** What each token was drawn from, where it is kept. */
+  support: Uint8Array[];
   /** Rows of one kind are drawn together, if all of them may end now or none may. */
   kind: string;
   /** Whether a growing completion ends with its last token. */
@@ -24,12 +26,14 @@ export interface DecodingRow extends DecodingRequest {
 export function rowOf(request: DecodingRequest, model: Model): DecodingRow {
   const { options } = request;
   const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty } = options;
-  const kind = [temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty].join();
+  const penalties = [repetitionPenalty, presencePenalty, frequencyPenalty];
+  const kind = [temperature, topP, topK, minP, ...penalties, options.keepSupport].join();
   return {
     ...request,
     ids: [],
     logprobs: [],
     sampledLogprobs: [],
+    support: [],
     kind,
     ends: endingOf(model, options),
   };

@@ -1,4 +1,5 @@
 import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { TokenSets } from '../formats/token-sets.js';
 import { DecodingDecoder, type Model, weightsChecksum } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason } from './completion.js';
@@ -152,6 +153,7 @@ export class Decoding implements SamplingLot {
       finishReason,
       logprobs: Float32Array.from(row.logprobs),
       sampledLogprobs: Float32Array.from(row.sampledLogprobs),
+      ...(row.support.length > 0 && { support: supportOf(row) }),
       weights: this.#weights,
     };
   }
@@ -168,6 +170,12 @@ function endOf(row: DecodingRow): FinishReason | undefined {
   if (row.ends(row.ids)) return 'stop';
   return row.ids.length >= row.limit ? 'length' : undefined;
 }
+
+const supportOf = ({ support }: DecodingRow): TokenSets =>
+  TokenSets.fromBytes(
+    support.map(({ length }) => length),
+    Buffer.concat(support),
+  );
 
 /** The prompts of rows; neighbouring rows share one. */
 function sharedPrompts(rows: readonly DecodingRow[]): (SharedPrompt & { prompt: readonly number[] })[] {

@@ -55,9 +55,15 @@ describe('draw', () => {
       [0, 2, 3, 6, 9, 10, 11],
     ],
   ])('keeps what transformers keeps: %o', (change, ofPeaked, ofMiddle, ofFlat) => {
-    expect(support(peaked, change)).toEqual(ofPeaked);
-    expect(support(middle, change)).toEqual(ofMiddle);
-    expect(support(flat, change)).toEqual(ofFlat);
+    for (const [logits, kept] of [
+      [peaked, ofPeaked],
+      [middle, ofMiddle],
+      [flat, ofFlat],
+    ] as const) {
+      expect(support(logits, change)).toEqual(kept);
+      const { support: sets } = draws(logits, [0.1, 0.9], { ...change, keepSupport: true });
+      for (const row of [0, 1]) expect([...sets!.ids(row)]).toEqual(kept);
+    }
   });
 
   // Probabilities 1/2, 1/8, 1/4, 1/16, 1/16: the bounds are met exactly. From transformers as above.
@@ -106,6 +112,17 @@ describe('draw', () => {
         expect(Math.abs(sampledLogprobs[i]! - expected[id]!), `token ${id}`).toBeLessThan(1e-5);
       }
     }
+  });
+
+  it('keeps sets where it is asked to and less than the vocabulary is drawn from', () => {
+    const logits = normal(50, 1, 8);
+    expect(draws(logits, [0.5], { topP: 0.5 }).support).toBeUndefined();
+    expect(draws(logits, [0.5], { keepSupport: true }).support).toBeUndefined();
+    expect(draws(logits, [], { temperature: 0, topP: 0.5, keepSupport: true }).support).toBeUndefined();
+    // What is forbidden is in no set, also where fewer are left than top-k lets through.
+    const forbidden = logits.map((x, id) => (id > 3 ? Number.NEGATIVE_INFINITY : x));
+    const { support: sets } = draws(logits, [0.5], { topK: 9, keepSupport: true }, forbidden);
+    expect([...sets!.ids(0)]).toEqual([0, 1, 2, 3]);
   });
 
   it('gives a row the same token whatever the other rows are', () => {

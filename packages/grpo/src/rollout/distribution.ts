@@ -1,4 +1,5 @@
 import { drawTokens, searchsorted, type Tensor, tensor } from '@grpo/torch';
+import { TokenSets } from '../formats/token-sets.js';
 import type { SamplingOptions } from './completion.js';
 
 /** Tokens drawn for `n` rows, with their log-probabilities. */
@@ -8,6 +9,8 @@ export interface Draw {
   logprobs: Float32Array;
   /** Under the distribution drawn from. */
   sampledLogprobs: Float32Array;
+  /** The ids that each could have been drawn from, where the options keep them and leave less than all. */
+  support?: TokenSets;
 }
 
 // A nucleus is looked for among this many tokens first; sorting a whole vocabulary is slow.
@@ -89,7 +92,20 @@ function drawAdjusted(
   const drawn = read(tokens, plain);
   if (kept === plain) return { ...drawn, sampledLogprobs: drawn.logprobs };
   const sampled = kept.gather(1, tokens).sub(total.log()).to('float32');
-  return { ...drawn, sampledLogprobs: sampled.toTypedArray() as Float32Array };
+  return {
+    ...drawn,
+    sampledLogprobs: sampled.toTypedArray() as Float32Array,
+    ...(options.keepSupport && truncates(options) && { support: supportOf(kept) }),
+  };
+}
+
+/** The ids of each row that are not −∞. */
+function supportOf(kept: Tensor): TokenSets {
+  const width = kept.size(-1);
+  const isKept = kept.isfinite().toBytes();
+  const idsOf = (row: number) =>
+    Array.from(isKept.subarray(row * width, (row + 1) * width).entries(), ([id, has]) => (has ? id : -1));
+  return TokenSets.of(Array.from({ length: kept.size(0) }, (_, row) => idsOf(row).filter((id) => id >= 0)));
 }
 
 const scaled = (logits: Tensor, temperature: number) =>

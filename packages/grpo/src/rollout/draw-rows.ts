@@ -46,12 +46,14 @@ function drawAlike(logits: Tensor, rows: readonly DecodingRow[], endTokens: () =
   const generated = rows.map(({ ids }) => ids);
   const adjusted = hasPenalties(options) ? penalize(logits, generated, options) : logits;
   const forbidden = mustGoOn(rows[0]!) ? endTokens() : undefined;
-  const { tokens, logprobs, sampledLogprobs } = draw(logits, adjusted, uniforms, options, forbidden);
+  const drawn = draw(logits, adjusted, uniforms, options, forbidden);
+  const { tokens, logprobs, sampledLogprobs, support } = drawn;
   for (const [i, row] of rows.entries()) {
     if (!Number.isFinite(logprobs[i]) || !Number.isFinite(sampledLogprobs[i]))
       failOnLogits(row, row.ids.length + 1);
     row.ids.push(tokens[i]!);
     row.logprobs.push(logprobs[i]!);
     row.sampledLogprobs.push(sampledLogprobs[i]!);
+    if (support) row.support.push(support.bytes(i));
   }
 }

@@ -5,6 +5,7 @@ import { DEVICE } from '../device.test.helper.js';
 import type { DiffusionShape } from '../models/config.js';
 import {
   type DecoderConfig,
+  equalLayers,
   type LoadedModel,
   loadModel,
   type Model,
@@ -59,6 +60,7 @@ export function scripted(script: readonly number[], endIds: Iterable<number> = [
     heads: 1,
     kvHeads: 1,
     headDim: vocabSize,
+    ...equalLayers({ layers: 1, headDim: vocabSize }),
     tied: false,
   };
   // All weights are zero save those that lead from a position to its token.

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { uniform } from '../maths/random.js';
 import type { Model } from '../models/index.js';
 import { type Completion, plainSampling, type SamplingOptions } from './completion.js';
+import { truncates } from './distribution.js';
 import { adjust, logSoftmax, truncated } from './reference.test.helper.js';
 import { architectures, expectedOf, fixture, packedLogits, range } from './rollout.test.helper.js';
 import { sample } from './sampler.js';
@@ -77,7 +78,7 @@ describe.each<[Partial<SamplingOptions>]>([
   [{ minNewTokens: 10 }],
   [{ ...penalties, minNewTokens: 8, temperature: 1.2, topK: 40, topP: 0.9, minP: 0.02 }],
 ])('with %o', (change) => {
-  const options = { ...plainSampling, maxNewTokens: 30, ...change };
+  const options = { ...plainSampling, maxNewTokens: 30, keepSupport: true, ...change };
   const seed = 5;
 
   it('draws from the distribution that these options make of the logits', async () => {
@@ -98,9 +99,14 @@ describe.each<[Partial<SamplingOptions>]>([
           const u = uniform(seed, ...requests[i]!.keys, index, place);
           expect(u).toBeGreaterThan(below - 1e-5);
           expect(u).toBeLessThan(below + Math.exp(logprobs[id]!) + 1e-5);
+          if (c.support) {
+            const kept = [...logprobs.keys()].filter((other) => Number.isFinite(logprobs[other]));
+            expect([...c.support.ids(place)]).toEqual(kept);
+          }
           return logprobs[id]!;
         });
         expect(furthest(c.sampledLogprobs, drawn)).toBeLessThan(1e-4);
+        expect(c.support?.length).toBe(truncates(options) ? c.ids.length : undefined);
       }
     }
   });

@@ -20,6 +20,6 @@ export function samplingOf(
     ...{ maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant },
     keepSupport: rollout.keepSupport && truncates(rollout),
     ...{ repetitionPenalty, presencePenalty, frequencyPenalty },
-    ...{ stop, diffusion: { blockLength, steps, remasking }, lotBytes },
+    ...{ keepSupport: false, stop, diffusion: { blockLength, steps, remasking }, lotBytes },
   };
 }

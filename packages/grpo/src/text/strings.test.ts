@@ -134,14 +134,10 @@ describe('what is refused', () => {
   const split = (behavior: string) => ({ type: 'Split', pattern: { String: 'x' }, behavior, invert: false });
 
   it.each<[string, Json, RegExp]>([
-    [
-      'SentencePiece BPE',
-      { decoder: { type: 'Sequence', decoders: [] } },
-      /model "BPE" with decoder "Sequence"/,
-    ],
+    ['SentencePiece BPE', { decoder: { type: 'Sequence', decoders: [] } }, /model "BPE" with decoder "none"/],
     [
       'Unigram',
-      { model: { type: 'Unigram', vocab: [['a', 0]] }, decoder: { type: 'Metaspace' } },
+      { model: { type: 'Unigram', vocab: [['a', 0]] }, decoder: { type: 'Metaspace', replacement: '▁' } },
       /model "Unigram".*"Metaspace"/,
     ],
     [

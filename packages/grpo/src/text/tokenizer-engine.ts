@@ -36,10 +36,10 @@ const COMPARED = new Set(['NFC', 'ByteLevel', 'Split', 'Digits', 'Sequence']);
  * The library's tokenizer, mended where it is known to differ from the Rust library.
  * @throws FormatError for a part that is not compared with it.
  */
-export function buildEngine({ file, definition }: TokenizerFiles): Engine {
-  for (const part of [definition.normalizer, definition.pre_tokenizer]) refuseUncompared(file, part);
+export function buildEngine({ file, raw }: TokenizerFiles): Engine {
+  for (const part of [raw.normalizer, raw.pre_tokenizer]) refuseUncompared(file, part);
   // The library would only read settings that the Rust library never sees.
-  const engine: Engine = new HuggingFaceTokenizer(definition, {});
+  const engine: Engine = new HuggingFaceTokenizer(raw, {});
   mendPatterns(engine.pre_tokenizer);
   mendStripping(engine);
   return engine;

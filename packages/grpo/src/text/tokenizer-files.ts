@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { FormatError } from '../errors/format-error.js';
 import { excerpt, printable } from '../errors/printable.js';
 import { describeJson, readJsonObject } from '../formats/json.js';
-import { type BpeModel, checkModel, requireOneTextPerId } from './bpe-model.js';
-import { checkParts } from './tokenizer-parts.js';
+import { checkModel, requireOneTextPerId, type TokenizerModel, tokensOf } from './tokenizer-model.js';
+import { readParts, type TokenizerParts } from './tokenizer-parts.js';
 
 /** The tokens that Hugging Face gives a name, as chat templates know them. */
 const TOKEN_NAMES = [
@@ -23,16 +23,21 @@ const tokenText = z
   .union([z.string(), z.looseObject({ content: z.string() })])
   .transform((token) => (typeof token === 'string' ? token : token.content));
 
-const addedToken = z.looseObject({
-  content: z.string().min(1),
-  special: z.boolean().default(false),
-  single_word: z.boolean().default(false),
-});
+const addedToken = z
+  .object({
+    content: z.string().min(1),
+    special: z.boolean().default(false),
+    single_word: z.boolean().default(false),
+    lstrip: z.boolean().default(false),
+    rstrip: z.boolean().default(false),
+    normalized: z.boolean().optional(),
+  })
+  // As the Rust library has it where a file does not say.
+  .transform((token) => ({ ...token, normalized: token.normalized ?? !token.special }));
 
 const definitionFile = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),
-  decoder: z.looseObject({ type: z.string() }).nullish(),
-  added_tokens: z.array(addedToken.extend({ id: z.int().min(0) })).default([]),
+  added_tokens: z.array(z.looseObject({ id: z.int().min(0) }).and(addedToken)).default([]),
 });
 
 const configFile = z.looseObject({
@@ -43,14 +48,33 @@ const configFile = z.looseObject({
   extra_special_tokens: z.union([z.array(tokenText), z.record(z.string(), tokenText)]).nullish(),
 });
 
-type Definition = z.infer<typeof definitionFile>;
+/** A token that is found in a text as it stands, before the model sees the text. */
+export interface AddedToken {
+  id: number;
+  content: string;
+  /** Whether it is left out of a text that is shown without special tokens. */
+  special: boolean;
+  /** Whether it is looked for in the normalised text, not in the text as it came. */
+  normalized: boolean;
+  /** Whether it takes the white space in front of it, or behind it. */
+  lstrip: boolean;
+  rstrip: boolean;
+  single_word: boolean;
+}
+
+/** What a tokenizer is made of: the content of `tokenizer.json`, with the added tokens of the other files. */
+export interface TokenizerDefinition extends TokenizerParts {
+  model: TokenizerModel;
+  added_tokens: readonly AddedToken[];
+}
 
 /** Content of a tokenizer folder, checked and merged. */
 export interface TokenizerFiles {
   /** `tokenizer.json`, for messages. */
   file: string;
-  /** Its content, with the added tokens of the other files. */
-  definition: Definition & { model: BpeModel };
+  definition: TokenizerDefinition;
+  /** The same as the file has it. */
+  raw: Record<string, unknown>;
   /** The named tokens as text. */
   named: Partial<Record<TokenName, string>>;
 }
@@ -69,10 +93,13 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
       'there is no such file, only the older vocab.json; let transformers write it: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)',
     );
   }
-  const definition = check(file, definitionFile, readJsonObject(file, 'the tokenizer'));
-  refuseOtherKinds(file, definition);
-  const model = checkModel(file, definition.model);
-  checkParts(file, definition);
+  const content = check(file, definitionFile, readJsonObject(file, 'the tokenizer'));
+  const model = checkModel(file, content.model);
+  const parts = readParts(file, content);
+  refuseOtherKinds(file, model, parts);
+  const word = content.added_tokens.find((token) => token.single_word);
+  if (word !== undefined)
+    throw new FormatError(file, `added token ${excerpt(word.content)}: single_word is not supported`);
 
   const configPath = join(dir, 'tokenizer_config.json');
   const config = readJsonObject(configPath, 'the tokenizer configuration');
@@ -81,7 +108,7 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
   const missing = Object.entries(map).filter(([key]) => config[key] === undefined || config[key] === null);
   const settings = check(configPath, configFile, { ...config, ...Object.fromEntries(missing) });
 
-  const added = new Map(definition.added_tokens.map((token) => [token.content, token]));
+  const added = new Map<string, AddedToken>(content.added_tokens.map((token) => [token.content, token]));
   for (const [id, token] of Object.entries(settings.added_tokens_decoder)) {
     if (!added.has(token.content)) added.set(token.content, { ...token, id: Number(id) });
   }
@@ -93,7 +120,7 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
       readJsonObject(addedPath, 'the added tokens'),
     );
     for (const [content, id] of Object.entries(ids)) {
-      if (!added.has(content)) added.set(content, { content, id, special: false, single_word: false });
+      if (!added.has(content)) added.set(content, { id, ...addedToken.parse({ content }) });
     }
   }
 
@@ -103,6 +130,7 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
     if (typeof text === 'string' && text !== '') named[name] = text;
   }
   const extra = settings.extra_special_tokens ?? [];
+  const ids = new Map(tokensOf(model));
   const specials = [
     ...Object.values(named),
     ...(settings.additional_special_tokens ?? []),
@@ -110,17 +138,23 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
   ];
   for (const content of specials) {
     const token = added.get(content);
-    const id = token?.id ?? (Object.hasOwn(model.vocab, content) ? model.vocab[content] : undefined);
+    const id = token?.id ?? ids.get(content);
     if (id === undefined) {
       throw new FormatError(
         configPath,
         `the special token ${excerpt(content)} is not in the vocabulary of tokenizer.json`,
       );
     }
-    added.set(content, { single_word: false, content, ...token, id, special: true });
+    added.set(content, { ...(token ?? addedToken.parse({ content, special: true })), id, special: true });
   }
   requireOneTextPerId(file, model, added.values());
-  return { file, definition: { ...definition, model, added_tokens: [...added.values()] }, named };
+  const added_tokens = [...added.values()];
+  return {
+    file,
+    definition: { model, ...parts, added_tokens },
+    named,
+    raw: { ...content, model: { ...content.model, type: model.type }, added_tokens },
+  };
 }
 
 function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
@@ -136,18 +170,11 @@ function check<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
 }
 
 /** Only kinds that tests compare with the Rust library are accepted; one that merely loads may tokenize otherwise. */
-function refuseOtherKinds(file: string, { model, decoder, added_tokens }: Definition): void {
-  // Old files leave the type out; merges tell.
-  if (model.type == null && Array.isArray(model.merges)) model.type = 'BPE';
-  if (model.type !== 'BPE' || decoder?.type !== 'ByteLevel') {
-    const [found, decodes] = [excerpt(model.type ?? 'none'), excerpt(decoder?.type ?? 'none')];
-    throw new FormatError(
-      file,
-      `this is a tokenizer of model ${found} with decoder ${decodes}; supported is byte-level BPE (GPT-2, Llama 3, Qwen): model BPE with decoder ByteLevel`,
-    );
-  }
-  const word = added_tokens.find((token) => token.single_word);
-  if (word !== undefined) {
-    throw new FormatError(file, `added token ${excerpt(word.content)}: single_word is not supported`);
-  }
+function refuseOtherKinds(file: string, model: TokenizerModel, { decoder }: TokenizerParts): void {
+  if (model.type === 'BPE' && decoder.length === 1 && decoder[0]!.type === 'ByteLevel') return;
+  const decodes = decoder.map(({ type }) => type).join(', ') || 'none';
+  throw new FormatError(
+    file,
+    `this is a tokenizer of model ${excerpt(model.type)} with decoder ${excerpt(decodes)}; supported is byte-level BPE (GPT-2, Llama 3, Qwen): model BPE with decoder ByteLevel`,
+  );
 }

@@ -124,20 +124,20 @@ describe('Tokenizer.load', () => {
     [
       'another model',
       'tokenizer.json',
-      (content) => ({ ...content, model: { type: 'Unigram', vocab: [] } }),
-      /tokenizer\.json: .*model "Unigram".*byte-level BPE/,
+      (content) => ({ ...content, model: { type: 'WordLevel', vocab: {} } }),
+      /tokenizer\.json: .*model "WordLevel".*BPE and Unigram/,
     ],
     [
       'another decoder',
       'tokenizer.json',
-      (content) => ({ ...content, decoder: { type: 'Metaspace' } }),
-      /decoder "Metaspace"/,
+      (content) => ({ ...content, decoder: { type: 'WordPiece' } }),
+      /decoder: the part "WordPiece" is not supported/,
     ],
     [
       'a part the engine does not know',
       'tokenizer.json',
       (content) => ({ ...content, pre_tokenizer: { type: 'Guess' } }),
-      /tokenizer\.json: the part "Guess" is not supported/,
+      /tokenizer\.json: pre_tokenizer: the part "Guess" is not supported/,
     ],
     [
       'a malformed vocabulary',

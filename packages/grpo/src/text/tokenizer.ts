@@ -4,6 +4,7 @@ import { UserError } from '../errors/user-error.js';
 import { byteAlphabet } from './byte-alphabet.js';
 import { buildEngine, type Engine } from './tokenizer-engine.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';
+import { tokensOf } from './tokenizer-model.js';
 
 /** Goes through every part of a tokenizer: some of the engine's fail at a text only. */
 const PROBE = " Ab's 12\n\té\u{1f600}  x.";
@@ -27,9 +28,10 @@ export class Tokenizer {
     const { file, definition, named } = files;
     this.namedTokens = named;
     this.#added = new Map(definition.added_tokens.map((token) => [token.id, token]));
-    requireAllBytes(file, definition.model.vocab);
+    const tokens = new Map(tokensOf(definition.model));
+    requireAllBytes(file, tokens);
     this.#engine = inEngine(file, () => buildEngine(files));
-    this.vocabSize = 1 + largest(this.#added.keys(), largest(Object.values(definition.model.vocab), -1));
+    this.vocabSize = 1 + largest(this.#added.keys(), largest(tokens.values(), -1));
     this.addsBos = inEngine(file, () => {
       this.decode(this.encode(PROBE, { specialTokens: true }));
       return this.#probeBos(file);
@@ -165,10 +167,10 @@ function inEngine<T>(file: string, body: () => T): T {
 }
 
 /** Without all bytes of UTF-8 the engine would drop characters silently. */
-function requireAllBytes(file: string, vocab: Record<string, number>): void {
+function requireAllBytes(file: string, ids: ReadonlyMap<string, number>): void {
   const inUtf8 = (byte: number) => byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5;
   const missing = byteAlphabet().flatMap((char, byte) =>
-    inUtf8(byte) && vocab[char] === undefined ? [`0x${byte.toString(16).padStart(2, '0')}`] : [],
+    inUtf8(byte) && !ids.has(char) ? [`0x${byte.toString(16).padStart(2, '0')}`] : [],
   );
   if (missing.length === 0) return;
   throw new FormatError(

@@ -29,9 +29,8 @@ export function stageFloors(
   lengths: readonly number[],
   machine: Machine,
 ): StageFloors {
-  const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize } = config;
+  const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, gated } = config;
   const width = work.bf16 ? 2 : 4;
-  const gated = config.family !== 'gpt2';
   const products: readonly (readonly [inputs: number, outputs: number])[] = [
     [hiddenSize, (heads + 2 * kvHeads) * headDim],
     [heads * headDim, hiddenSize],

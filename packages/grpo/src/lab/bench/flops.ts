@@ -20,7 +20,7 @@ export interface StageFlops {
 export function stageFlops(config: DecoderConfig, work: Workload, lengths: readonly number[]): StageFlops {
   const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize } = config;
   const attention = hiddenSize * headDim * (2 * heads + 2 * kvHeads);
-  const feedForward = hiddenSize * intermediateSize * (config.family === 'gpt2' ? 2 : 3);
+  const feedForward = hiddenSize * intermediateSize * (config.gated ? 3 : 2);
   const perToken = 2 * layers * (attention + feedForward);
   const logits = 2 * hiddenSize * vocabSize;
   // Queries and keys, and the weights times the values, of one query over `seen` tokens.

@@ -1,5 +1,5 @@
 /** GRPO steps on random weights and random prompts: work without a download, the same for every trainer. */
-import type { DecoderConfig } from '../../models/index.js';
+import { type DecoderConfig, equalLayers, llamaTraits } from '../../models/index.js';
 
 /** Work of a step that is measured; lengths in tokens. */
 export interface Workload {
@@ -26,16 +26,13 @@ const qwen2 = (
   >,
 ): DecoderConfig => ({
   family: 'qwen2',
+  ...llamaTraits,
   ...sizes,
   headDim: sizes.hiddenSize / sizes.heads,
+  ...equalLayers({ ...sizes, headDim: sizes.hiddenSize / sizes.heads }, { theta: 1_000_000 }),
   maxPositions: 32_768,
   normEps: 1e-6,
-  activation: 'silu',
-  ropeTheta: 1_000_000,
   qkvBias: true,
-  outputBias: false,
-  mlpBias: false,
-  qkNorm: false,
   tied: true,
 });
 
@@ -50,7 +47,10 @@ export const benchModels = {
     kvHeads: 2,
   }),
   'gpt2-124m': {
+    ...llamaTraits,
     family: 'gpt2',
+    norm: 'layer',
+    gated: false,
     vocabSize: 50_257,
     hiddenSize: 768,
     intermediateSize: 3072,
@@ -58,13 +58,13 @@ export const benchModels = {
     heads: 12,
     kvHeads: 12,
     headDim: 64,
+    ...equalLayers({ layers: 12, headDim: 64 }),
     maxPositions: 1024,
     normEps: 1e-5,
     activation: 'gelu_tanh',
     qkvBias: true,
     outputBias: true,
     mlpBias: true,
-    qkNorm: false,
     tied: true,
   },
   'qwen2.5-0.5b': qwen2({

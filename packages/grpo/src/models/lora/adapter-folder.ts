@@ -12,7 +12,7 @@ import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
 import type { Decoder } from '../decoder.js';
 import { floatTypes } from '../folder/load-parameters.js';
-import { parameterSpecs } from '../parameters.js';
+import { namesOf, parameterSpecs } from '../parameters.js';
 import { adaptable, isTarget } from './adaptable.js';
 import { Lora } from './lora.js';
 
@@ -171,7 +171,7 @@ export function saveAdapter({ settings, parameters }: Lora, shape: DecoderConfig
     base_model_name_or_path: reference?.name ?? resolve(base),
     bias: 'none',
     // GPT-2's Conv1D.
-    fan_in_fan_out: shape.family === 'gpt2',
+    fan_in_fan_out: namesOf(shape).conv1d ?? false,
     inference_mode: true,
     init_lora_weights: true,
     lora_alpha: alpha,

@@ -1,5 +1,5 @@
 import { describeJson } from '../../formats/json.js';
-import type { DecoderConfig } from '../config.js';
+import { type DecoderConfig, equalLayers, llamaTraits } from '../config.js';
 import type { ConfigFields } from '../config-fields.js';
 import { divided, evenHead, kvHeads, MAX_LAYERS } from './sizes.js';
 
@@ -29,24 +29,22 @@ export function llada(fields: ConfigFields): DecoderConfig {
   }
   if (fields.value('clip_qkv') !== undefined) fields.fail('clip_qkv is not supported');
   const hiddenSize = fields.size('d_model');
+  const layers = fields.size('n_layers', undefined, MAX_LAYERS);
+  const headDim = evenHead(fields, divided(fields, 'd_model', 'n_heads'));
   return {
+    ...llamaTraits,
     family: 'llada',
     // The embedding may have more rows than the vocabulary.
     vocabSize: fields.size('embedding_size', fields.size('vocab_size')),
     hiddenSize,
     intermediateSize: fields.size('mlp_hidden_size', hiddenSize * fields.size('mlp_ratio', 4)),
-    layers: fields.size('n_layers', undefined, MAX_LAYERS),
+    layers,
     heads: fields.size('n_heads'),
     kvHeads: kvHeads(fields, 'n_heads', 'n_kv_heads'),
-    headDim: evenHead(fields, divided(fields, 'd_model', 'n_heads')),
+    headDim,
+    ...equalLayers({ layers, headDim }, { theta: fields.factor('rope_theta', 10000) }),
     maxPositions: fields.size('max_sequence_length', 1024),
     normEps: fields.fraction('rms_norm_eps', 1e-5),
-    activation: 'silu',
-    ropeTheta: fields.factor('rope_theta', 10000),
-    qkvBias: false,
-    outputBias: false,
-    mlpBias: false,
-    qkNorm: false,
     tied: fields.flag('weight_tying', true),
   };
 }

@@ -16,30 +16,29 @@ describe('parseConfig', () => {
   it('reads the spelling of transformers 4 and 5 alike', () => {
     const modern = parseConfig(json('llama3'), 'config.json');
     expect(parseConfig(json('llama3-legacy-config'), 'config.json')).toEqual(modern);
-    expect(modern.ropeTheta).toBe(500000);
-    expect(modern.ropeScaling).toEqual({
-      type: 'llama3',
-      factor: 8,
-      lowFreqFactor: 1,
-      highFreqFactor: 4,
-      originalPositions: 64,
-    });
+    expect(modern.ropes).toEqual([
+      {
+        theta: 500000,
+        dims: 16,
+        scaling: { type: 'llama3', factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalPositions: 64 },
+      },
+    ]);
   });
 
   it('reads `rope_theta` where no scaling is given, and scaling under its oldest key', () => {
     const { rope_parameters: _, ...plain } = json('llama3');
     const bare = parseConfig({ ...plain, rope_theta: 1e6, rope_scaling: null }, 'config.json');
-    expect([bare.ropeTheta, bare.ropeScaling]).toEqual([1e6, undefined]);
+    expect(bare.ropes).toEqual([{ theta: 1e6, dims: 16 }]);
     const old = parseConfig({ ...plain, rope_scaling: { type: 'linear', factor: 2 } }, 'config.json');
-    expect([old.ropeTheta, old.ropeScaling]).toEqual([10000, { type: 'linear', factor: 2 }]);
+    expect(old.ropes).toEqual([{ theta: 10000, dims: 16, scaling: { type: 'linear', factor: 2 } }]);
   });
 
   it('gives Qwen 2 its biases, and Qwen 3 its norms and heads of 128, where the file says nothing', () => {
     const { head_dim: _, ...qwen3 } = json('qwen3');
-    expect(parseConfig(qwen3, 'config.json')).toMatchObject({ headDim: 128, qkNorm: true, qkvBias: false });
+    expect(parseConfig(qwen3, 'config.json')).toMatchObject({ headDim: 128, qkNorm: 'head', qkvBias: false });
     expect(parseConfig(json('qwen2'), 'config.json')).toMatchObject({
       headDim: 8,
-      qkNorm: false,
+      qkNorm: 'none',
       qkvBias: true,
       outputBias: false,
     });

@@ -1,4 +1,4 @@
-import type { RopeScaling } from '../config.js';
+import type { RopeConfig, RopeScaling } from '../config.js';
 import type { ConfigFields } from '../config-fields.js';
 
 const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefined>([
@@ -28,13 +28,13 @@ const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefi
 ]);
 
 /** transformers 5 writes `rope_parameters`; before, `rope_theta` stood beside `rope_scaling`. */
-export function rope(fields: ConfigFields): { ropeTheta: number; ropeScaling?: RopeScaling } {
+export function rope(fields: ConfigFields): Omit<RopeConfig, 'dims'> {
   const inside = fields.object('rope_parameters') ?? fields.object('rope_scaling');
-  if (!inside) return { ropeTheta: fields.factor('rope_theta', 10000) };
+  if (!inside) return { theta: fields.factor('rope_theta', 10000) };
   const holder = inside.value('rope_theta') === undefined ? fields : inside;
-  const ropeTheta = holder.factor('rope_theta', 10000);
+  const theta = holder.factor('rope_theta', 10000);
   // Before transformers 4.43 the key was `type`.
   const key = inside.value('rope_type') === undefined ? 'type' : 'rope_type';
-  const ropeScaling = inside.choice(key, ropeTypes, 'default')(inside);
-  return ropeScaling ? { ropeTheta, ropeScaling } : { ropeTheta };
+  const scaling = inside.choice(key, ropeTypes, 'default')(inside);
+  return scaling ? { theta, scaling } : { theta };
 }
