@@ -165,7 +165,8 @@ function restricted(logits_TV: Tensor, kept: readonly (readonly number[])[]): Te
   const index = tensor(places, undefined, { dtype: 'int64', device: logits_TV.device });
   const flat = logits_TV.flatten();
   return flat
-    .fullLike(Number.NEGATIVE_INFINITY)
+    .zerosLike()
+    .sub(Number.POSITIVE_INFINITY)
     .indexCopy_(0, index, flat.indexSelect(0, index))
     .view([kept.length, width]);
 }

@@ -20,6 +20,6 @@ export function samplingOf(
     ...{ maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant },
     keepSupport: rollout.keepSupport && truncates(rollout),
     ...{ repetitionPenalty, presencePenalty, frequencyPenalty },
-    ...{ keepSupport: false, stop, diffusion: { blockLength, steps, remasking }, lotBytes },
+    ...{ stop, diffusion: { blockLength, steps, remasking }, lotBytes },
   };
 }

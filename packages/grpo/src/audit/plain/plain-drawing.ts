@@ -104,7 +104,7 @@ function misplacedIn(
     const above = ({ bound }: Bounded) => (bound ? logprobs.ge(bound) : logprobs.isfinite());
     const foreign = has.logicalAnd(above(loose).logicalNot());
     const missing = has.logicalNot().logicalAnd(above(tight).logicalAnd(logprobs.isfinite()));
-    return foreign.logicalOr(missing).to('float32').sumDim([-1]).toNumbers();
+    return foreign.to('float32').add(missing.to('float32')).sumDim([-1]).toNumbers();
   });
 }
 
