@@ -20,7 +20,7 @@ const supportSchema = z
   .object({ lengths: z.array(place), data: z.base64() })
   .transform(({ lengths, data }, context) => {
     try {
-      return TokenSets.fromBytes(lengths, Buffer.from(data, 'base64'));
+      return TokenSets.fromBytes(lengths, new Uint8Array(Buffer.from(data, 'base64')));
     } catch (error) {
       context.addIssue((error as Error).message);
       return z.NEVER;
