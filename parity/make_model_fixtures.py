@@ -1,11 +1,14 @@
 """Makes tiny random checkpoints with transformers, and what transformers computes with them.
 
-Writes fixtures/models/<name>/: a Hugging Face folder, expected.safetensors and expected.json (see README.md).
+Writes fixtures/models/<name>/ for every case, or for those named in the arguments: a Hugging Face folder,
+expected.safetensors and expected.json (see README.md).
 """
 
 import copy
 import json
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -13,7 +16,7 @@ import transformers
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 
-from model_cases import CASES, LLAMA3_ROPE, VOCAB, Case
+from model_cases import CASES, GEMMA3_SCALED, LLAMA3_ROPE, VOCAB, Case
 from tiny_tokenizer import ENDOFTEXT, PAD, tiny_tokenizer
 
 MODELS = Path(__file__).parent / "fixtures" / "models"
@@ -24,6 +27,8 @@ NEW_TOKENS = 64
 LEAST_GAP = 2e-3
 # Loops of a few tokens would hide errors of position.
 LEAST_DISTINCT = 12
+# A feature that moves the logits less than this would not be told from rounding by every reader.
+LEAST_EFFECT = 0.2
 # Fixtures are cloned by everyone.
 MOST_BYTES = 400_000
 
@@ -38,6 +43,7 @@ def randomize(model: PreTrainedModel, generator: torch.Generator) -> None:
             elif name.endswith(".bias"):
                 parameter.copy_(0.3 * noise)
             else:
+                # Gemma adds 1 to these.
                 parameter.copy_(1 + 0.3 * noise.clamp(-2, 2))
 
 
@@ -105,6 +111,16 @@ def usable(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[list[list[
     return ([tokens for tokens, _ in found], gap) if gap >= LEAST_GAP and distinct >= LEAST_DISTINCT else None
 
 
+def effects(model: PreTrainedModel, case: Case, prompts: list[list[int]]) -> dict[str, float]:
+    """How far the logits move when each feature is switched off."""
+    right = [logits_of(model, ids) for ids in prompts]
+    moved = {}
+    for feature, switch_off in case.features.items():
+        other = switch_off(model)
+        moved[feature] = max((logits_of(other, ids) - it).abs().max().item() for ids, it in zip(prompts, right))
+    return moved
+
+
 def save_folder(model: PreTrainedModel, case: Case, folder: Path, **options) -> None:
     if folder.exists():
         shutil.rmtree(folder)
@@ -123,6 +139,36 @@ def save_expected(folder: Path, tensors: dict[str, torch.Tensor], facts: dict) -
     print(folder.name, size, {k: v for k, v in facts.items() if k not in ("prompts", "greedy")})
 
 
+def legacy_llama3(config: dict) -> None:
+    config["rope_theta"] = LLAMA3_ROPE["rope_theta"]
+    config["rope_scaling"] = {key: value for key, value in LLAMA3_ROPE.items() if key != "rope_theta"}
+    config["transformers_version"] = "4.43.0"
+
+
+def legacy_gemma3(config: dict) -> None:
+    """One period of windows in place of a list, and a flat key for each rope."""
+    config.pop("layer_types")
+    config.pop("_sliding_window_pattern")
+    config["sliding_window_pattern"] = 2
+    config["rope_theta"] = GEMMA3_SCALED["rope_theta"]
+    config["rope_local_base_freq"] = 100.0
+    config["rope_scaling"] = {"factor": GEMMA3_SCALED["factor"], "rope_type": "linear"}
+    config["cache_implementation"] = "hybrid"
+    config["transformers_version"] = "4.50.0"
+
+
+LEGACY = {"gemma3-scaled": legacy_gemma3}
+
+
+def write_legacy_config(path: Path, rewrite: Callable[[dict], None]) -> None:
+    """Spells config.json as transformers 4 did."""
+    config = json.loads(path.read_text())
+    config.pop("rope_parameters")
+    config["torch_dtype"] = config.pop("dtype")
+    rewrite(config)
+    path.write_text(json.dumps(dict(sorted(config.items())), indent=2) + "\n")
+
+
 def make(name: str, case: Case, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
     """Writes one folder with the first usable seed; what is expected comes from the folder as transformers reads it."""
     for seed in range(1, 500):
@@ -138,7 +184,15 @@ def make(name: str, case: Case, dtype: torch.dtype = torch.float32) -> PreTraine
     save_folder(model.to(dtype), case, folder)
 
     facts = {"seed": seed, "prompts": prompts, "greedy": tokens, "leastGreedyGap": gap}
+    if name in LEGACY:
+        write_legacy_config(folder / "config.json", LEGACY[name])
     loaded = load(folder, torch.float32)
+    if name in LEGACY:
+        assert all(torch.equal(logits_of(loaded, ids), logits_of(model, ids)) for ids in prompts), name
+    if case.features:
+        facts["effects"] = effects(loaded, case, prompts)
+        weak = {feature: effect for feature, effect in facts["effects"].items() if not effect > LEAST_EFFECT}
+        assert not weak, f"{name}: the fixture would not notice the lack of {weak}"
     logits = {f".{i}": logits_of(loaded, ids) for i, ids in enumerate(prompts)}
     if dtype == torch.float32:
         loss, count, gradients = loss_and_gradients(loaded, prompts)
@@ -157,28 +211,26 @@ def make(name: str, case: Case, dtype: torch.dtype = torch.float32) -> PreTraine
 def make_legacy_config() -> None:
     """The config.json of `llama3` in the spelling of transformers 4."""
     folder = MODELS / "llama3-legacy-config"
-    config = json.loads((MODELS / "llama3" / "config.json").read_text())
-    config.pop("rope_parameters")
-    config["torch_dtype"] = config.pop("dtype")
-    config["rope_theta"] = LLAMA3_ROPE["rope_theta"]
-    config["rope_scaling"] = {key: value for key, value in LLAMA3_ROPE.items() if key != "rope_theta"}
-    config["transformers_version"] = "4.43.0"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(dict(sorted(config.items())), indent=2) + "\n")
+    shutil.copy(MODELS / "llama3" / "config.json", folder)
+    write_legacy_config(folder / "config.json", legacy_llama3)
 
 
-def main() -> None:
+def main(names: list[str]) -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     for name, case in CASES.items():
+        if names and name not in names:
+            continue
         model = make(name, case)
         if name == "llama3":
             save_folder(model, case, MODELS / "llama3-sharded", max_shard_size="40KB")
             save_expected(MODELS / "llama3-sharded", {}, {"expectedOf": "llama3"})
-    make("qwen3-bf16", CASES["qwen3"], torch.bfloat16)
-    make_legacy_config()
+            make_legacy_config()
+    if not names:
+        make("qwen3-bf16", CASES["qwen3"], torch.bfloat16)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

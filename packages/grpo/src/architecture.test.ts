@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['studio'],
   ['torch'],
   ['text', 'models', 'memory'],
-  ['rollout', 'remote', 'objective', 'rewards'],
+  ['rollout', 'remote', 'objective', 'rewards', 'export'],
   ['tasks'],
   ['step'],
   ['audit', 'observe', 'evaluation', 'imitation', 'inspection'],

@@ -54,13 +54,16 @@ interface Shape {
   /** Prompt and length of each row. */
   rows: [prompt: number, length: number][];
   norms?: boolean;
-  turned?: boolean;
+  /** Whether heads are turned, or how many of their numbers. */
+  turned?: boolean | number;
+  options?: { scale?: number; window?: number; softcap?: number };
 }
 
 /** Arguments of a decode step in which the rows have places from the last to the first, with one to spare. */
-function decoding({ heads, kvHeads, width, prompts, rows, norms, turned }: Shape, dtype: DType) {
+function decoding({ heads, kvHeads, width, prompts, rows, norms, turned, options }: Shape, dtype: DType) {
   const [n, blocks, padded] = [rows.length, 4, 16 * Math.ceil(width / 16)];
   const promptBlocks = Math.max(1, Math.ceil(Math.max(...prompts) / 16));
+  const half = (turned === true ? width : turned || 0) / 2;
   return {
     query: random(dtype, n, heads * width),
     key: random(dtype, n, kvHeads * width),
@@ -73,10 +76,11 @@ function decoding({ heads, kvHeads, width, prompts, rows, norms, turned }: Shape
       rows.flatMap(([prompt, length], i) => [n - i, prompt, prompts[prompt]!, length]),
       [n, 4],
     ),
-    cos: turned ? random(dtype, n, 1, width / 2) : null,
-    sin: turned ? random(dtype, n, 1, width / 2) : null,
+    cos: half > 0 ? random(dtype, n, 1, half) : null,
+    sin: half > 0 ? random(dtype, n, 1, half) : null,
     queryNorm: norms ? random(dtype, width) : null,
     keyNorm: norms ? random(dtype, width) : null,
+    options,
   };
 }
 
@@ -85,19 +89,25 @@ type Arguments = ReturnType<typeof decoding>;
 const attend = (a: Arguments) =>
   decodeAttention(
     ...[a.query, a.key, a.value, a.ownKeys, a.ownValues, a.promptKeys, a.promptValues, a.rows] as const,
-    ...[a.cos, a.sin, a.queryNorm, a.keyNorm, 1e-6] as const,
+    ...[a.cos, a.sin, a.queryNorm, a.keyNorm, 1e-6, a.options] as const,
   ); // biome-ignore format: in the order of the schema
 
 /** The same, a row and a head at a time, in float32. */
-function plainly(a: Arguments, { heads, kvHeads, width, prompts, rows }: Shape): Tensor {
+function plainly(a: Arguments, { heads, kvHeads, width, prompts, rows, options }: Shape): Tensor {
+  const { scale = 1 / Math.sqrt(width), window = 0, softcap = 0 } = options ?? {};
   const wide = (x: Tensor) => x.to('float32');
   const turn = (x: Tensor, i: number, norm: Tensor | null) => {
     const all = wide(x).view([-1, width]);
     const normed = norm ? torch.rmsNorm(all, [width], wide(norm), 1e-6) : all;
     if (!a.cos || !a.sin) return normed;
     const [cos, sin] = [a.cos, a.sin].map((t) => wide(t.select(0, i))) as [Tensor, Tensor];
-    const [p, q] = normed.splitWithSizes([width / 2, width / 2], -1) as [Tensor, Tensor];
-    return torch.cat([p.mul(cos).sub(q.mul(sin)), q.mul(cos).add(p.mul(sin))], -1);
+    const half = cos.size(-1);
+    const [p, q, rest] = normed.splitWithSizes([half, half, width - 2 * half], -1) as [
+      Tensor,
+      Tensor,
+      Tensor,
+    ];
+    return torch.cat([p.mul(cos).sub(q.mul(sin)), q.mul(cos).add(p.mul(sin)), rest], -1);
   };
   // Keys lie a dimension after another within sixteen tokens.
   const keysOf = (cache: Tensor, at: number, head: number, length: number) =>
@@ -120,8 +130,17 @@ function plainly(a: Arguments, { heads, kvHeads, width, prompts, rows }: Shape):
           fresh.narrow(0, of, 1),
         ]);
       const scores = seen(keysOf, a.promptKeys, a.ownKeys, k).matmul(q.select(0, head)); // biome-ignore format: as above
-      const weights = scores.div(Math.sqrt(width)).softmax(-1);
-      return weights.matmul(seen(valuesOf, a.promptValues, a.ownValues, v));
+      const capped =
+        softcap > 0
+          ? scores
+              .mul(scale / softcap)
+              .tanh()
+              .mul(softcap)
+          : scores.mul(scale);
+      const past = window > 0 ? Math.max(0, capped.size(0) - window) : 0;
+      const weights = capped.narrow(0, past, capped.size(0) - past).softmax(-1);
+      const values = seen(valuesOf, a.promptValues, a.ownValues, v);
+      return weights.matmul(values.narrow(0, past, weights.size(0)));
     });
   });
   return torch.cat(out).view([rows.length, heads * width]);
@@ -134,6 +153,14 @@ const shapes: [what: string, shape: Shape][] = [
   ['normed and turned', { heads: 4, kvHeads: 2, width: 128, prompts: [33, 1, 16], rows: [[2, 31], [0, 32], [1, 0], [0, 5]], norms: true, turned: true }],
   ['an odd width, no prompt', { heads: 2, kvHeads: 1, width: 3, prompts: [0], rows: [[0, 0], [0, 40]] }],
   ['a width between vectors', { heads: 6, kvHeads: 2, width: 24, prompts: [40], rows: [[0, 20], [0, 21]], norms: true, turned: true }],
+  ['heads of 256, normed and turned', { heads: 4, kvHeads: 1, width: 256, prompts: [33], rows: [[0, 31], [0, 5]], norms: true, turned: true }],
+  ['a quarter of a head turned', { heads: 4, kvHeads: 2, width: 48, prompts: [20], rows: [[0, 3], [0, 20]], norms: true, turned: 12 }],
+  ['another scale', { heads: 4, kvHeads: 2, width: 48, prompts: [20], rows: [[0, 3], [0, 20]], options: { scale: 0.3 } }],
+  ['soft caps', { heads: 5, kvHeads: 1, width: 48, prompts: [20], rows: [[0, 3], [0, 20]], options: { softcap: 0.7 } }],
+  // Of the prompt a part, its last key, nothing; of the row's own tokens all, some, the new one alone.
+  ['windows', { heads: 4, kvHeads: 2, width: 24, prompts: [5, 17, 60], rows: [[0, 3], [1, 19], [1, 20], [1, 18], [2, 61], [2, 0]], options: { window: 20 } }],
+  ['a window of one token', { heads: 3, kvHeads: 1, width: 16, prompts: [5, 17], rows: [[0, 0], [0, 15], [0, 16], [1, 31]], options: { window: 1 } }],
+  ['a window, a scale and soft caps', { heads: 6, kvHeads: 2, width: 64, prompts: [64, 33], rows: [[0, 3], [0, 20], [1, 62]], turned: 32, options: { window: 33, scale: 1, softcap: 2 } }],
 ]; // biome-ignore format: a table
 
 describe('decode attention', () => {
@@ -163,6 +190,34 @@ describe('decode attention', () => {
     });
   });
 
+  it('with a window that nothing is beyond is the same to the last bit', () => {
+    tidy(() => {
+      const rows: Shape['rows'] = [[0, 3], [0, 20]]; // biome-ignore format: a table
+      const a = decoding({ heads: 4, kvHeads: 2, width: 16, prompts: [20], rows }, 'float32');
+      const out = (options: Shape['options']) => attend({ ...a, options }).toBytes();
+      const plain = out({});
+      expect(out({ scale: 0.25 })).toEqual(plain);
+      for (const window of [41, 42, 2 ** 40]) expect(out({ window })).toEqual(plain);
+      expect(out({ window: 40 })).not.toEqual(plain);
+      const [capped] = [{ softcap: 1e5 }].map((options) => attend({ ...a, options }));
+      expect(distance(capped!, attend(a))).toBeLessThan(1e-5);
+    });
+  });
+
+  it('gives a row the same among others and alone, to the last bit', () => {
+    tidy(() => {
+      const rows: Shape['rows'] = [[1, 30], [0, 3], [0, 20], [1, 5]]; // biome-ignore format: a table
+      const options = { window: 18, softcap: 3 };
+      const a = decoding({ heads: 8, kvHeads: 2, width: 48, prompts: [20, 37], rows, options }, 'bfloat16');
+      const all = attend(a);
+      for (const i of rows.keys()) {
+        const of = (x: Tensor) => x.narrow(0, i, 1);
+        const alone = { ...a, query: of(a.query), key: of(a.key), value: of(a.value), rows: of(a.rows) };
+        expect(attend(alone).toBytes()).toEqual(of(all).toBytes());
+      }
+    });
+  });
+
   const shape: Shape = { heads: 4, kvHeads: 2, width: 16, prompts: [20], rows: [[0, 3], [0, 5]], turned: true }; // biome-ignore format: one line
   const table = (...rows: number[][]) => ({ rows: int64(rows.flat(), [rows.length, 4]) });
   const wrong: [what: string, change: (a: Arguments) => Partial<Arguments>, text: RegExp][] = [
@@ -183,6 +238,10 @@ describe('decode attention', () => {
     ['values of fewer columns', (a) => ({ ownValues: a.ownValues.narrow(2, 0, 48).contiguous() }), /own values must be \[3, 2, 64, 16\]/],
     ['prompts of another width', () => ({ promptKeys: zeros([1, 2, 2, 32, 16]) }), /prompt keys must be/],
     ['cos alone', () => ({ sin: null }), /come together/],
+    ['too many that are turned', () => ({ cos: zeros([2, 1, 9]), sin: zeros([2, 1, 9]) }), /turn 18 numbers, a head has 16/],
+    ['a negative window', () => ({ options: { window: -1 } }), /window is a number of tokens/],
+    ['soft caps without end', () => ({ options: { softcap: Number.POSITIVE_INFINITY } }), /softcap is a positive number/],
+    ['a scale that is none', () => ({ options: { scale: Number.NaN } }), /scale is a finite number/],
     ['a short sin', (a) => ({ sin: a.sin!.narrow(0, 0, 1) }), /must hold \[2, 8\] numbers/],
     ['a norm too short', () => ({ queryNorm: ones([8]) }), /query_norm must be \[16\]/],
   ]; // biome-ignore format: a table

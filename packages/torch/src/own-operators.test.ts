@@ -140,18 +140,49 @@ describe('linear', () => {
 });
 
 describe('token scores', () => {
-  /** Log-probs, entropies and the gradients of both, as float64 has them. */
-  function expected(hidden: Tensor, head: Tensor, targets: Tensor, weights: Tensor[], temperature: number) {
+  interface Given {
+    temperature: number;
+    softcap?: number;
+    /** For each row the ids that softmax is over; all where there are none. */
+    sets?: (number[] | undefined)[];
+    /** Hidden states and head of another model. */
+    other?: [Tensor, Tensor];
+  }
+
+  /** Log-probs, entropies, KL to the other model, and the gradients of those that have weights, in float64. */
+  function expected(hidden: Tensor, head: Tensor, targets: Tensor, weights: Tensor[], given: Given) {
+    const { temperature, softcap = 0, sets, other } = given;
     const [h, w] = [hidden, head].map((t) => t.detach().to('float64')) as [Tensor, Tensor];
     for (const input of [h, w]) input.requiresGrad = true;
-    const all = h.matmul(w.t()).div(temperature).logSoftmax(-1);
-    const scores = [all.gather(1, targets.unsqueeze(1)).squeeze(1), all.exp().mul(all).sumDim([-1]).neg()];
+    const rows = hidden.size(0);
+    const hides = Array.from({ length: rows }, (_, r) =>
+      Array.from({ length: head.size(0) }, (_, id) => (sets?.[r]?.includes(id) === false ? 1 : 0)),
+    );
+    const outside = tensor(hides.flat(), [rows, head.size(0)]).to('bool');
+    const logProbs = (x: Tensor, weight: Tensor) => {
+      const logits = x.matmul(weight.t());
+      const capped = softcap === 0 ? logits : logits.div(softcap).tanh().mul(softcap);
+      return capped.div(temperature).maskedFill(outside, -1e30).logSoftmax(-1);
+    };
+    const all = logProbs(h, w);
+    const kl = () => {
+      const [x, weight] = other!.map((t) => t.to('float64')) as [Tensor, Tensor];
+      return all
+        .exp()
+        .mul(all.sub(logProbs(x, weight)))
+        .sumDim([-1]);
+    };
+    const scores = [
+      all.gather(1, targets.unsqueeze(1)).squeeze(1),
+      all.exp().mul(all).sumDim([-1]).neg(),
+      ...(other ? [kl()] : []),
+    ];
     const gradients = grad(
       scores.slice(0, weights.length),
       [h, w],
       weights.map((t) => t.to('float64')),
     );
-    return [...scores, ...gradients].map((t) => t!.detach().to('float32'));
+    return [...scores, ...gradients].map((t) => t!.detach());
   }
 
   // 83 tokens: a row ends within a vector. One chunk keeps its logits for the backward pass, three do not.
@@ -176,9 +207,9 @@ describe('token scores', () => {
         });
         const scores = ours.slice(0, given);
         const gradients = grad(scores, [hidden, head], weights, { retainGraph: true });
-        const theirs = expected(hidden, head, targets, weights, temperature);
+        const theirs = expected(hidden, head, targets, weights, { temperature });
         for (const [i, value] of [ours[0]!, ours[1]!, ...gradients].entries())
-          expect(distance(value!.detach().to('float32'), theirs[i]!)).toBeLessThan(
+          expect(distance(value!.detach().to('float64'), theirs[i]!)).toBeLessThan(
             dtype === 'float32' ? 3e-6 : 0.06,
           );
         // The saved tensors have not changed.
@@ -187,6 +218,121 @@ describe('token scores', () => {
       });
     },
   );
+
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value & 127) | 128, ...varint(value >> 7)];
+  /** Sets as bytes: gaps between ids, or bitmaps. */
+  function coded(sets: (number[] | undefined)[], kind: 'gaps' | 'bitmaps') {
+    const bytes = sets.map((ids) => {
+      if (!ids) return [];
+      if (kind === 'gaps')
+        return [2 * ids.length, ...ids.map((id, i) => id - (ids[i - 1] ?? -1) - 1)].flatMap(varint);
+      const bits = Array<number>((ids.at(-1)! >> 3) + 1).fill(0);
+      for (const id of ids) bits[id >> 3]! |= 1 << (id & 7);
+      return [...varint(2 * ids.length + 1), ...bits];
+    });
+    const starts = [0];
+    for (const { length } of bytes) starts.push(starts.at(-1)! + length);
+    return {
+      support: tensor(bytes.flat(), undefined, { dtype: 'uint8' }),
+      support_offsets: tensor(starts, undefined, { dtype: 'int64' }),
+    };
+  }
+  const TARGETS = [3, 0, 82, 7, 7, 1, 64, 80];
+  // Of one id, of a vector and more, of all but a few, and of all by name and without.
+  const SETS = [
+    [3],
+    [0, 1, 2, 50, 82],
+    Array.from({ length: 83 }, (_, id) => id).filter((id) => id % 5 !== 0),
+    Array.from({ length: 20 }, (_, i) => 4 * i + 3),
+    Array.from({ length: 83 }, (_, id) => id),
+    undefined,
+    [8, 63, 64, 65],
+    [79, 80],
+  ];
+
+  it.each([
+    ['float32', 1, 100, 0, 'gaps', 2],
+    ['float32', 0.7, 3, 0, 'bitmaps', 2],
+    ['float32', 0.7, 100, 0.8, 'gaps', 2],
+    ['float32', 1, 3, 0.8, undefined, 2],
+    ['bfloat16', 0.7, 3, 0.8, 'bitmaps', 1],
+    ['float64', 0.7, 3, 0.8, 'gaps', 2],
+    ['float32', 0.7, 3, 0.8, 'gaps', 3],
+    ['float32', 0.7, 100, 0, 'bitmaps', 3],
+    ['float64', 1, 100, 0.8, 'gaps', 3],
+  ] as const)(
+    'of %s at temperature %f, in chunks of %d, capped at %f, with sets as %s: %d of them are those of float64',
+    (dtype, temperature, chunk, softcap, kind, given) => {
+      tidy(() => {
+        const [hidden, head] = [random(8, 6).to(dtype), random(83, 6).to(dtype)];
+        const other = [random(8, 6).to(dtype), random(83, 6).to(dtype)] as [Tensor, Tensor];
+        for (const input of [hidden, head]) input.requiresGrad = true;
+        // In the third set 0, 5, … are missing.
+        const tokens = TARGETS.map((id, r) => (r === 2 ? 81 : r === 4 ? 0 : id));
+        const targets = tensor(tokens, undefined, { dtype: 'int64' });
+        const weights = [random(8), random(8), random(8)].slice(0, given).map((t) => t.to(dtype));
+        const [x, weight] = given === 3 ? other : [null, null];
+        const ours = tokenScores(hidden, head, targets, x, weight, {
+          ...{ temperature, chunk, softcap, entropy_gradient: given > 1 },
+          ...(kind && coded(SETS, kind)),
+        });
+        const gradients = grad(ours.slice(0, given), [hidden, head], weights, { retainGraph: true });
+        const theirs = expected(hidden, head, targets, weights, {
+          ...{ temperature, softcap },
+          ...(kind && { sets: SETS }),
+          ...(given === 3 && { other }),
+        });
+        const most = { float32: 3e-6, float64: 1e-12, bfloat16: 0.06 }[dtype];
+        const found = [...ours.slice(0, Math.max(2, given)), ...gradients];
+        expect(found.length).toBe(theirs.length);
+        for (const [i, value] of found.entries())
+          expect(distance(value!.detach().to('float64'), theirs[i]!)).toBeLessThan(most);
+      });
+    },
+  );
+
+  it('over a set of one id are certain of it, and equal models have a KL of exactly 0 over any', () => {
+    tidy(() => {
+      const [hidden, head] = [random(8, 6), random(83, 6)];
+      const targets = tensor([...TARGETS.slice(0, 2), 81, ...TARGETS.slice(3)], undefined, {
+        dtype: 'int64',
+      });
+      const options = { temperature: 0.7, chunk: 3, ...coded(SETS, 'gaps') };
+      const [logprobs, entropies] = tokenScores(hidden, head, targets, null, null, options);
+      expect([logprobs.toNumbers()[0], entropies.toNumbers()[0]]).toEqual([0, 0]);
+      expect(tokenScores(hidden, head, targets, hidden, head, options)[2].toNumbers()).toEqual(
+        Array(8).fill(0),
+      );
+    });
+  });
+
+  it('name a target that is not in its set, and sets that are none', () => {
+    tidy(() => {
+      const [hidden, head] = [random(2, 6), random(20, 6)];
+      const targets = tensor([3, 5], undefined, { dtype: 'int64' });
+      const over = (options: { support: Tensor; support_offsets: Tensor }) => () =>
+        tokenScores(hidden, head, targets, null, null, options);
+      const of = (...sets: number[][]) => over(coded(sets, 'gaps'));
+      expect(of([3, 4], [4, 6, 7])).toThrow(/target 1 is 5, which is not among the 3 ids of its support/);
+      expect(of([3, 20], [5])).toThrow(/the support of token 0 is no set of ids below 20/);
+      expect(of([3])).toThrow(/support_offsets is int64 \[3\]/);
+      const bytes = (...all: number[]) => tensor(all, undefined, { dtype: 'uint8' });
+      const offsets = (...all: number[]) => tensor(all, undefined, { dtype: 'int64' });
+      // Two ids are said and one is there; a size without an end; offsets that leave bytes out, or fall.
+      for (const [data, starts] of [
+        [bytes(4, 3, 2, 5), offsets(0, 2, 4)],
+        [bytes(128, 2, 5), offsets(0, 1, 3)],
+      ] as const)
+        expect(over({ support: data, support_offsets: starts })).toThrow(/support of token 0 is no set/);
+      expect(over({ support: bytes(2, 3, 2, 5), support_offsets: offsets(0, 2, 3) })).toThrow(
+        /goes from 0 to 4/,
+      );
+      expect(over({ support: bytes(2, 3, 2, 5), support_offsets: offsets(0, 6, 4) })).toThrow(
+        /falls at token 1/,
+      );
+    });
+  });
 
   it('say that they have no second derivative', () => {
     tidy(() => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
+  cat,
   type DType,
   empty,
   getThreads,
@@ -31,14 +32,36 @@ function rowsOf(tree: Tree): number[][] {
   return rows;
 }
 
+/** What becomes of scores, as the operator takes it. */
+interface Scores {
+  scale?: number;
+  window?: number;
+  softcap?: number;
+}
+
 /** The same by a mask of all tokens with all, in float64. */
-function attendAll(q: Tensor, k: Tensor, v: Tensor, rows: readonly (readonly number[])[]): Tensor {
+function attendAll(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  rows: readonly (readonly number[])[],
+  { scale, window = 0, softcap = 0 }: Scores = {},
+): Tensor {
   const [tokens, heads, width] = q.shape as [number, number, number];
   const seen = new Uint8Array(tokens * tokens);
   for (const [start, length, parentStart, parentLength] of rows as [number, number, number, number][])
     for (let i = start; i < start + length; i++) {
       seen.fill(1, i * tokens + parentStart, i * tokens + parentStart + parentLength);
       seen.fill(1, i * tokens + start, i * tokens + i + 1);
+      if (window === 0) continue;
+      // The keys before the window: of the parent, and then of the segment itself.
+      const past = parentLength + i - start + 1 - window;
+      seen.fill(
+        0,
+        i * tokens + parentStart,
+        i * tokens + parentStart + Math.max(0, Math.min(past, parentLength)),
+      );
+      seen.fill(0, i * tokens + start, i * tokens + start + Math.max(0, past - parentLength));
     }
   const mask = tensor(seen, [tokens, tokens], { dtype: 'bool' }).logicalNot();
   const perHead = (x: Tensor) =>
@@ -46,8 +69,11 @@ function attendAll(q: Tensor, k: Tensor, v: Tensor, rows: readonly (readonly num
       .to('float64')
       .repeatInterleave(heads / x.size(1), 1)
       .transpose(0, 1);
-  const scores = perHead(q).matmul(perHead(k).transpose(-2, -1)).div(Math.sqrt(width));
-  return scores.maskedFill(mask, Number.NEGATIVE_INFINITY).softmax(-1).matmul(perHead(v)).transpose(0, 1);
+  const scores = perHead(q)
+    .matmul(perHead(k).transpose(-2, -1))
+    .mul(scale ?? 1 / Math.sqrt(width));
+  const capped = softcap > 0 ? scores.div(softcap).tanh().mul(softcap) : scores;
+  return capped.maskedFill(mask, Number.NEGATIVE_INFINITY).softmax(-1).matmul(perHead(v)).transpose(0, 1);
 }
 
 /** Largest difference relative to the largest number, or to 1: some gradients are 0. */
@@ -67,13 +93,18 @@ function inputs(tree: Tree, [heads, keyHeads, width]: readonly number[], dtype: 
 }
 
 /** Distances of the output and of the gradients of query, key and value. */
-function distances(tree: Tree, sizes: readonly number[], dtype: DType = 'float32'): number[] {
+function distances(
+  tree: Tree,
+  sizes: readonly number[],
+  dtype: DType = 'float32',
+  options: Scores = {},
+): number[] {
   return tidy(() => {
     const leaves = inputs(tree, sizes, dtype);
     const [q, k, v] = leaves as [Tensor, Tensor, Tensor];
-    const ours = segmentAttention(q, k, v, numbers(rowsOf(tree)));
+    const ours = segmentAttention(q, k, v, numbers(rowsOf(tree)), options);
     expect(ours.dtype).toBe(dtype);
-    const theirs = attendAll(q, k, v, rowsOf(tree));
+    const theirs = attendAll(q, k, v, rowsOf(tree), options);
     const weight = random(...ours.shape).to(dtype);
     const gradients = grad([ours], leaves, [weight]);
     const expected = grad([theirs], leaves, [weight.to('float64')]);
@@ -94,6 +125,15 @@ const trees: Record<string, Tree> = {
 
 /** Heads, key heads, width. */
 const shapes = [[1, 1, 16], [4, 2, 24], [2, 2, 64], [6, 2, 80], [2, 1, 128], [40, 1, 7], [8, 2, 32]]; // biome-ignore format: a table
+
+const choices: Record<string, Scores> = {
+  'a window of one token': { window: 1 },
+  'a window within tiles': { window: 7 },
+  'a window of several blocks': { window: 40 },
+  'a scale of its own': { scale: 0.31 },
+  'soft caps': { softcap: 1.5 },
+  'a window, a scale and soft caps': { window: 21, scale: 0.9, softcap: 5 },
+};
 
 const threads = getThreads();
 afterEach(() => setThreads(threads));
@@ -116,6 +156,101 @@ describe('segment attention', () => {
       // Saved tensors and gradients are rounded to 8 bits.
       expect(out).toBeLessThan(2 ** -8);
       expect(Math.max(...gradients)).toBeLessThan(2 ** -6);
+    },
+  );
+
+  it.each(
+    Object.entries(choices).flatMap(([what, options]) =>
+      Object.keys(trees).map((name) => ({ what, name, options })),
+    ),
+  )('with $what, of $name, is that of a mask', ({ name, options }) => {
+    manualSeed(3);
+    for (const sizes of [[4, 2, 24], [40, 1, 7]])
+      expect(Math.max(...distances(trees[name]!, sizes, 'float32', options))).toBeLessThan(5e-6);
+    const [out, ...gradients] = distances(trees[name]!, [4, 2, 24], 'bfloat16', options);
+    expect(out).toBeLessThan(2 ** -8);
+    expect(Math.max(...gradients)).toBeLessThan(2 ** -6);
+  }); // biome-ignore format: sizes in a line
+
+  it.each(['one child', 'a group of unlike lengths'])('of heads of 256, of %s, is that of a mask', (name) => {
+    manualSeed(4);
+    for (const options of [{}, { window: 30, softcap: 50 }])
+      expect(Math.max(...distances(trees[name]!, [4, 1, 256], 'float32', options))).toBeLessThan(5e-6);
+  });
+
+  it('has the gradients that finite differences have', () => {
+    tidy(() => {
+      manualSeed(4);
+      const tree = trees['children apart from their parent']!;
+      const leaves = inputs(tree, [4, 2, 24]);
+      const [q, k, v] = leaves as [Tensor, Tensor, Tensor];
+      const rows = rowsOf(tree);
+      const options = { window: 9, scale: 0.4, softcap: 3 };
+      const weight = random(...q.shape);
+      const gradients = grad([segmentAttention(q, k, v, numbers(rows), options)], leaves, [weight]);
+      const h = 1e-5;
+      for (const [i, gradient] of gradients.entries()) {
+        const way = random(...leaves[i]!.shape).to('float64');
+        const [above, below] = [h, -h].map((step) => {
+          const moved = leaves.map((x, j) => (i === j ? x.to('float64').add(way, { alpha: step }) : x));
+          const out = attendAll(...(moved as [Tensor, Tensor, Tensor]), rows, options);
+          return out.mul(weight.to('float64')).sum().item();
+        }) as [number, number];
+        const slope = gradient!.to('float64').mul(way).sum().item();
+        expect(slope).toBeCloseTo((above - below) / (2 * h), 4);
+      }
+    });
+  });
+
+  it.each(['float32', 'bfloat16'] as const)(
+    'with a window that nothing is beyond is the same to the last bit, in %s',
+    (dtype) => {
+      tidy(() => {
+        const tree = trees['a group of unlike lengths']!;
+        const leaves = inputs(tree, [6, 2, 24], dtype);
+        const [q, k, v] = leaves as [Tensor, Tensor, Tensor];
+        const weight = random(...q.shape).to(dtype);
+        const run = (options: Scores) => {
+          const out = segmentAttention(q, k, v, numbers(rowsOf(tree)), options);
+          return [out, ...grad([out], leaves, [weight])].map((x) => x!.detach().toBytes());
+        };
+        const plain = run({});
+        for (const window of [107, 108, 1000, 2 ** 40]) expect(run({ window })).toEqual(plain);
+        expect(run({ window: 106 })).not.toEqual(plain);
+        expect(run({ scale: 1 / Math.sqrt(24) })).toEqual(plain);
+      });
+    },
+  );
+
+  it('with soft caps far beyond all scores is the plain one but for rounding', () => {
+    tidy(() => {
+      const tree = trees['a group of unlike lengths']!;
+      const [q, k, v] = inputs(tree, [6, 2, 24]) as [Tensor, Tensor, Tensor];
+      const out = (softcap: number) => segmentAttention(q, k, v, numbers(rowsOf(tree)), { softcap });
+      for (const softcap of [1e4, 1e8]) expect(distance(out(softcap), out(0))).toBeLessThan(2e-6);
+    });
+  });
+
+  it.each(Object.entries(choices))(
+    'with %s, gives completions that share a prompt what each with a prompt of its own has, to the last bit',
+    (_, options) => {
+      tidy(() => {
+        const lengths = [5, 70, 33];
+        const [q, k, v] = inputs([[37], [108]], [6, 2, 24]) as [Tensor, Tensor, Tensor];
+        const shared = segmentAttention(
+          ...([q, k, v] as const),
+          numbers(rowsOf([[37], ...lengths.map((length) => [length, 0] as const)])),
+          options,
+        );
+        let start = 37;
+        for (const length of lengths) {
+          const [q1, k1, v1] = [q, k, v].map((x) => cat([x.narrow(0, 0, 37), x.narrow(0, start, length)]));
+          const alone = segmentAttention(q1!, k1!, v1!, numbers([[0, 37 + length, 0, 0]]), options);
+          const bytes = (x: Tensor, from: number) => x.detach().narrow(0, from, length).toBytes();
+          expect(bytes(shared, start)).toEqual(bytes(alone, 37));
+          start += length;
+        }
+      });
     },
   );
 
@@ -157,10 +292,13 @@ describe('segment attention', () => {
     },
   );
 
-  it('weighs by exponentials that are right to 5e-7 over their whole range', () => {
+  it.each([
+    ['over their whole range', 0, (i: number) => -86 * (i / 5000)],
+    ['of soft caps far from them', 50, (i: number) => 2 - 4 * (i / 5000)],
+  ] as const)('weighs by exponentials that are right to 5e-7, %s', (_, softcap, scoreAt) => {
     tidy(() => {
       // Children of one token see a parent's key with score 0 and value 0, and their own with score x and value 1.
-      const scores = Array.from({ length: 5000 }, (_, i) => Math.fround(-86 * (i / 5000)));
+      const scores = Array.from({ length: 5000 }, (_, i) => Math.fround(scoreAt(i)));
       const column = (values: number[]) => tensor(values, [values.length, 1, 1]);
       const rows = [[0, 1, 0, 0], ...scores.map((_, i) => [i + 1, 1, 0, 1])];
       const keys = column([0, ...scores]);
@@ -169,11 +307,13 @@ describe('segment attention', () => {
         keys,
         column([0, ...scores.map(() => 1)]),
         numbers(rows),
+        { softcap },
       );
+      const capped = (score: number) => (softcap > 0 ? softcap * Math.tanh(score / softcap) : score);
       const errors = out
         .toNumbers()
         .slice(1)
-        .map((p, i) => Math.abs(p * (1 + Math.exp(-scores[i]!)) - 1));
+        .map((p, i) => Math.abs(p * (1 + Math.exp(-capped(scores[i]!))) - 1));
       expect(Math.max(...errors)).toBeLessThan(5e-7);
     });
   });
@@ -237,6 +377,9 @@ describe('segment attention refuses', () => {
     ['other values', () => segmentAttention(x, x, x.narrow(2, 0, 4), table), /key and value are/],
     ['heads that do not divide', () => segmentAttention(ones([6, 3, 8]), x, x, table), /a multiple of those of key/],
     ['no key heads', () => segmentAttention(x, x.narrow(1, 0, 0), x.narrow(1, 0, 0), table), /a multiple of those of key/],
+    ['a window before the token', () => segmentAttention(x, x, x, table, { window: -1 }), /window is a number of tokens, or 0 for all, found -1/],
+    ['a scale that is none', () => segmentAttention(x, x, x, table, { scale: Number.NaN }), /scale is a finite number, found nan/],
+    ['a negative soft cap', () => segmentAttention(x, x, x, table, { softcap: -1 }), /softcap is a positive number, or 0 for none, found -1/],
     ['a width of 0', () => segmentAttention(...repeat(x.narrow(2, 0, 0)), table), /at least one number/],
   ]; // biome-ignore format: a table
 

@@ -52,8 +52,14 @@ function compareAdvantages({ config }: Trainer, batch: Batch, penalties: readonl
   const { advantages, dropped } = batch.advantages;
   const most = Math.max(0, largest(totals.map(Math.abs)));
   const pairs = groups.flatMap((group) => {
-    const deviation = deviationOf(group.map((b) => totals[b]!)) || 0;
-    const divisor = recipe.scale === 'none' ? 1 : Math.max(deviation, recipe.floor) + recipe.epsilon;
+    const own = group.map((b) => totals[b]!);
+    const deviation = deviationOf(own) || 0;
+    const divisor = {
+      none: 1,
+      mean: meanOf(own),
+      group: Math.max(deviation, recipe.floor) + recipe.epsilon,
+      batch: Math.max(deviation, recipe.floor) + recipe.epsilon,
+    }[recipe.scale];
     return group.map((completion) => {
       const value = Math.max(-clip, Math.min(clip, plain[completion]!));
       const noise = (isTrl ? FLOAT32 : ROUNDING) * most;
@@ -76,9 +82,12 @@ function compareAdvantages({ config }: Trainer, batch: Batch, penalties: readonl
   ];
 }
 
+const knownOf = (values: readonly number[]) => values.filter((value) => !Number.isNaN(value));
+const meanOf = (values: readonly number[]) => sum(knownOf(values)) / knownOf(values).length;
+
 function deviationOf(values: readonly number[]): number {
-  const known = values.filter((value) => !Number.isNaN(value));
-  const mean = sum(known) / known.length;
+  const known = knownOf(values);
+  const mean = meanOf(values);
   return Math.sqrt(sum(known.map((value) => (value - mean) ** 2)) / known.length);
 }
 

@@ -12,6 +12,7 @@ import { info as env } from './env/info.js';
 import { info as evaluate } from './eval/info.js';
 import { info as expert } from './expert/info.js';
 import { info as explain } from './explain/info.js';
+import { info as exportModel } from './export/info.js';
 import { info as fetch } from './fetch/info.js';
 import { info as generate } from './generate/info.js';
 import { info as inspect } from './inspect/info.js';
@@ -33,6 +34,7 @@ export const commands: readonly CommandInfo[] = [
   generate,
   serve,
   merge,
+  exportModel,
   bench,
   explain,
   diff,

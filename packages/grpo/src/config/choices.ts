@@ -4,7 +4,16 @@
  */
 
 /** Terms that move the policy; see `objective/policy-term.ts`. */
-export const POLICY_TERMS = ['clip', 'reinforce', 'cispo', 'sapo', 'vespo', 'gmpo'] as const;
+export const POLICY_TERMS = [
+  'clip',
+  'reinforce',
+  'cispo',
+  'sapo',
+  'vespo',
+  'gmpo',
+  'dppo_tv',
+  'dppo_kl',
+] as const;
 export type PolicyTerm = (typeof POLICY_TERMS)[number];
 
 /** Levels at which policy and old policy are compared; see `objective/ratio.ts`. */
@@ -26,8 +35,8 @@ export type Compat = (typeof COMPATS)[number];
 export const BASELINES = ['group', 'leave_one_out', 'none'] as const;
 export type Baseline = (typeof BASELINES)[number];
 
-/** Sets of rewards whose standard deviation divides. */
-export const SCALES = ['group', 'batch', 'none'] as const;
+/** Divisors of the advantages: the standard deviation of the group or of the batch, the group's mean (MaxRL), or none. */
+export const SCALES = ['group', 'batch', 'mean', 'none'] as const;
 export type Scale = (typeof SCALES)[number];
 
 /** Treatments of a group without a difference in reward. */

@@ -26,6 +26,14 @@ export function derive(
   const parts: LossParts = namedLosses[objective.loss];
   const byLoss = <T>(path: string, given: T | undefined, value: T) =>
     fill(path, given, value, `objective.loss=${objective.loss}`);
+  const policy = byLoss('objective.policy', objective.policy, parts.policy);
+  const byPolicy = (path: string, given: number | undefined, value: number) =>
+    fill(path, given, value, `objective.policy=${policy}`);
+  const divergenceLow = byPolicy(
+    'objective.divergenceLow',
+    objective.divergenceLow,
+    policy === 'dppo_kl' ? 0.05 : 0.2,
+  );
   const config: Config = {
     ...parsed,
     output: fill('output', parsed.output, folder, 'task and time'),
@@ -36,7 +44,7 @@ export function derive(
         : parsed.kl,
     objective: {
       ...objective,
-      policy: byLoss('objective.policy', objective.policy, parts.policy),
+      policy,
       ratio: byLoss('objective.ratio', objective.ratio, parts.ratio),
       aggregation: byLoss('objective.aggregation', objective.aggregation, parts.aggregation),
       normalizer: fill(
@@ -46,6 +54,14 @@ export function derive(
         'rollout.maxNewTokens',
       ),
       clipHigh: fill('objective.clipHigh', objective.clipHigh, objective.clipLow, 'objective.clipLow'),
+      cap: byPolicy('objective.cap', objective.cap, policy.startsWith('dppo') ? 20 : 5),
+      divergenceLow,
+      divergenceHigh: fill(
+        'objective.divergenceHigh',
+        objective.divergenceHigh,
+        divergenceLow,
+        'objective.divergenceLow',
+      ),
     },
     lora:
       parsed.lora.rank > 0

@@ -36,8 +36,11 @@ const COMPARED: readonly Policy[] = ['clip', 'cispo', 'sapo'];
 
 const isCorrectingKl = ({ kl }: Config) => kl.beta > 0 && kl.biasCorrected;
 
+/** Whether a standard deviation divides. */
 const divides = ({ advantage: { scale, combine } }: Config) =>
-  scale !== 'none' || combine === 'normalize_then_sum';
+  !['none', 'mean'].includes(scale) || combine === 'normalize_then_sum';
+
+const withoutDeviation = ({ advantage: { scale } }: Config) => `scale=${scale} divides by no deviation`;
 
 /** Whether tokens are drawn from a part of the vocabulary only. */
 export const truncates = ({ topP, topK, minP }: Pick<Config['rollout'], 'topP' | 'topK' | 'minP'>): boolean =>
@@ -87,14 +90,14 @@ export const inert: readonly Inert[] = [
     (key): Inert => ({
       key: `advantage.${key}`,
       beside: ['advantage.scale'],
-      because: (config) => (divides(config) ? undefined : 'scale=none divides by no deviation'),
+      because: (config) => (divides(config) ? undefined : withoutDeviation(config)),
     }),
   ),
   {
     key: 'advantage.ddof',
     beside: ['advantage.scale', 'advantage.flatBelow'],
     because: (config) =>
-      divides(config) || config.advantage.flatBelow > 0 ? undefined : 'scale=none divides by no deviation',
+      divides(config) || config.advantage.flatBelow > 0 ? undefined : withoutDeviation(config),
   },
   ...['baseline', 'ddof', 'floor'].map(
     (key): Inert => ({

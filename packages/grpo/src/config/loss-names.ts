@@ -32,6 +32,10 @@ export const namedLosses = {
   gspo_token: { policy: 'clip', ratio: 'sequence_token', aggregation: 'sequence_mean' },
   /** Geometric-mean policy optimization, eq. 4. */
   gmpo: { policy: 'gmpo', ratio: 'token', aggregation: 'sequence_mean' },
+  /** DPPO (arXiv 2602.04879), eqs. 11 to 13: a trust region of probabilities. */
+  dppo_tv: { policy: 'dppo_tv', ratio: 'token', aggregation: 'token_mean' },
+  /** The same, eq. 14: a trust region of a KL. */
+  dppo_kl: { policy: 'dppo_kl', ratio: 'token', aggregation: 'token_mean' },
   /** CS336: the raw reward times the log-prob. */
   no_baseline: {
     policy: 'reinforce',

@@ -404,6 +404,19 @@ const cases: Case[] = [
     [...OWN, 'lora.rank=4', 'lora.dropout=0.1'],
     [...OWN, 'lora.rank=4'],
   ],
+  ...(
+    [
+      [/TRL has no such scale/, 'objective.compat=trl'],
+      [/the buffer makes rewards below 0/, 'groups.overlongBuffer=16'],
+      [/a KL that is taken from the reward/, 'kl.place=reward'],
+    ] as const
+  ).map(
+    ([message, setting]): Case => [
+      message,
+      [...KL, 'advantage.scale=mean', setting],
+      [...KL, 'advantage.scale=group', setting],
+    ],
+  ),
   [
     /Use kl\.referenceMix=1/,
     [...KL, 'lora.rank=4', 'kl.referenceEvery=2'],

@@ -253,6 +253,24 @@ export const rules: readonly Rule[] = [
         ? "the buffer makes a reward named 'overlong', and one of yours has that name. Give yours another name."
         : undefined,
   },
+  ...(['objective.compat', 'groups.overlongBuffer', 'kl.place'] as const).map(
+    (key): Rule => ({
+      keys: ['advantage.scale', key],
+      check: ({ advantage, objective, groups, kl }) => {
+        if (advantage.scale !== 'mean' || advantage.combine === 'normalize_then_sum') return undefined;
+        const isBeside = {
+          'objective.compat': objective.compat !== undefined && 'TRL has no such scale',
+          'groups.overlongBuffer':
+            groups.overlongBuffer > 0 && 'the penalty of the buffer makes rewards below 0',
+          'kl.place':
+            kl.beta > 0 && kl.place === 'reward' && 'a KL that is taken from the reward makes it less than 0',
+        }[key];
+        return isBeside
+          ? `${isBeside}, and scale=mean is for rewards of 0 and 1. Use advantage.scale=group, or take ${key} out.`
+          : undefined;
+      },
+    }),
+  ),
   ...(['refills', 'replay'] as const).map(
     (key): Rule => ({
       keys: [`groups.${key}`, 'advantage.baseline'],

@@ -100,7 +100,14 @@ export interface Config extends Omit<ParsedConfig, 'output' | 'objective' | 'adv
   output: string;
   objective: Filled<
     ParsedConfig['objective'],
-    'policy' | 'ratio' | 'aggregation' | 'normalizer' | 'clipHigh'
+    | 'policy'
+    | 'ratio'
+    | 'aggregation'
+    | 'normalizer'
+    | 'clipHigh'
+    | 'cap'
+    | 'divergenceLow'
+    | 'divergenceHigh'
   >;
   advantage: Filled<ParsedConfig['advantage'], 'baseline' | 'scale'>;
 }

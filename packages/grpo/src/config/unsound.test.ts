@@ -40,6 +40,12 @@ const cases: [why: RegExp, unsound: string[], sound: string[]][] = [
   [/depends on how train\.microBatchTokens cuts/, ['objective.loss=bnpo'], ['objective.loss=dapo']],
   [/long wrong answers/, ['objective.loss=grpo'], ['objective.loss=dr_grpo']],
   [/the ratio is 1/, [], MANY],
+  [/share of right answers/, ['advantage.scale=mean'], ['advantage.scale=none']],
+  [
+    /gap between sampler and trainer is not in it/,
+    ['objective.loss=dppo_tv'],
+    ['objective.loss=dppo_tv', 'objective.oldLogprobs=sampler'],
+  ],
   [/never β × KL/, ['kl.beta=0.1', 'kl.control=adaptive', 'kl.target=1'], ['kl.beta=0.1']],
 ];
 

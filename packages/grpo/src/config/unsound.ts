@@ -30,7 +30,7 @@ const checks: readonly Check[] = [
     level: 'unsound',
     keys: ['advantage.baseline', 'advantage.scale'],
     holds: ({ advantage: { baseline, scale, floor } }) =>
-      baseline === 'none' && scale !== 'none' && floor === 0,
+      baseline === 'none' && !['none', 'mean'].includes(scale) && floor === 0,
     why: 'Without a baseline equal rewards are divided by epsilon alone: a group that is all right gets advantages of thousands.',
   },
   {
@@ -96,8 +96,22 @@ const checks: readonly Check[] = [
     level: 'unsound',
     keys: ['advantage.epsilon', 'advantage.floor', 'advantage.flatBelow'],
     holds: ({ advantage: { scale, epsilon, floor, flatBelow } }) =>
-      scale !== 'none' && Math.max(epsilon, floor, flatBelow) < 1e-8,
+      !['none', 'mean'].includes(scale) && Math.max(epsilon, floor, flatBelow) < 1e-8,
     why: 'Nothing damps the division by the deviation: rewards that differ by rounding get advantages of full size.',
+  },
+  {
+    level: 'note',
+    keys: ['advantage.scale'],
+    holds: ({ advantage }) => advantage.scale === 'mean',
+    why: 'The mean reward of a group is the share of right answers where rewards are 0 and 1, and nothing else is derived: of graded rewards it weighs groups by their level, with a small reward for the form an all-wrong group gets advantages as large as any, and a reward below 0 stops the run.',
+    source: 'MaxRL (Tajwar et al., 2026, arXiv 2602.02710), which assumes binary rewards',
+  },
+  {
+    level: 'note',
+    keys: ['objective.policy', 'objective.oldLogprobs'],
+    holds: ({ objective: { policy, oldLogprobs } }) => /^dppo/.test(policy) && oldLogprobs !== 'sampler',
+    why: 'The trust region is around the trainer’s own old log-probs, so a gap between sampler and trainer is not in it: DPPO measures from the policy that sampled (objective.oldLogprobs=sampler).',
+    source: 'DPPO (Qi et al., 2026, arXiv 2602.04879), section 5',
   },
   {
     level: 'note',

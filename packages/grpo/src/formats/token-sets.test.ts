@@ -27,6 +27,9 @@ describe('TokenSets', () => {
         expect(all.length).toBe(ids.length);
         expect(idsOf(all)).toEqual(ids);
         expect(ids.map((_, i) => all.size(i))).toEqual(ids.map(({ length }) => length));
+        for (const [i, set] of ids.entries())
+          for (const id of [0, 7, VOCAB - 1, VOCAB, ...set.slice(0, 3).flatMap((id) => [id, id + 1])])
+            expect(all.has(i, id), `${id} in ${set}`).toBe(set.includes(id));
         expect(idsOf(TokenSets.fromBytes([...all.lengths], all.data))).toEqual(ids);
       }),
     );

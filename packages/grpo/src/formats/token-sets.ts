@@ -60,6 +60,20 @@ export class TokenSets {
     return headOf(this.bytes(i)).size;
   }
 
+  /** Whether a set has an id. */
+  has(i: number, id: number): boolean {
+    const bytes = this.bytes(i);
+    const { size, kind, end } = headOf(bytes);
+    if (kind === BITMAP) return ((bytes[end + (id >> 3)] ?? 0) & (1 << (id & 7))) !== 0;
+    for (let at = end, next = 0, k = 0; k < size && next <= id; k++) {
+      const gap = varint(bytes, at);
+      at = gap.end;
+      next += gap.value + 1;
+      if (next === id + 1) return true;
+    }
+    return false;
+  }
+
   /** The ids of a set, rising. */
   ids(i: number): Uint32Array {
     const bytes = this.bytes(i);

@@ -50,7 +50,12 @@ const losses = LOSS_NAMES.flatMap((loss: LossName): CleanRun[] => {
   const own = `objective.loss=${loss}`;
   if (namedLosses[loss].policy === 'reinforce')
     return [of([own, BETA]), of([own, 'objective.minibatches=2', 'train.microBatchTokens=60'])];
-  const narrow = /^(clip|gmpo)$/.test(namedLosses[loss].policy) ? ['objective.clipLow=0.02'] : [];
+  const { policy } = namedLosses[loss];
+  const narrow = /^(clip|gmpo)$/.test(policy)
+    ? ['objective.clipLow=0.02']
+    : /^dppo/.test(policy)
+      ? ['objective.divergenceLow=1e-4', 'objective.divergenceHigh=1e-3']
+      : [];
   return [of([own, BETA]), of([own, BETA, ...REUSE, ...narrow])];
 });
 

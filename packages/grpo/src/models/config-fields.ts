@@ -51,6 +51,12 @@ export class ConfigFields {
     return value;
   }
 
+  /** A number above 0, or none where the file says null; `fallback` where it has no such key. */
+  optional(key: string, fallback?: number): number | undefined {
+    if (this.json[key] === null) return undefined;
+    return this.json[key] === undefined ? fallback : this.positive(key);
+  }
+
   /** A whole number from 1 to `most`. */
   size(key: string, fallback?: number, most = MAX_SIZE): number {
     const value = this.number(key, fallback);
@@ -58,6 +64,24 @@ export class ConfigFields {
       this.#wrong(key, `must be a whole number of at least 1, found ${value}`);
     if (value > most) this.#wrong(key, `must be at most ${most}, found ${value}`);
     return value;
+  }
+
+  /** A list with so many entries, each read by `read`. */
+  list<T>(
+    key: string,
+    length: number,
+    read: (entry: unknown) => T | undefined,
+    kind: string,
+  ): T[] | undefined {
+    const value = this.value(key);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) this.#wrong(key, `must be a list, found ${describeJson(value)}`);
+    if (value.length !== length) this.#wrong(key, `must have ${length} entries, found ${value.length}`);
+    return value.map((entry, i) => {
+      const found = read(entry);
+      if (found === undefined) this.#wrong(`${key}[${i}]`, `must be ${kind}, found ${describeJson(entry)}`);
+      return found;
+    });
   }
 
   /** The id of a token. */

@@ -52,7 +52,19 @@ export interface DecoderConfig {
    * Whose names the tensors have; no other code than the tables of names asks for it. Dream has Qwen 2's layers and names;
    * A2D models have those of the model that they were made from.
    */
-  family: 'gpt2' | 'llama' | 'qwen2' | 'qwen3' | 'llada';
+  family:
+    | 'gpt2'
+    | 'llama'
+    | 'mistral'
+    | 'qwen2'
+    | 'qwen3'
+    | 'llada'
+    | 'smollm3'
+    | 'olmo2'
+    | 'granite'
+    | 'phi3'
+    | 'gemma2'
+    | 'gemma3';
   vocabSize: number;
   hiddenSize: number;
   /** Width inside the feed-forward block. */
@@ -121,14 +133,14 @@ export const llamaTraits = {
 /**
  * The attention of a decoder whose layers are all alike: each sees every earlier position.
  *
- * @param rope - turns whole heads; none with learned positions
+ * @param rope - turns whole heads unless it names dimensions; none with learned positions
  */
 export function equalLayers(
   { layers, headDim }: Pick<DecoderConfig, 'layers' | 'headDim'>,
-  rope?: Omit<RopeConfig, 'dims'>,
+  rope?: Omit<RopeConfig, 'dims'> & Partial<RopeConfig>,
 ): Pick<DecoderConfig, 'ropes' | 'attention' | 'attentionScale'> {
   return {
-    ropes: rope ? [{ ...rope, dims: headDim }] : [],
+    ropes: rope ? [{ dims: headDim, ...rope }] : [],
     attention: Array.from({ length: layers }, () => (rope ? { rope: 0 } : {})),
     attentionScale: headDim ** -0.5,
   };

@@ -1,4 +1,4 @@
-import { addNorm, gatedActivation, gelu, type Tensor, tidy } from '@grpo/torch';
+import { addNorm, gatedActivation, gelu, rmsNorm, type Tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import type { Rotation } from './rope.js';
 import { type Layer, rotationOf } from './transformer.js';
@@ -21,6 +21,7 @@ export interface Turning {
  * Hidden states after the final norm of one new token per row, by operators that do what lies between two products in one
  * pass. The same numbers as `Transformer.hidden` but for rounding.
  *
+ * @param layers - with the factors of RMS norms in place of their weights
  * @param input.x - embeddings `[N, hiddenSize]`
  * @param input.added - to be added to them, such as embeddings of positions
  * @param input.rotations - of the tokens, by each of the configuration's ropes
@@ -32,26 +33,61 @@ export function decodeStep(
   { x, added, rotations }: { x: Tensor; added: Tensor | null; rotations: readonly Rotation[] },
   attend: AttendStep,
 ): Tensor {
-  const { activation, normEps } = config;
-  let [residual, delta] = [x, added];
-  const norm = ({ weight, bias }: Norm) => {
-    const [sum, normed] = addNorm(residual, delta, weight, bias, normEps);
-    residual = sum;
+  const { activation, normEps, residualScale } = config;
+  let [residual, delta]: [Tensor, Tensor | null] = [x, added];
+  /** Adds what a block gave to the residual stream, and norms it. */
+  const before = (norm: Norm | undefined) => {
+    const [sum, normed] = addNormed(residual, delta, norm, normEps);
+    [residual, delta] = [sum, null];
     return normed;
+  };
+  const after = (y: Tensor, norm: Norm | undefined) => {
+    const [, normed] = addNormed(y, null, norm, normEps);
+    delta = residualScale === 1 ? normed : normed.mul(residualScale);
   };
   for (const [i, layer] of layers.entries()) {
     // A layer's intermediates are freed at its end.
     [residual, delta] = tidy(() => {
-      const { queryNorm, keyNorm } = layer;
       const rotation = rotationOf(config, i, rotations);
-      const qkv = layer.qkv(norm(layer.attentionNorm));
-      delta = layer.output(attend(i, qkv, { rotation, queryNorm, keyNorm }));
-      const [gate, up] = layer.gateUp(norm(layer.mlpNorm));
-      const activated = activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up, activation);
-      return [residual, layer.down(activated)];
+      const attended = attendNormed(config, layer, layer.qkv(before(layer.attentionNorm)), (qkv, norms) =>
+        attend(i, qkv, { rotation, ...norms }),
+      );
+      after(layer.output(attended), layer.attentionAfterNorm);
+      const [gate, up] = layer.gateUp(before(layer.mlpNorm));
+      const activated =
+        activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up ?? null, activation);
+      after(layer.down(activated), layer.mlpAfterNorm);
+      return [residual, delta];
     });
   }
-  return norm(finalNorm);
+  return before(finalNorm);
 }
 
-const plainGelu = (gate: Tensor, up: Tensor | null) => (up ? gelu(gate).mul(up) : gelu(gate));
+/** `x + delta`, and its norm where there is one. */
+function addNormed(x: Tensor, delta: Tensor | null, norm: Norm | undefined, eps: number): [Tensor, Tensor] {
+  if (norm?.weight.dtype === x.dtype) return addNorm(x, delta, norm.weight, norm.bias, eps);
+  const sum = delta ? x.add(delta) : x;
+  return [sum, norm ? rmsNormed(sum, norm.weight, eps) : sum];
+}
+
+/** RMS norm whose factor is more precise than `x`. */
+const rmsNormed = (x: Tensor, factor: Tensor, eps: number) =>
+  rmsNorm(x.to(factor.dtype), [x.size(-1)], factor, eps).to(x.dtype);
+
+/** Attention that norms the heads of queries and keys itself, in their precision; any other norm comes before. */
+function attendNormed(
+  { qkNorm, headDim, normEps }: DecoderConfig,
+  { queryNorm, keyNorm }: Layer,
+  [q, k, v]: readonly [Tensor, Tensor, Tensor],
+  attend: (qkv: Parameters<AttendStep>[1], norms: Omit<Turning, 'rotation'>) => Tensor,
+): Tensor {
+  if (qkNorm !== 'whole' && queryNorm?.dtype === q.dtype) return attend([q, k, v], { queryNorm, keyNorm });
+  const normed = (x: Tensor, factor: Tensor | null) => {
+    if (!factor) return x;
+    const parts = qkNorm === 'whole' ? x : x.reshape([-1, headDim]);
+    return addNormed(parts, null, { weight: factor, bias: null }, normEps)[1].reshape([-1, x.size(-1)]);
+  };
+  return attend([normed(q, queryNorm), normed(k, keyNorm), v], { queryNorm: null, keyNorm: null });
+}
+
+const plainGelu = (gate: Tensor, up: Tensor | undefined) => (up ? gelu(gate).mul(up) : gelu(gate));

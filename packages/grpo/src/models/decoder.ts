@@ -2,8 +2,8 @@ import { dtypeSize, linear, type Tensor } from '@grpo/torch';
 import type { Engine } from '../memory/decoding.js';
 import type { DecoderConfig } from './config.js';
 import type { Lora } from './lora/lora.js';
-import { type Layer, Transformer } from './transformer.js';
-import { copiesOf, type LayerWeights, type Linear, Weights } from './weights.js';
+import { type Layer, Transformer, widthsOf } from './transformer.js';
+import { copiesOf, type LayerWeights, type Linear, type Norm, Weights } from './weights.js';
 
 /** The decoder that trains and scores. It owns no tensor: its weights and adapters must outlive it. */
 export class Decoder extends Transformer {
@@ -16,6 +16,10 @@ export class Decoder extends Transformer {
   ) {
     super(weights);
     this.layers = weights.layers.map((layer) => layerOf(layer, weights.config, lora));
+  }
+
+  get finalNorm(): Norm {
+    return this.weights.finalNorm;
   }
 
   /** All weights, by checkpoint name. */
@@ -78,7 +82,7 @@ export class OwningDecoder extends Decoder implements Disposable {
   }
 }
 
-function layerOf(weights: LayerWeights, { heads, kvHeads, headDim }: DecoderConfig, lora?: Lora): Layer {
+function layerOf(weights: LayerWeights, config: DecoderConfig, lora?: Lora): Layer {
   const projection = ({ name, weight, bias }: Linear) => {
     const adapter = lora?.of(name);
     return (x: Tensor) => {
@@ -86,20 +90,19 @@ function layerOf(weights: LayerWeights, { heads, kvHeads, headDim }: DecoderConf
       return adapter ? adapter.addTo(y, x) : y;
     };
   };
-  const qkv = weights.qkv.map(projection);
-  const widths = [heads, kvHeads, kvHeads].map((count) => count * headDim);
-  const gate = weights.gate && projection(weights.gate);
-  const up = projection(weights.up);
+  const each = (parts: readonly Linear[], widths: readonly number[]) => {
+    const projections = parts.map(projection);
+    const isJoined = parts.length < widths.length;
+    return (x: Tensor) =>
+      isJoined ? projections[0]!(x).splitWithSizes(widths, -1) : projections.map((part) => part(x));
+  };
+  const widths = widthsOf(config);
+  const [qkv, gateUp] = [each(weights.qkv, widths.qkv), each(weights.gateUp, widths.gateUp)];
   return {
     ...weights,
-    qkv: (x) =>
-      (qkv.length === 1 ? qkv[0]!(x).splitWithSizes(widths, -1) : qkv.map((part) => part(x))) as [
-        Tensor,
-        Tensor,
-        Tensor,
-      ],
+    qkv: (x) => qkv(x) as [Tensor, Tensor, Tensor],
     output: projection(weights.output),
-    gateUp: (x) => (gate ? [gate(x), up(x)] : [up(x), null]),
+    gateUp: (x) => gateUp(x) as [Tensor, Tensor?],
     down: projection(weights.down),
   };
 }

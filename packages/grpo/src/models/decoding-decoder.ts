@@ -3,8 +3,8 @@ import { weightsChecksum } from './checksum.js';
 import { type AttendStep, decodeStep } from './decode-step.js';
 import type { Decoder } from './decoder.js';
 import type { Lora } from './lora/lora.js';
-import { type Layer, type PackedTokens, Transformer } from './transformer.js';
-import type { LayerWeights, Linear } from './weights.js';
+import { type Layer, type PackedTokens, Transformer, widthsOf } from './transformer.js';
+import type { LayerWeights, Linear, Norm } from './weights.js';
 
 /**
  * A decoder for many passes over new tokens, without gradients: projections of one input are one, and weights are laid
@@ -13,6 +13,7 @@ import type { LayerWeights, Linear } from './weights.js';
  */
 export class DecodingDecoder extends Transformer implements Disposable {
   readonly layers: readonly Layer[];
+  readonly finalNorm: Norm;
   /** Checksum of the weights and adapters that are laid out. */
   readonly checksum: number;
   readonly #layout: Tensor[] = [];
@@ -22,13 +23,14 @@ export class DecodingDecoder extends Transformer implements Disposable {
     super(decoder.weights);
     const { weights, lora } = decoder;
     this.checksum = weightsChecksum(decoder);
-    [this.layers, this.#head] = noGrad(() =>
+    [this.layers, this.finalNorm, this.#head] = noGrad(() =>
       tidy(() => {
         const layers = weights.layers.map((layer) => this.#layerOf(layer, lora));
+        const finalNorm = this.#normOf(weights.finalNorm);
         const head = this.#layOut({ weight: weights.head, bias: null });
         // At last, so that nothing stays when memory runs out halfway.
         for (const tensor of this.#layout) keep(tensor);
-        return [layers, head];
+        return [layers, finalNorm, head];
       }),
     );
   }
@@ -36,11 +38,10 @@ export class DecodingDecoder extends Transformer implements Disposable {
   /** Hidden states of one new token per row, as `hidden` computes them, in fewer passes. Only where `Decoder.fuses`. */
   decode(tokens: PackedTokens, attend: AttendStep): Tensor {
     const { ids_N, positions_N } = tokens;
-    const { config, weights, layers } = this;
-    const places = weights.positions ? embedding(weights.positions, positions_N) : null;
-    const rotations = this.rotationsAt(tokens);
-    const x = embedding(weights.embedding, ids_N);
-    return decodeStep(config, layers, weights.finalNorm, { x, added: places, rotations }, attend);
+    const { positions } = this.weights;
+    const added = positions ? embedding(positions, positions_N) : null;
+    const input = { x: this.embedIds(ids_N), added, rotations: this.rotationsAt(tokens) };
+    return decodeStep(this.config, this.layers, this.finalNorm, input, attend);
   }
 
   [Symbol.dispose](): void {
@@ -51,33 +52,50 @@ export class DecodingDecoder extends Transformer implements Disposable {
     return this.#head(hidden_MD);
   }
 
+  /** The norms here have factors in place of weights. */
+  protected override factorOf(factor: Tensor): Tensor {
+    return factor;
+  }
+
   #layerOf(weights: LayerWeights, lora: Lora | undefined): Layer {
-    const { heads, kvHeads, headDim, intermediateSize } = this.config;
-    const { qkv, gate, up } = weights;
+    const widths = widthsOf(this.config);
     const projection = (linear: Linear) => this.#adapted(linear, lora);
     const joined = (parts: readonly Linear[], widths: number[]) => {
       const whole = parts.length === 1 ? projection(parts[0]!) : this.#layOut(this.#join(parts));
-      return (x: Tensor) => whole(x).splitWithSizes(widths, -1);
+      return widths.length === 1
+        ? (x: Tensor) => [whole(x)]
+        : (x: Tensor) => whole(x).splitWithSizes(widths, -1);
     };
     const apart = (parts: readonly Linear[]) => {
       const each = parts.map(projection);
       return (x: Tensor) => each.map((part) => part(x));
     };
-    const widths = [heads, kvHeads, kvHeads].map((count) => count * headDim);
-    const canJoin = (parts: readonly Linear[]) => parts.length === 1 || joinable(parts, lora);
-    const project = canJoin(qkv) ? joined(qkv, widths) : apart(qkv);
-    const pair = gate ? [gate, up] : [up];
-    const gateUp = gate && canJoin(pair) ? joined(pair, [intermediateSize, intermediateSize]) : apart(pair);
+    const parts = (linears: readonly Linear[], widths: number[]) =>
+      linears.length === 1 || joinable(linears, lora) ? joined(linears, widths) : apart(linears);
+    const [qkv, gateUp] = [parts(weights.qkv, widths.qkv), parts(weights.gateUp, widths.gateUp)];
+    const norm = (stored: Norm | undefined) => stored && this.#normOf(stored);
+    const factor = (stored: Tensor | null) => stored && this.#factorOf(stored);
     return {
-      ...weights,
-      qkv: (x) => project(x) as [Tensor, Tensor, Tensor],
+      attentionNorm: norm(weights.attentionNorm),
+      attentionAfterNorm: norm(weights.attentionAfterNorm),
+      queryNorm: factor(weights.queryNorm),
+      keyNorm: factor(weights.keyNorm),
+      mlpNorm: norm(weights.mlpNorm),
+      mlpAfterNorm: norm(weights.mlpAfterNorm),
+      qkv: (x) => qkv(x) as [Tensor, Tensor, Tensor],
       output: projection(weights.output),
-      gateUp: (x) => {
-        const [activated, factor = null] = gateUp(x) as [Tensor, Tensor?];
-        return [activated, factor];
-      },
+      gateUp: (x) => gateUp(x) as [Tensor, Tensor?],
       down: projection(weights.down),
     };
+  }
+
+  #normOf({ weight, bias }: Norm): Norm {
+    return { weight: this.#factorOf(weight), bias };
+  }
+
+  #factorOf(weight: Tensor): Tensor {
+    const factor = super.factorOf(weight);
+    return factor === weight ? weight : this.#own(factor);
   }
 
   /** A projection with its adapter. */

@@ -3,7 +3,8 @@ export { type DecoderConfig, equalLayers, llamaTraits } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
 export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
-export { type LoadOptions, loadModel } from './folder/load.js';
+export { type LoadOptions, loadModel, openModelFolder, type UnloadedModel } from './folder/load.js';
+export { ParameterFile } from './folder/load-parameters.js';
 export { replaceWeights } from './folder/replace-weights.js';
 export { saveModel, WEIGHTS_FILE } from './folder/save.js';
 export { initDecoder, writeRandomWeights } from './init.js';
@@ -12,7 +13,7 @@ export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/a
 export { mergeLora } from './lora/merge-lora.js';
 export type { LoadedModel, Model } from './model.js';
 export { type PackedSegments, packSegments } from './pack-segments.js';
-export { parameterSpecs } from './parameters.js';
+export { namesOf, type ParameterSpec, parameterSpecs } from './parameters.js';
 export { parseConfig } from './parse/parse-config.js';
 export { openPass } from './recompute.js';
 export { sampleOf } from './sample-of.js';

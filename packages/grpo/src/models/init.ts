@@ -9,7 +9,7 @@ import { parseConfig } from './parse/parse-config.js';
 
 /**
  * A decoder with random weights: normal with standard deviation `std`, projections into the residual stream divided by
- * √(2 × layers) as in GPT-2, norms one, biases zero. One seed gives one model: the draws are made in float32 on the CPU
+ * √(2 × layers) as in GPT-2, norms by a factor of one, biases zero. One seed gives one model: the draws are made in float32 on the CPU
  * and then converted, whatever `dtype` and `device` are.
  *
  * @param options.std - 0.02 when left out
@@ -33,8 +33,8 @@ export function initDecoder(
     const scale = residual.has(name) ? std / Math.sqrt(2 * config.layers) : std;
     const parameter = noGrad(() =>
       tidy(() => {
-        if (role === 'norm') return keep(ones(size, { dtype, device }));
-        if (role === 'bias') return keep(zeros(size, { dtype, device }));
+        if (role === 'norm' && config.normOffset === 0) return keep(ones(size, { dtype, device }));
+        if (role === 'norm' || role === 'bias') return keep(zeros(size, { dtype, device }));
         return keep(zeros(size).normal_(0, scale, { generator }).to(dtype).toDevice(device));
       }),
     );

@@ -53,6 +53,9 @@ function logitsOf({ decoder }: Model, sequences: number[][]): Float32Array[] {
   );
 }
 
+/** How far logits may be apart: Gemma's are twice as large as others. */
+const boundOf = (logits: Float32Array) => 3.8e-6 * logits.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
+
 const maxDifference = (a: Float32Array, b: Float32Array) => {
   expect(a.length).toBe(b.length);
   return a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
@@ -67,7 +70,10 @@ function predictionsOf(config: DecoderConfig, { prompts, targets }: Expected, pr
   );
 }
 
-const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+const causal = [
+  ...['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'],
+  ...['smollm3', 'olmo2'],
+];
 const masked = ['a2d-llama', 'a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
 describe.each([...causal, ...masked])('%s against PyTorch', (name) => {
@@ -76,7 +82,8 @@ describe.each([...causal, ...masked])('%s against PyTorch', (name) => {
 
   it('gives the same logits, all sequences in one pack', () => {
     for (const [i, logits] of logitsOf(model, expected.prompts).entries()) {
-      expect(maxDifference(logits, stored(name, `logits.${i}`))).toBeLessThan(2e-5);
+      const theirs = stored(name, `logits.${i}`);
+      expect(maxDifference(logits, theirs)).toBeLessThan(boundOf(theirs));
     }
   });
 
@@ -141,7 +148,7 @@ describe.each(causal)('%s against PyTorch', (name) => {
       const from = i === 0 ? 0 : prompt.length;
       expect(
         maxDifference(logits[i]!, reference.subarray(from * vocab, (from + segment.ids.length) * vocab)),
-      ).toBeLessThan(2e-5);
+      ).toBeLessThan(boundOf(reference));
     }
   });
 });
@@ -182,22 +189,30 @@ describe('model folders', () => {
     },
   );
 
-  it.each(['gpt2', 'qwen2-untied', 'qwen3-bf16', 'a2d-qwen3', 'dream', 'llada'])(
-    'saves %s so that it loads to the same weights',
-    (name) => {
-      const dir = tempFolder();
-      const model = loadModel(fixture(name));
-      saveModel(model, dir);
-      const again = loadModel(dir);
-      expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
-      for (const [parameter, value] of model.decoder.parameters) {
-        expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
-      }
-      expect(again.decoder.dtype).toBe(model.decoder.dtype);
-      expect(again.endIds).toEqual(model.endIds);
-      expect(again.decoder.config).toEqual(model.decoder.config);
-    },
-  );
+  it.each([
+    ...causal,
+    'mistral',
+    'gemma2',
+    'gemma3-scaled',
+    'phi3',
+    'granite',
+    'qwen3-bf16',
+    'a2d-qwen3',
+    'dream',
+    'llada',
+  ])('saves %s so that it loads to the same weights', (name) => {
+    const dir = tempFolder();
+    const model = loadModel(fixture(name));
+    saveModel(model, dir);
+    const again = loadModel(dir);
+    expect([...again.decoder.parameters.keys()]).toEqual([...model.decoder.parameters.keys()]);
+    for (const [parameter, value] of model.decoder.parameters) {
+      expect(again.decoder.parameters.get(parameter)!.toNumbers()).toEqual(value.toNumbers());
+    }
+    expect(again.decoder.dtype).toBe(model.decoder.dtype);
+    expect(again.endIds).toEqual(model.endIds);
+    expect(again.decoder.config).toEqual(model.decoder.config);
+  });
 });
 
 describe('a packed batch', () => {

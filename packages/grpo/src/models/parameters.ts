@@ -1,3 +1,4 @@
+import { sum } from '../maths/moments.js';
 import type { DecoderConfig } from './config.js';
 
 /** One tensor of a checkpoint. */
@@ -9,17 +10,24 @@ export interface ParameterSpec {
   role: 'embedding' | 'projection' | 'bias' | 'norm';
 }
 
-/** Where a family keeps the tensors of one layer, without the `.weight` or `.bias` at the end. */
+/**
+ * Where a family keeps the tensors of one layer, without the `.weight` or `.bias` at the end. Norms that a configuration
+ * does not have are left out of it.
+ */
 export interface LayerNames {
-  attentionNorm: string;
+  /** Before the attention, and after it. */
+  attentionNorm?: string;
+  attentionAfterNorm?: string;
   /** One fused projection, or query, key and value. */
-  qkv: [string] | [string, string, string];
-  queryNorm: string;
-  keyNorm: string;
+  qkv: readonly [string] | readonly [string, string, string];
+  queryNorm?: string;
+  keyNorm?: string;
   output: string;
-  mlpNorm: string;
-  gate?: string;
-  up: string;
+  /** Before the feed-forward block, and after it. */
+  mlpNorm?: string;
+  mlpAfterNorm?: string;
+  /** One projection, fused where the block is gated, or the activation's input and its factor. */
+  gateUp: readonly [string] | readonly [string, string];
   down: string;
 }
 
@@ -40,11 +48,9 @@ const gpt2Names: ModelNames = {
   layer: (i) => ({
     attentionNorm: `transformer.h.${i}.ln_1`,
     qkv: [`transformer.h.${i}.attn.c_attn`],
-    queryNorm: '',
-    keyNorm: '',
     output: `transformer.h.${i}.attn.c_proj`,
     mlpNorm: `transformer.h.${i}.ln_2`,
-    up: `transformer.h.${i}.mlp.c_fc`,
+    gateUp: [`transformer.h.${i}.mlp.c_fc`],
     down: `transformer.h.${i}.mlp.c_proj`,
   }),
   finalNorm: 'transformer.ln_f',
@@ -65,12 +71,32 @@ const rotaryNames: ModelNames = {
     keyNorm: `model.layers.${i}.self_attn.k_norm`,
     output: `model.layers.${i}.self_attn.o_proj`,
     mlpNorm: `model.layers.${i}.post_attention_layernorm`,
-    gate: `model.layers.${i}.mlp.gate_proj`,
-    up: `model.layers.${i}.mlp.up_proj`,
+    gateUp: [`model.layers.${i}.mlp.gate_proj`, `model.layers.${i}.mlp.up_proj`],
     down: `model.layers.${i}.mlp.down_proj`,
   }),
   finalNorm: 'model.norm',
   head: 'lm_head',
+};
+
+/** With fused projections. */
+const fusedNames: ModelNames = {
+  ...rotaryNames,
+  layer: (i) => ({
+    ...rotaryNames.layer(i),
+    qkv: [`model.layers.${i}.self_attn.qkv_proj`],
+    gateUp: [`model.layers.${i}.mlp.gate_up_proj`],
+  }),
+};
+
+/** With norms after the blocks. */
+const afterNormNames: ModelNames = {
+  ...rotaryNames,
+  layer: (i) => ({
+    ...rotaryNames.layer(i),
+    attentionAfterNorm: `model.layers.${i}.post_attention_layernorm`,
+    mlpNorm: `model.layers.${i}.pre_feedforward_layernorm`,
+    mlpAfterNorm: `model.layers.${i}.post_feedforward_layernorm`,
+  }),
 };
 
 const lladaNames: ModelNames = {
@@ -82,12 +108,9 @@ const lladaNames: ModelNames = {
       `model.transformer.blocks.${i}.k_proj`,
       `model.transformer.blocks.${i}.v_proj`,
     ],
-    queryNorm: '',
-    keyNorm: '',
     output: `model.transformer.blocks.${i}.attn_out`,
     mlpNorm: `model.transformer.blocks.${i}.ff_norm`,
-    gate: `model.transformer.blocks.${i}.ff_proj`,
-    up: `model.transformer.blocks.${i}.up_proj`,
+    gateUp: [`model.transformer.blocks.${i}.ff_proj`, `model.transformer.blocks.${i}.up_proj`],
     down: `model.transformer.blocks.${i}.ff_out`,
   }),
   finalNorm: 'model.transformer.ln_f',
@@ -97,13 +120,33 @@ const lladaNames: ModelNames = {
 const familyNames: Record<DecoderConfig['family'], ModelNames> = {
   gpt2: gpt2Names,
   llama: rotaryNames,
+  mistral: rotaryNames,
   qwen2: rotaryNames,
   qwen3: rotaryNames,
   llada: lladaNames,
+  smollm3: rotaryNames,
+  olmo2: afterNormNames,
+  granite: rotaryNames,
+  phi3: fusedNames,
+  gemma2: afterNormNames,
+  gemma3: afterNormNames,
 };
 
-/** The names of the checkpoints of a configuration's family. */
-export const namesOf = ({ family }: DecoderConfig): ModelNames => familyNames[family];
+/** The names of the tensors that a configuration has. */
+export function namesOf({ family, normPlacement, qkNorm }: DecoderConfig): ModelNames {
+  const names = familyNames[family];
+  const absent: (keyof LayerNames)[] = [
+    ...(normPlacement === 'after' ? (['attentionNorm', 'mlpNorm'] as const) : []),
+    ...(normPlacement === 'before' ? (['attentionAfterNorm', 'mlpAfterNorm'] as const) : []),
+    ...(qkNorm === 'none' ? (['queryNorm', 'keyNorm'] as const) : []),
+  ];
+  const layer = (index: number) => {
+    const all = names.layer(index);
+    for (const name of absent) delete all[name];
+    return all;
+  };
+  return { ...names, layer };
+}
 
 /** Every tensor of a checkpoint of this shape, by name, in the order in which the decoder uses them. */
 export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec> {
@@ -112,7 +155,8 @@ export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec
   const { hiddenSize: D, intermediateSize: I, headDim, heads, kvHeads } = config;
   const { conv1d = false } = names;
 
-  const norm = (name: string, size = D) => {
+  const norm = (name: string | undefined, size = D) => {
+    if (name === undefined) return;
     specs.set(`${name}.weight`, { shape: [size], transposed: false, role: 'norm' });
     if (config.norm === 'layer')
       specs.set(`${name}.bias`, { shape: [size], transposed: false, role: 'bias' });
@@ -124,6 +168,11 @@ export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec
       role: 'projection',
     });
     if (bias) specs.set(`${name}.bias`, { shape: [output], transposed: false, role: 'bias' });
+  };
+  /** Of one input: one fused, or one for each width. */
+  const projections = (names: readonly string[], input: number, widths: readonly number[], bias: boolean) => {
+    if (names.length === 1) projection(names[0]!, input, sum(widths), bias);
+    else for (const [i, name] of names.entries()) projection(name, input, widths[i]!, bias);
   };
 
   specs.set(`${names.embedding}.weight`, {
@@ -138,22 +187,19 @@ export function parameterSpecs(config: DecoderConfig): Map<string, ParameterSpec
       role: 'embedding',
     });
   }
-  const widths = [heads * headDim, kvHeads * headDim, kvHeads * headDim];
   for (let i = 0; i < config.layers; i++) {
     const layer = names.layer(i);
     norm(layer.attentionNorm);
-    if (layer.qkv.length === 1)
-      projection(layer.qkv[0], D, widths[0]! + widths[1]! + widths[2]!, config.qkvBias);
-    else for (const [j, name] of layer.qkv.entries()) projection(name, D, widths[j]!, config.qkvBias);
-    if (config.qkNorm !== 'none') {
-      norm(layer.queryNorm, headDim);
-      norm(layer.keyNorm, headDim);
-    }
+    projections(layer.qkv, D, [heads * headDim, kvHeads * headDim, kvHeads * headDim], config.qkvBias);
+    const isWhole = config.qkNorm === 'whole';
+    norm(layer.queryNorm, isWhole ? heads * headDim : headDim);
+    norm(layer.keyNorm, isWhole ? kvHeads * headDim : headDim);
     projection(layer.output, heads * headDim, D, config.outputBias);
+    norm(layer.attentionAfterNorm);
     norm(layer.mlpNorm);
-    if (layer.gate) projection(layer.gate, D, I, config.mlpBias);
-    projection(layer.up, D, I, config.mlpBias);
+    projections(layer.gateUp, D, config.gated ? [I, I] : [I], config.mlpBias);
     projection(layer.down, I, D, config.mlpBias);
+    norm(layer.mlpAfterNorm);
   }
   norm(names.finalNorm);
   // The head is never Conv1D, not even GPT-2's.

@@ -10,7 +10,10 @@ import type { Segment } from './segment.js';
 
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));
-const FAMILIES = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+const FAMILIES = [
+  ...['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'],
+  ...['mistral', 'gemma2', 'gemma3', 'smollm3', 'phi3', 'olmo2', 'granite'],
+];
 
 /** A group of three, and a sequence of its own. */
 const ids = (length: number, from: number) => Array.from({ length }, (_, i) => (from + 7 * i) % 250);

@@ -61,8 +61,8 @@ class RecomputingDecoder extends Decoder implements Disposable {
     super(weights, lora);
     const { embedding, head, positions, layers } = weights;
     this.#embeds = embedding.requiresGrad || (positions?.requiresGrad ?? false);
-    const adapted = layers.findIndex(({ qkv, output, gate, up, down }) =>
-      [...qkv, output, gate, up, down].some((linear) => linear && lora?.of(linear.name)),
+    const adapted = layers.findIndex(({ qkv, output, gateUp, down }) =>
+      [...qkv, output, ...gateUp, down].some(({ name }) => lora?.of(name)),
     );
     this.#first = this.#embeds ? 0 : Math.max(adapted, 0);
     if (head !== embedding || !embedding.requiresGrad || embedding.dtype !== 'float32') return;
@@ -79,7 +79,7 @@ class RecomputingDecoder extends Decoder implements Disposable {
     const call = noGrad(() => tidy(() => this.#forward(tokens, attend)));
     call.last.requiresGrad = true;
     this.#calls.push(call);
-    return this.norm(call.last, this.weights.finalNorm);
+    return this.norm(call.last, this.finalNorm);
   }
 
   backward(loss: Tensor): void {

@@ -1,7 +1,17 @@
-import { type DType, embedding, gelu, layerNorm, rmsNorm, silu, type Tensor, tidy } from '@grpo/torch';
+import {
+  type DType,
+  dtypeSize,
+  embedding,
+  gelu,
+  layerNorm,
+  rmsNorm,
+  silu,
+  type Tensor,
+  tidy,
+} from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import { type Rotation, rotate } from './rope.js';
-import type { Norm, Weights } from './weights.js';
+import type { LayerNorms, Norm, Weights } from './weights.js';
 
 /**
  * How queries meet keys and values, for packed tokens: `q` `[N, heads, headDim]`, `k` and `v` `[N, kvHeads, headDim]`
@@ -18,17 +28,21 @@ export interface PackedTokens {
 }
 
 /** A layer: its norms, and its projections as functions of `[N, in]`. */
-export interface Layer {
-  attentionNorm: Norm;
-  queryNorm: Tensor | null;
-  keyNorm: Tensor | null;
-  mlpNorm: Norm;
+export interface Layer extends LayerNorms {
   /** Queries `[N, heads × headDim]`, keys and values `[N, kvHeads × headDim]`. */
   qkv(x: Tensor): readonly [Tensor, Tensor, Tensor];
   output(x: Tensor): Tensor;
   /** The activation's input and, in a gated layer, the factor of its output. */
-  gateUp(x: Tensor): readonly [Tensor, Tensor | null];
+  gateUp(x: Tensor): readonly [Tensor, Tensor?];
   down(x: Tensor): Tensor;
+}
+
+/** Widths of the parts of a layer's projections that have one input. */
+export function widthsOf({ heads, kvHeads, headDim, intermediateSize, gated }: DecoderConfig) {
+  return {
+    qkv: [heads, kvHeads, kvHeads].map((count) => count * headDim),
+    gateUp: gated ? [intermediateSize, intermediateSize] : [intermediateSize],
+  };
 }
 
 /** The rotation of a layer's queries and keys, of those by each rope. */
@@ -44,6 +58,7 @@ export function rotationOf(
 /** A decoder-only transformer over packed tokens; padding is not a concept here. */
 export abstract class Transformer {
   abstract readonly layers: readonly Layer[];
+  abstract readonly finalNorm: Norm;
 
   constructor(readonly weights: Weights) {}
 
@@ -69,22 +84,34 @@ export abstract class Transformer {
       x = tidy(() => this.layer(i, input, rotations, attend));
       input.dispose();
     }
-    return this.norm(x, this.weights.finalNorm);
+    return this.norm(x, this.finalNorm);
   }
 
   /** Scores of the next token, in float32: `[M, hiddenSize]` → `[M, vocabSize]`. */
   logits(hidden_MD: Tensor): Tensor {
-    return this.scores(hidden_MD).to('float32');
+    const { logitDivisor, logitSoftcap } = this.config;
+    const scores = this.scores(hidden_MD).to('float32');
+    const logits = logitDivisor === 1 ? scores : scores.div_(logitDivisor);
+    if (logitSoftcap === undefined) return logits;
+    const bounded = logits.div_(logitSoftcap).tanh();
+    return bounded.requiresGrad ? bounded.mul(logitSoftcap) : bounded.mul_(logitSoftcap);
   }
 
-  /** The vocabulary projection, in the decoder's own precision. */
+  /** The vocabulary projection, in the decoder's own precision: a tensor of its own. */
   protected abstract scores(hidden_MD: Tensor): Tensor;
 
   /** Embeds the tokens: `[N, hiddenSize]`, the input of the first layer. */
   protected embed({ ids_N, positions_N }: PackedTokens): Tensor {
     const { positions } = this.weights;
-    const x = embedding(this.weights.embedding, ids_N);
+    const x = this.embedIds(ids_N);
     return positions ? x.add(embedding(positions, positions_N)) : x;
+  }
+
+  /** Embeddings of ids, without their positions: `[N]` → `[N, hiddenSize]`. */
+  protected embedIds(ids_N: Tensor): Tensor {
+    const { embedding: table, embeddingScale } = this.weights;
+    const x = embedding(table, ids_N);
+    return embeddingScale === 1 ? x : x.mul(embeddingScale);
   }
 
   /** The tokens' rotations by each of the configuration's ropes. */
@@ -96,31 +123,59 @@ export abstract class Transformer {
   protected layer(index: number, x: Tensor, rotations: readonly Rotation[], attend: Attend): Tensor {
     const layer = this.layers[index]!;
     const rotation = rotationOf(this.config, index, rotations);
-    const [q, k, v] = this.#heads(layer, this.norm(x, layer.attentionNorm));
-    const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
-    const attended = x.add(layer.output(attend(index, turnedQ, turnedK, v).flatten(-2)));
-    const [gate, up] = layer.gateUp(this.norm(attended, layer.mlpNorm));
-    const activated = this.#activate(gate);
-    return attended.add(layer.down(up ? activated.mul(up) : activated));
+    const attended = this.#addBlock(x, layer.attentionNorm, layer.attentionAfterNorm, (input) => {
+      const [q, k, v] = this.#heads(layer, input);
+      const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
+      return layer.output(attend(index, turnedQ, turnedK, v).flatten(-2));
+    });
+    return this.#addBlock(attended, layer.mlpNorm, layer.mlpAfterNorm, (input) => {
+      const [gate, up] = layer.gateUp(input);
+      const activated = this.#activate(gate);
+      return layer.down(up ? activated.mul(up) : activated);
+    });
   }
 
   protected norm(x: Tensor, { weight, bias }: Norm): Tensor {
-    const { hiddenSize, normEps, norm } = this.config;
-    return norm === 'layer'
-      ? layerNorm(x, [hiddenSize], weight, bias, normEps)
-      : rmsNorm(x, [hiddenSize], weight, normEps);
+    const { normEps, norm } = this.config;
+    return norm === 'layer' ? layerNorm(x, [x.size(-1)], weight, bias, normEps) : this.#rms(x, weight);
+  }
+
+  /** Factor of an RMS norm by its weight: the sum with an offset is float32 where the weight is half precision. */
+  protected factorOf(weight: Tensor): Tensor {
+    const { normOffset } = this.config;
+    if (normOffset === 0) return weight;
+    return (dtypeSize(weight.dtype) < 4 ? weight.to('float32') : weight).add(normOffset);
+  }
+
+  /** `x` with a block's output, between its norms. */
+  #addBlock(
+    x: Tensor,
+    before: Norm | undefined,
+    after: Norm | undefined,
+    compute: (input: Tensor) => Tensor,
+  ): Tensor {
+    const { residualScale } = this.config;
+    const y = compute(before ? this.norm(x, before) : x);
+    const normed = after ? this.norm(y, after) : y;
+    return x.add(residualScale === 1 ? normed : normed.mul(residualScale));
   }
 
   /** Queries `[N, heads, headDim]`, keys and values `[N, kvHeads, headDim]`. */
   #heads({ qkv, queryNorm, keyNorm }: Layer, x: Tensor): [Tensor, Tensor, Tensor] {
-    const { headDim, normEps } = this.config;
-    const [q, k, v] = qkv(x).map((part) => part.reshape([-1, part.size(-1) / headDim, headDim])) as [
-      Tensor,
-      Tensor,
-      Tensor,
-    ];
-    if (!queryNorm || !keyNorm) return [q, k, v];
-    return [rmsNorm(q, [headDim], queryNorm, normEps), rmsNorm(k, [headDim], keyNorm, normEps), v];
+    const { headDim, qkNorm } = this.config;
+    const normed = (part: Tensor, weight: Tensor | null, by: 'head' | 'whole') =>
+      weight && qkNorm === by ? this.#rms(part, weight) : part;
+    const heads = (part: Tensor, weight: Tensor | null) =>
+      normed(normed(part, weight, 'whole').reshape([-1, part.size(-1) / headDim, headDim]), weight, 'head');
+    const [q, k, v] = qkv(x);
+    return [heads(q, queryNorm), heads(k, keyNorm), heads(v, null)];
+  }
+
+  /** RMS norm over the last dimension. */
+  #rms(x: Tensor, weight: Tensor): Tensor {
+    const factor = this.factorOf(weight);
+    const normed = (input: Tensor) => rmsNorm(input, [x.size(-1)], factor, this.config.normEps);
+    return factor.dtype === x.dtype ? normed(x) : normed(x.to(factor.dtype)).to(x.dtype);
   }
 
   #activate(x: Tensor): Tensor {

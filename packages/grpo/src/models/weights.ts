@@ -1,4 +1,4 @@
-import { type DType, keep, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { type DType, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import { namesOf } from './parameters.js';
 import { Rope } from './rope.js';
@@ -17,23 +17,31 @@ export interface Linear {
   bias: Tensor | null;
 }
 
-/** The tensors of one layer. */
-export interface LayerWeights {
-  attentionNorm: Norm;
-  /** One joined projection, or query, key and value. */
-  qkv: readonly Linear[];
+/** The norms of one layer: what `DecoderConfig.normPlacement` and `qkNorm` ask for. */
+export interface LayerNorms {
+  attentionNorm: Norm | undefined;
+  attentionAfterNorm: Norm | undefined;
   queryNorm: Tensor | null;
   keyNorm: Tensor | null;
+  mlpNorm: Norm | undefined;
+  mlpAfterNorm: Norm | undefined;
+}
+
+/** The tensors of one layer. */
+export interface LayerWeights extends LayerNorms {
+  /** One joined projection, or query, key and value. */
+  qkv: readonly Linear[];
   output: Linear;
-  mlpNorm: Norm;
-  gate: Linear | undefined;
-  up: Linear;
+  /** One projection, joined where the block is gated, or the activation's input and its factor. */
+  gateUp: readonly Linear[];
   down: Linear;
 }
 
 /** A model's tensors by their roles. They are owned here; the decoders that share them own none. */
 export class Weights implements Disposable {
   readonly embedding: Tensor;
+  /** Factor of the embeddings, as the dtype holds it. */
+  readonly embeddingScale: number;
   /** Learned positions, where the family has them; else `ropes`. */
   readonly positions: Tensor | undefined;
   /** As in the configuration. */
@@ -55,20 +63,24 @@ export class Weights implements Disposable {
       weight: weight(name),
       bias: parameters.get(`${name}.bias`) ?? null,
     });
+    const norm = (name: string | undefined) => (name === undefined ? undefined : linear(name));
+    const factor = (name: string | undefined) => (name === undefined ? null : weight(name));
     this.embedding = weight(names.embedding);
+    this.embeddingScale = tidy(() => tensor([config.embeddingScale], [], { dtype: this.dtype }).item());
     this.positions = names.positions ? weight(names.positions) : undefined;
     this.ropes = config.ropes.map((rope) => new Rope(rope, this.dtype, this.device));
     this.layers = Array.from({ length: config.layers }, (_, i) => {
       const layer = names.layer(i);
       return {
-        attentionNorm: linear(layer.attentionNorm),
+        attentionNorm: norm(layer.attentionNorm),
+        attentionAfterNorm: norm(layer.attentionAfterNorm),
         qkv: layer.qkv.map(linear),
-        queryNorm: config.qkNorm !== 'none' ? weight(layer.queryNorm) : null,
-        keyNorm: config.qkNorm !== 'none' ? weight(layer.keyNorm) : null,
+        queryNorm: factor(layer.queryNorm),
+        keyNorm: factor(layer.keyNorm),
         output: linear(layer.output),
-        mlpNorm: linear(layer.mlpNorm),
-        gate: layer.gate ? linear(layer.gate) : undefined,
-        up: linear(layer.up),
+        mlpNorm: norm(layer.mlpNorm),
+        mlpAfterNorm: norm(layer.mlpAfterNorm),
+        gateUp: layer.gateUp.map(linear),
         down: linear(layer.down),
       };
     });

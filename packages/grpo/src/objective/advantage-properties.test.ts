@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { permutation } from '../maths/random.js';
+import { permutation, uniform } from '../maths/random.js';
 import { advantagesOf } from './advantage.js';
 import {
   anyBatch,
@@ -87,6 +87,51 @@ describe('advantages', () => {
         expect([...result.advantages].every(Number.isFinite)).toBe(true);
         expect(result.means[0]).toBeNaN();
       }),
+    );
+  });
+});
+
+describe('advantages divided by the mean (MaxRL)', () => {
+  const settings = { ...PLAIN, scale: 'mean' } as const;
+  const of = (...rewards: number[]) => [
+    ...advantagesOf(single(rewards), rewards.length, settings).advantages,
+  ];
+  const bit = fc.constantFrom(0, 1);
+
+  it('are (r − r̄) / r̄, and 0 where no completion is right', () => {
+    expect(of(1, 0, 0, 0)).toEqual([3, -1, -1, -1]);
+    expect(of(1, 1, 1, 0)).toEqual([1 / 3, 1 / 3, 1 / 3, -1].map((x) => expect.closeTo(x, 12)));
+    expect(of(0, 0, 0, 0)).toEqual([0, 0, 0, 0]);
+    expect(of(1, 1, 1, 1)).toEqual([0, 0, 0, 0]);
+    expect(of(1, Number.NaN, 0, 0)).toEqual([2, 0, -1, -1].map((x) => expect.closeTo(x, 12)));
+  });
+
+  it('weigh score functions as the mean over the right completions does, but for a baseline', () => {
+    // Theorem 2: 1/K Σ over the K right ones of ∇ log π, here with log-probs in place of their gradients.
+    fc.assert(
+      fc.property(fc.array(bit, { minLength: 2, maxLength: 9 }), fc.nat(), (rewards, seed) => {
+        const scores = rewards.map((_, b) => uniform(seed, b));
+        const right = scores.filter((_, b) => rewards[b] === 1);
+        const estimate = sum(of(...rewards).map((A, b) => A * scores[b]!)) / rewards.length;
+        const mean = (values: number[]) => sum(values) / values.length;
+        const flat = right.length === 0 || right.length === rewards.length;
+        expect(estimate).toBeCloseTo(flat ? 0 : mean(right) - mean(scores), 10);
+      }),
+    );
+  });
+
+  it('do not change with the size of the rewards', () => {
+    fc.assert(
+      fc.property(fc.array(bit, { minLength: 2 }), oneOf(0.1, 3, 50), (rewards, size) => {
+        const other = of(...rewards.map((reward) => size * reward));
+        expect(other).toEqual(of(...rewards).map((x) => expect.closeTo(x, 10)));
+      }),
+    );
+  });
+
+  it('of a reward below 0 are refused, with the group', () => {
+    expect(() => advantagesOf(single([1, 0, 0.5, -0.25]), 2, settings)).toThrow(
+      'group 2 has a reward below 0: 0.5, -0.25',
     );
   });
 });

@@ -1,3 +1,4 @@
+import { UserError } from '../errors/user-error.js';
 import { joinRows } from '../maths/lists.js';
 import type { RewardColumns } from './reward-columns.js';
 import type { AdvantageSettings } from './settings.js';
@@ -23,10 +24,12 @@ const WHITENING = 1e-8;
 /**
  * Advantages of completions over the others of their group: (reward − baseline) / (deviation + epsilon). With the group's
  * mean and deviation this is DeepSeekMath's eq. 3 (Shao et al., 2024), with leave-one-out RLOO (Ahmadian et al., 2024),
- * without a deviation Dr. GRPO (Liu et al., 2025). A group of equal rewards gets exactly 0, where rounding of the mean
+ * without a deviation Dr. GRPO (Liu et al., 2025). Divided by the group's mean reward it is MaxRL (Tajwar et al., 2026,
+ * arXiv 2602.02710, Algorithm 1), 0 where that mean is 0. A group of equal rewards gets exactly 0, where rounding of the mean
  * would otherwise leave a small bias of one sign. A completion that could not be scored gets 0 and enters no mean.
  *
  * @param groupSize - G; the rewards are those of B / G groups
+ * @throws UserError when rewards below 0 are to be divided by their mean
  */
 export function advantagesOf(
   table: RewardColumns,
@@ -119,6 +122,7 @@ function compare(rewards: RewardColumns, groupSize: number, settings: AdvantageS
 function relative(values: Float64Array, groupSize: number, settings: AdvantageSettings): Float64Array {
   const { baseline, scale, ddof, epsilon, floor } = settings;
   const batch = statistics(values, ddof);
+  if (scale === 'mean') refuseNegative(values, groupSize);
   return joinRows(
     Float64Array,
     groupsOf(values, groupSize).map((group) => {
@@ -127,11 +131,27 @@ function relative(values: Float64Array, groupSize: number, settings: AdvantageSe
       return group.map((value) => {
         if (Number.isNaN(value) || (groupStatistics.equal && baseline !== 'none')) return 0;
         const centred = value - baselineOf(baseline, value, groupStatistics);
-        return scale === 'none' ? centred : centred / deviation;
+        if (scale === 'none') return centred;
+        if (scale === 'mean') return groupStatistics.mean === 0 ? 0 : centred / groupStatistics.mean;
+        return centred / deviation;
       });
     }),
   );
 }
+
+/** A mean of rewards is the share of the right completions where a reward is 0 or 1; a mean below 0 turns the signs. */
+function refuseNegative(values: Float64Array, groupSize: number): void {
+  const place = values.findIndex((value) => value < 0);
+  if (place === -1) return;
+  const g = Math.floor(place / groupSize);
+  const rewards = Array.from(values.subarray(g * groupSize, (g + 1) * groupSize), (x) => String(round(x)));
+  throw new UserError(
+    `advantage.scale=mean divides by the mean reward of a group, and group ${g + 1} has a reward below 0: ${rewards.join(', ')}`,
+    { hint: 'MaxRL is for rewards of 0 and 1. Make them so, or use advantage.scale=group.' },
+  );
+}
+
+const round = (value: number) => Number(value.toPrecision(4));
 
 function baselineOf(baseline: AdvantageSettings['baseline'], value: number, { mean, count }: Statistics) {
   if (baseline === 'none') return 0;

@@ -38,6 +38,8 @@ export const PLAIN: LossSettings = {
   normalizer: 7,
   clipHigh: 0.28,
   cap: 1.3,
+  divergenceLow: 0.03,
+  divergenceHigh: 0.06,
   kl,
   entropy,
   correction,

@@ -1,13 +1,20 @@
 import { mark, noGrad, tensor } from '@grpo/torch';
+import { UserError } from '../errors/user-error.js';
+import type { TokenSets } from '../formats/token-sets.js';
 import { type Attend, type Decoder, packSegments, type Segment } from '../models/index.js';
 import type { MaskedCompletion } from './masked/mask-plan.js';
 import { scoreMasked } from './masked/masked-logprob.js';
-import { scoreHidden, type TokenScores } from './vocabulary.js';
+import { scoreHidden, type TokenRun, type TokenScores } from './vocabulary.js';
 
 /** A prompt and completions of it that are scored together; the prompt is computed once. */
 export interface ScoredGroup {
   prompt: readonly number[];
   completions: readonly (readonly number[])[];
+  /**
+   * For each completion the ids that its tokens could be drawn from: softmax is over these alone. Undefined where it is
+   * over the vocabulary. A masked-diffusion model, whose log-probs are estimates, has none.
+   */
+  support?: readonly (TokenSets | undefined)[];
   /** For a masked-diffusion model: how each completion is hidden. */
   masked?: readonly MaskedCompletion[];
 }
@@ -26,11 +33,12 @@ export interface ScoringOptions {
 }
 
 /**
- * Scores completions under softmax(logits / temperature): the logits after a token predict the next one, the prompt's
+ * Scores completions under softmax(logits / temperature), over each token's support where it has one: the logits after a token predict the next one, the prompt's
  * last logits the completion's first token. Only these rows are projected to the vocabulary. Those of a masked-diffusion
  * model are estimates ({@link scoreMasked}).
  *
  * @param temperature - that of the sampling; 0 (greedy) scores at 1
+ * @throws UserError for a token that is not in its support
  */
 export function scoreTokens(
   decoder: Decoder,
@@ -55,6 +63,7 @@ export function scoreTokens(
     });
     return scoreMasked(decoder, maskedGroups, scoringTemperature, { entropyGradient, watched });
   }
+  const support = groups.flatMap(runsOf);
   const segments: Segment[] = [];
   const targets: number[] = [];
   /** For each target, the segment and the place in it of the token whose logits predict it. */
@@ -93,5 +102,24 @@ export function scoreTokens(
     temperature: scoringTemperature,
     entropyGradient,
     reference,
+    support,
+  });
+}
+
+/** What the tokens of a group's completions are scored over. */
+function runsOf({ completions, support }: ScoredGroup, group: number): TokenRun[] {
+  return completions.map((ids, i) => {
+    const sets = support?.[i];
+    if (!sets) return { tokens: ids.length, sets };
+    const where = `of completion ${i} of prompt ${group}`;
+    const hint =
+      'the sets are of other samples than the completions; rollout.keepSupport=false trains without them';
+    if (sets.length !== ids.length)
+      throw new UserError(`there are ${sets.length} sets for the ${ids.length} tokens ${where}`, { hint });
+    const missing = ids.findIndex((id, token) => !sets.has(token, id));
+    if (missing < 0) return { tokens: ids.length, sets };
+    const found = `token ${missing} ${where} has id ${ids[missing]}`;
+    const size = sets.size(missing);
+    throw new UserError(`${found}, which is not among the ${size} ids that it could be drawn from`, { hint });
   });
 }

@@ -103,6 +103,16 @@ function policyTerm(
   const ratioAt = (point: Point) => Math.exp(logRatio(completion, t, batch, settings.ratio, point, frozen));
   const gaps = tokens.filter((place) => kept.has(place)).map((place) => gapOf(batch, place, at, frozen));
   const correction = correctionOf(completion, t, batch, settings, frozen);
+  const others = (p: number) => Math.max(1 - p, 1e-8);
+  // Beyond its trust region a token is left out, if it went the way that its advantage pushes it.
+  const dppo = (divergence: (p: number, old: number) => number) => {
+    const gap = gapOf(batch, t, frozen, frozen);
+    const p = Math.exp(frozen.logprobs[t]!);
+    const distance = divergence(p, p * Math.exp(-gap));
+    const bound = A > 0 ? settings.divergenceHigh : settings.divergenceLow;
+    if (A * gap > 0 && distance > bound) return 0;
+    return -Math.min(Math.exp(gap), settings.cap) * A * at.logprobs[t]!;
+  };
   const terms = {
     clip: () => {
       const ratio = ratioAt(at);
@@ -115,6 +125,9 @@ function policyTerm(
       return ((-4 / slope) * A) / (1 + Math.exp(slope * (1 - ratioAt(at))));
     },
     vespo: () => -vespoWeight(completion, batch, settings, frozen) * A * at.logprobs[t]!,
+    dppo_tv: () => dppo((p, old) => Math.abs(p - old)),
+    dppo_kl: () =>
+      dppo((p, old) => old * Math.log(old / p) + others(old) * Math.log(others(old) / others(p))),
     gmpo: () => -A * Math.exp(mean(gaps.map((d) => (A > 0 ? Math.min(d, clipHigh) : Math.max(d, -clipLow))))),
   };
   const fall = mean(tokens.map((place) => batch.sampler[place]! - frozen.logprobs[place]!));

@@ -1,5 +1,6 @@
 import { noGrad, type Tensor, where } from '@grpo/torch';
 import type { PolicyTerm } from '../config/choices.js';
+import { binaryKl } from './binary-kl.js';
 import type { Ratio } from './ratio.js';
 import type { LossSettings } from './settings.js';
 import type { TokenRows } from './token-rows.js';
@@ -91,7 +92,59 @@ const gmpo: PolicyFunction = ({ difference_T, advantages_T, rows, settings: { cl
   return rows.spread(rows.mean(clipped_T).exp()).mul(advantages_T).neg();
 };
 
-export const policyTerms: Record<PolicyTerm, PolicyFunction> = { clip, reinforce, cispo, sapo, vespo, gmpo };
+/**
+ * Distance of policy and old policy at a token, of the two outcomes that the token makes: itself or any other one.
+ * - `dppo_tv`: their total variation, |π − π_old| of the token (DPPO, eq. 13)
+ * - `dppo_kl`: KL(π_old ‖ π) (DPPO, eq. 14)
+ */
+const divergences = {
+  dppo_tv: (logprobs_T: Tensor, old_T: Tensor) => logprobs_T.exp().sub(old_T.exp()).abs(),
+  dppo_kl: (logprobs_T: Tensor, old_T: Tensor) => binaryKl(old_T, logprobs_T),
+};
+
+/** Input of the trust region of DPPO. */
+export type TrustRegionInput = Pick<PolicyInput, 'logprobs_T' | 'difference_T' | 'advantages_T'> & {
+  settings: Pick<LossSettings, 'divergenceLow' | 'divergenceHigh'>;
+};
+
+/** Whether a token is further from the old policy than its bound, on the side to which its advantage pushes it: `[T]`. */
+export function leftTrustRegion(
+  policy: keyof typeof divergences,
+  { logprobs_T, difference_T, advantages_T, settings: { divergenceLow, divergenceHigh } }: TrustRegionInput,
+): Tensor {
+  return noGrad(() => {
+    const isPushedUp_T = advantages_T.gt(0);
+    const isAway_T = where(isPushedUp_T, difference_T, difference_T.neg()).gt(0);
+    const bound_T = chosen(isPushedUp_T, divergenceHigh, divergenceLow, difference_T);
+    const divergence_T = divergences[policy](logprobs_T, logprobs_T.sub(difference_T));
+    return divergence_T.gt(bound_T).logicalAnd(isAway_T);
+  });
+}
+
+/**
+ * −stop(min(ratio, cap)) × A × log π, with the token's own ratio; 0 for tokens that left the trust region (DPPO, eqs. 11
+ * and 12; arXiv 2602.04879). The authors' code, verl and TRL cap the ratio at 20 and take it as a weight: below the cap
+ * the gradient is that of the paper's ratio × A.
+ */
+const dppo =
+  (policy: keyof typeof divergences): PolicyFunction =>
+  (input) => {
+    const { logprobs_T, difference_T, advantages_T, settings } = input;
+    const ratio_T = difference_T.detach().exp().clamp(null, settings.cap);
+    const weight_T = where(leftTrustRegion(policy, input).logicalNot(), ratio_T, 0);
+    return weight_T.mul(advantages_T).mul(logprobs_T).neg();
+  };
+
+export const policyTerms: Record<PolicyTerm, PolicyFunction> = {
+  clip,
+  reinforce,
+  cispo,
+  sapo,
+  vespo,
+  gmpo,
+  dppo_tv: dppo('dppo_tv'),
+  dppo_kl: dppo('dppo_kl'),
+};
 
 /** One number where the condition holds, another elsewhere. */
 function chosen(condition_T: Tensor, yes: number, no: number, like_T: Tensor): Tensor {

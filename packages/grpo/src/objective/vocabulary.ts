@@ -1,4 +1,5 @@
-import { type Tensor, tokenScores } from '@grpo/torch';
+import { type Tensor, tensor, tokenScores } from '@grpo/torch';
+import type { TokenSets } from '../formats/token-sets.js';
 import { chunkRows } from '../memory/pass-bytes.js';
 import type { Decoder } from '../models/index.js';
 
@@ -7,7 +8,7 @@ export interface TokenScores {
   logprobs_T: Tensor;
   /** In nats; without a gradient, unless it was asked for. */
   entropies_T: Tensor;
-  /** KL(policy ‖ reference) over the whole vocabulary, with gradient; where it was asked for. */
+  /** KL(policy ‖ reference) over the whole vocabulary, or over the tokens' support, with gradient; where it was asked for. */
   fullKl_T?: Tensor;
 }
 
@@ -24,6 +25,15 @@ export interface HiddenTokens {
   entropyGradient: boolean;
   /** The full KL to this decoder is wanted. */
   reference: { decoder: Decoder; hidden_TD: Tensor } | undefined;
+  /** What softmax is over, run after run of tokens. */
+  support?: readonly TokenRun[];
+}
+
+/** Tokens side by side, all of which are scored over sets of ids, or all over the vocabulary. */
+export interface TokenRun {
+  tokens: number;
+  /** The set of each token; the vocabulary where there are none. */
+  sets: TokenSets | undefined;
 }
 
 /**
@@ -31,7 +41,8 @@ export interface HiddenTokens {
  * and again for the backward pass; it keeps them where they are one chunk.
  */
 export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: HiddenTokens): TokenScores {
-  const { reference, temperature, entropyGradient } = options;
+  const { reference, temperature, entropyGradient, support = [] } = options;
+  const { vocabSize, logitDivisor, logitSoftcap = 0 } = decoder.config;
   const [logprobs_T, entropies_T, kl_T] = tokenScores(
     hidden_TD,
     decoder.head,
@@ -39,10 +50,30 @@ export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: Hidde
     reference?.hidden_TD,
     reference?.decoder.head,
     {
-      temperature,
-      chunk: chunkRows(decoder.config.vocabSize),
+      // c tanh(z / (d c)) / t, of which the engine knows no d.
+      temperature: temperature * logitDivisor,
+      softcap: logitSoftcap * logitDivisor,
+      chunk: chunkRows(vocabSize),
       entropy_gradient: entropyGradient,
+      ...(support.some(({ sets }) => sets) && engineSets(support)),
     },
   );
   return { logprobs_T, entropies_T, ...(reference && { fullKl_T: kl_T }) };
+}
+
+/** The sets as the engine takes them: their bytes, and where each begins; the whole vocabulary takes none. */
+function engineSets(runs: readonly TokenRun[]): { support: Tensor; support_offsets: Tensor } {
+  const lengths = runs.flatMap(({ tokens, sets }) =>
+    sets ? [...sets.lengths] : Array<number>(tokens).fill(0),
+  );
+  let end = 0;
+  const ends = lengths.map((length) => {
+    end += length;
+    return end;
+  });
+  const bytes = Buffer.concat(runs.flatMap(({ sets }) => (sets ? [sets.data] : [])));
+  return {
+    support: tensor(bytes, undefined, { dtype: 'uint8' }),
+    support_offsets: tensor([0, ...ends], undefined, { dtype: 'int64' }),
+  };
 }

@@ -14,7 +14,10 @@ import {
   parameterSpecs,
 } from '../models/index.js';
 
-export const architectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+export const earlierArchitectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
+/** Whose attention or scales are others than Llama's. */
+export const otherArchitectures = ['smollm3', 'olmo2'];
+export const architectures = [...earlierArchitectures, ...otherArchitectures];
 
 const folder = (name: string) =>
   fileURLToPath(new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url));

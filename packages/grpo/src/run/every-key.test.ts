@@ -113,6 +113,10 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('objective.clipHigh', '0.01', { with: OFF_POLICY }),
   set('objective.delta', '0.5', { with: OFF_POLICY }),
   set('objective.cap', '0.5', { with: [...OFF_POLICY, 'objective.loss=cispo'] }),
+  set('objective.divergenceLow', '0', {
+    with: [...OFF_POLICY, 'objective.loss=dppo_tv', 'objective.divergenceHigh=0.2'],
+  }),
+  set('objective.divergenceHigh', '0', { with: [...OFF_POLICY, 'objective.loss=dppo_tv'] }),
   set('objective.slopePositive', '3', { with: [...OFF_POLICY, 'objective.loss=sapo'] }),
   set('objective.slopeNegative', '3', { with: [...OFF_POLICY, 'objective.loss=sapo'] }),
   set('objective.vespoPositive', '[5, 1]', { with: [...OFF_POLICY, 'objective.loss=vespo'] }),

@@ -34,7 +34,7 @@ export class ChatTemplate {
    * @throws FormatError when it is not a valid template.
    */
   constructor(
-    source: string,
+    readonly source: string,
     readonly origin = 'the model',
   ) {
     try {

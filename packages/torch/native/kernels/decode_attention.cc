@@ -1,5 +1,5 @@
 // grpo::decode_attention: one new token a row. Its key and value go into the row's place of the cache, and its queries
-// meet its prompt, which the rows of a group share, and what the row wrote before.
+// meet its prompt, which the rows of a group share, and what the row wrote before; with a window, the last of these.
 //
 // Keys lie in blocks of sixteen, a dimension's sixteen numbers side by side: scores of sixteen keys come without sums
 // across a vector, and a new key touches memory that is read next anyway. Values lie a token after another.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decode.h"
+#include "scores.h"
 #include "stages.h"
 
 namespace grpo {
@@ -31,9 +32,13 @@ struct Attention {
   Cache own, prompt;
   const Row* rows;
   void* out;
-  // Query heads, key heads, numbers a head, and those with padding to whole vectors.
-  int64_t count, heads, kvHeads, width, padded;
+  // Query heads, key heads, numbers a head, those with padding to whole vectors, and those that are turned.
+  int64_t count, heads, kvHeads, width, padded, turned;
   float eps;
+  // As checkScores has them, the window for a longest row at most.
+  float scale;
+  int64_t window;
+  float softcap;
 };
 
 // Keys whose numbers of one dimension lie side by side; a head is padded to whole such blocks, too.
@@ -95,7 +100,8 @@ std::vector<Row> rowsOf(const at::Tensor& table, const at::Tensor& ownKeys, cons
 at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, at::Tensor& ownKeys,
                            at::Tensor& ownValues, const at::Tensor& promptKeys, const at::Tensor& promptValues,
                            const at::Tensor& table, const OptionalTensor& cosine, const OptionalTensor& sine,
-                           const OptionalTensor& queryNorm, const OptionalTensor& keyNorm, double eps) {
+                           const OptionalTensor& queryNorm, const OptionalTensor& keyNorm, double eps,
+                           c10::optional<double> factor, int64_t window, double softcap) {
   const auto cos = orNone(cosine), sin = orNone(sine), qNorm = orNone(queryNorm), kNorm = orNone(keyNorm);
   checkDecodes("decode_attention",
                {query, key, value, ownKeys, ownValues, promptKeys, promptValues, cos, sin, qNorm, kNorm});
@@ -111,19 +117,23 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
   checkRows("value", value, n, kvHeads * width);
   checkCache("own", ownKeys, ownValues, kvHeads, padded);
   checkCache("prompt", promptKeys, promptValues, kvHeads, padded);
-  TORCH_CHECK(cos.defined() == sin.defined() && (!cos.defined() || width % 2 == 0),
-              "cos and sin come together, for an even width");
+  TORCH_CHECK(cos.defined() == sin.defined(), "cos and sin come together");
+  const int64_t half = cos.defined() && cos.dim() > 0 ? cos.size(-1) : 0;
   for (const auto& turn : {cos, sin})
-    TORCH_CHECK(!turn.defined() || (turn.numel() == n * (width / 2) && turn.is_contiguous()), "cos and sin must hold [",
-                n, ", ", width / 2, "] numbers");
+    TORCH_CHECK(!turn.defined() || (turn.numel() == n * half && turn.size(-1) == half && turn.is_contiguous()),
+                "cos and sin must hold [", n, ", ", half, "] numbers");
+  TORCH_CHECK(2 * half <= width, "cos and sin turn ", 2 * half, " numbers, a head has ", width);
   if (qNorm.defined()) checkVector("query_norm", qNorm, width);
   if (kNorm.defined()) checkVector("key_norm", kNorm, width);
+  checkScores(factor, window, softcap);
+  const float scale = factor ? float(*factor) : 1 / std::sqrt(float(width));
   const auto rows = std::make_shared<const std::vector<Row>>(rowsOf(table, ownKeys, promptKeys, n));
   auto out = at::empty({n, query.size(1)}, query.options());
   int64_t longest = 0, tokens = 0;
   for (const auto& row : *rows) {
+    const int64_t seen = row.promptLength + row.length + 1;
     longest = std::max(longest, row.promptLength + row.length + 2 * KEY_BLOCK);
-    tokens += row.promptLength + row.length + 1;
+    tokens += window == 0 ? seen : std::min(window, seen);
   }
   const int64_t heads = query.size(1) / width, scratch = 4 * (2 * padded + longest) + KEY_BLOCK;
   const int64_t workEach = n == 0 ? 1 : tokens / n * padded * heads / kvHeads;
@@ -148,7 +158,11 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                         kvHeads,
                         width,
                         padded,
-                        float(eps)};
+                        2 * half,
+                        float(eps),
+                        scale,
+                        window == 0 ? longest : std::min(window, longest),
+                        float(softcap)};
     std::vector<CacheLine> memory(scratch / KEY_BLOCK);
     AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data()->numbers);
   };
@@ -165,7 +179,7 @@ void registerDecodeAttention(torch::Library& library) {
   library.def(
       "decode_attention(Tensor query, Tensor key, Tensor value, Tensor(a!) own_keys, Tensor(b!) own_values, Tensor "
       "prompt_keys, Tensor prompt_values, Tensor rows, Tensor? cos, Tensor? sin, Tensor? query_norm, Tensor? key_norm, "
-      "float eps) -> Tensor");
+      "float eps, *, float? scale=None, int window=0, float softcap=0.) -> Tensor");
   library.impl("decode_attention",
                torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(decodeAttention)));
 }

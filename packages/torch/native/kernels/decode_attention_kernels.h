@@ -3,7 +3,7 @@
 // A head's numbers as floats, normed and turned, zeros behind.
 template <class T>
 INLINE void readHead(const Attention& job, const T* from, const void* norm, int64_t row, float* to) {
-  const int64_t width = job.width, half = width / 2;
+  const int64_t width = job.width, half = job.turned / 2;
   std::fill(to + width, to + job.padded, 0.f);
   Vector squares{};
   eachVector(width, [&](int64_t i, int64_t count) INLINED {
@@ -108,6 +108,12 @@ INLINE void addValues(const float* weights, int64_t stride, const T* values, int
   for (; at < padded; at += LANES) addColumns<Q, 1>(weights, stride, values + at, length, padded, out + at);
 }
 
+// c × tanh(score / c) for each score. Apart, so that it takes no registers from the others.
+__attribute__((noinline)) void capScores(float* scores, int64_t size, float softcap) {
+  for (int64_t i = 0; i < size; i += LANES)
+    store(scores + i, softcap * hyperbolicTangent(load(scores + i) * (1 / softcap)));
+}
+
 // e^(score − largest) of those that count, zeros elsewhere; their sum.
 INLINE float weigh(float* scores, int64_t size) {
   Vector most = broadcast(LEAST);
@@ -122,33 +128,52 @@ INLINE float weigh(float* scores, int64_t size) {
   return sumOf(total);
 }
 
+// Keys of a prompt or a place that a row's queries see: so many blocks from `block` on, and in them from `first` to
+// `end`.
+struct Part {
+  int64_t block, blocks, first, end;
+};
+
+// Of `length` keys with so many behind them.
+INLINE Part partOf(int64_t length, int64_t behind, const Attention& job) {
+  const int64_t past = std::clamp<int64_t>(length + behind - job.window, 0, length), block = past / KEY_BLOCK;
+  if (past == length) return {};
+  return {block, (length + KEY_BLOCK - 1) / KEY_BLOCK - block, past - block * KEY_BLOCK, length - block * KEY_BLOCK};
+}
+
 // Q query heads of one key head.
 template <int Q, class T>
 INLINE void attendHeads(const Attention& job, const Row& row, int64_t kvHead, int64_t head, float* scratch) {
   const int64_t padded = job.padded;
-  const int64_t promptBlocks = (row.promptLength + KEY_BLOCK - 1) / KEY_BLOCK, ownBlocks = row.length / KEY_BLOCK + 1;
-  const int64_t stride = (promptBlocks + ownBlocks) * KEY_BLOCK, ownStart = promptBlocks * KEY_BLOCK;
+  const Part prompt = partOf(row.promptLength, row.length + 1, job), own = partOf(row.length + 1, 0, job);
+  const int64_t stride = (prompt.blocks + own.blocks) * KEY_BLOCK, ownStart = prompt.blocks * KEY_BLOCK;
   float *queries = scratch, *sums = queries + Q * padded, *scores = sums + Q * padded;
   const T* from = static_cast<const T*>(job.query) + row.index * job.queryStride + head * job.width;
-  const float scale = 1 / std::sqrt(float(job.width));
   for (int q = 0; q < Q; ++q) {
     readHead(job, from + q * job.width, job.queryNorm, row.index, queries + q * padded);
-    for (int64_t i = 0; i < padded; i += LANES) store(queries + q * padded + i, load(queries + q * padded + i) * scale);
+    for (int64_t i = 0; i < padded; i += LANES)
+      store(queries + q * padded + i, load(queries + q * padded + i) * job.scale);
   }
-  const int64_t promptAt = (row.prompt * job.kvHeads + kvHead) * job.prompt.blocks * KEY_BLOCK * padded;
-  const int64_t ownAt = (row.place * job.kvHeads + kvHead) * job.own.blocks * KEY_BLOCK * padded;
-  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.prompt.keys) + promptAt, promptBlocks, scores, stride);
-  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.own.keys) + ownAt, ownBlocks, scores + ownStart, stride);
+  const int64_t promptAt =
+      ((row.prompt * job.kvHeads + kvHead) * job.prompt.blocks + prompt.block) * KEY_BLOCK * padded;
+  const int64_t ownAt = ((row.place * job.kvHeads + kvHead) * job.own.blocks + own.block) * KEY_BLOCK * padded;
+  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.prompt.keys) + promptAt, prompt.blocks, scores, stride);
+  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.own.keys) + ownAt, own.blocks, scores + ownStart, stride);
+  if (job.softcap > 0) capScores(scores, Q * stride, job.softcap);
   float totals[Q];
   for (int q = 0; q < Q; ++q) {
-    float* own = scores + q * stride;
-    std::fill(own + row.promptLength, own + ownStart, LEAST);
-    std::fill(own + ownStart + row.length + 1, own + stride, LEAST);
-    totals[q] = weigh(own, stride);
+    float* all = scores + q * stride;
+    std::fill(all, all + prompt.first, LEAST);
+    std::fill(all + prompt.end, all + ownStart + own.first, LEAST);
+    std::fill(all + ownStart + own.end, all + stride, LEAST);
+    totals[q] = weigh(all, stride);
   }
   std::fill(sums, sums + Q * padded, 0.f);
-  addValues<Q>(scores, stride, static_cast<const T*>(job.prompt.values) + promptAt, row.promptLength, padded, sums);
-  addValues<Q>(scores + ownStart, stride, static_cast<const T*>(job.own.values) + ownAt, row.length + 1, padded, sums);
+  const auto add = [&](const float* weights, const T* values, const Part& part) INLINED {
+    addValues<Q>(weights + part.first, stride, values + part.first * padded, part.end - part.first, padded, sums);
+  };
+  add(scores, static_cast<const T*>(job.prompt.values) + promptAt, prompt);
+  add(scores + ownStart, static_cast<const T*>(job.own.values) + ownAt, own);
   T* out = static_cast<T*>(job.out) + (row.index * job.heads + head) * job.width;
   for (int q = 0; q < Q; ++q)
     eachVector(job.width, [&](int64_t i, int64_t count) INLINED {

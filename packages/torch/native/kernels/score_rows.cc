@@ -3,8 +3,12 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <vector>
+
+#include "token_sets.h"
 
 namespace grpo {
 namespace {
@@ -13,21 +17,25 @@ namespace {
 constexpr float LEAST = -1e30f;
 
 template <typename T>
-struct Scores {
+struct Rows {
+  using Logit = T;
   const T* logits;
   const int64_t* targets;
-  float temperature;
   int64_t vocab;
+  float temperature, softcap;
+  // Null where softmax is over all tokens.
+  const uint8_t* sets;
+  const int64_t* offsets;
+};
+
+template <typename T>
+struct Scores : Rows<T> {
   float *normalizers, *logprobs, *entropies;
 };
 
 template <typename T>
-struct Gradients {
-  const T* logits;
+struct Gradients : Rows<T> {
   T* out;
-  const int64_t* targets;
-  float temperature;
-  int64_t vocab;
   // Of log-prob and entropy; null where there is none.
   const float *logprob, *entropy;
   const float *normalizers, *entropies;
@@ -49,13 +57,25 @@ void runAll(const at::Tensor& logits, const Job& job) {
   });
 }
 
-// body(first element) for the type of the logits.
+template <typename T>
+Rows<T> rowsOf(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options) {
+  const bool restricted = options.offsets.defined();
+  return {logits.data_ptr<T>(),
+          targets.data_ptr<int64_t>(),
+          logits.size(1),
+          float(options.temperature),
+          float(options.softcap),
+          restricted ? options.sets.data_ptr<uint8_t>() : nullptr,
+          restricted ? options.offsets.data_ptr<int64_t>() : nullptr};
+}
+
+// body(a number of the type of the logits)
 template <typename Body>
 void withType(const at::Tensor& logits, const Body& body) {
   if (logits.scalar_type() == at::kFloat)
-    body(logits.data_ptr<float>());
+    body(float());
   else
-    body(logits.data_ptr<at::BFloat16>());
+    body(at::BFloat16());
 }
 
 }  // namespace
@@ -66,32 +86,31 @@ bool rowsServe(const at::Tensor& logits) {
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> scoreRows(const at::Tensor& logits, const at::Tensor& targets,
-                                                         double temperature) {
+                                                         const ScoreOptions& options) {
   for (int64_t row = 0; row < targets.size(0); ++row) {
     const int64_t target = targets.data_ptr<int64_t>()[row];
     TORCH_CHECK(target >= 0 && target < logits.size(1), "target ", row, " is ", target,
                 ", out of bounds: the vocabulary has ", logits.size(1), " tokens");
   }
-  const auto options = logits.options().dtype(at::kFloat);
-  auto normalizers = at::empty({logits.size(0)}, options), logprobs = at::empty_like(normalizers),
+  const auto wide = logits.options().dtype(at::kFloat);
+  auto normalizers = at::empty({logits.size(0)}, wide), logprobs = at::empty_like(normalizers),
        entropies = at::empty_like(normalizers);
-  withType(logits, [&](auto* rows) {
-    runAll(logits, Scores<std::remove_pointer_t<decltype(rows)>>{
-                       rows, targets.data_ptr<int64_t>(), float(temperature), logits.size(1),
-                       normalizers.data_ptr<float>(), logprobs.data_ptr<float>(), entropies.data_ptr<float>()});
+  withType(logits, [&](auto type) {
+    using T = decltype(type);
+    runAll(logits, Scores<T>{rowsOf<T>(logits, targets, options), normalizers.data_ptr<float>(),
+                             logprobs.data_ptr<float>(), entropies.data_ptr<float>()});
   });
   return {normalizers, logprobs, entropies};
 }
 
-at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, double temperature,
+at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options,
                         const RowGradients& of) {
   auto out = at::empty_like(logits);
   const auto pointer = [](const at::Tensor& values) { return values.defined() ? values.data_ptr<float>() : nullptr; };
-  withType(logits, [&](auto* rows) {
-    using T = std::remove_pointer_t<decltype(rows)>;
-    runAll(logits,
-           Gradients<T>{rows, out.data_ptr<T>(), targets.data_ptr<int64_t>(), float(temperature), logits.size(1),
-                        pointer(of.logprob), pointer(of.entropy), pointer(of.normalizers), pointer(of.entropies)});
+  withType(logits, [&](auto type) {
+    using T = decltype(type);
+    runAll(logits, Gradients<T>{rowsOf<T>(logits, targets, options), out.data_ptr<T>(), pointer(of.logprob),
+                                pointer(of.entropy), pointer(of.normalizers), pointer(of.entropies)});
   });
   return out;
 }

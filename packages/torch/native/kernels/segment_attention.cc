@@ -1,4 +1,5 @@
-// grpo::segment_attention: each token sees all of the segment that its own continues, and its own up to itself.
+// grpo::segment_attention: each token sees all of the segment that its own continues, and its own up to itself; with a
+// window, the last so many of these.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "scores.h"
 #include "segment_attention.h"
 
 // forward<T> and backward<T>: each call writes the rows of its family and key head, and of that head's queries, alone.
@@ -75,11 +77,11 @@ void forEach(const std::vector<Family>& families, int64_t heads, const Body& bod
 struct Attention {
   const std::vector<Family>& families;
   const at::Tensor &q, &k, &v, &out, &normalizers;
+  Scores scores;
 
   int64_t keyHeads() const { return k.size(1); }
   int64_t ratio() const { return q.size(1) / k.size(1); }
   int64_t width() const { return q.size(2); }
-  float scale() const { return float(1 / std::sqrt(double(width()))); }
 
   template <class T>
   void forward() const {
@@ -90,7 +92,7 @@ struct Attention {
                           headsOf<float>(normalizers),
                           ratio(),
                           width(),
-                          scale()};
+                          scores};
     forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
       AT_LEVEL(forward<T>)(call, family, head);
     });
@@ -109,7 +111,7 @@ struct Attention {
                            headsOf<T>(dv),
                            ratio(),
                            width(),
-                           scale()};
+                           scores};
     forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
       AT_LEVEL(backward<T>)(call, family, head);
     });
@@ -118,15 +120,19 @@ struct Attention {
 
 struct SegmentAttention : torch::autograd::Function<SegmentAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key,
-                            const at::Tensor& value, const at::Tensor& segments) {
+                            const at::Tensor& value, const at::Tensor& segments, double scale, int64_t window,
+                            double softcap) {
     at::AutoDispatchBelowADInplaceOrView below;
     const auto q = readable(query), k = readable(key), v = readable(value);
     const auto out = at::empty(q.sizes(), q.options()),
                normalizers = at::empty({q.size(0), q.size(1)}, q.options().dtype(at::kFloat));
     const auto families = familiesOf(segments, q.size(0));
-    const Attention attention{families, q, k, v, out, normalizers};
+    const Attention attention{families, q, k, v, out, normalizers, {float(scale), window, float(softcap)}};
     isHalf(q) ? attention.forward<at::BFloat16>() : attention.forward<float>();
     context->save_for_backward({q, k, v, out, normalizers, segments});
+    context->saved_data["scale"] = scale;
+    context->saved_data["window"] = window;
+    context->saved_data["softcap"] = softcap;
     return out;
   }
 
@@ -137,17 +143,19 @@ struct SegmentAttention : torch::autograd::Function<SegmentAttention> {
     const auto dq = at::empty(q.sizes(), q.options()), dk = at::empty(k.sizes(), k.options()),
                dv = at::empty(v.sizes(), v.options());
     const auto families = familiesOf(saved[5], q.size(0));
-    const Attention attention{families, q, k, v, saved[3], saved[4]};
+    const auto number = [&](const char* name) { return float(context->saved_data[name].toDouble()); };
+    const Scores scores{number("scale"), context->saved_data["window"].toInt(), number("softcap")};
+    const Attention attention{families, q, k, v, saved[3], saved[4], scores};
     const auto dout = readable(gradients[0]);
     isHalf(q) ? attention.backward<at::BFloat16>(dout, dq, dk, dv) : attention.backward<float>(dout, dq, dk, dv);
-    return {dq, dk, dv, {}};
+    return {dq, dk, dv, {}, {}, {}, {}};
   }
 
   static bool isHalf(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16; }
 };
 
 at::Tensor segmentAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                            const at::Tensor& segments) {
+                            const at::Tensor& segments, c10::optional<double> scale, int64_t window, double softcap) {
   for (const auto& x : {query, key, value})
     TORCH_CHECK(x.is_cpu() && x.layout() == at::kStrided &&
                     (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16) &&
@@ -158,13 +166,18 @@ at::Tensor segmentAttention(const at::Tensor& query, const at::Tensor& key, cons
               "query is [N, heads, width], key and value are [N, key heads, width]");
   TORCH_CHECK(query.size(2) > 0 && key.size(1) > 0 && query.size(1) > 0 && query.size(1) % key.size(1) == 0,
               "heads are of at least one number, and those of query a multiple of those of key and value");
-  return SegmentAttention::apply(query, key, value, segments);
+  checkScores(scale, window, softcap);
+  const int64_t tokens = query.size(0);
+  return SegmentAttention::apply(query, key, value, segments, scale.value_or(1 / std::sqrt(double(query.size(2)))),
+                                 window == 0 ? tokens : std::min(window, tokens), softcap);
 }
 
 }  // namespace
 
 void registerSegmentAttention(torch::Library& library) {
-  library.def("segment_attention(Tensor query, Tensor key, Tensor value, Tensor segments) -> Tensor");
+  library.def(
+      "segment_attention(Tensor query, Tensor key, Tensor value, Tensor segments, *, float? scale=None, int window=0, "
+      "float softcap=0.) -> Tensor");
   library.impl("segment_attention",
                torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(segmentAttention)));
 }

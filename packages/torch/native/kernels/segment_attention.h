@@ -22,6 +22,15 @@ struct Heads {
   T* at(int64_t token, int64_t head) const { return data + token * tokenStride + head * headStride; }
 };
 
+// What becomes of the product of a query and a key. A key is seen when 0 ≤ the query's position − its own < window.
+struct Scores {
+  float scale;
+  // At most as many as there are tokens.
+  int64_t window;
+  // c of c × tanh(score / c), 0 for the score itself.
+  float softcap;
+};
+
 template <class T>
 struct Forward {
   Heads<const T> query, key, value;
@@ -30,7 +39,7 @@ struct Forward {
   Heads<float> normalizers;
   // Query heads a key head, and numbers a head.
   int64_t ratio, width;
-  float scale;
+  Scores scores;
 };
 
 template <class T>
@@ -39,7 +48,7 @@ struct Backward {
   Heads<const float> normalizers;
   Heads<T> queryGradient, keyGradient, valueGradient;
   int64_t ratio, width;
-  float scale;
+  Scores scores;
 };
 
 }  // namespace grpo::segment_attention

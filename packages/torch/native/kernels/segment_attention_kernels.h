@@ -53,21 +53,33 @@ struct Tile {
   // Keys before the segment's own.
   int64_t before;
   int64_t ratio;
+  int64_t window;
   int64_t first;
   int64_t count;
 
-  Tile(const Segment& segment, int64_t before, int64_t ratio, int64_t first)
+  Tile(const Segment& segment, int64_t before, int64_t ratio, int64_t window, int64_t first)
       : segment(segment),
         before(before),
         ratio(ratio),
+        window(window),
         first(first),
         count(std::min(TILE, segment.length * ratio - first)) {}
 
   int64_t vectors() const { return (count + LANES - 1) / LANES; }
   // Keys that some query of the tile sees.
   int64_t keys() const { return before + (first + count - 1) / ratio + 1; }
-  // Queries at the beginning of the tile that do not see a key.
+  // Keys that no query of the tile sees any more, in whole blocks of rows.
+  int64_t past() const { return std::max<int64_t>(0, before + first / ratio + 1 - window) / BLOCK_ROWS * BLOCK_ROWS; }
+  // Queries at the beginning of the tile that do not see a key yet.
   int64_t blindTo(int64_t key) const { return std::clamp<int64_t>((key - before) * ratio - first, 0, count); }
+  // Hides the keys from `from` on from queries that do not see them any more.
+  INLINE void hidePast(const Matrix& scores, int64_t from, int64_t keys) const {
+    const int64_t end = std::min(from + keys, this->keys() - window);
+    for (int64_t key = from; key < end; ++key) {
+      const int64_t seeing = blindTo(key + window);
+      std::fill_n(scores.row(key - from) + seeing, count - seeing, -std::numeric_limits<float>::infinity());
+    }
+  }
   // Calls back with each query's place in the tile, its token and its head.
   template <class Body>
   INLINE void forEach(int64_t keyHead, const Body& body) const {
@@ -81,6 +93,13 @@ struct Tile {
     }
   }
 };
+
+// c × tanh(score / c) for each score.
+INLINE void capScores(const Matrix& scores, int64_t keys, int64_t vectors, float softcap) {
+  for (int64_t key = 0; key < keys; ++key)
+    for (int64_t j = 0; j < vectors * LANES; j += LANES)
+      store(scores.row(key) + j, softcap * hyperbolicTangent(load(scores.row(key) + j) * (1 / softcap)));
+}
 
 // From scores to their exponentials, less the largest of each query; their sums and log Σ exp.
 INLINE void exponentials(const Matrix& scores, int64_t keys, int64_t vectors, float* sums, float* normalizers) {
@@ -100,9 +119,11 @@ INLINE void exponentials(const Matrix& scores, int64_t keys, int64_t vectors, fl
 template <class T>
 void forward(const Forward<T>& call, const Family& family, int64_t keyHead) {
   const Plan plan(family);
+  const int64_t window = call.scores.window;
+  const float scale = call.scores.scale, softcap = call.scores.softcap;
   const int64_t width = up(call.width, LANES);
   const Matrix keys(plan.keys, width), values(plan.keys, width), queries(TILE, width), turned(width, TILE);
-  const Matrix scores(plan.keys, TILE), out(TILE, width);
+  const Matrix scores(std::min(plan.keys, window + TILE + BLOCK_ROWS), TILE), out(TILE, width);
   float sums[TILE], normalizers[TILE];
   for (const Segment& segment : family) {
     const int64_t before = &segment == family.data() ? 0 : plan.parent;
@@ -111,19 +132,21 @@ void forward(const Forward<T>& call, const Family& family, int64_t keyHead) {
       loadRow(values.row(before + i), call.value.at(segment.start + i, keyHead), call.width);
     }
     for (int64_t first = 0; first < segment.length * call.ratio; first += TILE) {
-      const Tile tile(segment, before, call.ratio, first);
-      const int64_t seen = tile.keys();
+      const Tile tile(segment, before, call.ratio, window, first);
+      const int64_t past = tile.past(), end = tile.keys(), seen = end - past;
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
-        loadRow(queries.row(i), call.query.at(token, head), call.width, call.scale);
+        loadRow(queries.row(i), call.query.at(token, head), call.width, scale);
       });
       transposeTile(queries, turned, tile.count, width);
-      multiply<false>(seen, tile.vectors(), call.width, keys.data, keys.stride, turned.data, turned.stride, scores.data,
-                      scores.stride, false);
-      for (int64_t key = before + first / call.ratio + 1; key < seen; ++key)
-        std::fill_n(scores.row(key), tile.blindTo(key), -std::numeric_limits<float>::infinity());
+      multiply<false>(seen, tile.vectors(), call.width, keys.row(past), keys.stride, turned.data, turned.stride,
+                      scores.data, scores.stride, false);
+      if (softcap > 0) capScores(scores, seen, tile.vectors(), softcap);
+      for (int64_t key = before + first / call.ratio + 1; key < end; ++key)
+        std::fill_n(scores.row(key - past), tile.blindTo(key), -std::numeric_limits<float>::infinity());
+      tile.hidePast(scores, past, seen);
       exponentials(scores, seen, tile.vectors(), sums, normalizers);
-      multiply<true>(tile.count, width / LANES, seen, scores.data, scores.stride, values.data, values.stride, out.data,
-                     out.stride, false);
+      multiply<true>(tile.count, width / LANES, seen, scores.data, scores.stride, values.row(past), values.stride,
+                     out.data, out.stride, false);
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
         storeRow(call.out.at(token, head), out.row(i), call.width, 1 / sums[i]);
         *call.normalizers.at(token, head) = normalizers[i];
@@ -148,15 +171,33 @@ INLINE void dots(const Matrix& out, const Matrix& gradient, int64_t queries, int
   }
 }
 
+// c × tanh(score / c) for each score, and its slopes.
+INLINE void capScores(const Matrix& scores, const Matrix& slopes, int64_t keys, int64_t vectors, float softcap) {
+  for (int64_t key = 0; key < keys; ++key)
+    for (int64_t j = 0; j < vectors * LANES; j += LANES) {
+      const Vector share = hyperbolicTangent(load(scores.row(key) + j) * (1 / softcap));
+      store(scores.row(key) + j, softcap * share);
+      store(slopes.row(key) + j, 1.f - share * share);
+    }
+}
+
+INLINE void multiplyEach(const Matrix& to, const Matrix& factors, int64_t rows, int64_t vectors) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors * LANES; j += LANES)
+      store(to.row(i) + j, load(to.row(i) + j) * load(factors.row(i) + j));
+}
+
 template <class T>
 void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
   const Plan plan(family);
+  const int64_t window = call.scores.window;
+  const float scale = call.scores.scale, softcap = call.scores.softcap;
   const int64_t width = up(call.width, LANES), columns = width / LANES;
   const Matrix keys(plan.keys, width), values(plan.keys, width), keyGradients(plan.keys, width),
       valueGradients(plan.keys, width);
   const Matrix queries(TILE, width), turned(width, TILE), outs(TILE, width), gradients(TILE, width),
       gradientsTurned(width, TILE), queryGradients(TILE, width);
-  const Matrix p(KEY_BLOCK, TILE), ds(KEY_BLOCK, TILE);
+  const Matrix p(KEY_BLOCK, TILE), ds(KEY_BLOCK, TILE), slopes(softcap > 0 ? KEY_BLOCK : 0, TILE);
   alignas(64) float normalizers[TILE] = {}, deltas[TILE];
   const auto storeKeys = [&](const Segment& segment, int64_t before) {
     for (int64_t i = 0; i < segment.length; ++i) {
@@ -173,10 +214,10 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
       std::fill_n(valueGradients.row(before + i), width, 0.f);
     }
     for (int64_t first = 0; first < segment.length * call.ratio; first += TILE) {
-      const Tile tile(segment, before, call.ratio, first);
-      const int64_t seen = tile.keys(), vectors = tile.vectors();
+      const Tile tile(segment, before, call.ratio, window, first);
+      const int64_t past = tile.past(), seen = tile.keys(), vectors = tile.vectors();
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
-        loadRow(queries.row(i), call.query.at(token, head), call.width, call.scale);
+        loadRow(queries.row(i), call.query.at(token, head), call.width, scale);
         loadRow(outs.row(i), call.out.at(token, head), call.width);
         loadRow(gradients.row(i), call.outGradient.at(token, head), call.width);
         normalizers[i] = *call.normalizers.at(token, head);
@@ -184,12 +225,14 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
       transposeTile(queries, turned, tile.count, width);
       transposeTile(gradients, gradientsTurned, tile.count, width);
       dots(outs, gradients, tile.count, width, deltas);
-      for (int64_t from = 0; from < seen; from += KEY_BLOCK) {
+      for (int64_t from = past; from < seen; from += KEY_BLOCK) {
         const int64_t count = std::min(KEY_BLOCK, seen - from);
         multiply<false>(count, vectors, call.width, keys.row(from), keys.stride, turned.data, turned.stride, p.data,
                         p.stride, false);
         multiply<false>(count, vectors, call.width, values.row(from), values.stride, gradientsTurned.data,
                         gradientsTurned.stride, ds.data, ds.stride, false);
+        if (softcap > 0) capScores(p, slopes, up(count, BLOCK_ROWS), vectors, softcap);
+        tile.hidePast(p, from, count);
         // Of keys that nobody sees yet, those of the last block of rows as well: their gradients are added to.
         for (int64_t i = 0; i < up(count, BLOCK_ROWS); ++i) {
           std::fill_n(p.row(i), tile.blindTo(from + i), -std::numeric_limits<float>::infinity());
@@ -199,15 +242,16 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
             store(ds.row(i) + j, probability * (load(ds.row(i) + j) - load(deltas + j)));
           }
         }
+        if (softcap > 0) multiplyEach(ds, slopes, up(count, BLOCK_ROWS), vectors);
         multiply<false>(count, columns, tile.count, p.data, p.stride, gradients.data, gradients.stride,
                         valueGradients.row(from), valueGradients.stride, true);
         multiply<false>(count, columns, tile.count, ds.data, ds.stride, queries.data, queries.stride,
                         keyGradients.row(from), keyGradients.stride, true);
         multiply<true>(tile.count, columns, count, ds.data, ds.stride, keys.row(from), keys.stride, queryGradients.data,
-                       queryGradients.stride, from > 0);
+                       queryGradients.stride, from > past);
       }
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
-        storeRow(call.queryGradient.at(token, head), queryGradients.row(i), call.width, call.scale);
+        storeRow(call.queryGradient.at(token, head), queryGradients.row(i), call.width, scale);
       });
     }
     if (before > 0) storeKeys(segment, before);

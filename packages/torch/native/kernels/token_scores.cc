@@ -13,6 +13,7 @@
 #include "gradient_sum.h"
 #include "linear.h"
 #include "score_rows.h"
+#include "token_sets.h"
 
 namespace grpo {
 namespace {
@@ -38,10 +39,38 @@ struct Side {
   at::Tensor logits(int64_t start, int64_t rows) const { return grpo::linear(hidden.narrow(0, start, rows), head); }
 };
 
-// Logits over the temperature, in the memory of float32 ones.
-at::Tensor scaled(const at::Tensor& logits, double temperature) {
+// Below every logit, and finite: times a probability of 0 it is 0.
+constexpr double kLeast = -1e30;
+
+// c × tanh(z / c) in the memory of float32 logits.
+at::Tensor capped(const at::Tensor& logits, double softcap) {
   const auto wide = widened(logits);
-  return temperature == 1 ? wide : wide.div_(temperature);
+  return softcap == 0 ? wide : wide.div_(softcap).tanh_().mul_(softcap);
+}
+
+// Over the temperature, in the memory of the logits, and least where a row's set has no token.
+at::Tensor scaled(const at::Tensor& logits, double temperature, const at::Tensor& outside) {
+  if (temperature != 1) logits.div_(temperature);
+  if (outside.defined()) logits.masked_fill_(outside, kLeast);
+  return logits;
+}
+
+// Where the rows' sets have no token: bool [rows, vocabulary] on the logits' device; undefined where there are no sets.
+at::Tensor outsideOf(const ScoreOptions& options, const at::Tensor& logits) {
+  if (!options.offsets.defined()) return {};
+  const int64_t rows = logits.size(0), vocab = logits.size(1);
+  auto outside = at::zeros({rows, vocab}, at::kBool);
+  std::vector<int32_t> ids;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t* at = options.offsets.data_ptr<int64_t>() + row;
+    if (at[0] == at[1]) continue;
+    const uint8_t* bytes = options.sets.data_ptr<uint8_t>();
+    TokenSet{bytes + at[0], bytes + at[1]}.decode(vocab, ids);
+    bool* is = outside.data_ptr<bool>() + row * vocab;
+    std::fill(is, is + vocab, true);
+    for (const int32_t id : ids) is[id] = false;
+  }
+  return outside.to(logits.device());
 }
 
 // log softmax in the memory of the logits, from log Σ exp of each row.
@@ -64,7 +93,7 @@ void addHeadGradient(const at::Tensor& sum, const at::Tensor& gradient, const at
 struct TokenScores : torch::autograd::Function<TokenScores> {
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
                                const at::Tensor& targets, const Optional& otherHidden, const Optional& otherHead,
-                               double temperature, int64_t chunk, bool entropyGradient) {
+                               const ScoreOptions& options, int64_t chunk, bool entropyGradient) {
     at::AutoDispatchBelowADInplaceOrView below;
     const Side own{hidden, head};
     std::vector<at::Tensor> normalizers, logprobs, entropies, kls;
@@ -72,15 +101,17 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
       const int64_t rows = std::min(chunk, targets.size(0) - start);
       const auto scores = own.logits(start, rows);
+      const auto here = options.ofRows(start, rows);
       if (rowsServe(scores) && !given(otherHidden)) {
-        const auto [normalizer, logprob, entropy] = scoreRows(scores, targets.narrow(0, start, rows), temperature);
+        const auto [normalizer, logprob, entropy] = scoreRows(scores, targets.narrow(0, start, rows), here);
         normalizers.push_back(normalizer);
         logprobs.push_back(logprob);
         entropies.push_back(entropy);
         if (rows == targets.size(0)) kept = scores;
         continue;
       }
-      const auto logits = scaled(scores, temperature);
+      const auto outside = outsideOf(here, scores);
+      const auto logits = scaled(capped(scores, here.softcap), here.temperature, outside);
       const auto normalizer = logits.logsumexp({-1}, true);
       const auto chosen = logits.gather(1, columnOf(targets, start, rows));
       const auto all = logSoftmaxOf(logits, normalizer);
@@ -88,14 +119,16 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
       normalizers.push_back(normalizer.squeeze(1));
       logprobs.push_back(chosen.sub(normalizer).squeeze(1));
       if (given(otherHidden))
-        kls.push_back(p.mul(all.sub(other(*otherHidden, *otherHead, start, rows, temperature))).sum({-1}));
+        kls.push_back(p.mul(all.sub(other({*otherHidden, *otherHead}, start, rows, here, outside))).sum({-1}));
       entropies.push_back(all.mul_(p).sum({-1}).neg());
     }
     const auto kl = kls.empty() ? at::empty({0}, hidden.options()) : at::cat(kls);
     variable_list scores{at::cat(logprobs), at::cat(entropies), kl};
     context->save_for_backward({hidden, head, targets, at::cat(normalizers), scores[1], kl,
-                                otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor()), kept});
-    context->saved_data["temperature"] = temperature;
+                                otherHidden.value_or(at::Tensor()), otherHead.value_or(at::Tensor()), kept,
+                                options.sets, options.offsets});
+    context->saved_data["temperature"] = options.temperature;
+    context->saved_data["softcap"] = options.softcap;
     context->saved_data["chunk"] = chunk;
     variable_list constant;
     if (!entropyGradient) constant.push_back(scores[1]);
@@ -106,13 +139,15 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
   }
 
   // From the gradients g, h and k of log-prob, entropy and KL to those of the logits z, with p = softmax(z / t):
-  // [g at the token − p g − h p (log p + H) + k p (log p − log q − KL)] / t.
+  // [g at the token − p g − h p (log p + H) + k p (log p − log q − KL)] / t, times 1 − tanh(z / c)² where they are
+  // capped.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     TORCH_CHECK(!at::GradMode::is_enabled(), "token_scores has no second derivative");
     const auto saved = context->get_saved_variables();
     const auto &targets = saved[2], &normalizers = saved[3], &entropies = saved[4], &kl = saved[5], &kept = saved[8];
     const Side own{saved[0], saved[1]};
-    const double temperature = context->saved_data["temperature"].toDouble();
+    const ScoreOptions options{context->saved_data["temperature"].toDouble(), context->saved_data["softcap"].toDouble(),
+                               saved[9], saved[10]};
     const int64_t chunk = context->saved_data["chunk"].toInt();
     const auto &g = gradients[0], &h = gradients[1], &k = gradients[2];
     const bool wantsHead = context->needs_input_grad(1);
@@ -123,22 +158,27 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
       const int64_t rows = std::min(chunk, targets.size(0) - start);
       const auto logits = kept.defined() ? kept : own.logits(start, rows);
+      const auto here = options.ofRows(start, rows);
       at::Tensor gradient;
       if (rowsServe(logits) && !k.defined()) {
         const auto of = [&](const at::Tensor& values) {
           return values.defined() ? values.narrow(0, start, rows).contiguous() : values;
         };
-        gradient = gradientRows(logits, of(targets), temperature, {of(g), of(h), of(normalizers), of(entropies)});
+        gradient = gradientRows(logits, of(targets), here, {of(g), of(h), of(normalizers), of(entropies)});
       } else {
         const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
-        const auto all = logSoftmaxOf(scaled(logits, temperature), of(normalizers));
+        const auto outside = outsideOf(here, logits), scores = capped(logits, here.softcap);
+        const auto slope = here.softcap == 0 ? at::Tensor() : scores.div(here.softcap).square_().neg_().add_(1);
+        const auto all = logSoftmaxOf(scaled(scores, here.temperature, outside), of(normalizers));
         at::Tensor factor = at::zeros({rows, 1}, all.options());
         if (g.defined()) factor = factor - of(g);
         if (h.defined()) factor = factor - (all + of(entropies)) * of(h);
-        if (k.defined()) factor = factor + (all - other(saved[6], saved[7], start, rows, temperature) - of(kl)) * of(k);
+        if (k.defined())
+          factor = factor + (all - other({saved[6], saved[7]}, start, rows, here, outside) - of(kl)) * of(k);
         gradient = all.exp_().mul_(factor);
         if (g.defined()) gradient.scatter_add_(1, of(targets), of(g).to(gradient.scalar_type()));
-        if (temperature != 1) gradient.div_(temperature);
+        if (here.temperature != 1) gradient.div_(here.temperature);
+        if (slope.defined()) gradient.mul_(slope);
         gradient = gradient.to(own.head.scalar_type());
       }
       const auto hidden = own.hidden.narrow(0, start, rows).t();
@@ -162,16 +202,42 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
   }
 
   // log q of the other model, by the operations of the first: equal weights give a KL of exactly 0.
-  static at::Tensor other(const at::Tensor& hidden, const at::Tensor& head, int64_t start, int64_t rows,
-                          double temperature) {
-    const auto logits = scaled(Side{hidden, head}.logits(start, rows), temperature);
+  static at::Tensor other(const Side& side, int64_t start, int64_t rows, const ScoreOptions& here,
+                          const at::Tensor& outside) {
+    const auto logits = scaled(capped(side.logits(start, rows), here.softcap), here.temperature, outside);
     return logSoftmaxOf(logits, logits.logsumexp({-1}, true));
   }
 };
 
+// What the kernels may read: sets that are sound, each with its row's target.
+void checkSets(const ScoreOptions& options, const at::Tensor& targets, int64_t vocab) {
+  const auto &sets = options.sets, &offsets = options.offsets;
+  const int64_t tokens = targets.size(0);
+  TORCH_CHECK(sets.device().is_cpu() && sets.scalar_type() == at::kByte && sets.dim() == 1 && sets.is_contiguous(),
+              "support is uint8 [bytes] on the CPU and contiguous, found ", sets.scalar_type(), " ", sets.sizes());
+  TORCH_CHECK(offsets.device().is_cpu() && offsets.scalar_type() == at::kLong && offsets.dim() == 1 &&
+                  offsets.size(0) == tokens + 1 && offsets.is_contiguous(),
+              "support_offsets is int64 [", tokens + 1, "] on the CPU and contiguous, found ", offsets.scalar_type(),
+              " ", offsets.sizes());
+  const int64_t* at = offsets.data_ptr<int64_t>();
+  const uint8_t* bytes = sets.data_ptr<uint8_t>();
+  TORCH_CHECK(at[0] == 0 && at[tokens] == sets.size(0), "support_offsets goes from 0 to ", sets.size(0));
+  for (int64_t t = 0; t < tokens; ++t) TORCH_CHECK(at[t] <= at[t + 1], "support_offsets falls at token ", t);
+  const auto onCpu = targets.cpu();
+  std::vector<int32_t> ids;
+  for (int64_t t = 0; t < tokens; ++t) {
+    if (at[t] == at[t + 1]) continue;
+    const bool sound = TokenSet{bytes + at[t], bytes + at[t + 1]}.decode(vocab, ids);
+    TORCH_CHECK(sound, "the support of token ", t, " is no set of ids below ", vocab);
+    const int64_t target = onCpu.data_ptr<int64_t>()[t];
+    TORCH_CHECK(std::binary_search(ids.begin(), ids.end(), target), "target ", t, " is ", target,
+                ", which is not among the ", ids.size(), " ids of its support");
+  }
+}
+
 Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
                    const Optional& otherHidden, const Optional& otherHead, double temperature, int64_t chunk,
-                   bool entropyGradient) {
+                   bool entropyGradient, double softcap, const Optional& support, const Optional& supportOffsets) {
   TORCH_CHECK(hidden.dim() == 2 && head.dim() == 2 && hidden.size(1) == head.size(1),
               "hidden is [T, D] and head [V, D]");
   TORCH_CHECK(targets.dim() == 1 && targets.size(0) == hidden.size(0) && targets.scalar_type() == at::kLong &&
@@ -180,10 +246,17 @@ Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::T
   TORCH_CHECK(given(otherHidden) == given(otherHead), "the other model has hidden states and a head, or neither");
   TORCH_CHECK(!given(otherHidden) || (otherHidden->size(0) == hidden.size(0) && otherHead->size(0) == head.size(0)),
               "the other model's tokens and vocabulary are these");
-  TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0,
-              "there are tokens, and chunk and temperature are above 0");
-  const auto scores = TokenScores::apply(hidden, head, targets.contiguous(), otherHidden, otherHead, temperature, chunk,
-                                         entropyGradient);
+  TORCH_CHECK(targets.size(0) > 0 && chunk > 0 && temperature > 0 && softcap >= 0,
+              "there are tokens, chunk and temperature are above 0, and softcap is 0 or more");
+  TORCH_CHECK(given(support) == given(supportOffsets), "support comes with its offsets");
+  ScoreOptions options{temperature, softcap, {}, {}};
+  if (given(support)) {
+    options.sets = *support;
+    options.offsets = *supportOffsets;
+    checkSets(options, targets, head.size(0));
+  }
+  const auto scores =
+      TokenScores::apply(hidden, head, targets.contiguous(), otherHidden, otherHead, options, chunk, entropyGradient);
   return {scores[0], scores[1], scores[2]};
 }
 
@@ -192,8 +265,8 @@ Scores tokenScores(const at::Tensor& hidden, const at::Tensor& head, const at::T
 void registerTokenScores(torch::Library& library) {
   library.def(
       "token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, "
-      "float temperature=1, int chunk=512, bool entropy_gradient=False) -> (Tensor logprobs, Tensor entropies, Tensor "
-      "kl)");
+      "float temperature=1, int chunk=512, bool entropy_gradient=False, float softcap=0, Tensor? support=None, Tensor? "
+      "support_offsets=None) -> (Tensor logprobs, Tensor entropies, Tensor kl)");
   library.impl("token_scores", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(tokenScores)));
 }
 

@@ -121,9 +121,12 @@ INLINE void addTo(Doubles& sum, Vector x) {
          __builtin_convertvector(halfOf<LANES / 2>(x, Half()), Doubles);
 }
 
-// e^x to about one unit in the last place; 0 where it would be less than the smallest normal number, and infinity where
-// it would be near the largest. NaN stays NaN.
-INLINE Vector exponential(Vector x) {
+// e^x as 2^n × e^r: 2^n, r, and (e^r − 1 − r) / r².
+struct Power {
+  Vector scale, r, rest;
+};
+
+INLINE Power powerOf(Vector x) {
   // Adding 1.5 × 2^23 leaves the nearest whole number in the lowest bits.
   const float shift = 0x1.8p23f;
   const Vector shifted = x * 1.44269504f + shift;
@@ -135,9 +138,25 @@ INLINE Vector exponential(Vector x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.f;
-  const Vector y = p * bitsOf<Vector>((bitsOf<Bits>(shifted) << 23) + 0x3f800000);
+  return {bitsOf<Vector>((bitsOf<Bits>(shifted) << 23) + 0x3f800000), r, p};
+}
+
+// e^x to about one unit in the last place; 0 where it would be less than the smallest normal number, and infinity where
+// it would be near the largest. NaN stays NaN.
+INLINE Vector exponential(Vector x) {
+  const auto [scale, r, rest] = powerOf(x);
+  const Vector y = (rest * (r * r) + r + 1.f) * scale;
   return x < -87.3f ? Vector{} : x > 88.3f ? broadcast(__builtin_inff()) : y;
+}
+
+// tanh x to about two units in the last place, of small numbers also. NaN stays NaN.
+INLINE Vector hyperbolicTangent(Vector x) {
+  // Beyond 9.2 it is 1.
+  const Vector near = x > 9.2f ? broadcast(9.2f) : x < -9.2f ? broadcast(-9.2f) : x;
+  const auto [scale, r, rest] = powerOf(2.f * near);
+  // e^2x − 1
+  const Vector less = (rest * (r * r) + r) * scale + (scale - 1.f);
+  return less / (less + 2.f);
 }
 
 // Elements FROM, FROM + 1, … of a and b in turn.

@@ -17,6 +17,13 @@ const layer = (random: Random) => ({
   dtype: random.pick(['float32', 'float32', 'bfloat16', 'float64'] as const),
 });
 
+/** What becomes of attention's scores; now and then what is refused. */
+const scores = (random: Random) => ({
+  scale: random.pick([null, 0.3, 0, -1, random.chance(0.1) ? Number.NaN : 1]),
+  window: random.pick([0, 1, 3, 17, 2 ** 53 - 1, random.chance(0.1) ? -1 : 5]),
+  softcap: random.pick([0, 50, 1e-40, 1e30, random.chance(0.1) ? Number.NaN : 1]),
+});
+
 /** Arguments that chance would never make fit together, for operators with many shapes in common. */
 const fit: Record<string, (world: World) => unknown[]> = {
   decodeAttention: ({ random }) => {
@@ -41,6 +48,7 @@ const fit: Record<string, (world: World) => unknown[]> = {
         entry(16 * blocks),
       ]);
     const [turned, normed] = [random.chance(0.5), random.chance(0.5)];
+    const half = random.chance(0.95) ? 1 + random.below(width / 2) : random.pick([0, width]);
     return [
       of(n, kvHeads * width * (1 + random.below(5))),
       of(n, kvHeads * width),
@@ -50,11 +58,12 @@ const fit: Record<string, (world: World) => unknown[]> = {
       of(prompts, kvHeads, promptBlocks, padded, 16),
       of(prompts, kvHeads, 16 * promptBlocks, padded),
       tensor(rows, [n, 4], { dtype: 'int64' }),
-      turned ? of(n, 1, width / 2) : null,
-      turned ? of(n, 1, width / 2) : null,
+      turned ? of(n, 1, half) : null,
+      turned ? of(n, 1, half) : null,
       normed ? of(width) : null,
       normed ? of(width) : null,
       1e-6,
+      scores(random),
     ]; // biome-ignore format: in the order of the schema
   },
   fusedAdamW_: ({ random }) => {
@@ -97,7 +106,8 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const dtype = random.pick(['float32', 'bfloat16'] as const);
     const [tokens, kvHeads, width] = [random.below(9), 1 + random.below(3), random.pick([1, 16, 24])];
     const of = (heads: number) => leaf(random, [tokens, heads, width], dtype);
-    return [of(kvHeads * (1 + random.below(3))), of(kvHeads), of(kvHeads), segments(random, tokens)];
+    const heads = kvHeads * (1 + random.below(3));
+    return [of(heads), of(kvHeads), of(kvHeads), segments(random, tokens), scores(random)];
   },
   addNorm: ({ random }) => {
     const dtype = random.pick(['float32', 'bfloat16'] as const);

@@ -12,7 +12,7 @@ export function advantageText({ advantage, objective }: Config): string {
   const { baseline, scale, combine, whiten, clip } = advantage;
   const sums = combine === 'normalize_then_sum';
   const centred = `Rᵢ${baselines[baseline]}`;
-  const divided = scale === 'none' && !sums ? centred : `(${centred}) / ${deviation(advantage)}`;
+  const divided = scale === 'none' && !sums ? centred : `(${centred}) / ${divisor(advantage)}`;
   const steps = [
     sums ? `Σₖ wₖ ${divided}, R of reward k alone; then standardized over the batch` : divided,
     ...(baseline === 'none' ? [] : [flatText(advantage)]),
@@ -23,7 +23,8 @@ export function advantageText({ advantage, objective }: Config): string {
   return steps.join('; ');
 }
 
-function deviation({ scale, combine, ddof, epsilon, floor }: Config['advantage']): string {
+function divisor({ scale, combine, ddof, epsilon, floor }: Config['advantage']): string {
+  if (scale === 'mean' && combine !== 'normalize_then_sum') return 'mean R of its group';
   const scope = scale === 'batch' && combine !== 'normalize_then_sum' ? 'of the batch' : 'of its group';
   const std = `std R ${scope}${ddof === 0 ? ' (by n)' : ''}`;
   const bounded = floor > 0 ? `max(${std}, ${decimal(floor)})` : std;

@@ -26,6 +26,8 @@ const losses: Record<LossName, string> = {
   gspo: `${MEAN} −min(rᵢ Aᵢ, clip(rᵢ, 0.8, 1.2) Aᵢ)`,
   gspo_token: `${MEAN} ${CLIP}`,
   gmpo: `${MEAN} −exp(1/|oᵢ| Σₛ dᵢₛ) Aᵢ`,
+  dppo_tv: '1/T Σᵢ Σₜ −uᵢₜ sg(min(rᵢₜ, 20)) Aᵢ log π(oᵢₜ)',
+  dppo_kl: '1/T Σᵢ Σₜ −uᵢₜ sg(min(rᵢₜ, 20)) Aᵢ log π(oᵢₜ)',
   no_baseline: `${MEAN} −Aᵢ log π(oᵢₜ)`,
   reinforce_with_baseline: `${MEAN} −Aᵢ log π(oᵢₜ)`,
   grpo_clip: `${MEAN} ${CLIP}`,
@@ -61,10 +63,10 @@ describe('the formula', () => {
     for (const name of LOSS_NAMES) {
       const { loss, where } = formula(`objective.loss=${name}`, 'kl.beta=0.1', 'entropy.coefficient=1');
       const symbols = new Set(where.map(({ symbol }) => symbol));
-      const used = loss.join(' ').match(/[ACHKNTcdmrβτφ](ᵢₜ|ᵢₛ|ᵢ|ₘ)?|\|oᵢ\|/gu) ?? [];
+      const used = loss.join(' ').match(/[ACHKNTcdmruβτφ](ᵢₜ|ᵢₛ|ᵢ|ₘ)?|\|oᵢ\|/gu) ?? [];
       // Words, and symbols that a line of their own explains.
       const explained = used.filter(
-        (symbol) => !/^[cdmr]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol),
+        (symbol) => !/^[cdmru]$/.test(symbol) && !['T', 'Nₘ', 'Tₘ'].includes(symbol),
       );
       expect(
         explained.filter((symbol) => !symbols.has(symbol)),
@@ -105,6 +107,10 @@ describe('the formula', () => {
     [
       ['advantage.scale=batch', 'advantage.flat=drop'],
       '(Rᵢ − mean R of its group) / (std R of the batch + 0.0001); a group of equal rewards is left out',
+    ],
+    [
+      ['advantage.scale=mean'],
+      '(Rᵢ − mean R of its group) / mean R of its group; 0 for a group of equal rewards',
     ],
     [['advantage.baseline=none', 'advantage.scale=none'], 'Rᵢ'],
     [

@@ -54,6 +54,9 @@ function policyTerm(config: Config): string {
       return '−sg(φᵢ) Aᵢ log π(oᵢₜ)';
     case 'gmpo':
       return '−exp(1/|oᵢ| Σₛ dᵢₛ) Aᵢ';
+    case 'dppo_tv':
+    case 'dppo_kl':
+      return `−uᵢₜ sg(min(rᵢₜ, ${decimal(cap)})) Aᵢ log π(oᵢₜ)`;
   }
 }
 
@@ -142,6 +145,9 @@ function policyMeanings(config: Config): Meaning[] {
         old,
       ];
     }
+    case 'dppo_tv':
+    case 'dppo_kl':
+      return [{ symbol: 'uᵢₜ', text: trustRegionText(config) }, { symbol: 'rᵢₜ', text: ratios.token }, old];
     case 'sapo':
       return [
         { symbol: 'τᵢ', text: `${decimal(slopePositive)} where Aᵢ > 0, else ${decimal(slopeNegative)}` },
@@ -151,6 +157,14 @@ function policyMeanings(config: Config): Meaning[] {
     default:
       return [{ symbol: ratioSymbol(config), text: ratios[ratio] }, old];
   }
+}
+
+/** The tokens that DPPO leaves out. */
+function trustRegionText({ objective: { policy, divergenceLow, divergenceHigh } }: Config): string {
+  const [low, high] = [decimal(divergenceLow), decimal(divergenceHigh)];
+  if (policy === 'dppo_tv')
+    return `0 where Aᵢ > 0 and π(oᵢₜ) − π_old(oᵢₜ) > ${high}, or Aᵢ < 0 and π_old(oᵢₜ) − π(oᵢₜ) > ${low}; else 1`;
+  return `0 where Dᵢₜ > ${high}, Aᵢ > 0 and rᵢₜ > 1, or Dᵢₜ > ${low}, Aᵢ < 0 and rᵢₜ < 1; else 1. Dᵢₜ = KL(π_old ‖ π) of two outcomes, oᵢₜ and any other`;
 }
 
 const ratios: Record<Config['objective']['ratio'], string> = {

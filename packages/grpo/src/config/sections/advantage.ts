@@ -14,7 +14,7 @@ export const advantageSection = z.strictObject({
     .enum(SCALES)
     .optional()
     .describe(
-      'Standard deviation that divides the advantages: of the group, of the whole batch, or none. group, or that of objective.loss, when not given',
+      "Divides the advantages: the standard deviation of the group or of the whole batch, the group's mean reward (MaxRL: rewards of 0 and 1), or nothing. group, or that of objective.loss, when not given",
     ),
   ddof: z
     .union([z.literal(0), z.literal(1)])

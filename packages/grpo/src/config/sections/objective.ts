@@ -3,6 +3,14 @@ import { AGGREGATIONS, COMPATS, OLD_LOGPROBS, POLICY_TERMS, RATIO_LEVELS } from 
 import { LOSS_NAMES } from '../loss-names.js';
 import { nonNegative, positive, positiveCount } from './number-schemas.js';
 
+const TRUST_REGION = {
+  appliesTo: {
+    key: 'objective.policy',
+    values: ['dppo_tv', 'dppo_kl'],
+    else: 'has no trust region of probabilities',
+  },
+};
+
 /** The loss. */
 export const objectiveSection = z.strictObject({
   loss: z
@@ -60,9 +68,29 @@ export const objectiveSection = z.strictObject({
     )
     .meta({ appliesTo: { key: 'objective.policy', values: ['clip'], else: 'has no second bound' } }),
   cap: positive
-    .default(5)
-    .describe('Absolute bound of the ratio in policy=cispo: more keeps more of an off-policy gradient')
-    .meta({ appliesTo: { key: 'objective.policy', values: ['cispo'], else: 'has no cap' } }),
+    .optional()
+    .describe(
+      'Absolute bound of the ratio as a weight: more keeps more of an off-policy gradient. 5 with policy=cispo, 20 with dppo_tv and dppo_kl, when not given',
+    )
+    .meta({
+      appliesTo: {
+        key: 'objective.policy',
+        values: ['cispo', 'dppo_tv', 'dppo_kl'],
+        else: 'has no cap',
+      },
+    }),
+  divergenceLow: nonNegative
+    .optional()
+    .describe(
+      "Most that a token's probability may have fallen (policy=dppo_tv), or its KL from the old policy (dppo_kl), to be pushed down further: less is safer. 0.2 or 0.05 when not given",
+    )
+    .meta(TRUST_REGION),
+  divergenceHigh: nonNegative
+    .optional()
+    .describe(
+      'The same for a token that is pushed up, whose probability rose. objective.divergenceLow when not given',
+    )
+    .meta(TRUST_REGION),
   slopePositive: positive
     .default(1)
     .describe('Slope of the gate of policy=sapo for advantages above 0: more closes it sooner')

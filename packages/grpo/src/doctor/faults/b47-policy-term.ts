@@ -26,7 +26,7 @@ export const b47: Fault = {
       level: 6,
       rank: 5,
       threshold:
-        'every token with mask 1 within 1e-3 × max(1, |term|) of the declared policy term, for a clipped loss −min(ratio × A, clipped ratio × A), with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask are left out',
+        'every token with mask 1 within 1e-3 × max(1, |term|) of the declared policy term, for a clipped loss −min(ratio × A, clipped ratio × A), for DPPO −min(ratio, cap) × A × log p within its trust region, with entropy mask, off-policy mask and sampler correction; tokens that rounding may mask are left out',
       sources: [
         'arXiv:2402.03300',
         'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py',
@@ -89,7 +89,8 @@ function policyMiss(
   const old = scoredRows(record, update, 'oldLogprobs');
   // The ratios that the loss used, if they are kept; another check judges them.
   const used = updateRows(record, update, 'ratios');
-  const isCompared = form.policy !== 'vespo' && form.policy !== 'gmpo' && form.policy !== 'reinforce';
+  // The others take their own ratios, from log-probs.
+  const isCompared = ['clip', 'cispo', 'sapo'].includes(form.policy);
   if (!terms || !policy || !(old || (isCompared && used) || declared.objective?.oldLogprobs === 'detach'))
     return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
   const sampler = inputs.behaviorLogprobs.from(record);

@@ -105,7 +105,9 @@ export function roundingOf(
 ): number {
   const noise = FLOAT32 * Math.max(0, largest(rewards.map(Math.abs)));
   if (scale === 'none') return noise;
-  const { deviation } = moments(rewards, 1);
+  const { mean, deviation } = moments(rewards, 1);
+  // Rounding of the mean, by which rewards are divided that are at most G times as large.
+  if (scale === 'mean') return mean > 0 ? (2 * rewards.length * noise) / mean : 0;
   return noise / ((deviation || 0) + Math.max(epsilon, 1e-6));
 }
 

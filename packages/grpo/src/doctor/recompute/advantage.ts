@@ -77,7 +77,7 @@ export function isEqual(values: Float64Array): boolean {
 const isFlat = (values: Float64Array, { flatBelow, ddof }: Recipe) =>
   isEqual(values) || moments(values, ddof).deviation < flatBelow;
 
-/** (value − baseline) / (deviation + ε) within each group; 0 where there is no value. */
+/** (value − baseline) / (deviation + ε), or / mean, within each group; 0 where there is no value. */
 function relative(values: Float64Array, groups: Groups, recipe: Recipe): Float64Array {
   const { baseline, scale, epsilon, ddof, floor } = recipe;
   const deviationOf = (own: Float64Array) => (isEqual(own) ? 0 : moments(own, ddof).deviation);
@@ -88,12 +88,20 @@ function relative(values: Float64Array, groups: Groups, recipe: Recipe): Float64
     if (baseline !== 'none' && isEqual(own)) continue;
     const { mean, count } = moments(own, ddof);
     const deviation = Math.max(scale === 'batch' ? batch : deviationOf(own), floor) + epsilon;
+    // MaxRL's mean is a share of right completions: of rewards below 0 it has no meaning.
+    const isShare = own.every((value) => !(value < 0));
+    const byMean = (centred: number) => (isShare ? (mean === 0 ? 0 : centred / mean) : Number.NaN);
     for (const b of group) {
       const value = values[b]!;
       if (Number.isNaN(value)) continue;
       const others = (mean * count - value) / (count - 1);
       const centred = value - { none: 0, group: mean, leave_one_out: others }[baseline];
-      advantages[b] = scale === 'none' ? centred : centred / deviation;
+      advantages[b] = {
+        none: centred,
+        group: centred / deviation,
+        batch: centred / deviation,
+        mean: byMean(centred),
+      }[scale];
     }
   }
   return advantages;

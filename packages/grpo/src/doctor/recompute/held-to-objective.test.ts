@@ -2,7 +2,14 @@
 
 import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../../config/choices.js';
+import {
+  AGGREGATIONS,
+  KL_ESTIMATORS,
+  KL_LEVELS,
+  POLICY_TERMS,
+  RATIO_LEVELS,
+  SCALES,
+} from '../../config/choices.js';
 import { uniform } from '../../maths/random.js';
 import { type Batch, madeUpBatch, PLAIN as PLAIN_LOSS, updateOf } from '../../objective/batch.test.helper.js';
 import {
@@ -35,6 +42,7 @@ function caseOf(seed: number): Case {
     policy: one(POLICY_TERMS),
     ratio: one(RATIO_LEVELS),
     aggregation: one(AGGREGATIONS),
+    divergenceHigh: one([0.01, 0.06]),
     clipHigh: one([0.1, 0.28]),
     delta: one([undefined, 1.2, 2]),
     kl: {
@@ -155,6 +163,8 @@ describe('a loss', () => {
 
   it.each([
     ['another policy term', 'B47.policy', { objective: { policy: 'sapo' } }],
+    ['another trust region', 'B47.policy', { objective: { divergenceLow: 1, divergenceHigh: 1 } }],
+    ['another divergence', 'B47.policy', { objective: { policy: 'dppo_kl' } }],
     ['another clip', 'B47.policy', { objective: { clipHigh: 0.02, clipLow: 0.02 } }],
     ['another ratio', 'B40.old', { objective: { ratio: 'sequence' } }],
     ['another aggregation', 'B41.weights', { objective: { aggregation: 'sum' } }],
@@ -182,7 +192,7 @@ describe('advantages', () => {
       const one = <T>(list: readonly T[]): T => list[Math.floor(uniform(seed, 1, key++) * list.length)]!;
       const settings: AdvantageSettings = {
         baseline: one(['group', 'leave_one_out', 'none']),
-        scale: one(['group', 'batch', 'none']),
+        scale: one(SCALES),
         epsilon: one([1e-4, 1e-2]),
         ddof: one([0, 1]),
         floor: one([0, 0.3]),

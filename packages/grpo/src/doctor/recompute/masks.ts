@@ -51,6 +51,33 @@ export function offPolicyFactor(
   return fall > threshold ? 0 : 1;
 }
 
+/**
+ * 1 for a token whose probability is as near to the old policy's as its bound wants, or moves against its advantage;
+ * else 0. NaN where rounding decides.
+ *
+ * @param gap - log π − log π_old
+ */
+export function trustRegionFactor(
+  policy: 'dppo_tv' | 'dppo_kl',
+  { divergenceLow = 0, divergenceHigh = divergenceLow }: DeclaredSection<'objective'>,
+  logprob: number,
+  gap: number,
+  advantage: number,
+): number {
+  if (advantage > 0 ? gap <= 0 : gap >= 0) return 1;
+  const bound = advantage > 0 ? divergenceHigh : divergenceLow;
+  const [now, old] = [Math.exp(logprob), Math.exp(logprob - gap)];
+  const distance = policy === 'dppo_tv' ? Math.abs(now - old) : binaryKl(old, now);
+  if (Math.abs(distance - bound) <= 1e-6 + CLOSE * bound) return Number.NaN;
+  return distance > bound ? 0 : 1;
+}
+
+/** KL(p ‖ q) of a token and all others, from its two probabilities. */
+function binaryKl(p: number, q: number): number {
+  const [others, othersOfQ] = [Math.max(1 - p, 1e-8), Math.max(1 - q, 1e-8)];
+  return p * Math.log(p / q) + others * Math.log(others / othersOfQ);
+}
+
 /** Whether tokens are weighed by how likely the trainer finds what the sampler drew. */
 export const corrects = ({ correction }: Declared): boolean =>
   correction?.level !== undefined && correction.level !== 'off';

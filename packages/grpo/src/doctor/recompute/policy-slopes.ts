@@ -1,7 +1,7 @@
 import type { DeclaredSection } from '../../trace/index.js';
 import type { Form } from './form.js';
 import type { Kept } from './masks.js';
-import { type PolicyRow, vespoWeightOf } from './policy-term.js';
+import { advantageOf, dppoWeightOf, type PolicyRow, vespoWeightOf } from './policy-term.js';
 import { gapOf, isTrained, meanOver, type Row, sumOver } from './row.js';
 
 /** One completion of an update, as its loss takes it. */
@@ -35,36 +35,40 @@ export function policySlopes(
   factors: Float64Array,
   corrections: Float64Array | undefined,
 ): Float64Array {
-  const { advantage: A, ratios } = row;
+  const { ratios } = row;
   const { cap = Number.POSITIVE_INFINITY } = objective;
-  const each = (slope: (t: number) => number) =>
-    factors.map((factor, t) => (factor === 0 ? 0 : factor * slope(t)));
+  const each = (slope: (t: number, A: number) => number) =>
+    factors.map((factor, t) => (factor === 0 ? 0 : factor * slope(t, advantageOf(row, t))));
   switch (policy) {
     case 'reinforce':
-      return each(() => -A);
+      return each((_, A) => -A);
     case 'cispo':
-      return each((t) => -Math.min(ratios[t]!, cap) * A);
+      return each((t, A) => -Math.min(ratios[t]!, cap) * A);
     case 'vespo': {
       const weight = vespoWeightOf(objective, row, corrections);
-      return each(() => -weight * A);
+      return each((_, A) => -weight * A);
     }
+    case 'dppo_tv':
+    case 'dppo_kl':
+      return each((t, A) => -dppoWeightOf(policy, objective, row, t) * A);
     case 'gmpo':
       return gmpoSlopes(objective, row, factors);
     case 'clip':
       return throughRatio(
         ratio,
         row,
-        each((t) => clipSlope(objective, ratios[t]!, A)),
+        each((t, A) => clipSlope(objective, ratios[t]!, A)),
       );
-    case 'sapo': {
-      const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
-      const gate = (t: number) => 1 / (1 + Math.exp(slope * (1 - ratios[t]!)));
+    case 'sapo':
       return throughRatio(
         ratio,
         row,
-        each((t) => -4 * A * gate(t) * (1 - gate(t))),
+        each((t, A) => {
+          const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
+          const gate = 1 / (1 + Math.exp(slope * (1 - ratios[t]!)));
+          return -4 * A * gate * (1 - gate);
+        }),
       );
-    }
   }
 }
 
@@ -102,21 +106,18 @@ function gmpoSlopes(
   row: PolicyRow,
   factors: Float64Array,
 ): Float64Array {
-  const { advantage: A, mask, top } = row;
+  const { mask, top } = row;
   const { length } = factors;
   if (top?.close.includes(1)) return factors.map(() => Number.NaN);
   const kept = top ? top.kept : mask;
   const { count } = sumOver(length, kept, () => 0);
-  const term =
-    -A *
-    Math.exp(
-      meanOver(length, kept, (t) =>
-        A > 0 ? Math.min(gapOf(row, t), clipHigh) : Math.max(gapOf(row, t), -clipLow),
-      ),
-    );
-  const total = factors.reduce((sum, factor) => sum + factor, 0);
-  const isFree = (t: number) => (A > 0 ? gapOf(row, t) <= clipHigh : gapOf(row, t) >= -clipLow);
+  const isUp = (t: number) => advantageOf(row, t) > 0;
+  const mean = meanOver(length, kept, (t) =>
+    isUp(t) ? Math.min(gapOf(row, t), clipHigh) : Math.max(gapOf(row, t), -clipLow),
+  );
+  const total = factors.reduce((sum, factor, t) => sum - factor * advantageOf(row, t), 0);
+  const isFree = (t: number) => (isUp(t) ? gapOf(row, t) <= clipHigh : gapOf(row, t) >= -clipLow);
   return factors.map((_, t) =>
-    isTrained(kept, t) && isTrained(mask, t) && isFree(t) ? (total * term) / count : 0,
+    isTrained(kept, t) && isTrained(mask, t) && isFree(t) ? (total * Math.exp(mean)) / count : 0,
   );
 }

@@ -1,7 +1,7 @@
 /** The policy's part of the loss, token by token, as `objective/policy-term.ts` has it. */
 import type { Declared, DeclaredSection } from '../../trace/index.js';
 import type { Form } from './form.js';
-import { correctionsOf, corrects, type Kept, offPolicyFactor } from './masks.js';
+import { correctionsOf, corrects, type Kept, offPolicyFactor, trustRegionFactor } from './masks.js';
 import { gapOf, meanOver, type Row, sumOver } from './row.js';
 
 export interface PolicyRow extends Row {
@@ -22,7 +22,12 @@ const SETTINGS: Readonly<Record<Form['policy'], readonly (keyof DeclaredSection<
   sapo: ['slopePositive', 'slopeNegative'],
   vespo: ['vespoPositive', 'vespoNegative'],
   gmpo: ['clipLow'],
+  dppo_tv: ['divergenceLow', 'cap'],
+  dppo_kl: ['divergenceLow', 'cap'],
 };
+
+/** The advantage of a token: that of its completion. */
+export const advantageOf = ({ advantage }: Pick<PolicyRow, 'advantage'>, _token: number): number => advantage;
 
 /** The settings that a policy term needs and that are not declared, as text. */
 export function missingOf({ policy }: Form, declared: Declared): string | undefined {
@@ -60,41 +65,45 @@ function termsOf(
   row: PolicyRow,
   corrections: Float64Array | undefined,
 ): Float64Array {
-  const { advantage: A, ratios } = row;
+  const { ratios } = row;
   const { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY, cap = Infinity } = objective;
-  const each = (term: (t: number) => number) => {
+  const each = (term: (t: number, A: number) => number) => {
     const terms = new Float64Array(row.policy.length);
-    for (let t = 0; t < terms.length; t++) terms[t] = term(t);
+    for (let t = 0; t < terms.length; t++) terms[t] = term(t, advantageOf(row, t));
     return terms;
   };
   switch (policy) {
     case 'clip':
-      return each((t) => {
+      return each((t, A) => {
         const ratio = ratios[t]!;
         const bounded = Math.max(1 - clipLow, Math.min(1 + clipHigh, ratio));
         return -Math.min(Math.min(ratio, delta) * A, bounded * A);
       });
     case 'reinforce':
-      return each((t) => -A * row.policy[t]!);
+      return each((t, A) => -A * row.policy[t]!);
     case 'cispo':
-      return each((t) => -Math.min(ratios[t]!, cap) * A * row.policy[t]!);
-    case 'sapo': {
-      const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
-      return each((t) => ((-4 / slope) * A) / (1 + Math.exp(slope * (1 - ratios[t]!))));
-    }
+      return each((t, A) => -Math.min(ratios[t]!, cap) * A * row.policy[t]!);
+    case 'sapo':
+      return each((t, A) => {
+        const slope = A > 0 ? objective.slopePositive! : objective.slopeNegative!;
+        return ((-4 / slope) * A) / (1 + Math.exp(slope * (1 - ratios[t]!)));
+      });
     case 'vespo': {
       const weight = vespoWeightOf(objective, row, corrections);
-      return each((t) => -weight * A * row.policy[t]!);
+      return each((t, A) => -weight * A * row.policy[t]!);
     }
+    case 'dppo_tv':
+    case 'dppo_kl':
+      return each((t, A) => -dppoWeightOf(policy, objective, row, t) * A * row.policy[t]!);
     case 'gmpo': {
       const kept = row.top ? row.top.kept : row.mask;
       // A token more or less moves the mean of all.
       const isClose = row.top?.close.some((close) => close === 1) ?? false;
       const log = meanOver(row.policy.length, kept, (t) => {
         const gap = gapOf(row, t);
-        return A > 0 ? Math.min(gap, clipHigh) : Math.max(gap, -clipLow);
+        return advantageOf(row, t) > 0 ? Math.min(gap, clipHigh) : Math.max(gap, -clipLow);
       });
-      return each(() => (isClose ? Number.NaN : -A * Math.exp(log)));
+      return each((_, A) => (isClose ? Number.NaN : -A * Math.exp(log)));
     }
   }
 }
@@ -119,3 +128,13 @@ export function vespoWeightOf(
   const weight = Math.exp(decay + k * log - decay * Math.exp(log));
   return Number.isFinite(weight) || Number.isNaN(weight) ? weight : 0;
 }
+
+/** The capped ratio of a token in its trust region, 0 beyond; NaN where rounding decides. */
+export const dppoWeightOf = (
+  policy: 'dppo_tv' | 'dppo_kl',
+  objective: DeclaredSection<'objective'>,
+  row: PolicyRow,
+  t: number,
+): number =>
+  Math.min(Math.exp(gapOf(row, t)), objective.cap!) *
+  trustRegionFactor(policy, objective, row.policy[t]!, gapOf(row, t), advantageOf(row, t));

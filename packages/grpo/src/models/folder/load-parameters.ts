@@ -18,13 +18,62 @@ const surplus = [/\.attn\.(masked_)?bias$/, /\.rotary_emb\.inv_freq$/, /^lm_head
 
 const mismatch = { hint: 'config.json describes another model than the weights' };
 
+/** The parameters of a checkpoint, each read when asked for. */
+export class ParameterFile implements Disposable {
+  readonly #sources: ReadonlyMap<string, Source>;
+
+  private constructor(
+    private readonly checkpoint: Checkpoint,
+    sources: readonly Source[],
+  ) {
+    this.#sources = new Map(sources.map((source) => [source.name, source]));
+  }
+
+  /**
+   * @param specs - parameters that `config.json` asks for
+   * @throws FormatError: no safetensors, or broken ones. UserError: a tensor is missing, is one too many, or has another
+   * shape or kind of number than `specs` ask for.
+   */
+  static open(dir: string, specs: ReadonlyMap<string, ParameterSpec>): ParameterFile {
+    const checkpoint = openCheckpoint(dir);
+    try {
+      return new ParameterFile(checkpoint, match(dir, checkpoint, specs));
+    } catch (error) {
+      checkpoint[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** The dtype that a parameter is stored as. */
+  dtypeOf(name: string): DType {
+    return this.#sources.get(name)!.from;
+  }
+
+  /** Bytes that a parameter takes in the file. */
+  bytesOf(name: string): number {
+    const { spec, from } = this.#sources.get(name)!;
+    return dtypeSize(from) * spec.shape.reduce((product, size) => product * size, 1);
+  }
+
+  /** A parameter, a projection as [out, in], in its own dtype, on the CPU. It lives until disposed. */
+  read(name: string): Tensor {
+    const { source, spec, from } = this.#sources.get(name)!;
+    return tidy(() => {
+      const raw = fromBytes(this.checkpoint.read(source), this.checkpoint.info(source).shape, from);
+      return keep(spec.transposed ? raw.t().contiguous() : raw);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.checkpoint[Symbol.dispose]();
+  }
+}
+
 /**
  * The tensors of the checkpoint in `dir` by name, projections as [out, in]; they live until disposed.
  *
- * @param specs - parameters that `config.json` asks for
  * @param options.dtype - dtype of the weights; as stored when left out
- * @throws FormatError: no safetensors, or broken ones. UserError: a tensor is missing, is one too many, or has another
- * shape or kind of number than `specs` ask for.
+ * @throws as {@link ParameterFile.open} does
  */
 export function loadParameters(
   dir: string,
@@ -35,22 +84,23 @@ export function loadParameters(
     watch = new Watch(),
   }: { dtype?: DType; device?: string; watch?: Watch | undefined },
 ): Map<string, Tensor> {
-  using checkpoint = openCheckpoint(dir);
-  const sources = match(dir, checkpoint, specs);
-  const sizes = sources.map(({ source, from }) => dtypeSize(from) * numberOf(checkpoint.info(source).shape));
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  using file = ParameterFile.open(dir, specs);
+  const names = [...specs.keys()];
+  const total = names.reduce((sum, name) => sum + file.bytesOf(name), 0);
   const progress = { stage: 'loading the model', done: 0, total, unit: 'bytes' };
-  const read = ({ source, spec, from }: Source, i: number) =>
+  const read = (name: string) =>
     tidy(() => {
       watch.report({ ...progress });
-      progress.done += sizes[i]!;
-      const raw = fromBytes(checkpoint.read(source), checkpoint.info(source).shape, from);
-      return keep((spec.transposed ? raw.t().contiguous() : raw).to(dtype ?? from).toDevice(device));
+      progress.done += file.bytesOf(name);
+      return keep(
+        file
+          .read(name)
+          .to(dtype ?? file.dtypeOf(name))
+          .toDevice(device),
+      );
     });
-  return new Map(sources.map((source, i) => [source.name, read(source, i)]));
+  return new Map(names.map((name) => [name, read(name)]));
 }
-
-const numberOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
 /** A parameter, with the name and dtype of its tensor in the checkpoint. */
 interface Source {

@@ -44,6 +44,17 @@ export interface LoadOptions {
   watch?: Watch | undefined;
 }
 
+/** A model whose weights are not read yet. */
+export interface UnloadedModel {
+  /** Of the model itself, where it is an adapter's. */
+  dir: string;
+  folder: ModelFolder;
+  /** Any of these ids ends a completion. The first is the one that SFT appends. */
+  endIds: ReadonlySet<number>;
+  /** The adapters, loaded. */
+  lora: Lora | undefined;
+}
+
 /**
  * Loads a Hugging Face folder, or `ORG/NAME` from the local Hugging Face cache: `config.json`, safetensors (one file or sharded), tokenizer, chat template.
  * Of the folder of an adapter, the model that it names, with the adapter.
@@ -53,27 +64,40 @@ export interface LoadOptions {
  * FileError: a missing file. FormatError: a broken file, pickled weights.
  */
 export function loadModel(model: string, options: LoadOptions = {}): LoadedModel {
-  const dir = modelFolder(model);
-  requireFolder(dir);
-  if (isAdapter(dir)) return loadAdapted(dir, options);
-  const folder = readModelFolder(dir);
+  const { dir, folder, endIds, lora } = openModelFolder(model, options);
   const { configJson, config, tokenizer, template } = folder;
-  const ends = endIdsOf(folder);
   const files = new Map(
     companions
       .filter((name) => existsSync(join(dir, name)))
       .map((name) => [name, readWhole(join(dir, name), 'the file', MAX_COMPANION_BYTES)]),
   );
-  // The weights come last: they take the longest, and every other error of the folder has been reported by now.
+  const decoder = new OwningDecoder(config, loadParameters(dir, parameterSpecs(config), options), lora);
+  return { decoder, tokenizer, template, endIds, configJson, files };
+}
+
+/**
+ * Finds a model as {@link loadModel} does, and reads everything but its weights.
+ *
+ * @throws as `loadModel` does
+ */
+export function openModelFolder(
+  model: string,
+  options: Omit<LoadOptions, 'dtype' | 'watch'> = {},
+): UnloadedModel {
+  const dir = modelFolder(model);
+  requireFolder(dir);
+  if (isAdapter(dir)) return openAdapted(dir, options);
+  const folder = readModelFolder(dir);
+  const endIds = endIdsOf(folder);
+  // Whatever takes long comes last: every other error of the folder has been reported by now.
   options.beforeWeights?.(folder);
   const { device = 'cpu', lora: source } = options;
-  const lora = source && openLora(source, config, device, model);
-  const decoder = new OwningDecoder(config, loadParameters(dir, parameterSpecs(config), options), lora);
-  return { decoder, tokenizer, template, endIds: ends, configJson, files };
+  const lora = source && openLora(source, folder.config, device, model);
+  return { dir, folder, endIds, lora };
 }
 
 /** The model that an adapter names, with the adapter. */
-function loadAdapted(adapter: string, options: LoadOptions): LoadedModel {
+function openAdapted(adapter: string, options: LoadOptions): UnloadedModel {
   const base = baseOf(adapter);
   const hint = `If that model is elsewhere: model=MODEL lora.adapter=${adapter}`;
   const wrong = (problem: string, cause?: unknown) =>
@@ -86,7 +110,7 @@ function loadAdapted(adapter: string, options: LoadOptions): LoadedModel {
     throw error instanceof UserError ? wrong(error.message, error) : error;
   }
   if (isAdapter(dir)) throw wrong('that is an adapter too');
-  return loadModel(base, { ...options, lora: { adapter } });
+  return openModelFolder(base, { ...options, lora: { adapter } });
 }
 
 function openLora(source: LoraSource, config: DecoderConfig, device: string, base: string): Lora {

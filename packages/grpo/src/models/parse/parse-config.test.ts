@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../errors/user-error.js';
+import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
 import { parseConfig } from './parse-config.js';
 
@@ -42,6 +43,108 @@ describe('parseConfig', () => {
       qkvBias: true,
       outputBias: false,
     });
+  });
+});
+
+const parsed = (name: string, changes: object = {}) =>
+  parseConfig({ ...json(name), ...changes }, 'config.json');
+
+describe('parseConfig of layers that differ', () => {
+  const windowsOf = ({ attention }: DecoderConfig) => attention.map(({ window }) => window);
+
+  it('gives Mistral a window in every layer, unless the file says null', () => {
+    expect(windowsOf(parsed('mistral'))).toEqual([8, 8]);
+    expect(windowsOf(parsed('mistral', { sliding_window: undefined }))).toEqual([4096, 4096]);
+    expect(windowsOf(parsed('mistral', { sliding_window: null }))).toEqual([undefined, undefined]);
+  });
+
+  it('gives the later layers of Qwen windows where the file asks for them', () => {
+    const asked = { use_sliding_window: true, sliding_window: 9, max_window_layers: 1 };
+    for (const name of ['qwen2', 'qwen3']) {
+      expect(windowsOf(parsed(name, { layer_types: undefined, num_hidden_layers: 2, ...asked }))).toEqual([
+        undefined,
+        9,
+      ]);
+      expect(windowsOf(parsed(name, { ...asked, use_sliding_window: false })).every((w) => !w)).toBe(true);
+    }
+  });
+
+  it('knows which layers of Gemma have windows, where the file does not say it', () => {
+    const unsaid = { layer_types: undefined, num_hidden_layers: 7, sliding_window: 5 };
+    const [w, o] = [5, undefined];
+    expect(windowsOf(parsed('gemma2', unsaid))).toEqual([w, o, w, o, w, o, w]);
+    expect(windowsOf(parsed('gemma3', unsaid))).toEqual([w, w, w, w, w, o, w]);
+    expect(windowsOf(parsed('gemma3', { ...unsaid, sliding_window_pattern: 3 }))).toEqual([
+      w,
+      w,
+      o,
+      w,
+      w,
+      o,
+      w,
+    ]);
+  });
+
+  it('reads the ropes of Gemma 3 in the spelling of transformers 4 and 5 alike', () => {
+    const old = parsed('gemma3-scaled');
+    expect(old.ropes).toEqual([
+      { theta: 20000, dims: 16, scaling: { type: 'linear', factor: 8 } },
+      { theta: 100, dims: 16 },
+    ]);
+    expect(old.attention).toEqual([{ rope: 1, window: 8 }, { rope: 0 }, { rope: 1, window: 8 }]);
+    const keys = ['rope_theta', 'rope_scaling', 'rope_local_base_freq', 'sliding_window_pattern'];
+    const modern = parsed('gemma3-scaled', {
+      ...Object.fromEntries(keys.map((key) => [key, undefined])),
+      layer_types: ['sliding_attention', 'full_attention', 'sliding_attention'],
+      rope_parameters: {
+        full_attention: { rope_type: 'linear', factor: 8, rope_theta: 20000 },
+        sliding_attention: { rope_type: 'default', rope_theta: 100 },
+      },
+    });
+    expect(modern).toEqual(old);
+    const bare = parsed('gemma3', { rope_parameters: undefined });
+    expect(bare.ropes).toEqual([
+      { theta: 1e6, dims: 16 },
+      { theta: 10000, dims: 16 },
+    ]);
+  });
+
+  it('takes soft caps of Gemma 2 that the file does not name, and none where it says null', () => {
+    const missing = { attn_logit_softcapping: undefined, final_logit_softcapping: undefined };
+    expect(parsed('gemma2', missing)).toMatchObject({ attentionSoftcap: 50, logitSoftcap: 30 });
+    const none = parsed('gemma2', { attn_logit_softcapping: null, final_logit_softcapping: null });
+    expect([none.attentionSoftcap, none.logitSoftcap]).toEqual([undefined, undefined]);
+  });
+
+  it('leaves every fourth layer of SmolLM3 without positions, where the file does not say which', () => {
+    const ropesOf = (changes: object) =>
+      parsed('smollm3', { layer_types: undefined, ...changes }).attention.map(({ rope }) => rope);
+    expect(ropesOf({})).toEqual([0, undefined, 0, undefined]);
+    expect(ropesOf({ no_rope_layers: null })).toEqual([0, 0, 0, undefined]);
+    expect(ropesOf({ no_rope_layers: null, no_rope_layer_interval: 2 })).toEqual([
+      0,
+      undefined,
+      0,
+      undefined,
+    ]);
+    const slid = parsed('smollm3', { layer_types: undefined, use_sliding_window: true, sliding_window: 6 });
+    expect(windowsOf(slid)).toEqual([undefined, 6, undefined, 6]);
+  });
+
+  it('reads the longrope of Phi-4-mini in both spellings, and ends its context where the frequencies change', () => {
+    const modern = parsed('phi3');
+    expect(modern.maxPositions).toBe(128);
+    const attentionFactor = Math.sqrt(1 + Math.log(4) / Math.log(128));
+    expect(modern.ropes).toEqual([
+      { theta: 10000, dims: 6, scaling: { type: 'longrope', factors: [1, 1.7, 2.6], attentionFactor } },
+    ]);
+    const scaling = { short_factor: [1, 1.7, 2.6], long_factor: [1, 4, 9] };
+    for (const type of ['longrope', 'su']) {
+      const old = { rope_scaling: { type, ...scaling }, rope_theta: 10000, partial_rotary_factor: 0.75 };
+      expect(parsed('phi3', { rope_parameters: undefined, ...old })).toEqual(modern);
+    }
+    const plain = parsed('phi3', { rope_parameters: undefined });
+    expect(plain).toMatchObject({ maxPositions: 512, ropes: [{ theta: 10000, dims: 8 }] });
   });
 });
 
@@ -141,17 +244,84 @@ const refused: Case[] = [
     /hidden_act "relu" is not supported; supported: gelu, /,
   ],
   [
-    'a sliding window',
-    'qwen2',
-    { use_sliding_window: true },
-    /use_sliding_window: sliding-window attention is not supported/,
-  ],
-  [
-    'layers with a sliding window',
+    'layers with a window, of which none is set',
     'qwen3',
     { layer_types: ['full_attention', 'sliding_attention'] },
-    /layer_types: sliding-window attention is not supported/,
+    /layer_types has a sliding_attention, but no window is set for it/,
   ],
+  [
+    'a kind of layer that is not known',
+    'qwen3',
+    { layer_types: ['full_attention', 'chunked_attention'] },
+    /layer_types\[1\] must be full_attention or sliding_attention, found "chunked_attention"/,
+  ],
+  [
+    'kinds of too few layers',
+    'qwen3',
+    { layer_types: ['full_attention'] },
+    /layer_types must have 2 entries, found 1/,
+  ],
+  [
+    'a Gemma that sees both ways',
+    'gemma3',
+    { use_bidirectional_attention: true },
+    /use_bidirectional_attention: a causal model sees earlier tokens only/,
+  ],
+  [
+    'a soft cap that transformers leaves out',
+    'gemma3',
+    { attn_logit_softcapping: 50 },
+    /attn_logit_softcapping: transformers does not apply it in Gemma 3/,
+  ],
+  [
+    'a Gemma 3 for images',
+    'gemma3',
+    { model_type: 'gemma3' },
+    /model_type "gemma3": a model of images and text, whose parts are not trained apart/,
+  ],
+  [
+    'a layer that neither has nor lacks positions',
+    'smollm3',
+    { no_rope_layers: [1, 0, 2, 0] },
+    /no_rope_layers\[2\] must be 0 or 1, found 2/,
+  ],
+  [
+    'a part of each head turned in a family that turns them whole',
+    'llama3',
+    { partial_rotary_factor: 0.5 },
+    /partial_rotary_factor 0\.5 is not supported in a model of type llama/,
+  ],
+  [
+    'half a pair turned',
+    'phi3',
+    { rope_parameters: null, partial_rotary_factor: 0.4 },
+    /partial_rotary_factor 0\.4 turns 3 dimensions of a head; they must be pairs of it/,
+  ],
+  [
+    'longrope with too few factors',
+    'phi3',
+    { rope_parameters: { rope_type: 'longrope', short_factor: [1, 2] } },
+    /rope_parameters\.short_factor must have 4 entries, found 2/,
+  ],
+  [
+    'longrope without factors',
+    'phi3',
+    { rope_parameters: { rope_type: 'longrope', long_factor: [1, 2, 3, 4] } },
+    /short_factor is missing/,
+  ],
+  [
+    'Llama with longrope',
+    'llama3',
+    { rope_parameters: { rope_type: 'longrope', short_factor: [1, 2, 3, 4] } },
+    /rope_type "longrope" is not supported; supported: default, linear, llama3/,
+  ],
+  [
+    'gated delta nets',
+    'qwen3',
+    { model_type: 'qwen3_5_text' },
+    /model_type "qwen3_5_text": three of four of its layers are gated delta nets/,
+  ],
+  ['short convolutions', 'llama3', { model_type: 'lfm2' }, /most of its layers are short convolutions/],
   [
     'yarn',
     'qwen3',

@@ -1,7 +1,10 @@
 import type { RopeConfig, RopeScaling } from '../config.js';
 import type { ConfigFields } from '../config-fields.js';
 
-const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefined>([
+/** Reads the settings of a kind of scaling. */
+type ReadScaling = (inside: ConfigFields, shape: RopeShape) => RopeScaling | undefined;
+
+const ropeTypes = new Map<string, ReadScaling>([
   ['default', () => undefined],
   ['linear', (inside) => ({ type: 'linear', factor: inside.factor('factor') })],
   [
@@ -27,14 +30,36 @@ const ropeTypes = new Map<string, (inside: ConfigFields) => RopeScaling | undefi
   ],
 ]);
 
+/** What a rope is read with beside its own keys. */
+export interface RopeShape {
+  /** Dimensions that are turned. */
+  dims: number;
+  /** Base of the frequencies where the file names none. */
+  theta?: number;
+  /** Kinds of scaling beside the usual ones. */
+  types?: ReadonlyMap<string, ReadScaling>;
+}
+
 /** transformers 5 writes `rope_parameters`; before, `rope_theta` stood beside `rope_scaling`. */
-export function rope(fields: ConfigFields): Omit<RopeConfig, 'dims'> {
-  const inside = fields.object('rope_parameters') ?? fields.object('rope_scaling');
-  if (!inside) return { theta: fields.factor('rope_theta', 10000) };
-  const holder = inside.value('rope_theta') === undefined ? fields : inside;
-  const theta = holder.factor('rope_theta', 10000);
+export const rope = (fields: ConfigFields, shape: RopeShape): RopeConfig =>
+  ropeOf(fields.object('rope_parameters') ?? fields.object('rope_scaling'), fields, shape);
+
+/**
+ * @param inside - the object of the rope's keys
+ * @param outside - where its base stands if not inside
+ */
+export function ropeOf(
+  inside: ConfigFields | undefined,
+  outside: ConfigFields,
+  shape: RopeShape,
+  thetaKey = 'rope_theta',
+): RopeConfig {
+  const { dims, theta: usual = 10000, types = [] } = shape;
+  const isInside = inside?.value('rope_theta') !== undefined;
+  const theta = isInside ? inside.factor('rope_theta') : outside.factor(thetaKey, usual);
+  if (!inside) return { theta, dims };
   // Before transformers 4.43 the key was `type`.
   const key = inside.value('rope_type') === undefined ? 'type' : 'rope_type';
-  const scaling = inside.choice(key, ropeTypes, 'default')(inside);
-  return scaling ? { theta, scaling } : { theta };
+  const scaling = inside.choice(key, new Map([...ropeTypes, ...types]), 'default')(inside, shape);
+  return scaling ? { theta, dims, scaling } : { theta, dims };
 }

@@ -2,7 +2,7 @@ import type { Tensor } from '@grpo/torch';
 import { sum } from '../../maths/moments.js';
 import type { LossInput, LossMetrics } from '../loss-types.js';
 import { topEntropyMask } from '../masks.js';
-import { vespoWeights } from '../policy-term.js';
+import { leftTrustRegion, vespoWeights } from '../policy-term.js';
 import type { Ratio } from '../ratio.js';
 import type { TokenRows } from '../token-rows.js';
 import { clipShares, type Share } from './clip-shares.js';
@@ -25,7 +25,29 @@ export function lossMetrics(
   }
   switch (settings.policy) {
     case 'clip': {
-      const { least, most, ...shares } = clipShares(ratio.ratio_T.toNumbers(), advantages, rows, settings);
+      const { clipLow, clipHigh, delta = Number.POSITIVE_INFINITY } = settings;
+      const ratios = ratio.ratio_T.toNumbers();
+      const { least, most, ...shares } = clipShares(rows, settings.ratio === 'sequence', (t, b) => {
+        const bounded = Math.min(ratios[t]!, delta);
+        if (bounded < 1 - clipLow && advantages[b]! < 0) return 'low';
+        return bounded > 1 + clipHigh && advantages[b]! > 0 ? 'high' : undefined;
+      });
+      return { means: { ...means, ...shares.means }, least, most };
+    }
+    case 'dppo_tv':
+    case 'dppo_kl': {
+      const advantages_T = rows.tensor(rows.spreadNumbers(advantages));
+      const left_T = leftTrustRegion(settings.policy, {
+        logprobs_T: input.logprobs_T,
+        difference_T: ratio.difference_T,
+        advantages_T,
+        settings,
+      }).toNumbers();
+      const signs_T = advantages_T.toNumbers();
+      const { least, most, ...shares } = clipShares(rows, false, (t) => {
+        if (left_T[t] === 0 || signs_T[t] === 0) return undefined;
+        return signs_T[t]! > 0 ? 'high' : 'low';
+      });
       return { means: { ...means, ...shares.means }, least, most };
     }
     case 'cispo': {

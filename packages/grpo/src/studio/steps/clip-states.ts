@@ -30,6 +30,8 @@ export function clipStates(
     case 'cispo':
       // The ratio is a weight that is capped: the gradient stays.
       return cap === undefined ? undefined : states((ratio) => Number(ratio > cap));
+    case 'dppo_tv':
+    case 'dppo_kl':
     case 'reinforce':
     case 'sapo':
     case 'vespo':

@@ -1,0 +1,62 @@
+import { basename, resolve } from 'node:path';
+import { type GgufValue, writeGguf } from '../formats/gguf-writer.js';
+import { namesOf, ParameterFile, parameterSpecs, type UnloadedModel } from '../models/index.js';
+import type { Watch } from '../progress/watch.js';
+import { readTokenizerFiles } from '../text/tokenizer-files.js';
+import { architectureOf } from './architectures.js';
+import { type ExportType, FILE_TYPES } from './export-types.js';
+import { frequencyTensors } from './frequency-tensors.js';
+import { ggufTensors } from './gguf-tensors.js';
+import { tokenizerMetadata } from './gguf-tokenizer.js';
+import { shapeMetadata } from './shape-metadata.js';
+
+/** What was written. */
+export interface ExportReport {
+  type: ExportType;
+  /** Size of the file. */
+  bytes: number;
+  /** How llama.cpp treats text otherwise than we do, in sentences. */
+  notes: string[];
+}
+
+/**
+ * Writes a model as a GGUF file: its tensors, with adapters added to them, its tokenizer, chat template and end tokens. One
+ * tensor at a time is in memory. The file appears whole or not at all.
+ *
+ * @param options.type - `bf16` where the weights are bfloat16 and else `f16`, when left out
+ * @throws UserError: llama.cpp would compute something else, or give other ids; a weight is NaN, or too large for the type.
+ * FileError, FormatError for the files
+ */
+export function exportGguf(
+  model: UnloadedModel,
+  path: string,
+  options: { type?: ExportType | undefined; watch?: Watch | undefined } = {},
+): ExportReport {
+  const { dir, folder, endIds } = model;
+  const { config, configFile, tokenizer, template } = folder;
+  const architecture = architectureOf(config, configFile);
+  const text = tokenizerMetadata({
+    files: readTokenizerFiles(dir),
+    tokenizer,
+    endIds,
+    template: template?.source,
+    rows: config.vocabSize,
+  });
+  using weights = ParameterFile.open(dir, parameterSpecs(config));
+  const isBfloat16 = weights.dtypeOf(`${namesOf(config).embedding}.weight`) === 'bfloat16';
+  const type = options.type ?? (isBfloat16 ? 'bf16' : 'f16');
+  const metadata = new Map<string, GgufValue>([
+    ['general.architecture', ['string', architecture.name]],
+    ['general.type', ['string', 'model']],
+    ['general.name', ['string', basename(resolve(dir))]],
+    ['general.file_type', ['uint32', FILE_TYPES[type]]],
+    ['general.quantization_version', ['uint32', 2]],
+    ...shapeMetadata(config, architecture),
+    ...text.metadata,
+  ]);
+  const tensors = [
+    ...frequencyTensors(folder),
+    ...ggufTensors({ config, weights, lora: model.lora, architecture, type }),
+  ];
+  return { type, bytes: writeGguf(path, metadata, tensors, options.watch), notes: text.notes };
+}
