@@ -75,7 +75,7 @@ const checks: readonly Check[] = [
     level: 'unsound',
     keys: ['rollout.topP', 'rollout.topK', 'rollout.minP', 'rollout.keepSupport'],
     holds: ({ rollout }) => truncates(rollout) && !rollout.keepSupport,
-    why: 'Completions are drawn from a part of the vocabulary, while log-probs, ratio and correction are those of the whole one: every ratio to the sampler is off by the probability that was cut away. rollout.keepSupport=true mends it.',
+    why: 'Completions are drawn from a part of the vocabulary, while log-probs, ratio and correction are those of the whole one: every ratio to the sampler is off by the probability that was cut away, which rollout.keepSupport=true mends.',
     source: 'DeepSeek-V3.2 (2025), section 3.1; huggingface/trl#7269: at top-p 0.8 a mean ratio of 0.896',
   },
   {

@@ -218,8 +218,11 @@ export const generationFaults: readonly PlantedFault[] = [
     code: 'B69',
     variants: [
       {
-        name: 'supports of the tokens after',
-        run: () => ({ settings: ['rollout.topP=0.8'], stages: { sample: supportsEarly } }),
+        name: 'supports of the tokens after, which nobody reads',
+        run: () => ({
+          settings: ['rollout.topP=0.8'],
+          stages: { sample: supportsEarly, logprob: scoredOver(() => undefined) },
+        }),
       },
       {
         name: 'the sampler’s log-probs of the whole vocabulary beside its supports',
