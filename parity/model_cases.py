@@ -43,6 +43,8 @@ class Case:
     config: PretrainedConfig
     end_ids: int | list[int]
     chat: bool = True
+    # Standard deviation of the token embeddings.
+    embedding: float = 0.25
     # Each has to move the logits when it is switched off.
     features: dict[str, Feature] = field(default_factory=dict)
 
@@ -113,7 +115,7 @@ def gemma3(full: dict, **changes) -> Gemma3TextConfig:
     return Gemma3TextConfig(
         **{**SHARED, "num_hidden_layers": 3, "intermediate_size": 32, **NO_PAD},
         head_dim=16,
-        query_pre_attn_scalar=24,
+        query_pre_attn_scalar=100,
         sliding_window=WINDOW,
         layer_types=[SLIDING, FULL, SLIDING],
         rope_parameters=layered_ropes(100.0, full),
@@ -205,13 +207,14 @@ CASES = {
             **{**SHARED, "num_hidden_layers": 3, "intermediate_size": 32},
             **NO_PAD,
             head_dim=16,
-            query_pre_attn_scalar=24,
+            query_pre_attn_scalar=100,
             sliding_window=WINDOW,
             rope_parameters=rope(10000.0),
-            attn_logit_softcapping=8.0,
-            final_logit_softcapping=15.0,
+            attn_logit_softcapping=2.0,
+            final_logit_softcapping=6.0,
         ),
         end_ids=[END, ENDOFTEXT],
+        embedding=0.12,
         features={
             **GEMMA_FEATURES,
             "windows in the other layers": with_config(layer_types=[FULL, SLIDING, FULL]),
@@ -223,6 +226,7 @@ CASES = {
         Gemma3ForCausalLM,
         gemma3(rope(20000.0)),
         end_ids=[END, ENDOFTEXT],
+        embedding=0.12,
         features={
             **GEMMA3_FEATURES,
             "local rope": with_config(rope_parameters=layered_ropes(20000.0, rope(20000.0))),
@@ -233,6 +237,7 @@ CASES = {
         Gemma3ForCausalLM,
         gemma3(GEMMA3_SCALED),
         end_ids=[END, ENDOFTEXT],
+        embedding=0.12,
         features={
             **GEMMA3_FEATURES,
             "scaling of the global rope": with_config(rope_parameters=layered_ropes(100.0, rope(20000.0))),

@@ -87,31 +87,34 @@ function compareRendered(
   { tokenizer, template }: Model,
   { problems, prompts, exchange }: Batch,
 ): Comparison[] {
-  const { namedTokens, addsBos, bosToken = '' } = tokenizer;
+  const { namedTokens, addsBos, bosId, bosToken = '' } = tokenizer;
   const bodyOf = ({ prompt }: Problem): string =>
     typeof prompt === 'string'
       ? prompt
       : (template?.render(prompt, { addGenerationPrompt: true, namedTokens }) ?? '');
-  const texts = problems.map((problem) => {
+  const rendered = problems.map((problem) => {
     const body = bodyOf(problem);
-    return addsBos && !body.startsWith(bosToken) ? bosToken + body : body;
+    const isPut = addsBos && !body.startsWith(bosToken);
+    // Some tokenizers put a space in front of a text's beginning, which is not behind the BOS that they add themselves.
+    return {
+      text: isPut ? bosToken + body : body,
+      ids: () => [...(isPut ? [bosId] : []), ...tokenizer.encode(body)],
+    };
   });
-  const each = (quantity: string, pairOf: (prompt: RenderedPrompt, text: string) => Pair) =>
+  const each = (quantity: string, pairOf: (prompt: RenderedPrompt, own: (typeof rendered)[number]) => Pair) =>
     worstOf(
       'prompt',
       quantity,
       // A template may tell the date, and another day's group be replayed.
       prompts.flatMap((prompt, p) =>
-        exchange?.replayed.has(p) ? [] : [{ ...pairOf(prompt, texts[p]!), prompt: p }],
+        exchange?.replayed.has(p) ? [] : [{ ...pairOf(prompt, rendered[p]!), prompt: p }],
       ),
     );
   return [
-    ...each('text of the prompt', (prompt, text) => textPair(prompt.text, text)),
-    ...each('text that the ids stand for', ({ ids }, text) =>
+    ...each('text of the prompt', (prompt, { text }) => textPair(prompt.text, text)),
+    ...each('text that the ids stand for', ({ ids }, { text }) =>
       textPair(spelled(tokenizer.decode(ids)), spelled(text)),
     ),
-    ...each('ids of the prompt', ({ ids }, text) =>
-      textPair(ids.join(' '), tokenizer.encode(text).join(' ')),
-    ),
+    ...each('ids of the prompt', ({ ids }, own) => textPair(ids.join(' '), own.ids().join(' '))),
   ];
 }

@@ -42,12 +42,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly stri
 };
 
 /** Settings that, unless they have their default, draw completions from another distribution than the policy. */
-const DISTORTING = [
-  'minNewTokens',
-  'repetitionPenalty',
-  'presencePenalty',
-  'frequencyPenalty',
-] as const;
+const DISTORTING = ['minNewTokens', 'repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const;
 const PLAIN_ROLLOUT = rolloutSection.parse({});
 
 export const rules: readonly Rule[] = [
@@ -341,6 +336,25 @@ export const rules: readonly Rule[] = [
       if (least > most) return `the least share, ${least}, is above the largest, ${most}. Swap them.`;
       return estimator === 'coupled' && most === 1
         ? 'where all is hidden the other half is empty, and its weight 1 / (1 - rate) has no value. Use a largest share below 1.'
+        : undefined;
+    },
+  },
+  {
+    keys: ['correction.action', 'correction.measure', 'correction.level'],
+    check: ({ correction: { level, measure, action } }) => {
+      if (level === 'off' || action !== 'truncate') return undefined;
+      if (measure === 'ratio' && level !== 'sequence_max') return undefined;
+      const what =
+        measure === 'ratio' ? 'the largest ratio of a completion' : `a distance (measure=${measure})`;
+      return `truncate moves a weight to the bound, and ${what} is no weight. Use correction.action=mask or reject.`;
+    },
+  },
+  {
+    keys: ['correction.action', 'correction.min', 'correction.max'],
+    check: ({ correction: { level, action, min, max } }) => {
+      if (level === 'off' || action === 'truncate') return undefined;
+      return min === undefined && max === undefined
+        ? `action=${action} leaves out what is beyond the bounds, and there are none. Give correction.max, or correction.min too.`
         : undefined;
     },
   },

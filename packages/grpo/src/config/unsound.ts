@@ -19,9 +19,7 @@ const updates = ({ objective: { iterations, minibatches } }: Config) => iteratio
 
 /** Whether completions are drawn from another distribution than the model's, of whatever tokens. */
 const isPenalized = ({ rollout }: Config) =>
-  rollout.repetitionPenalty !== 1 ||
-  rollout.presencePenalty !== 0 ||
-  rollout.frequencyPenalty !== 0;
+  rollout.repetitionPenalty !== 1 || rollout.presencePenalty !== 0 || rollout.frequencyPenalty !== 0;
 
 const penalizes = ({ kl }: Config, place: 'loss' | 'reward') => kl.beta > 0 && kl.place === place;
 

@@ -1,13 +1,14 @@
 import { tensor, tidy } from '@grpo/torch';
 import { expect, it } from 'vitest';
 import { uniform } from '../maths/random.js';
-import type { DecoderConfig } from './config.js';
+import { type DecoderConfig, equalLayers } from './config.js';
 import { packSegments } from './pack-segments.js';
 
 const config = {
   heads: 4,
   kvHeads: 2,
   headDim: 6,
+  ...equalLayers({ layers: 1, headDim: 6 }),
   diffusion: { maskId: 0, shifted: false },
 } as DecoderConfig;
 

@@ -18,7 +18,9 @@ export function attendBothWays(
         .narrow(0, start, count * length)
         .reshape([count, length, config.heads, config.headDim])
         .transpose(1, 2);
-    const out = scaledDotProductAttention(batched(q), batched(keys), batched(values), null, 0, false);
+    const out = scaledDotProductAttention(batched(q), batched(keys), batched(values), null, 0, false, {
+      scale: config.attentionScale,
+    });
     return out.transpose(1, 2).reshape([count * length, config.heads, config.headDim]);
   });
   return cat(parts, 0);

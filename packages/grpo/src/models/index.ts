@@ -11,6 +11,7 @@ export { initDecoder, writeRandomWeights } from './init.js';
 export { adaptedLayers } from './lora/adaptable.js';
 export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/adapter-folder.js';
 export { mergeLora } from './lora/merge-lora.js';
+export { capped, type Scores, scoresOf, windowsOf } from './masked-attention.js';
 export type { LoadedModel, Model } from './model.js';
 export { type PackedSegments, packSegments } from './pack-segments.js';
 export { namesOf, type ParameterSpec, parameterSpecs } from './parameters.js';

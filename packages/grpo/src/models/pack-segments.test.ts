@@ -1,11 +1,11 @@
 import { type DType, empty, grad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
-import type { DecoderConfig } from './config.js';
+import { type DecoderConfig, equalLayers } from './config.js';
 import { packSegments } from './pack-segments.js';
 import type { Segment } from './segment.js';
 
-const shapeOf = (heads: number, kvHeads: number, headDim: number) =>
-  ({ heads, kvHeads, headDim }) as DecoderConfig;
+const shapeOf = (heads: number, kvHeads: number, headDim: number, change: Partial<DecoderConfig> = {}) =>
+  ({ heads, kvHeads, headDim, ...equalLayers({ layers: 1, headDim }), ...change }) as DecoderConfig;
 
 const ids = (length: number) => Array<number>(length).fill(1);
 
@@ -38,6 +38,12 @@ describe('attention of packed segments', () => {
     ['bfloat16', 'segments', segments, shapeOf(6, 2, 24), 2e-2],
     ['float32', 'long segments', long, shapeOf(2, 1, 16), 1e-5],
     ['bfloat16', 'long segments', long, shapeOf(2, 1, 16), 2e-2],
+    ['float32', 'segments with a window', segments, shapeOf(6, 2, 24, { attention: [{ window: 50 }] }), 1e-5],
+    ['float32', 'segments with a short window', segments, shapeOf(6, 2, 24, { attention: [{ window: 3 }] }), 1e-5],
+    ['float32', 'segments with soft caps', segments, shapeOf(6, 2, 24, { attentionSoftcap: 2 }), 1e-5],
+    ['bfloat16', 'segments with all', segments, shapeOf(6, 2, 24, { attentionSoftcap: 2, attentionScale: 0.4, attention: [{ window: 50 }] }), 2e-2],
+    ['float32', 'long segments with a window', long, shapeOf(2, 1, 16, { attention: [{ window: 300 }] }), 1e-5],
+    ['float32', 'long segments with another scale', long, shapeOf(2, 1, 16, { attentionScale: 0.5 }), 1e-5],
   ] as const)(
     'in %s, of %s, is that of masks in float64, and so are its gradients',
     (dtype, _, segments, config, tolerance) => {
@@ -65,8 +71,39 @@ describe('attention of packed segments', () => {
         }
       });
     },
-  );
+  ); // biome-ignore format: a table
+
+  it('with a window has the bits of plain attention, where nothing is beyond it', () => {
+    tidy(() => {
+      const inputs = inputsOf('float32');
+      const out = (window?: number) => attendOf([{ window }])(0, ...inputs);
+      const plain = out();
+      for (const window of [200, 201, 4096]) expect(sameBits(out(window), plain)).toBe(true);
+      expect(sameBits(out(199), plain)).toBe(false);
+    });
+  });
+
+  it('gives each layer its own window', () => {
+    tidy(() => {
+      const attend = attendOf([{ window: 10 }, {}]);
+      for (const dtype of ['float32', 'float64'] as const) {
+        const inputs = inputsOf(dtype);
+        const narrow = attendOf([{ window: 10 }])(0, ...inputs);
+        expect(sameBits(attend(0, ...inputs), narrow)).toBe(true);
+        expect(sameBits(attend(1, ...inputs), attendOf([{}])(0, ...inputs))).toBe(true);
+        expect(sameBits(attend(1, ...inputs), narrow)).toBe(false);
+      }
+    });
+  });
 });
+
+const attendOf = (attention: DecoderConfig['attention']) =>
+  packSegments(segments, shapeOf(6, 2, 24, { attention }), 'cpu').attend;
+
+const inputsOf = (dtype: DType) =>
+  [6, 2, 2].map((count) => leaf([597, count, 24], dtype)) as [Tensor, Tensor, Tensor];
+
+const sameBits = (a: Tensor, b: Tensor) => Buffer.compare(a.detach().toBytes(), b.detach().toBytes()) === 0;
 
 function leaf(shape: number[], dtype: DType): Tensor {
   const made = empty(shape).uniform_(-1, 1).to(dtype);

@@ -1,7 +1,14 @@
 import { cat, cpuLevels, segmentAttention, type Tensor, tensor, torchVersion } from '@grpo/torch';
 import { attendBothWays } from './both-ways-attention.js';
 import type { DecoderConfig } from './config.js';
-import { attendBlocks, planBlocks } from './masked-attention.js';
+import {
+  attendBlocks,
+  type Block,
+  planBlocks,
+  type Scores,
+  scoresOf,
+  windowsOf,
+} from './masked-attention.js';
 import type { Segment, Span } from './segment.js';
 import type { Attend, PackedTokens } from './transformer.js';
 
@@ -45,23 +52,31 @@ export function packSegments(
 function attentionOf(spans: readonly Span[], config: DecoderConfig, device: string): Attend {
   if (config.diffusion) {
     if (spans.some(({ parent }) => parent)) throw new Error('attention both ways has no shared prompts');
+    if (config.attentionSoftcap || config.attention.some(({ window }) => window))
+      throw new Error('attention both ways has no windows and no soft caps');
     return (_layer, ...qkv) => attendBothWays(spans, qkv, config);
   }
   const table = tableOf(spans);
+  const longest = Math.max(0, ...spans.map(({ length, parent }) => length + (parent?.length ?? 0)));
+  const plan = (window: number) => planBlocks(spans, device, window);
   // The CPU hardly ever needs blocks; it makes them when it does.
-  const blocks = device === 'cpu' ? undefined : planBlocks(spans, device);
+  const blocks = new Map<number, Block[]>();
+  if (device !== 'cpu') for (const window of windowsOf(config, longest)) blocks.set(window, plan(window));
   // A recomputed layer may attend after the end of the scope that packed the segments: freed masks are made again.
-  const liveBlocks = () =>
-    blocks && !blocks.some(({ mask }) => mask?.disposed) ? blocks : planBlocks(spans, device);
-  return (_layer, ...qkv) => {
+  const liveBlocks = (window: number) => {
+    const made = blocks.get(window);
+    return made && !made.some(({ mask }) => mask?.disposed) ? made : plan(window);
+  };
+  return (layer, ...qkv) => {
     const { dtype } = qkv[0];
+    const scores = scoresOf(config, layer, longest);
     if (device !== 'cpu' || (dtype !== 'float32' && dtype !== 'bfloat16'))
-      return attendBlocks(liveBlocks(), qkv, config);
-    const runs = runsOf(spans, longFrom(dtype));
+      return attendBlocks(liveBlocks(scores.window), qkv, config, scores);
+    const runs = runsOf(spans, longFrom(dtype, scores));
     if (runs.every(({ isLong }) => !isLong))
-      return segmentAttention(...qkv, table.disposed ? tableOf(spans) : table);
+      return segmentAttention(...qkv, table.disposed ? tableOf(spans) : table, scores);
     return cat(
-      runs.map((run) => attendRun(run, qkv, config)),
+      runs.map((run) => attendRun(run, qkv, config, scores)),
       0,
     );
   };
@@ -78,7 +93,9 @@ interface Run {
  * Tokens from which on libtorch's attention is the faster for a segment by itself, forward and backward. Measured with 12
  * and 14 heads of 64, on an Intel processor with AMX, and on the same one held to AVX-512 and to AVX2 (docs/performance.md).
  */
-function longFrom(dtype: 'float32' | 'bfloat16'): number {
+function longFrom(dtype: 'float32' | 'bfloat16', { window, softcap }: Scores): number {
+  // libtorch's knows no soft caps, and computes what a window leaves out.
+  if (window > 0 || softcap > 0) return Number.POSITIVE_INFINITY;
   // 1.13 has a stand-in that holds all scores.
   if (torchVersion().startsWith('1.')) return Number.POSITIVE_INFINITY;
   if (dtype === 'float32') return 4096;
@@ -101,13 +118,15 @@ function attendRun(
   { spans, isLong }: Run,
   qkv: readonly [Tensor, Tensor, Tensor],
   config: DecoderConfig,
+  scores: Scores,
 ): Tensor {
   const first = spans[0]!.start;
   const length = spans.reduce((sum, span) => sum + span.length, 0);
   const [q, k, v] = qkv.map((x) => x.narrow(0, first, length)) as [Tensor, Tensor, Tensor];
+  const whole = { start: 0, length };
   return isLong
-    ? attendBlocks([{ start: 0, length, parent: undefined, mask: undefined }], [q, k, v], config)
-    : segmentAttention(q, k, v, tableOf(spans, first));
+    ? attendBlocks([{ ...whole, seen: [whole], mask: undefined }], [q, k, v], config, scores)
+    : segmentAttention(q, k, v, tableOf(spans, first), scores);
 }
 
 /** Start, length, and the parent's start and length of each segment: int64 `[S, 4]`. */

@@ -150,7 +150,11 @@ function plainly(
 }
 
 /** The ids over which a token is scored; undefined for all. */
-function idsFor({ ids, support }: PlainCompletion, t: number, from: Setting['support']): number[] | undefined {
+function idsFor(
+  { ids, support }: PlainCompletion,
+  t: number,
+  from: Setting['support'],
+): number[] | undefined {
   if (!support || from === 'whole') return undefined;
   if (from === undefined) return [...support.ids(t)];
   const other = from === 'before' ? Math.max(0, t - 1) : Math.min(ids.length - 1, t + 1);

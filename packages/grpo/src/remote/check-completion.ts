@@ -68,12 +68,14 @@ function keptSets(
   vocabSize: number,
 ): TokenSets | string {
   if (!support) return 'it came without the ids that sampling kept';
-  if (support.length !== ids.length) return `${ids.length} tokens came with ${support.length} sets of kept ids`;
+  if (support.length !== ids.length)
+    return `${ids.length} tokens came with ${support.length} sets of kept ids`;
   const sets = support.map((kept) => [...new Set(kept)].sort((a, b) => a - b));
   const wrong = sets.findIndex((kept, t) => !kept.includes(ids[t]!));
   if (wrong >= 0) return `token ${wrong + 1} is not among the ids that it was drawn from`;
   const foreign = sets.findIndex((kept) => kept[0]! < 0 || kept.at(-1)! >= vocabSize);
-  if (foreign >= 0) return `the ids kept for token ${foreign + 1} are not all of the vocabulary of ${vocabSize}`;
+  if (foreign >= 0)
+    return `the ids kept for token ${foreign + 1} are not all of the vocabulary of ${vocabSize}`;
   return TokenSets.of(sets);
 }
 

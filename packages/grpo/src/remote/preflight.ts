@@ -139,7 +139,9 @@ async function requireSupport(
     completions = await sampled(access, wanted, { ...truncation, keepSupport: true });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new UserError(`${server.name} does not tell the ids that sampling kept: ${error.message}`, { hint });
+    throw new UserError(`${server.name} does not tell the ids that sampling kept: ${error.message}`, {
+      hint,
+    });
   }
   const sets = completions.map(({ ids, support }) =>
     support?.length === ids.length && ids.every((id, t) => support[t]!.includes(id))

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { seedOf } from '../maths/random.js';
-import { asksSupport, type Dialect, type RemoteCompletion, type RemoteRequest, type ServerFacts } from './dialect.js';
+import {
+  asksSupport,
+  type Dialect,
+  type RemoteCompletion,
+  type RemoteRequest,
+  type ServerFacts,
+} from './dialect.js';
 import type { JsonServer } from './json-server.js';
 import { dtypeIn, readAnswer, unlessUnknown } from './read-answer.js';
 import { WrongAnswer } from './server-error.js';

@@ -1,6 +1,6 @@
 import { decodeAttention, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import { BLOCK, blocksOf, JOINING } from '../memory/decoding.js';
-import type { Decoder, DecodingDecoder, PackedTokens } from '../models/index.js';
+import { type Decoder, type DecodingDecoder, type PackedTokens, scoresOf } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 
 /** Keys and values of a layer, of the prompts or of the rows: a block holds `BLOCK` tokens. */
@@ -90,11 +90,13 @@ export class FusedCache implements DecodingCache {
       length,
     ]);
     const rows = tensor(table, [this.#rows.length, 4], { dtype: 'int64' });
+    const { config } = this.decoder;
     const hidden = decoder.decode(tokens, (layer, [q, k, v], { rotation, queryNorm, keyNorm }) => {
       const [own, prompt] = [this.#own[layer]!, this.#prompts[layer]!];
       const [cos, sin] = rotation ? [rotation.cos, rotation.sin] : [null, null];
       const stored = [own.keys, own.values, prompt.keys, prompt.values] as const;
-      return decodeAttention(q, k, v, ...stored, rows, cos, sin, queryNorm, keyNorm, decoder.config.normEps);
+      const scores = scoresOf(config, layer);
+      return decodeAttention(q, k, v, ...stored, rows, cos, sin, queryNorm, keyNorm, config.normEps, scores);
     });
     for (const row of this.#rows) row.length++;
     return hidden;

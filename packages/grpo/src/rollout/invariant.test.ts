@@ -14,8 +14,18 @@ const requests: readonly GroupRequest[] = [3, 1, 5, 9].map((count, i) => ({
   keys: [i],
 }));
 
-function modelOf(name: 'tiny' | 'gpt2-124m', dtype: 'float32' | 'bfloat16'): Model {
-  const config = { ...benchModels[name], layers: 2, vocabSize: 515, hiddenSize: name === 'tiny' ? 256 : 768 };
+const shapes = {
+  tiny: benchModels.tiny,
+  'gpt2-124m': benchModels['gpt2-124m'],
+  'tiny with windows and soft caps': {
+    ...benchModels.tiny,
+    attention: [{ rope: 0, window: 5 }, { window: 20 }],
+    attentionSoftcap: 3,
+  },
+};
+
+function modelOf(name: keyof typeof shapes, dtype: 'float32' | 'bfloat16'): Model {
+  const config = { ...shapes[name], layers: 2, vocabSize: 515 };
   const decoder = initDecoder(config, { seed: 1, dtype });
   onTestFinished(() => decoder.dispose());
   return { ...fixture('qwen3', []), decoder };
@@ -41,6 +51,8 @@ describe('rollout.invariant', () => {
     ['tiny', 'bfloat16'],
     ['gpt2-124m', 'float32'],
     ['gpt2-124m', 'bfloat16'],
+    ['tiny with windows and soft caps', 'float32'],
+    ['tiny with windows and soft caps', 'bfloat16'],
   ] as const)('gives the log-probs of a completion in any batch, of %s in %s', async (name, dtype) => {
     const model = modelOf(name, dtype);
     const all = await sampled(model, [0, 1, 2, 3], { invariant: true });

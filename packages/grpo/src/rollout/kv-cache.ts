@@ -1,5 +1,13 @@
 import { arange, cat, type DType, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
-import type { DecoderConfig, DecodingDecoder, PackedTokens } from '../models/index.js';
+import {
+  capped,
+  type DecoderConfig,
+  type DecodingDecoder,
+  type PackedTokens,
+  type Scores,
+  scoresOf,
+  windowsOf,
+} from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
 import { disposeLayer, type KvLayer, type KvShape, makeLayer, maskOf, shapeOf } from './kv-layer.js';
 import { StaticStep } from './static-step.js';
@@ -88,21 +96,41 @@ export class KvCache implements DecodingCache {
     const { device } = this.like;
     const counting = (end: number) => arange(0, end, 1, { dtype: 'int64', device });
     const column_S1 = columns_S.unsqueeze(1);
-    const generatedMask = zeros([P * G, C], { device })
-      .maskedFill(counting(C).gt(column_S1), Number.NEGATIVE_INFINITY)
-      .view([P, G, 1, 1, C]);
-    const mask = cat([this.#mask!.expand([P, G, 1, 1, longest]), generatedMask], -1);
+    const position_S1 = tokens.positions_N.unsqueeze(1);
+    const generated = zeros([P * G, C], { device }).maskedFill(
+      counting(C).gt(column_S1),
+      Number.NEGATIVE_INFINITY,
+    );
+    const prompt = this.#mask!.expand([P, G, 1, 1, longest]);
+    /** −∞ also before a window, whose last key is that of the token itself. */
+    const maskOf = (window: number) => {
+      const within = (mask: Tensor, last_S1: Tensor) =>
+        window === 0
+          ? mask
+          : mask.maskedFill(counting(mask.size(1)).le(last_S1.sub(window)), Number.NEGATIVE_INFINITY);
+      const onPrompt = within(prompt.reshape([P * G, longest]), position_S1);
+      return cat([onPrompt, within(generated, column_S1)], 1).view([P, G, 1, 1, longest + C]);
+    };
+    const most = longest + newTokens;
+    const masks = new Map([...windowsOf(this.config, most)].map((window) => [window, maskOf(window)]));
     // Where the new token of each place and key head goes, among all columns of all.
     const written = counting(P * G * K)
       .view([P * G, K])
       .mul(newTokens)
       .add(column_S1)
       .flatten();
-    return decoder.hidden(tokens, (layer, q, k, v) => this.#attend(layer, [q, k, v], mask, written));
+    return decoder.hidden(tokens, (layer, q, k, v) => {
+      const scores = scoresOf(this.config, layer, most);
+      return this.#attend(layer, [q, k, v], { ...scores, mask: masks.get(scores.window)!, written });
+    });
   }
 
   /** Attention of one new token a place, whose keys and values are stored on the way. */
-  #attend(layer: number, [q, k, v]: [Tensor, Tensor, Tensor], mask: Tensor, written: Tensor): Tensor {
+  #attend(
+    layer: number,
+    [q, k, v]: [Tensor, Tensor, Tensor],
+    { mask, written, scale, softcap }: Scores & { mask: Tensor; written: Tensor },
+  ): Tensor {
     const { kvHeads, heads, headDim } = this.config;
     const { prompts, places, longest } = this.#shape;
     const [P, G, K, R] = [prompts.length, places, kvHeads, heads / kvHeads];
@@ -118,12 +146,11 @@ export class KvCache implements DecodingCache {
     const together = (x: Tensor) => x.transpose(1, 2).reshape([P, K, G * R, -1]);
     const apart = (x: Tensor) => x.view([P, K, G, R, -1]).transpose(1, 2);
     const onPrompt = together(query).matmul(prompt.k.transpose(-2, -1));
-    const scores = cat([apart(onPrompt), query.matmul(keys.transpose(-2, -1))], -1);
+    const products = cat([apart(onPrompt), query.matmul(keys.transpose(-2, -1))], -1);
     // In float32 at least: the mask's dtype.
-    const weights = mask
-      .add(scores, { alpha: 1 / Math.sqrt(headDim) })
-      .softmax(-1)
-      .to(q.dtype);
+    const scores =
+      softcap > 0 ? mask.add(capped(products, { scale, softcap })) : mask.add(products, { alpha: scale });
+    const weights = scores.softmax(-1).to(q.dtype);
     return apart(together(weights.narrow(-1, 0, longest)).matmul(prompt.v))
       .add(weights.narrow(-1, longest, this.#columns).matmul(values))
       .reshape([P * G, heads, headDim]);

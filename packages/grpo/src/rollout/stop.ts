@@ -32,10 +32,13 @@ export class StopStrings {
       first--;
       bytes += this.tokenizer.bytesOf(ids[first]!).length;
     }
-    const tail = this.tokenizer.decode(ids.slice(first));
+    // What bytes are as text, the whole run of them tells.
+    while (first > 0 && this.tokenizer.isByte(ids[first]!)) first--;
+    const isInside = first > 0;
+    const tail = this.tokenizer.decode(ids.slice(first), { isInside });
     const found = this.strings.filter((s) => tail.includes(s));
     if (found.length === 0) return undefined;
-    const known = commonPrefix(this.tokenizer.decode(ids.slice(first, -1)), tail);
+    const known = commonPrefix(this.tokenizer.decode(ids.slice(first, -1), { isInside }), tail);
     return found.find((s) => tail.lastIndexOf(s) + s.length > known);
   }
 }

@@ -67,25 +67,31 @@ async function distancesOf(settings: readonly string[]): Promise<Distances> {
 }
 
 describe('a step in float32 that truncates', () => {
-  it.each(TRUNCATIONS.map((cut) => [cut] as const))('has the sampler’s log-probs, ratios of 1 and a KL of 0: %j', async (cut) => {
-    for (const old of ['sampler', 'recompute', 'detach']) {
-      const { gap, ratio, kl } = await distancesOf([...cut, `objective.oldLogprobs=${old}`]);
-      expect(gap).toBeLessThan(FLOAT32);
-      expect(ratio).toBeLessThan(FLOAT32);
-      expect(kl).toBeLessThan(FLOAT32);
-    }
-  });
+  it.each(TRUNCATIONS.map((cut) => [cut] as const))(
+    'has the sampler’s log-probs, ratios of 1 and a KL of 0: %j',
+    async (cut) => {
+      for (const old of ['sampler', 'recompute', 'detach']) {
+        const { gap, ratio, kl } = await distancesOf([...cut, `objective.oldLogprobs=${old}`]);
+        expect(gap).toBeLessThan(FLOAT32);
+        expect(ratio).toBeLessThan(FLOAT32);
+        expect(kl).toBeLessThan(FLOAT32);
+      }
+    },
+  );
 
-  it.each(TRUNCATIONS.map((cut) => [cut] as const))('draws from elsewhere where the support is not kept: %j', async (cut) => {
-    const model = fixtureModel('llama3');
-    const trainer = trainerOf(model, [...cut, 'rollout.keepSupport=false'], { score: spreadRewards });
-    const { batch } = await grpoStep(trainer, PROBLEMS, 0, 0);
-    const apart = batch.completions_B.flatMap(({ logprobs, sampledLogprobs }) =>
-      [...logprobs].map((value, t) => sampledLogprobs[t]! - value),
-    );
-    expect(batch.completions_B.some(({ support }) => support)).toBe(false);
-    expect(Math.max(...apart)).toBeGreaterThan(0.05);
-  });
+  it.each(TRUNCATIONS.map((cut) => [cut] as const))(
+    'draws from elsewhere where the support is not kept: %j',
+    async (cut) => {
+      const model = fixtureModel('llama3');
+      const trainer = trainerOf(model, [...cut, 'rollout.keepSupport=false'], { score: spreadRewards });
+      const { batch } = await grpoStep(trainer, PROBLEMS, 0, 0);
+      const apart = batch.completions_B.flatMap(({ logprobs, sampledLogprobs }) =>
+        [...logprobs].map((value, t) => sampledLogprobs[t]! - value),
+      );
+      expect(batch.completions_B.some(({ support }) => support)).toBe(false);
+      expect(Math.max(...apart)).toBeGreaterThan(0.05);
+    },
+  );
 
   it('changes nothing where the whole vocabulary can be drawn', async () => {
     const weights = async (settings: readonly string[]) => {
@@ -106,13 +112,20 @@ async function drawnBy(model: Model, settings: readonly string[]): Promise<Compl
   return PROBLEMS.map((_, p) =>
     batch.membersOf(p).map((b, g) => ({
       ...batch.completions_B[b]!,
-      sampledLogprobs: batch.completions_B[b]!.sampledLogprobs.map((value, t) => value + 0.3 * Math.sin(5 * p + 3 * g + t)),
+      sampledLogprobs: batch.completions_B[b]!.sampledLogprobs.map(
+        (value, t) => value + 0.3 * Math.sin(5 * p + 3 * g + t),
+      ),
     })),
   );
 }
 
 /** Loss and gradients of a step, of fixed completions. */
-async function gradientsOf(model: Model, settings: readonly string[], stages: Partial<Stages>, trainer?: Partial<Trainer>) {
+async function gradientsOf(
+  model: Model,
+  settings: readonly string[],
+  stages: Partial<Stages>,
+  trainer?: Partial<Trainer>,
+) {
   let gradients = new Map<string, Float32Array>();
   const update = intoGradients(model, (found) => {
     gradients = found;
@@ -182,7 +195,12 @@ it('a replayed group is scored over the support that its own step kept', async (
     const trainer = trainerOf(model, settings, { score: flatWhere(isFlat[step]!) });
     // The weights stay: what an earlier step sampled has a ratio of 1, too.
     const stages = { ...trainer.stages, update: () => ({ gradNorm: 1 }) };
-    const { batch } = await grpoStep({ ...trainer, stages, replay, observers: [distances] }, PROBLEMS, step, 0);
+    const { batch } = await grpoStep(
+      { ...trainer, stages, replay, observers: [distances] },
+      PROBLEMS,
+      step,
+      0,
+    );
     expect(batch.exchange?.replayed.size ?? 0).toBe(step === 0 ? 0 : 2);
     for (const { ids, support } of batch.completions_B) expect(support?.length).toBe(ids.length);
   }

@@ -10,7 +10,10 @@ import type { Tokenizer } from './tokenizer.js';
 
 /** A prompt as the model sees it. */
 export interface RenderedPrompt {
-  /** The whole text, a BOS in front included: `tokenizer.encode(text)` gives `ids`. */
+  /**
+   * The whole text, a BOS in front included. `ids` are the BOS and `tokenizer.encode` of the rest: a tokenizer may put a space
+   * in front of a text, and none behind a BOS that is spelled.
+   */
   text: string;
   ids: number[];
   /** `prompt` over all ids; for conversations also `message` and `generation`, where they can be told exactly. */

@@ -69,10 +69,8 @@ export function tokenRanges(
   text: string,
   ids: readonly number[],
 ): ((range: CharRange) => { start: number; end: number }) | undefined {
-  if (tokenizer.decode(ids) !== text) return undefined;
-  const ends: number[] = [];
-  for (const id of ids) ends.push((ends.at(-1) ?? 0) + tokenizer.bytesOf(id).length);
-  if (ends.at(-1) !== Buffer.byteLength(text)) return undefined;
+  const ends = tokenEnds(tokenizer, Buffer.from(text), ids);
+  if (ends === undefined) return undefined;
 
   // The token that holds a byte: the first one that ends after it.
   const holding = (byte: number) => ends.findIndex((end) => end > byte);
@@ -81,3 +79,37 @@ export function tokenRanges(
     end: holding(Buffer.byteLength(text.slice(0, end)) - 1) + 1,
   });
 }
+
+/**
+ * The byte of the text at which each token ends. Tokenizers of SentencePiece's kind put a space in front of a text, and many
+ * behind each added token; such a space is in the tokens and not in the text.
+ */
+function tokenEnds(tokenizer: Tokenizer, text: Buffer, ids: readonly number[]): number[] | undefined {
+  const ends: number[] = [];
+  const stands = (bytes: Buffer, at: number) =>
+    bytes.equals(text.subarray(at, at + bytes.length)) && at + bytes.length <= text.length;
+  let at = 0;
+  for (let i = 0; i < ids.length; ) {
+    // Added tokens, each alone, and what stands between two of them.
+    const isAdded = tokenizer.isAdded(ids[i]!);
+    let next = i + 1;
+    while (!isAdded && next < ids.length && !tokenizer.isAdded(ids[next]!)) next++;
+    const pieces = ids.slice(i, next).map((id) => tokenizer.bytesOf(id));
+    const bytes = Buffer.concat(pieces);
+    const follows = (at: number) =>
+      isAdded || (next < ids.length ? stands(tokenizer.bytesOf(ids[next]!), at) : at === text.length);
+    const fits = (section: Buffer) => stands(section, at) && follows(at + section.length);
+    const put = fits(bytes) ? 0 : bytes[0] === SPACE && fits(bytes.subarray(1)) ? 1 : undefined;
+    if (put === undefined) return undefined;
+    let end = at - put;
+    for (const { length } of pieces) {
+      end += length;
+      ends.push(end);
+    }
+    at = end;
+    i = next;
+  }
+  return at === text.length ? ends : undefined;
+}
+
+const SPACE = 0x20;

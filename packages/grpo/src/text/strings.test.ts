@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { Tokenizer as Unmended } from '@huggingface/tokenizers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fixtureFolder } from './fixtures.test.data.js';
 import { Tokenizer } from './tokenizer.js';
@@ -114,52 +113,60 @@ describe.each(Object.keys(tokenizers))('the strings with %s, against the Rust li
   });
 });
 
-describe('the mends', () => {
-  /** How many strings the library alone tokenizes otherwise. */
-  function unmended(name: string): number {
-    const definition = JSON.parse(readFileSync(join(folder(name), 'tokenizer.json'), 'utf8')) as object;
-    const engine = new Unmended(definition, {}) as {
-      encode(text: string, options: object): { ids: number[] };
-    };
-    const encode = (text: string) => engine.encode(text, { add_special_tokens: false }).ids;
-    return differing(stringsOf(name), encode, (i) => tokenizers[name]!.ids[i]).length;
-  }
-
-  it.each(['gpt2', 'gpt2 with flags', 'gpt2 with the digits apart'])('are needed for %s', (name) => {
-    expect(unmended(name)).toBeGreaterThan(0);
-  });
-});
-
 describe('what is refused', () => {
   const split = (behavior: string) => ({ type: 'Split', pattern: { String: 'x' }, behavior, invert: false });
 
   it.each<[string, Json, RegExp]>([
-    ['SentencePiece BPE', { decoder: { type: 'Sequence', decoders: [] } }, /model "BPE" with decoder "none"/],
     [
-      'Unigram',
-      { model: { type: 'Unigram', vocab: [['a', 0]] }, decoder: { type: 'Metaspace', replacement: '▁' } },
-      /model "Unigram".*"Metaspace"/,
+      'no decoder',
+      { decoder: { type: 'Sequence', decoders: [] } },
+      /no decoder; the tokens of this pre_tokenizer need ByteLevel/,
     ],
     [
-      'WordPiece',
-      { model: { type: 'WordPiece', vocab: {} }, decoder: { type: 'WordPiece' } },
-      /model "WordPiece"/,
+      'bytes that are not decoded',
+      { decoder: { type: 'Metaspace', replacement: '▁' } },
+      /the decoder Metaspace; .* need ByteLevel/,
+    ],
+    ['WordPiece', { model: { type: 'WordPiece', vocab: {} } }, /model "WordPiece"/],
+    [
+      'another decoder',
+      { decoder: { type: 'Sequence', decoders: [{ type: 'WordPiece' }] } },
+      /decoder\.decoders\.0: the part "WordPiece"/,
     ],
     [
-      'Metaspace before byte-level',
+      'text that is decoded as bytes',
       { pre_tokenizer: { type: 'Metaspace', replacement: '▁' } },
-      /the part "Metaspace"/,
+      /the decoder ByteLevel; .* need another/,
     ],
-    ['a normalizer', { normalizer: { type: 'Lowercase' } }, /the part "Lowercase" is not supported/],
+    [
+      'a normalizer',
+      { normalizer: { type: 'BertNormalizer' } },
+      /the part "BertNormalizer" is not supported/,
+    ],
     [
       'a normalizer within',
-      { normalizer: { type: 'Sequence', normalizers: [{ type: 'NFKC' }] } },
-      /the part "NFKC"/,
+      { normalizer: { type: 'Sequence', normalizers: [{ type: 'Nmt' }] } },
+      /normalizer\.normalizers\.0: the part "Nmt"/,
     ],
     [
       'a way of splitting',
-      { pre_tokenizer: split('MergedWithNext') },
-      /"Split" with the behavior "MergedWithNext"/,
+      { pre_tokenizer: split('Merged') },
+      /pre_tokenizer\.behavior must be one of Removed/,
+    ],
+    [
+      'a pattern that JavaScript has not',
+      { normalizer: { type: 'Replace', pattern: { Regex: '(?(a)b|c)' }, content: '' } },
+      /this tokenizer cannot be used: .*regular expression/i,
+    ],
+    [
+      'a map of characters that is none',
+      { normalizer: { type: 'Precompiled', precompiled_charsmap: 'AAAA' } },
+      /precompiled_charsmap is no map of characters/,
+    ],
+    [
+      'words that begin in another way',
+      { 'model.continuing_subword_prefix': '##' },
+      /model\.continuing_subword_prefix is "##", which is not supported/,
     ],
   ])('%s, by its name', (_name, changes, message) => {
     expect(() => Tokenizer.load(changed('gpt2', changes))).toThrow(message);

@@ -1,96 +1,113 @@
-import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { FormatError } from '../errors/format-error.js';
-import { excerpt } from '../errors/printable.js';
-import { isObject } from '../formats/json.js';
-import type { TokenizerFiles } from './tokenizer-files.js';
-
-/** The part of the library that we use; its own types do not resolve in ES modules and would be `any`. */
-export interface Engine {
-  readonly pre_tokenizer: PreTokenizer | null;
-  readonly added_tokens: { content: string; lstrip: boolean; rstrip: boolean }[];
-  readonly added_tokens_map: ReadonlyMap<string, { content: string }>;
-  readonly splitter_unnormalized: Splitter;
-  readonly splitter_normalized: Splitter;
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
-  token_to_id(token: string): number | undefined;
-  id_to_token(id: number): string | undefined;
-}
-
-/** A sequence has others within; `ByteLevel` has `use_regex`. */
-interface PreTokenizer {
-  readonly config?: { type: string; individual_digits?: boolean };
-  readonly tokenizers?: (PreTokenizer | null)[];
-  readonly use_regex?: boolean;
-  pattern?: RegExp;
-}
-
-/** Cuts added tokens out of a text. */
-interface Splitter {
-  split(text: string): string[];
-}
-
-/** The parts that are compared with the Rust library; another one may load and tokenize otherwise. */
-const COMPARED = new Set(['NFC', 'ByteLevel', 'Split', 'Digits', 'Sequence']);
+import { AddedTokenFinder, type Stretch } from './parts/added-tokens.js';
+import { Bpe } from './parts/bpe.js';
+import { decoderOf, type TokenDecoder } from './parts/decoders.js';
+import { normalizerOf } from './parts/normalizers.js';
+import { preTokenizerOf, type Section } from './parts/pre-tokenizers.js';
+import { Unigram } from './parts/unigram.js';
+import type { TokenizerDefinition } from './tokenizer-definition.js';
+import { type TokenizerModel, tokensOf } from './tokenizer-model.js';
+import type { PostProcessor } from './tokenizer-parts.js';
 
 /**
- * The library's tokenizer, mended where it is known to differ from the Rust library.
- * @throws FormatError for a part that is not compared with it.
+ * The way from a text to ids, step by step as the Rust library goes it: added tokens are cut out, what stands between
+ * them is normalised, cut into words, and each word is given to the model.
  */
-export function buildEngine({ file, raw }: TokenizerFiles): Engine {
-  for (const part of [raw.normalizer, raw.pre_tokenizer]) refuseUncompared(file, part);
-  // The library would only read settings that the Rust library never sees.
-  const engine: Engine = new HuggingFaceTokenizer(raw, {});
-  mendPatterns(engine.pre_tokenizer);
-  mendStripping(engine);
-  return engine;
-}
+export class TokenizerEngine {
+  readonly decoder: TokenDecoder;
+  readonly #normalize: (text: string) => string;
+  readonly #ids: Map<string, number>;
+  readonly #tokens: Map<number, string>;
+  /** Added tokens that are found in the text as it came, and those that are found once it is normalised. */
+  readonly #inText: AddedTokenFinder;
+  readonly #inNormalized: AddedTokenFinder;
+  readonly #words: (section: Section) => Section[];
+  readonly #model: Bpe | Unigram;
+  readonly #post: readonly PostProcessor[];
+  /** The mark that stands for a space in words. */
+  readonly #mark: string;
 
-function refuseUncompared(file: string, part: unknown): void {
-  if (!isObject(part)) return;
-  for (const inner of [part.normalizers, part.pretokenizers].flat()) refuseUncompared(file, inner);
-  const { type, behavior } = part;
-  const way = type === 'Split' && behavior !== 'Isolated' && behavior !== 'Removed';
-  if (!way && COMPARED.has(String(type))) return;
-  const found = `${excerpt(String(type))}${way ? ` with the behavior ${excerpt(String(behavior))}` : ''}`;
-  throw new FormatError(
-    file,
-    `the part ${found} is not supported; supported are the normalizer NFC and the pre-tokenizers ByteLevel, Split (Isolated, Removed) and Digits, as GPT-2, Llama 3 and Qwen have them`,
-  );
-}
+  /** @throws Error for a part that cannot be carried out here */
+  constructor({ model, added_tokens, ...parts }: TokenizerDefinition) {
+    this.#ids = new Map([
+      ...tokensOf(model),
+      ...added_tokens.map(({ content, id }) => [content, id] as [string, number]),
+    ]);
+    this.#normalize = normalizerOf(parts.normalizer);
+    this.#tokens = new Map(tokensOf(model).map(([token, id]) => [id, token]));
+    // An added token stands for the text by which it is found.
+    for (const { id, content, normalized } of added_tokens)
+      this.#tokens.set(id, normalized ? this.#normalize(content) : content);
+    // Of two added tokens with one text the special one is meant.
+    const sorted = [...added_tokens].sort((a, b) => Number(b.special) - Number(a.special));
+    const [late, early] = [true, false].map((wanted) =>
+      sorted.filter(({ normalized }) => normalized === wanted),
+    );
+    this.#inText = new AddedTokenFinder(early!.map((token) => [token.content, token]));
+    this.#inNormalized = new AddedTokenFinder(late!.map((token) => [this.#tokens.get(token.id)!, token]));
+    this.#words = preTokenizerOf(parts.pre_tokenizer);
+    this.#model = modelOf(model);
+    this.decoder = decoderOf(parts.decoder);
+    this.#post = parts.post_processor;
+    const metaspace = parts.pre_tokenizer.find(({ type }) => type === 'Metaspace');
+    this.#mark = metaspace?.type === 'Metaspace' ? metaspace.replacement : ' ';
+  }
 
-/**
- * `ByteLevel` uses JavaScript's `\s`, which has U+FEFF and lacks U+0085; the Rust library's is Unicode's White_Space.
- * `Digits` knows 0 to 9 only; the Rust library's has all numbers.
- */
-function mendPatterns(part: PreTokenizer | null): void {
-  part?.tokenizers?.forEach(mendPatterns);
-  if (part?.use_regex && part.pattern) {
-    const { source, flags } = part.pattern;
-    const mended = source.replaceAll('\\s', '\\p{White_Space}').replaceAll('\\S', '\\P{White_Space}');
-    part.pattern = new RegExp(mended, flags);
-  } else if (part?.config?.type === 'Digits') {
-    part.pattern = part.config.individual_digits ? /\P{N}+|\p{N}/gu : /\P{N}+|\p{N}+/gu;
+  /** The ids of a text, without those that the post-processor adds. */
+  encode(text: string): number[] {
+    const ids: number[] = [];
+    for (const stretch of this.#stretches(text)) {
+      if (stretch.id !== undefined) ids.push(stretch.id);
+      else
+        for (const word of this.#words(stretch)) for (const id of this.#model.encode(word.text)) ids.push(id);
+    }
+    return ids;
+  }
+
+  /** At least as many ids as a text has: one for each byte of what the model sees, marks for spaces included. */
+  mostIds(text: string): number {
+    const markBytes = Buffer.byteLength(this.#mark);
+    let most = 0;
+    for (const stretch of this.#stretches(text)) {
+      if (stretch.id !== undefined) most++;
+      // One more space may stand in front.
+      else most += markBytes + Buffer.byteLength(stretch.text.replaceAll(' ', this.#mark));
+    }
+    return most;
+  }
+
+  *#stretches(text: string): Generator<Stretch> {
+    for (const outer of this.#inText.split(text, true)) {
+      if (outer.id !== undefined) yield outer;
+      else yield* this.#inNormalized.split(this.#normalize(outer.text), outer.isFirst);
+    }
+  }
+
+  /** The ids of a text with those that the post-processor adds. */
+  processed(ids: readonly number[]): number[] {
+    return this.#post.reduce<number[]>(
+      (all, part) => {
+        if (part.type !== 'TemplateProcessing') return all;
+        return part.single.flatMap((item) =>
+          'Sequence' in item ? all : part.special_tokens[item.SpecialToken.id]!.ids,
+        );
+      },
+      [...ids],
+    );
+  }
+
+  tokenOf(id: number): string | undefined {
+    return this.#tokens.get(id);
+  }
+
+  idOf(token: string): number | undefined {
+    return this.#ids.get(token);
   }
 }
 
-/** An added token may take the white space beside it; the engine again takes JavaScript's for it. */
-function mendStripping(engine: Engine): void {
-  const flags = new Map(
-    engine.added_tokens.map(({ content, lstrip, rstrip }) => [content, { lstrip, rstrip }]),
-  );
-  for (const token of engine.added_tokens) Object.assign(token, { lstrip: false, rstrip: false });
-  for (const splitter of [engine.splitter_unnormalized, engine.splitter_normalized]) {
-    const split = splitter.split.bind(splitter);
-    splitter.split = (text) => {
-      const sections = split(text);
-      for (const [i, section] of sections.entries()) {
-        const token = engine.added_tokens_map.get(section);
-        const { lstrip, rstrip } = (token && flags.get(token.content)) ?? {};
-        if (lstrip && i > 0) sections[i - 1] = sections[i - 1]!.replace(/\p{White_Space}+$/u, '');
-        if (rstrip && i + 1 < sections.length)
-          sections[i + 1] = sections[i + 1]!.replace(/^\p{White_Space}+/u, '');
-      }
-      return sections;
-    };
-  }
+function modelOf(model: TokenizerModel): Bpe | Unigram {
+  if (model.type === 'BPE') return new Bpe(model);
+  const { unk_id } = model;
+  if (unk_id === null || unk_id === undefined)
+    throw new Error('model.unk_id is missing, so some text could not be encoded');
+  return new Unigram({ ...model, unk_id });
 }

@@ -8,7 +8,7 @@ const BEHAVIORS = ['Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext'
 /** A text, or a regular expression in the dialect of Oniguruma. */
 const pattern = z.union([z.strictObject({ String: z.string() }), z.strictObject({ Regex: z.string() })]);
 const flag = z.boolean();
-const none = z.object({});
+const none: z.ZodType<object> = z.object({});
 
 const metaspace = z
   .object({
@@ -48,7 +48,8 @@ const DECODERS = {
   ByteFallback: none,
   Fuse: none,
   Replace: z.object({ pattern, content: z.string() }),
-  Strip: z.object({ content: z.string(), start: z.int().min(0), stop: z.int().min(0) }),
+  // What is taken from the end of a text could not be told while the text grows.
+  Strip: z.object({ content: z.string(), start: z.literal([0, 1]), stop: z.literal(0) }),
   Metaspace: metaspace,
 };
 const POST_PROCESSORS = {
@@ -150,8 +151,9 @@ function formOf(key: string): string {
     case 'precompiled_charsmap':
       return 'text';
     case 'start':
+      return '0 or 1';
     case 'stop':
-      return 'a whole number from 0';
+      return '0';
     case 'single':
       return 'a list of {"SpecialToken": …} and {"Sequence": …}';
     case 'special_tokens':

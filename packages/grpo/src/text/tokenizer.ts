@@ -2,16 +2,19 @@ import { FormatError } from '../errors/format-error.js';
 import { printable } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import { byteAlphabet } from './byte-alphabet.js';
-import { buildEngine, type Engine } from './tokenizer-engine.js';
+import { byteTokens } from './parts/byte-tokens.js';
+import type { TokenizerDefinition } from './tokenizer-definition.js';
+import { TokenizerEngine } from './tokenizer-engine.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';
 import { tokensOf } from './tokenizer-model.js';
 
 /** Goes through every part of a tokenizer: some of the engine's fail at a text only. */
 const PROBE = " Ab's 12\n\té\u{1f600}  x.";
 
-const BYTE_OF = new Map(byteAlphabet().map((char, byte) => [char, byte]));
-
-/** A byte-level BPE tokenizer of a Hugging Face folder: text to ids and back, equal to the Rust library's. */
+/**
+ * The tokenizer of a Hugging Face folder: text to ids and back, equal to the Rust library's. BPE over bytes (GPT-2, Llama 3,
+ * Qwen), BPE that falls back to bytes (Llama 2, Mistral, Gemma) or Unigram.
+ */
 export class Tokenizer {
   /** The largest id + 1, added tokens included; a model's embedding may have more rows, never fewer. */
   readonly vocabSize: number;
@@ -20,7 +23,7 @@ export class Tokenizer {
   /** The named tokens as text, by the names that chat templates use: `bos_token`, `eos_token`, … */
   readonly namedTokens: Readonly<Partial<Record<TokenName, string>>>;
 
-  readonly #engine: Engine;
+  readonly #engine: TokenizerEngine;
   readonly #bytes = new Map<number, Buffer>();
   readonly #added: ReadonlyMap<number, { content: string; special: boolean }>;
 
@@ -29,8 +32,8 @@ export class Tokenizer {
     this.namedTokens = named;
     this.#added = new Map(definition.added_tokens.map((token) => [token.id, token]));
     const tokens = new Map(tokensOf(definition.model));
-    requireAllBytes(file, tokens);
-    this.#engine = inEngine(file, () => buildEngine(files));
+    requireReadable(file, definition, tokens);
+    this.#engine = inEngine(file, () => new TokenizerEngine(definition));
     this.vocabSize = 1 + largest(this.#added.keys(), largest(tokens.values(), -1));
     this.addsBos = inEngine(file, () => {
       this.decode(this.encode(PROBE, { specialTokens: true }));
@@ -81,25 +84,29 @@ export class Tokenizer {
         `the text holds half a character (the lone surrogate U+${code} at position ${half + 1}), which no tokenizer can read`,
       );
     }
-    return this.#engine.encode(text, { add_special_tokens: options.specialTokens ?? false }).ids;
+    const ids = this.#engine.encode(text);
+    return options.specialTokens ? this.#engine.processed(ids) : ids;
   }
 
-  /** At least as many tokens as `text` has: one for each byte, and for a space that the tokenizer puts in front. */
+  /** At least as many tokens as `text` has, found without making them. */
   mostTokens(text: string): number {
-    // A tokenizer may compose characters; of NFC no other form is supported.
-    return 1 + Math.max(Buffer.byteLength(text), Buffer.byteLength(text.normalize('NFC')));
+    return this.#engine.mostIds(text);
   }
 
   /**
-   * The text of `ids`, exactly: no space is cleaned up. An id that has no token (a model may have more rows than
-   * its tokenizer has tokens) has no text.
+   * The text of `ids`, as the Rust library gives it: no space is cleaned up, and a space that the tokenizer puts in front of
+   * every text is taken away. An id that has no token (a model may have more rows than its tokenizer has tokens) has no
+   * text.
    * @param options.skipSpecial leave out special tokens.
+   * @param options.isInside other text stands in front of it: nothing is taken away there.
    */
-  decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
-    const parts: Buffer[] = [];
-    for (const id of ids) if (!(options.skipSpecial && this.isSpecial(id))) parts.push(this.bytesOf(id));
-    // Bytes that are not UTF-8 become U+FFFD; a BOM is text like any other.
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(parts));
+  decode(ids: Iterable<number>, options: { skipSpecial?: boolean; isInside?: boolean } = {}): string {
+    const tokens: string[] = [];
+    for (const id of ids) {
+      const token = options.skipSpecial && this.isSpecial(id) ? undefined : this.#engine.tokenOf(id);
+      if (token !== undefined) tokens.push(token);
+    }
+    return this.#engine.decoder.text(tokens, options.isInside ?? false);
   }
 
   /**
@@ -117,6 +124,22 @@ export class Tokenizer {
     return this.#added.get(id)?.special ?? false;
   }
 
+  /** Whether the text is looked through for `id` before the model sees it; other tokens are made by the model alone. */
+  isAdded(id: number): boolean {
+    return this.#added.has(id);
+  }
+
+  /** Whether `id` is one byte of a character in a tokenizer that falls back to bytes: what text it is, its neighbours tell. */
+  isByte(id: number): boolean {
+    const token = this.#engine.tokenOf(id);
+    return token !== undefined && this.#engine.decoder.isByte(token);
+  }
+
+  /** Whether each character of a token stands for a byte: then the bytes of tokens put together are the text. */
+  get isByteLevel(): boolean {
+    return this.#engine.decoder.isByteLevel;
+  }
+
   /** The texts of the special tokens, by id. */
   get specialTokens(): Record<number, string> {
     const special = [...this.#added].filter(([, token]) => token.special);
@@ -124,21 +147,20 @@ export class Tokenizer {
   }
 
   /**
-   * The bytes of text that a token stands for; none for an id without a token. In byte-level BPE each character of a token
-   * stands for one byte; a token with any other character is as it is.
+   * The bytes of text that a token stands for within a text; none for an id without a token. Those of a text's tokens are
+   * the text, but for a space that the tokenizer put in front of it.
    */
   bytesOf(id: number): Buffer {
     const known = this.#bytes.get(id);
     if (known) return known;
-    const token = this.#engine.id_to_token(id) ?? '';
-    const bytes = Array.from(token, (char) => BYTE_OF.get(char) ?? -1);
-    const found = bytes.includes(-1) ? Buffer.from(token) : Buffer.from(bytes);
+    const token = this.#engine.tokenOf(id);
+    const found = token === undefined ? Buffer.alloc(0) : this.#engine.decoder.bytes(token);
     this.#bytes.set(id, found);
     return found;
   }
 
   #idOf(token: string | undefined): number | undefined {
-    return token === undefined ? undefined : this.#engine.token_to_id(token);
+    return token === undefined ? undefined : this.#engine.idOf(token);
   }
 
   /** Whether the post-processor puts the BOS in front of a plain text. @throws FormatError for another token there */
@@ -147,7 +169,7 @@ export class Tokenizer {
     const front = whole.slice(0, whole.indexOf(this.encode('a')[0]!));
     if (front.length === 0) return false;
     if (front.length === 1 && front[0] === this.bosId) return true;
-    const found = front.map((id) => JSON.stringify(this.#engine.id_to_token(id))).join(' ');
+    const found = front.map((id) => JSON.stringify(this.#engine.tokenOf(id))).join(' ');
     throw new FormatError(
       file,
       `the post-processor puts ${found} in front of a text, but bos_token is ${JSON.stringify(this.bosToken ?? null)}; only a BOS is supported there`,
@@ -166,7 +188,34 @@ function inEngine<T>(file: string, body: () => T): T {
   }
 }
 
-/** Without all bytes of UTF-8 the engine would drop characters silently. */
+/** @throws FormatError where text would be lost on the way to ids or back */
+function requireReadable(
+  file: string,
+  { model, pre_tokenizer, decoder }: TokenizerDefinition,
+  ids: ReadonlyMap<string, number>,
+): void {
+  const [reads, writes] = [pre_tokenizer, decoder].map((parts: readonly { type: string }[]) =>
+    parts.some(({ type }) => type === 'ByteLevel'),
+  );
+  if (decoder.length === 0 || reads !== writes) {
+    const found =
+      decoder.length === 0 ? 'no decoder' : `the decoder ${decoder.map(({ type }) => type).join(', ')}`;
+    const wanted = reads ? 'ByteLevel' : 'another than ByteLevel';
+    throw new FormatError(file, `it has ${found}; the tokens of this pre_tokenizer need ${wanted}`);
+  }
+  if (reads) {
+    requireAllBytes(file, ids);
+    return;
+  }
+  if (model.type === 'Unigram' || (model.unk_token !== undefined && ids.has(model.unk_token))) return;
+  if (model.byte_fallback && !byteTokens(ids).includes(undefined)) return;
+  throw new FormatError(
+    file,
+    'the vocabulary has neither an unknown token (model.unk_token) nor all bytes (byte_fallback), so some text would be dropped without a word',
+  );
+}
+
+/** Without all bytes of UTF-8 characters would be dropped silently. */
 function requireAllBytes(file: string, ids: ReadonlyMap<string, number>): void {
   const inUtf8 = (byte: number) => byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5;
   const missing = byteAlphabet().flatMap((char, byte) =>

@@ -111,7 +111,8 @@ describe('the audit of a clean step', () => {
 
 const rising = (a: number, b: number) => a - b;
 
-const setsOf = (length: number, ids: (t: number) => number[]) => TokenSets.of(Array.from({ length }, (_, t) => ids(t)));
+const setsOf = (length: number, ids: (t: number) => number[]) =>
+  TokenSets.of(Array.from({ length }, (_, t) => ids(t)));
 
 /** A step whose stage does its work wrongly, and the hand-over that shows it first. */
 const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
@@ -166,7 +167,9 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
         return groups.map((group) =>
           group.map((one) => ({
             ...one,
-            support: setsOf(one.support!.length, (t) => [...new Set([...one.support!.ids(t), 7])].sort(rising)),
+            support: setsOf(one.support!.length, (t) =>
+              [...new Set([...one.support!.ids(t), 7])].sort(rising),
+            ),
           })),
         );
       },

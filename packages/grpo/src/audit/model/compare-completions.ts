@@ -112,7 +112,9 @@ function compareSupports(
   );
   return [
     ...worstOf('completion', 'tokens with the ids that were kept', counts),
-    ...(isOwnEngine ? worstOf('completion', 'ids that were kept and should not be, or the reverse', ids) : []),
+    ...(isOwnEngine
+      ? worstOf('completion', 'ids that were kept and should not be, or the reverse', ids)
+      : []),
   ];
 }
 

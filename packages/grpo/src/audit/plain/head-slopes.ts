@@ -1,7 +1,7 @@
 import { cat, noGrad, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { finalNorm, headOf } from './plain-decoder.js';
-import { eachPart, partRows } from './plain-head.js';
+import { eachPart, logitsFrom, type PlainHead, partRows, productSlopes } from './plain-head.js';
 import { column, type PassScores, predicting } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import type { PlainPass } from './plain-pass.js';
@@ -20,7 +20,7 @@ export interface SlopedPass extends PlainPass {
  * are asked for, and whole in no place.
  */
 export class HeadSlopes {
-  readonly #weight: Tensor;
+  readonly #head: PlainHead;
   readonly #normed_TD: Tensor;
   readonly #ids: readonly number[];
   /** The ids that each token is scored over; undefined where all are scored over the whole vocabulary. */
@@ -33,7 +33,7 @@ export class HeadSlopes {
     private readonly passes: readonly SlopedPass[],
     private readonly temperature: number,
   ) {
-    this.#weight = headOf(model);
+    this.#head = headOf(model);
     this.#normed_TD = noGrad(() =>
       tidy(() => cat(passes.map((one) => finalNorm(model).of(predicting(one.states.at(-1)!, one))))),
     );
@@ -42,7 +42,7 @@ export class HeadSlopes {
     this.#support = support.some((ids) => ids) ? support : undefined;
     const columnOf = (of: (pass: SlopedPass) => ArrayLike<number>) => {
       const values = passes.flatMap((one) => Array.from(of(one)));
-      return tensor(Float32Array.from(values), [values.length, 1], { device: this.#weight.device });
+      return tensor(Float32Array.from(values), [values.length, 1], { device: this.#head.weight.device });
     };
     this.#columns = {
       byLogprob: columnOf(({ slopes }) => slopes.logprobs),
@@ -86,16 +86,18 @@ export class HeadSlopes {
   #eachPart(take: (slope_TV: Tensor, part: Tensor, start: number) => void): void {
     const { byLogprob, byEntropy, mass, entropy } = this.#columns;
     const scale = this.temperature === 0 ? 1 : this.temperature;
-    eachPart(this.#weight, partRows(this.#weight, this.#ids.length), (part, start) => {
+    const { weight } = this.#head;
+    eachPart(weight, partRows(weight, this.#ids.length), (part, start) => {
       const slope = tidy(() => {
-        const logprobs = this.#normed_TD.matmul(part.t()).div(scale).sub(mass);
+        const logits = logitsFrom(this.#head, this.#normed_TD.matmul(part.t()));
+        const logprobs = logits.div(scale).sub(mass);
         const p = this.#inside(logprobs.exp(), start);
         // d log p(token) = onehot − p, d entropy = −p (log p + entropy).
         const inner = p
           .mul(byLogprob)
           .add(p.mul(logprobs.add(entropy)).mul(byEntropy))
           .neg();
-        return this.#addTokens(inner, start).div(scale);
+        return productSlopes(this.#head, logits, this.#addTokens(inner, start).div(scale));
       });
       take(slope, part, start);
     });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { finalNorm, headOf, lastStates } from './plain-decoder.js';
 import { eachLogits } from './plain-head.js';
 import type { PlainModel } from './plain-model.js';
-import { expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
+import { causal, expectedOf, fixtureModel, promptsOf } from './plain-model.test.helper.js';
 
 function logitsOf(model: PlainModel, ids: readonly number[]): number[] {
   return noGrad(() =>
@@ -21,7 +21,6 @@ function furthest(ours: readonly number[], theirs: readonly number[]): number {
   return ours.reduce((most, x, i) => Math.max(most, Math.abs(x - theirs[i]!)), 0);
 }
 
-const causal = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
 const masked = ['a2d-llama', 'a2d-qwen2', 'a2d-qwen3', 'dream', 'llada'];
 
 describe('the plain decoder', () => {

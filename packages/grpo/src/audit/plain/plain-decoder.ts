@@ -3,6 +3,7 @@
  * whatever the weights are. A layer's weights are float32 while the layer is computed, and no longer.
  */
 import { embedding, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import type { PlainHead } from './plain-head.js';
 import { layerOutput, layerTensors } from './plain-layer.js';
 import type { PlainModel } from './plain-model.js';
 import { type PlainShape, plainShape } from './plain-shape.js';
@@ -65,10 +66,10 @@ function eachLayer(
   noGrad(() => {
     let outputs = sequences.map((ids) => tidy(() => embedded(model, ids)));
     take(outputs);
-    for (let layer = 0; layer < plainShape(model.config).layers; layer++) {
+    for (let layer = 0; layer < plainShape(model.config).layers.length; layer++) {
       outputs = tidy(() => {
         const tensors = layerTensors(model, layer);
-        return outputs.map((input) => tidy(() => layerOutput(tensors, input)));
+        return outputs.map((input) => tidy(() => layerOutput(tensors, layer, input)));
       });
       take(outputs);
     }
@@ -81,14 +82,25 @@ export function finalNorm(model: PlainModel): { tensors: PlainTensors; of(x: Ten
   return { tensors, of: (x) => tensors.norm('', x) };
 }
 
-/** The vocabulary projection, `[V, D]`, as the model has it. */
-export const headOf = (model: PlainModel): Tensor => weightOf(model, outerNames(model).head);
+/** The vocabulary projection, as the model has it, and what becomes of its products. */
+export function headOf(model: PlainModel): PlainHead {
+  const { logitDivisor, logitCap } = plainShape(model.config);
+  return { weight: weightOf(model, outerNames(model).head), divisor: logitDivisor, cap: logitCap };
+}
 
 /** @throws Error: the model lacks it */
 function weightOf({ weights }: PlainModel, name: string): Tensor {
   const weight = weights.get(name);
   if (!weight) throw new Error(`the model has no tensor ${name}`);
   return weight;
+}
+
+/** Factor of the token embeddings. */
+export function embeddingFactor(model: PlainModel): number {
+  const { scale, rounded } = plainShape(model.config).embedding;
+  if (!rounded) return scale;
+  const { dtype } = weightOf(model, outerNames(model).embedding);
+  return tidy(() => tensor([scale]).to(dtype).item());
 }
 
 function embedded(model: PlainModel, ids: readonly number[]): Tensor {
@@ -98,6 +110,8 @@ function embedded(model: PlainModel, ids: readonly number[]): Tensor {
     const index = tensor([...places], undefined, { dtype: 'int64', device: weight.device });
     return embedding(weight.detach(), index).to('float32');
   };
-  const tokens = rows(names.embedding, ids);
+  const factor = embeddingFactor(model);
+  const unscaled = rows(names.embedding, ids);
+  const tokens = factor === 1 ? unscaled : unscaled.mul(factor);
   return names.positions ? tokens.add(rows(names.positions, [...ids.keys()])) : tokens;
 }

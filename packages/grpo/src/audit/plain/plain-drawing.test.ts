@@ -67,7 +67,8 @@ describe('the declared distribution', () => {
   it('counts ids that a recorded support has and should not, or lacks', () => {
     const misplacedIn = (support: readonly number[], change: Partial<SamplingRules>) =>
       tidy(
-        () => drawnOf(tensor(PEAKED, [1, 12]), [5], 0, { ...plain, topK: 3, ...change }, [support])[0]!.misplaced,
+        () =>
+          drawnOf(tensor(PEAKED, [1, 12]), [5], 0, { ...plain, topK: 3, ...change }, [support])[0]!.misplaced,
       );
     expect(misplacedIn([3, 5, 11], {})).toBe(0);
     expect(misplacedIn([5, 11], {})).toBe(1);

@@ -67,7 +67,12 @@ export function drawnOf(
     tidy(() => {
       const bound = truncates ? kept(falling, rules, slack) : undefined;
       const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
-      return { bound, log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
+      return {
+        bound,
+        log: logMass(falling, inside),
+        inside,
+        has: bound ? token.ge(bound) : token.isfinite(),
+      };
     });
   const exact = within(0);
   const [loose, tight] = truncates ? [within(margin), within(-margin)] : [exact, exact];

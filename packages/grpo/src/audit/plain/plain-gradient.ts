@@ -4,7 +4,7 @@
  */
 import { grad, keep, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { HeadSlopes, type SlopedPass } from './head-slopes.js';
-import { finalNorm, outerNames } from './plain-decoder.js';
+import { embeddingFactor, finalNorm, outerNames } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
 import { layerOutput, layerTensors } from './plain-layer.js';
 import { column } from './plain-logprobs.js';
@@ -50,16 +50,23 @@ export function eachGradient(
       const inputs = passes.map(({ states }) => states[layer]!);
       const next = tidy(() => {
         const tensors = layerTensors(model, layer);
-        return backThrough(tensors, isTrained, take, inputs, slopes, (x) => layerOutput(tensors, x));
+        return backThrough(tensors, isTrained, take, inputs, slopes, (x) => layerOutput(tensors, layer, x));
       });
       for (const slope of slopes) slope.dispose();
       slopes = next;
     }
     if (!isTrained(names.embedding)) return;
-    const takeRows = (name: string, ids: readonly (readonly number[])[], first?: HeadSlopes) => {
+    const factor = embeddingFactor(model);
+    const scaled = factor === 1 ? slopes : slopes.map((slope) => slope.mul(factor));
+    const takeRows = (
+      name: string,
+      ids: readonly (readonly number[])[],
+      own: readonly Tensor[],
+      first?: HeadSlopes,
+    ) => {
       const weight = model.weights.get(name)!;
       const add = (gradient: Tensor, start: number) => {
-        addRows(gradient, start, ids, slopes);
+        addRows(gradient, start, ids, own);
         take(name, gradient, start);
       };
       if (first) first.eachGradient(add);
@@ -69,12 +76,14 @@ export function eachGradient(
     takeRows(
       names.embedding,
       passes.map(({ input }) => input),
+      scaled,
       isTied ? head : undefined,
     );
     if (names.positions)
       takeRows(
         names.positions,
         passes.map(({ input }) => [...input.keys()]),
+        slopes,
       );
   });
 }

@@ -24,7 +24,7 @@ it('has the logits of every row and every part of a large vocabulary', () => {
       const [normed, weight] = [random([170, 256]), random([100_000, 256])];
       expect(partRows(weight, 170)).toBeLessThan(100_000);
       const seen: number[] = [];
-      eachLogits(normed, weight, (logits, start) =>
+      eachLogits(normed, { weight, divisor: 1, cap: Infinity }, (logits, start) =>
         tidy(() => {
           const rows = logits.size(0);
           seen.push(...Array.from({ length: rows }, (_, row) => start + row));

@@ -1,11 +1,31 @@
 /** The vocabulary projection, some of its rows at a time: whole and in float32 it is the largest tensor of a small model. */
 import { empty, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { capped } from './plain-layer.js';
 
 /** Numbers that are made float32, or logits that are computed, at once: 64 MiB. */
 const PART = 2 ** 24;
 
 /** Logits that are handed on at once: what is made of them takes many times their memory. */
 const HANDED = 2 ** 21;
+
+/** The vocabulary projection with what becomes of its products: they are divided, then capped. */
+export interface PlainHead {
+  /** `[V, D]`. */
+  weight: Tensor;
+  divisor: number;
+  /** c of c·tanh(x / c); infinite without one. */
+  cap: number;
+}
+
+/** Logits of the products with the projection. */
+export const logitsFrom = ({ divisor, cap }: PlainHead, products: Tensor): Tensor =>
+  capped(divisor === 1 ? products : products.div(divisor), cap);
+
+/** Slopes in those products, from slopes in the logits: tanh′ = 1 − tanh². */
+export function productSlopes({ divisor, cap }: PlainHead, logits: Tensor, slopes: Tensor): Tensor {
+  const inner = cap === Infinity ? slopes : slopes.sub(slopes.mul(logits.mul(logits)).div(cap ** 2));
+  return divisor === 1 ? inner : inner.div(divisor);
+}
 
 /**
  * Hands over a matrix, `[V, D]`, in float32, from its first row to its last.
@@ -34,10 +54,10 @@ export function partRows(weight: Tensor, tokens: number): number {
 /** Gives the logits, `[rows, V]`, of normed hidden states, `[M, D]`, some rows at a time. */
 export function eachLogits(
   normed_MD: Tensor,
-  weight: Tensor,
+  head: PlainHead,
   take: (logits: Tensor, start: number) => void,
 ): void {
-  const vocabulary = weight.size(0);
+  const vocabulary = head.weight.size(0);
   const [rows, handed] = [PART, HANDED].map((most) => Math.max(1, Math.floor(most / vocabulary))) as [
     number,
     number,
@@ -46,17 +66,18 @@ export function eachLogits(
   for (let start = 0; start < count; start += rows)
     tidy(() => {
       const own = normed_MD.narrow(0, start, Math.min(rows, count - start));
-      const logits = logitsOf(own, weight);
+      const logits = logitsOf(own, head);
       for (let row = 0; row < own.size(0); row += handed)
         tidy(() => take(logits.narrow(0, row, Math.min(handed, own.size(0) - row)), start + row));
     });
 }
 
-function logitsOf(normed: Tensor, weight: Tensor): Tensor {
+function logitsOf(normed: Tensor, head: PlainHead): Tensor {
+  const { weight } = head;
   return noGrad(() => {
     const logits = empty([normed.size(0), weight.size(0)], { device: normed.device });
     eachPart(weight, partRows(weight, normed.size(0)), (part, start) =>
-      logits.narrow(1, start, part.size(0)).copy_(normed.matmul(part.t())),
+      logits.narrow(1, start, part.size(0)).copy_(logitsFrom(head, normed.matmul(part.t()))),
     );
     return logits;
   });

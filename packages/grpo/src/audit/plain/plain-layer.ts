@@ -1,39 +1,61 @@
 import { cat, ones, type Tensor, tensor } from '@grpo/torch';
 import type { PlainModel } from './plain-model.js';
-import { type PlainShape, plainShape } from './plain-shape.js';
+import type { PlainRope } from './plain-rope.js';
+import { type PlainAttention, type PlainShape, plainShape } from './plain-shape.js';
 import { PlainTensors } from './plain-tensors.js';
+
+type Family = PlainShape['family'];
 
 /** The tensors of a layer, and where the parts of the layer have them. */
 export const layerTensors = (model: PlainModel, layer: number): PlainTensors =>
   new PlainTensors(model, `${PREFIXES[plainShape(model.config).family] ?? 'model.layers'}.${layer}.`);
 
-const PREFIXES: Partial<Record<PlainShape['family'], string>> = {
+const PREFIXES: Partial<Record<Family, string>> = {
   gpt2: 'transformer.h',
   llada: 'model.transformer.blocks',
 };
 
-/** One layer over one whole sequence: `[L, D]` → `[L, D]`. */
-export const layerOutput = (tensors: PlainTensors, x: Tensor): Tensor =>
-  tensors.shape.family === 'gpt2' ? gpt2Layer(tensors, x) : rotaryLayer(tensors, x);
+/** One layer over one whole sequence, `[L, D]` → `[L, D]`, by its tensors and its number. */
+export const layerOutput = (tensors: PlainTensors, layer: number, x: Tensor): Tensor =>
+  tensors.shape.family === 'gpt2'
+    ? gpt2Layer(tensors, x)
+    : rotaryLayer(tensors, tensors.shape.layers[layer]!, x);
 
 /** Names of the parts of a layer with rotated heads. */
-const LLAMA_PARTS = {
-  attentionNorm: 'input_layernorm',
-  heads: (letter: 'q' | 'k' | 'v') => `self_attn.${letter}_proj`,
+interface Parts {
+  norms: { beforeAttention?: string; afterAttention?: string; beforeMlp?: string; afterMlp?: string };
+  /** One projection each, or one for all. */
+  heads: readonly [string, string, string] | readonly [string];
+  attended: string;
+  /** The gate and what it multiplies: one projection each, or one for both. */
+  inner: readonly [string, string] | readonly [string];
+  down: string;
+}
+
+const LLAMA_PARTS: Parts = {
+  norms: { beforeAttention: 'input_layernorm', beforeMlp: 'post_attention_layernorm' },
+  heads: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
   attended: 'self_attn.o_proj',
-  innerNorm: 'post_attention_layernorm',
-  gate: 'mlp.gate_proj',
-  up: 'mlp.up_proj',
+  inner: ['mlp.gate_proj', 'mlp.up_proj'],
   down: 'mlp.down_proj',
 };
-const LLADA_PARTS: typeof LLAMA_PARTS = {
-  attentionNorm: 'attn_norm',
-  heads: (letter) => `${letter}_proj`,
-  attended: 'attn_out',
-  innerNorm: 'ff_norm',
-  gate: 'ff_proj',
-  up: 'up_proj',
-  down: 'ff_out',
+const AFTER = { afterAttention: 'post_attention_layernorm', afterMlp: 'post_feedforward_layernorm' };
+const GEMMA_PARTS: Parts = {
+  ...LLAMA_PARTS,
+  norms: { ...AFTER, beforeAttention: 'input_layernorm', beforeMlp: 'pre_feedforward_layernorm' },
+};
+const PARTS: Partial<Record<Family, Parts>> = {
+  gemma2: GEMMA_PARTS,
+  gemma3: GEMMA_PARTS,
+  olmo2: { ...LLAMA_PARTS, norms: AFTER },
+  phi3: { ...LLAMA_PARTS, heads: ['self_attn.qkv_proj'], inner: ['mlp.gate_up_proj'] },
+  llada: {
+    norms: { beforeAttention: 'attn_norm', beforeMlp: 'ff_norm' },
+    heads: ['q_proj', 'k_proj', 'v_proj'],
+    attended: 'attn_out',
+    inner: ['ff_proj', 'up_proj'],
+    down: 'ff_out',
+  },
 };
 
 function gpt2Layer(tensors: PlainTensors, x: Tensor): Tensor {
@@ -41,58 +63,99 @@ function gpt2Layer(tensors: PlainTensors, x: Tensor): Tensor {
   const width = shape.heads * shape.headDim;
   const qkv = tensors.project('attn.c_attn', tensors.norm('ln_1', x));
   const [q, k, v] = [0, 1, 2].map((part) => headsOf(qkv.narrow(1, part * width, width), shape));
-  const middle = x.add(tensors.project('attn.c_proj', attend(q!, k!, v!, shape)));
+  const middle = x.add(tensors.project('attn.c_proj', attend(q!, k!, v!, shape, Infinity)));
   const inner = activated(shape, tensors.project('mlp.c_fc', tensors.norm('ln_2', middle)));
   return middle.add(tensors.project('mlp.c_proj', inner));
 }
 
-function rotaryLayer(tensors: PlainTensors, x: Tensor): Tensor {
+function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x: Tensor): Tensor {
   const { shape } = tensors;
-  const names = shape.family === 'llada' ? LLADA_PARTS : LLAMA_PARTS;
-  const input = tensors.norm(names.attentionNorm, x);
-  const part = (letter: 'q' | 'k' | 'v') => headsOf(tensors.project(names.heads(letter), input), shape);
-  const turned = (letter: 'q' | 'k') => {
-    const heads = part(letter);
-    return rotated(
-      shape.family === 'qwen3' ? tensors.norm(`self_attn.${letter}_norm`, heads) : heads,
-      shape.frequencies,
-    );
+  const { norms, heads, attended, inner, down } = PARTS[shape.family] ?? LLAMA_PARTS;
+  const normed = (name: string | undefined, y: Tensor) => (name === undefined ? y : tensors.norm(name, y));
+  const add = (y: Tensor, added: Tensor) =>
+    y.add(shape.residualScale === 1 ? added : added.mul(shape.residualScale));
+
+  const widths = [shape.heads, shape.keyHeads, shape.keyHeads].map((count) => count * shape.headDim);
+  const [queries, keys, values] = projected(tensors, heads, widths, normed(norms.beforeAttention, x));
+  const placed = (letter: 'q' | 'k', y: Tensor) => {
+    const name = `self_attn.${letter}_norm`;
+    const whole = shape.headNorm === 'all' ? tensors.norm(name, y) : y;
+    const each = headsOf(whole, shape);
+    const even = shape.headNorm === 'each' ? tensors.norm(name, each) : each;
+    return rope ? rotated(even, rope) : even;
   };
-  const attended = attend(turned('q'), turned('k'), part('v'), shape);
-  const middle = x.add(tensors.project(names.attended, attended));
-  const second = tensors.norm(names.innerNorm, middle);
-  const gate = activated(shape, tensors.project(names.gate, second));
-  return middle.add(tensors.project(names.down, gate.mul(tensors.project(names.up, second))));
+  const mixed = attend(placed('q', queries!), placed('k', keys!), headsOf(values!, shape), shape, window);
+  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, mixed)));
+
+  const width = tensors.weight(`${down}.weight`).size(1);
+  const [gate, up] = projected(tensors, inner, [width, width], normed(norms.beforeMlp, middle));
+  const product = activated(shape, gate!).mul(up!);
+  return add(middle, normed(norms.afterMlp, tensors.project(down, product)));
+}
+
+/** What several projections give of one input, or one whose rows are those of all, in order. */
+function projected(
+  tensors: PlainTensors,
+  names: readonly string[],
+  widths: readonly number[],
+  x: Tensor,
+): Tensor[] {
+  if (names.length > 1) return names.map((name) => tensors.project(name, x));
+  const all = tensors.project(names[0]!, x);
+  const start = (part: number) => widths.slice(0, part).reduce((sum, width) => sum + width, 0);
+  return widths.map((width, part) => all.narrow(1, start(part), width));
 }
 
 /** `[L, heads × headDim]` → `[heads, L, headDim]`. */
 const headsOf = (x: Tensor, { headDim }: PlainShape): Tensor =>
   x.reshape([x.size(0), -1, headDim]).transpose(0, 1);
 
-/** Each query sees the keys up to its own place, or both ways all: `[heads, L, headDim]` → `[L, heads × headDim]`. */
-function attend(q: Tensor, k: Tensor, v: Tensor, { bothWays }: PlainShape): Tensor {
+/**
+ * Each query sees the keys of the last `window` places up to its own, or both ways all: `[heads, L, headDim]` →
+ * `[L, heads × headDim]`.
+ */
+function attend(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  { bothWays, scoreScale, scoreCap }: PlainShape,
+  window: number,
+): Tensor {
   const served = q.size(0) / k.size(0);
   const spread = (x: Tensor) => (served === 1 ? x : x.repeatInterleave(served, 0));
   const length = q.size(1);
-  const scores = q.matmul(spread(k).transpose(1, 2)).div(Math.sqrt(q.size(2)));
-  const future = () => ones([length, length], { dtype: 'bool', device: q.device }).tril().logicalNot();
-  const seen = bothWays ? scores : scores.maskedFill(future(), Number.NEGATIVE_INFINITY);
+  const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul(scoreScale), scoreCap);
+  const unseen = () => {
+    const all = ones([length, length], { dtype: 'bool', device: q.device });
+    const past = all.tril();
+    return (window < length ? past.logicalAnd(all.tril(-window).logicalNot()) : past).logicalNot();
+  };
+  const seen = bothWays ? scores : scores.maskedFill(unseen(), Number.NEGATIVE_INFINITY);
   const weights = seen.softmax(-1);
   return weights.matmul(spread(v)).transpose(0, 1).reshape([length, -1]);
 }
 
-/** Turns the pairs (i, i + headDim / 2) of each place by its number times their frequency. */
-function rotated(x: Tensor, frequencies: readonly number[]): Tensor {
+/** c·tanh(x / c). */
+export const capped = (x: Tensor, cap: number): Tensor => (cap === Infinity ? x : x.div(cap).tanh().mul(cap));
+
+/** Turns the pairs (i, i + half) of the first dimensions of each place by its number times their frequency. */
+function rotated(x: Tensor, { frequencies, factor }: PlainRope): Tensor {
   const [length, half] = [x.size(1), frequencies.length];
   // Angles are float32, as transformers has them.
   const angles = Float32Array.from({ length: length * half }, (_, i) =>
     Math.fround(Math.floor(i / half) * Math.fround(frequencies[i % half]!)),
   );
   const table = (of: (angle: number) => number) =>
-    tensor(Float32Array.from(angles, of), [length, half], { device: x.device });
+    tensor(
+      Float32Array.from(angles, (angle) => factor * of(angle)),
+      [length, half],
+      { device: x.device },
+    );
   const [cos, sin] = [table(Math.cos), table(Math.sin)];
   const [a, b] = [x.narrow(2, 0, half), x.narrow(2, half, half)];
-  return cat([a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))], 2);
+  const turned = [a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))];
+  const rest = x.size(2) - 2 * half;
+  return cat(rest > 0 ? [...turned, x.narrow(2, 2 * half, rest)] : turned, 2);
 }
 
 function activated({ activation }: PlainShape, x: Tensor): Tensor {

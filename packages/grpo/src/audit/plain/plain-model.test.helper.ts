@@ -30,6 +30,12 @@ const json = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<
 /** `config.json` of a model of `parity/fixtures/models`. */
 export const configOf = (name: string) => json(join(folder(`models/${name}`), 'config.json'));
 
+/** Causal models of `parity/fixtures/models`. */
+export const causal = [
+  ...['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3', 'mistral', 'gemma2', 'gemma3'],
+  ...['gemma3-scaled', 'smollm3', 'phi3', 'olmo2', 'granite'],
+];
+
 /** The sequences that transformers was given. */
 export const promptsOf = (path: string): number[][] =>
   json(join(folder(path), 'expected.json')).prompts as number[][];

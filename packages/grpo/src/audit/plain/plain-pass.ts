@@ -51,7 +51,8 @@ export function passesOf(
     rows: tokens.map((t) => prompt.length + t - distance),
     weight,
   });
-  if (!masked) return [{ ...pass([...prompt, ...completion.slice(0, -1)], [...completion.keys()], 1, 1), support }];
+  if (!masked)
+    return [{ ...pass([...prompt, ...completion.slice(0, -1)], [...completion.keys()], 1, 1), support }];
   if (maskId === undefined) throw new Error('the model has no mask token');
   const distance = plainShape(config).shifted ? 1 : 0;
   return masked.plan.flatMap((view) => {

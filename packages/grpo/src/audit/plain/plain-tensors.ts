@@ -39,9 +39,10 @@ export class PlainTensors {
     return y.add(x.matmul(a.t()).matmul(b.t()).mul(this.#scale));
   }
 
-  /** The family's norm over the last dimension: GPT-2's takes the mean away and shifts. */
+  /** The family's norm over the last dimension: GPT-2's takes the mean away and shifts, Gemma's adds 1 to its weight. */
   norm(name: string, x: Tensor): Tensor {
-    const weight = this.weight(`${name}.weight`);
+    const stored = this.weight(`${name}.weight`);
+    const weight = this.shape.normOffset === 0 ? stored : stored.add(this.shape.normOffset);
     if (this.shape.family !== 'gpt2') return this.#unit(x).mul(weight);
     const centred = x.sub(x.meanDim([-1], true));
     return this.#unit(centred)

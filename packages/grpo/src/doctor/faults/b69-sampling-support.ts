@@ -7,12 +7,17 @@ import { hasPenalties, roundingOf, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-const SOURCES = ['vllm-project/vllm#49577', 'PrimeIntellect-ai/prime-rl#3431', 'huggingface/trl#7269'] as const;
+const SOURCES = [
+  'vllm-project/vllm#49577',
+  'PrimeIntellect-ai/prime-rl#3431',
+  'huggingface/trl#7269',
+] as const;
 
 export const b69: Fault = {
   code: 'B69',
   name: 'sampling support',
-  title: 'The ids that sampling kept are not those that a token was drawn from, or not those that it is scored over',
+  title:
+    'The ids that sampling kept are not those that a token was drawn from, or not those that it is scored over',
   checks: [
     stepCheck({
       code: 'B69.member',
@@ -123,10 +128,12 @@ export const b69: Fault = {
 
 /** Tokens whose support cannot be what the declared truncation leaves. */
 function misfits(
-  { supports, samplerLogprobs, sampledLogprobs, declared }: Pick<
-    Inputs,
-    'supports' | 'samplerLogprobs' | 'sampledLogprobs' | 'declared'
-  >,
+  {
+    supports,
+    samplerLogprobs,
+    sampledLogprobs,
+    declared,
+  }: Pick<Inputs, 'supports' | 'samplerLogprobs' | 'sampledLogprobs' | 'declared'>,
   { topP = 1, topK = 0, minP = 0, minNewTokens = 0 }: DeclaredSection<'rollout'>,
   record: StepRecord,
 ): { tokens: number; wrong: Evidence[] } {

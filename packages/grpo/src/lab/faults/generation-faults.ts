@@ -51,7 +51,10 @@ const afterTruncation: Stages['sample'] = async (...args) => {
 const supportsEarly: Stages['sample'] = async (...args) => {
   const groups = await standard.sample(...args);
   return groups.map((group) =>
-    group.map((one) => ({ ...one, support: moved(one.support!, (t) => Math.min(t + 1, one.ids.length - 1)) })),
+    group.map((one) => ({
+      ...one,
+      support: moved(one.support!, (t) => Math.min(t + 1, one.ids.length - 1)),
+    })),
   );
 };
 
@@ -61,9 +64,7 @@ const moved = (sets: TokenSets, from: (t: number) => number) =>
 
 /** The ids that the token before was drawn from, and the token: what was drawn always has a log-prob. */
 const besides = (sets: TokenSets, ids: readonly number[]) =>
-  TokenSets.of(
-    ids.map((id, t) => [...new Set([...sets.ids(Math.max(0, t - 1)), id])].sort((a, b) => a - b)),
-  );
+  TokenSets.of(ids.map((id, t) => [...new Set([...sets.ids(Math.max(0, t - 1)), id])].sort((a, b) => a - b)));
 
 /** A trainer that scores tokens over other ids than they were drawn from. */
 const scoredOver =

@@ -83,7 +83,7 @@ function usageWanted({ stream, stream_options }: ChoiceFields): AskedChoices['us
 
 /** A token by its text, or by its id where texts would not tell tokens apart. */
 export const tokenName = (tokenizer: Tokenizer, id: number, byId: boolean): string =>
-  byId ? `token_id:${id}` : tokenizer.decode([id]);
+  byId ? `token_id:${id}` : tokenizer.decode([id], { isInside: true });
 
 /** Log-probs of a prompt's tokens by id, as vLLM nests them. */
 export const promptLogprobsOf = (
@@ -93,7 +93,9 @@ export const promptLogprobsOf = (
 ): (object | null)[] =>
   ids.map((id, t) => {
     const logprob = scores[t]!;
-    return logprob === null ? null : { [id]: { logprob, rank: null, decoded_token: tokenizer.decode([id]) } };
+    return logprob === null
+      ? null
+      : { [id]: { logprob, rank: null, decoded_token: tokenizer.decode([id], { isInside: true }) } };
   });
 
 /** The end of a choice, in every form of it. */

@@ -1,6 +1,7 @@
 import type { Model } from '../../models/index.js';
 import type { FinishReason } from '../../rollout/index.js';
 import { StopStrings } from '../../rollout/stop.js';
+import { TextStream } from '../../text/text-stream.js';
 
 export interface TextOptions {
   /** Strings that end the completion. */
@@ -18,7 +19,7 @@ export interface TextEnd {
 
 /** The text of a growing completion: whole characters only, and nothing that may be the beginning of a stop string. */
 export class ChoiceText {
-  readonly #bytes = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #stream: TextStream;
   /** Text that is not told yet. */
   #pending = '';
   /** So many characters may be the beginning of a stop string. */
@@ -28,6 +29,7 @@ export class ChoiceText {
     private readonly model: Pick<Model, 'tokenizer' | 'endIds'>,
     private readonly options: TextOptions,
   ) {
+    this.#stream = new TextStream(model.tokenizer, options.skipsSpecial);
     this.#held = Math.max(0, ...options.stop.map(({ length }) => length - 1));
   }
 
@@ -50,7 +52,7 @@ export class ChoiceText {
     const isEnd = finishReason === 'stop' && model.endIds.has(last);
     const before = this.#pending.length;
     if (!isEnd || options.includesStop) this.#take(last);
-    const all = this.#pending + this.#bytes.decode();
+    const all = this.#pending + this.#stream.end();
     if (isEnd) return { text: all, stopReason: last === model.tokenizer.eosId ? null : last };
     if (finishReason !== 'stop') return { text: all, stopReason: null };
     const stop = new StopStrings(options.stop, model.tokenizer).completedBy(ids)!;
@@ -61,8 +63,6 @@ export class ChoiceText {
   }
 
   #take(id: number): void {
-    const { tokenizer } = this.model;
-    if (this.options.skipsSpecial && tokenizer.isSpecial(id)) return;
-    this.#pending += this.#bytes.decode(tokenizer.bytesOf(id), { stream: true });
+    this.#pending += this.#stream.add(id);
   }
 }
