@@ -5,6 +5,7 @@ texts by blocks of strings, fixtures/text/forms.json.gz. Run after make_string_f
     python parity/make_form_fixtures.py "NAME OF A FORM" BLOCK      # prints what the hashes of a block are of
 """
 
+import base64
 import gzip
 import hashlib
 import json
@@ -12,7 +13,9 @@ import sys
 import unicodedata
 
 from make_string_fixtures import some
-from tokenizer_forms import FOLDER, definition, forms, models
+from sentencepiece import SentencePieceProcessor
+from tokenizer_forms import FOLDER, LLAMA, definition, forms, models, prepend, proto, replace
+from tokenizer_forms import normalizers as normalizers_of
 from tokenizers import Tokenizer, normalizers
 
 BLOCK = 16
@@ -53,6 +56,40 @@ def hashes(values: list) -> str:
     return "".join(hashlib.sha256(written(block).encode()).hexdigest()[:6] for block in blocks(values))
 
 
+def rust_of(model: bytes, known: dict) -> Tokenizer:
+    """A Unigram model of SentencePiece as the Rust library's: its map of characters, spaces trimmed, a mark in front, no words."""
+    found = proto(model)
+    charsmap = base64.b64encode(found.normalizer_spec.precompiled_charsmap).decode()
+    trims = [replace("^ +| +$", "", True), replace(" {2,}", " ", True)] if found.normalizer_spec.remove_extra_whitespaces else []
+    parts = [*([{"type": "Precompiled", "precompiled_charsmap": charsmap}] if charsmap else []), *trims, prepend(), replace(" ", "▁")]
+    vocab = [[piece.piece, piece.score] for piece in found.pieces]
+    own = {"type": "Unigram", "unk_id": found.trainer_spec.unk_id, "vocab": vocab, "byte_fallback": found.trainer_spec.byte_fallback}
+    tokens = [(piece.piece, {"special": piece.type != 4}) for piece in found.pieces if piece.type in (2, 3, 4)]
+    form = {"model": "own", "normalizer": normalizers_of(*parts), "pre_tokenizer": None, "decoder": LLAMA, "added": tokens}
+    return Tokenizer.from_str(json.dumps(definition(known | {"own": own}, form)))
+
+
+def of_file(name: str, model: bytes, known: dict, strings: list[str]) -> dict:
+    """What SentencePiece itself makes of the strings without control pieces, with BPE; the Rust library, with Unigram."""
+    found = proto(model)
+    if found.trainer_spec.model_type == 1:
+        tokenizer = rust_of(model, known)
+        without = []
+        encode, decode = (lambda text: tokenizer.encode(text, add_special_tokens=False).ids), (lambda ids: tokenizer.decode(ids, skip_special_tokens=False))
+    else:
+        processor = SentencePieceProcessor(model_proto=model)
+        controls = [piece.piece for piece in found.pieces if piece.type in (2, 3)]
+        # With a mark in front of texts, what follows a user-defined piece has one in transformers only.
+        without = [i for i, text in enumerate(strings) if any(piece in text for piece in controls)]
+        encode, decode = processor.encode, processor.decode
+    ids = [encode(text) for i, text in enumerate(strings) if i not in without]
+    return {
+        "model": base64.b64encode(model).decode(),
+        "without": without,
+        "hashes": {"ids": hashes(ids), "decoded": hashes([decode(each) for each in ids])},
+    }
+
+
 def main() -> None:
     strings = json.loads(gzip.decompress((FOLDER / "strings.json.gz").read_bytes()))["strings"]
     known = models()
@@ -74,6 +111,7 @@ def main() -> None:
         }
     if len(sys.argv) > 1:
         return
+    content["files"] = {name: of_file(name, model, known, strings) for name, model in known["spm"].items()}
     packed = gzip.compress(written(content).encode(), 9, mtime=0)
     (FOLDER / "forms.json.gz").write_bytes(packed)
     print(f"{len(content['forms'])} forms, {len(packed) // 1024} KiB")

@@ -44,7 +44,7 @@ def spm(model_type: str, size: int, **options) -> bytes:
 # What `tokenizer.model` files are like: Llama 2's, Gemma's, T5's, ALBERT's.
 SPM = {
     "llama": lambda: spm("bpe", 600, byte_fallback=True, split_digits=True, remove_extra_whitespaces=False, allow_whitespace_only_pieces=True),
-    "gemma": lambda: spm("bpe", 620, byte_fallback=True, split_digits=True, remove_extra_whitespaces=False, allow_whitespace_only_pieces=True, add_dummy_prefix=False, split_by_whitespace=False, pad_id=0, eos_id=1, bos_id=2, unk_id=3, control_symbols=["<|turn|>", "<|/turn|>"], user_defined_symbols=["<musing>", "</musing>", "\n\n", "  ", "the"]),
+    "gemma": lambda: spm("bpe", 620, byte_fallback=True, split_digits=True, remove_extra_whitespaces=False, allow_whitespace_only_pieces=True, add_dummy_prefix=False, split_by_whitespace=False, pad_id=0, eos_id=1, bos_id=2, unk_id=3, control_symbols=["<|turn|>", "<|/turn|>"], user_defined_symbols=["<musing>", "</musing>", "\n\n", "▁▁", "▁▁▁▁", "the"]),
     "t5": lambda: spm("unigram", 400, rules=True, pad_id=0, eos_id=1, unk_id=2, bos_id=-1),
     "albert": lambda: spm("unigram", 620, byte_fallback=True, remove_extra_whitespaces=False, user_defined_symbols=["<musing>"], control_symbols=["<|turn|>"]),
 }  # fmt: skip

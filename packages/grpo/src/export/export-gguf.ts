@@ -1,21 +1,26 @@
-import { basename, resolve } from 'node:path';
 import { type GgufValue, writeGguf } from '../formats/gguf-writer.js';
-import { namesOf, ParameterFile, parameterSpecs, type UnloadedModel } from '../models/index.js';
+import {
+  type DecoderConfig,
+  namesOf,
+  ParameterFile,
+  parameterSpecs,
+  type UnloadedModel,
+} from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import { readTokenizerFiles } from '../text/tokenizer-files.js';
-import { architectureOf } from './architectures.js';
+import { type Architecture, architectureOf } from './architectures.js';
 import { type ExportType, FILE_TYPES } from './export-types.js';
 import { frequencyTensors } from './frequency-tensors.js';
 import { ggufTensors } from './gguf-tensors.js';
 import { tokenizerMetadata } from './gguf-tokenizer.js';
-import { shapeMetadata } from './shape-metadata.js';
+import { contextLength, shapeMetadata } from './shape-metadata.js';
 
 /** What was written. */
 export interface ExportReport {
   type: ExportType;
   /** Size of the file. */
   bytes: number;
-  /** How llama.cpp treats text otherwise than we do, in sentences. */
+  /** What llama.cpp does otherwise than we do, in sentences. */
   notes: string[];
 }
 
@@ -45,10 +50,10 @@ export function exportGguf(
   using weights = ParameterFile.open(dir, parameterSpecs(config));
   const isBfloat16 = weights.dtypeOf(`${namesOf(config).embedding}.weight`) === 'bfloat16';
   const type = options.type ?? (isBfloat16 ? 'bf16' : 'f16');
+  // No general.name: by some names llama.cpp treats special tokens as those of other models.
   const metadata = new Map<string, GgufValue>([
     ['general.architecture', ['string', architecture.name]],
     ['general.type', ['string', 'model']],
-    ['general.name', ['string', basename(resolve(dir))]],
     ['general.file_type', ['uint32', FILE_TYPES[type]]],
     ['general.quantization_version', ['uint32', 2]],
     ...shapeMetadata(config, architecture),
@@ -58,5 +63,14 @@ export function exportGguf(
     ...frequencyTensors(folder),
     ...ggufTensors({ config, weights, lora: model.lora, architecture, type }),
   ];
-  return { type, bytes: writeGguf(path, metadata, tensors, options.watch), notes: text.notes };
+  const bytes = writeGguf(path, metadata, tensors, options.watch);
+  return { type, bytes, notes: [...lengthNotes(config, architecture), ...text.notes] };
+}
+
+function lengthNotes(config: DecoderConfig, architecture: Architecture): string[] {
+  const length = contextLength(config, architecture);
+  if (length === config.maxPositions) return [];
+  return [
+    `llama.cpp's ${architecture.name} has no window: longer sequences than ${length} tokens would give other logits. The file names that as its context length.`,
+  ];
 }

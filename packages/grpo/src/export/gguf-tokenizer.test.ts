@@ -38,7 +38,7 @@ describe('pieceScores', () => {
     ...{ fuse_unk: true, byte_fallback: true, ignore_merges: false },
   });
   const scores = (model: BpeModel, added: string[] = []) =>
-    Object.fromEntries(pieceScores('here/tokenizer.json', model, (token) => added.includes(token)));
+    Object.fromEntries(pieceScores('here/tokenizer.json', model, [], (token) => added.includes(token)));
 
   it('fall with the place of a token’s first merge', () => {
     const model = bpe(

@@ -2,6 +2,7 @@ import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import type { GgufValue } from '../formats/gguf-writer.js';
 import type { Tokenizer } from '../text/tokenizer.js';
+import type { AddedToken } from '../text/tokenizer-definition.js';
 import type { TokenizerFiles } from '../text/tokenizer-files.js';
 import { type BpeModel, tokensOf } from '../text/tokenizer-model.js';
 import { pieceScores } from './piece-scores.js';
@@ -80,7 +81,7 @@ export function tokenizerMetadata(source: TokenizerSource): TokenizerMetadata {
       ),
       ...(template === undefined ? [] : [['tokenizer.chat_template', ['string', template]] as const]),
     ]),
-    notes: [...own.notes, ...stripNotes(files), ...endNotes(tokens, end!, otherEnds)],
+    notes: [...own.notes, ...addedTokenNotes(files, isByteLevel), ...endNotes(tokens, end!, otherEnds)],
   };
 }
 
@@ -111,13 +112,17 @@ function byteLevel(files: TokenizerFiles, model: BpeModel): Kind {
 
 /** BPE of whole text, in which a mark stands for each space, with bytes for what the vocabulary lacks. */
 function sentencePiece(files: TokenizerFiles, model: BpeModel, isChat: boolean): Kind {
-  if (!model.byte_fallback) {
-    throw new UserError(
-      `${files.file}: BPE that is neither byte-level nor falls back to bytes cannot be exported as GGUF`,
-    );
+  const bytes = Object.keys(model.vocab).filter((token) => BYTE_TOKEN.test(token)).length;
+  if (!model.byte_fallback || bytes < 256) {
+    const found = model.byte_fallback ? `only ${bytes} of the 256 byte tokens` : 'no bytes to fall back to';
+    throw new UserError(`${files.file}: this tokenizer has ${found}, and llama.cpp needs them all`, {
+      hint: 'BPE that is neither byte-level nor falls back to bytes cannot be exported as GGUF.',
+    });
   }
-  const { added_tokens } = files.definition;
-  const matched = new Set(added_tokens.map(({ content }) => content));
+  const added = files.definition.added_tokens.map(({ content }) => content);
+  // Before anything is merged, but a text has no marks then.
+  const matched = new Set(added.filter((content) => !content.includes(SPACE)));
+  const isMatched = (token: string) => matched.has(token) || BYTE_TOKEN.test(token);
   const { prefix, notes } = spacePrefix(files, isChat);
   const unknown = model.unk_token === undefined ? undefined : model.vocab[model.unk_token];
   return {
@@ -127,7 +132,7 @@ function sentencePiece(files: TokenizerFiles, model: BpeModel, isChat: boolean):
       add_space_prefix: ['bool', prefix],
       ...(unknown !== undefined && { unknown_token_id: ['uint32', unknown] }),
     },
-    scores: pieceScores(files.file, model, (token) => matched.has(token) || BYTE_TOKEN.test(token)),
+    scores: pieceScores(files.file, model, added, isMatched),
     notes,
   };
 }
@@ -151,15 +156,16 @@ function spacePrefix(files: TokenizerFiles, isChat: boolean): { prefix: boolean;
     }
     if (part.prepend_scheme === 'never') continue;
     prefix = part.prepend_scheme === 'always' || !isChat;
-    notes.push(
-      part.prepend_scheme === 'always'
-        ? 'A text that begins with a space gets another one in front from llama.cpp.'
-        : isChat
-          ? 'llama.cpp puts no space in front of text, as in a chat; of plain text the first token may be another one.'
-          : 'llama.cpp puts a space in front of text after special tokens, too.',
-    );
+    notes.push(spaceNote(part.prepend_scheme, isChat));
   }
   return { prefix, notes };
+}
+
+function spaceNote(scheme: 'always' | 'first', isChat: boolean): string {
+  if (scheme === 'always') return 'To a text that begins with a space llama.cpp adds another one.';
+  return isChat
+    ? 'llama.cpp puts no space in front of a text, as in a chat: plain text may begin with another token.'
+    : 'llama.cpp puts a space in front of what follows a special token, and of text that begins with a space.';
 }
 
 function refuseNormalizer({ file }: TokenizerFiles, type: string): never {
@@ -182,16 +188,34 @@ function tokenTable(
     types[model.vocab[model.unk_token]!] = TYPES.unknown;
   for (const { id, content, special } of added_tokens) {
     tokens[id] = content;
-    if (types[id] !== TYPES.unknown) types[id] = special ? TYPES.control : TYPES.userDefined;
+    // llama.cpp shows the marks of user-defined tokens as they are; merges make such a token, too.
+    const isMarked = !isByteLevel && content.includes(SPACE) && types[id] === TYPES.normal;
+    if (types[id] === TYPES.unknown || (isMarked && !special)) continue;
+    types[id] = special ? TYPES.control : TYPES.userDefined;
   }
   return { tokens, types };
 }
 
-function stripNotes({ definition }: TokenizerFiles): string[] {
-  const stripping = definition.added_tokens.filter(({ lstrip, rstrip }) => lstrip || rstrip);
-  if (stripping.length === 0) return [];
-  const names = stripping.map(({ content }) => content).join(' ');
-  return [`llama.cpp keeps white space beside ${excerpt(names)}; here it belongs to the token.`];
+/** What llama.cpp does otherwise with added tokens: it has no flags for them. */
+function addedTokenNotes({ definition }: TokenizerFiles, isByteLevel: boolean): string[] {
+  const note = (has: (token: AddedToken) => boolean, say: (names: string) => string): string[] => {
+    const names = definition.added_tokens.filter(has).map(({ content }) => content);
+    return names.length === 0 ? [] : [say(excerpt(names.join(' ')))];
+  };
+  return [
+    ...note(
+      ({ lstrip, rstrip }) => lstrip || rstrip,
+      (names) => `llama.cpp keeps white space beside ${names}; here it belongs to the token.`,
+    ),
+    ...note(
+      ({ single_word }) => single_word,
+      (names) => `llama.cpp finds ${names} within words, too.`,
+    ),
+    ...note(
+      ({ normalized }) => normalized && !isByteLevel,
+      (names) => `llama.cpp finds ${names} in a text as it stands; here spaces are marks by then.`,
+    ),
+  ];
 }
 
 function endNotes(tokens: readonly string[], end: number, otherEnds: readonly number[]): string[] {

@@ -10,12 +10,14 @@ const NONE = 0;
  * has the highest score. So a token's score falls with the place of its first merge in the list, and every two tokens that
  * make a third must be in the list, all that make the same one together, as in lists that were made from SentencePiece.
  *
+ * @param added - tokens beside those of the model
  * @param isMatched - tokens that are found in the text before anything is merged
  * @throws UserError: no scores give these merges
  */
 export function pieceScores(
   file: string,
   { vocab, merges }: BpeModel,
+  added: readonly string[],
   isMatched: (token: string) => boolean,
 ): Map<string, number> {
   const refuse = (problem: string): never => {
@@ -35,7 +37,7 @@ export function pieceScores(
     pairs.add(`${left}\0${right}`);
     last = token;
   }
-  for (const token of Object.keys(vocab)) {
+  for (const token of [...Object.keys(vocab), ...added]) {
     if (isMatched(token)) continue;
     for (let i = 1; i < token.length; i++) {
       const [left, right] = [token.slice(0, i), token.slice(i)];

@@ -1,5 +1,6 @@
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
+import type { TokenizerDefinition } from '../text/tokenizer-definition.js';
 import type { TokenizerFiles } from '../text/tokenizer-files.js';
 import type { BpeModel } from '../text/tokenizer-model.js';
 import type { PreTokenizer } from '../text/tokenizer-parts.js';
@@ -42,8 +43,10 @@ export function preTokenizerName({ file, definition }: TokenizerFiles, model: Bp
   // Where nothing is merged, any cut gives the same bytes.
   if (model.merges.length === 0 && !model.ignore_merges) return 'qwen2';
   const cut = cutOf(definition.pre_tokenizer);
-  const found = KNOWN.find((known) => known.cut === cut && known.ignoreMerges === model.ignore_merges);
-  if (found) return found.pre;
+  const known = KNOWN.filter((one) => one.cut === cut);
+  const found = known.find(({ ignoreMerges }) => ignoreMerges === model.ignore_merges);
+  // Where merges lead to every token, it makes no difference whether a word is looked up before.
+  if (found ?? (known.length > 0 && mergesReachAll(definition, model))) return (found ?? known[0]!).pre;
   const way = cut === undefined ? JSON.stringify(definition.pre_tokenizer) : cut;
   throw new UserError(
     `${file}: llama.cpp has no name for how this tokenizer cuts text into words, so its ids would be others: ${excerpt(way)}, ignore_merges: ${model.ignore_merges}`,
@@ -63,4 +66,23 @@ function cutOf(parts: readonly PreTokenizer[]): string | undefined {
   // What stands between the matches is kept, or, said the other way round, removed; nothing does.
   const keepsMatches = first.behavior === (first.invert ? 'Removed' : 'Isolated');
   return keepsMatches ? first.pattern.Regex : undefined;
+}
+
+/** Whether the merges of each token's characters end in that token. */
+function mergesReachAll({ added_tokens }: TokenizerDefinition, { vocab, merges }: BpeModel): boolean {
+  const ranks = new Map(merges.map((pair, rank) => [pair.join(' '), rank]));
+  const matched = new Set(added_tokens.map(({ content }) => content));
+  return Object.keys(vocab).every((token) => matched.has(token) || mergedOf(token, ranks).length === 1);
+}
+
+/** A word after all merges. */
+function mergedOf(word: string, ranks: ReadonlyMap<string, number>): string[] {
+  let parts = [...word];
+  while (parts.length > 1) {
+    const pairs = parts.slice(1).map((right, i) => ranks.get(`${parts[i]} ${right}`) ?? Infinity);
+    const first = pairs.indexOf(Math.min(...pairs));
+    if (pairs[first] === Infinity) break;
+    parts = [...parts.slice(0, first), parts[first]! + parts[first + 1]!, ...parts.slice(first + 2)];
+  }
+  return parts;
 }

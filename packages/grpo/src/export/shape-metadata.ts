@@ -10,14 +10,9 @@ export function shapeMetadata(config: DecoderConfig, architecture: Architecture)
   const rope = ropes[attention.find(({ window }) => everyLayerHasWindow || !window)?.rope ?? 0];
   const windowRope = ropes[attention.find(({ window }) => window)?.rope ?? 0];
   const norm = config.norm === 'rms' ? 'layer_norm_rms_epsilon' : 'layer_norm_epsilon';
-  // Where it has no windows, a context that is no longer than the window makes none necessary.
-  const contextLength =
-    architecture.windowPeriod || windows.length === 0
-      ? config.maxPositions
-      : Math.min(config.maxPositions, ...windows);
   const keys: Record<string, GgufValue | undefined> = {
     vocab_size: ['uint32', config.vocabSize],
-    context_length: ['uint32', contextLength],
+    context_length: ['uint32', contextLength(config, architecture)],
     embedding_length: ['uint32', config.hiddenSize],
     block_count: ['uint32', config.layers],
     feed_forward_length: ['uint32', config.intermediateSize],
@@ -48,6 +43,12 @@ export function shapeMetadata(config: DecoderConfig, architecture: Architecture)
   return new Map(
     Object.entries(keys).flatMap(([key, value]) => (value ? [[`${architecture.name}.${key}`, value]] : [])),
   );
+}
+
+/** Positions that a sequence may have: where llama.cpp has no windows, no more than make them unnecessary. */
+export function contextLength(config: DecoderConfig, { windowPeriod }: Architecture): number {
+  const windows = windowPeriod ? [] : config.attention.flatMap(({ window }) => window ?? []);
+  return Math.min(config.maxPositions, ...windows);
 }
 
 /** How rotary frequencies are scaled. The divisors of Llama 3's and of LongRoPE are tensors. */

@@ -72,7 +72,7 @@ export const bytesAt = (fields: readonly Field[], number: number): Uint8Array[] 
 /** The text under a field's number, the last if there are several. */
 export function textAt(fields: readonly Field[], number: number): string | undefined {
   const bytes = bytesAt(fields, number).at(-1);
-  return bytes && new TextDecoder().decode(bytes);
+  return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 /** The whole number under a field's number. */

@@ -64,7 +64,8 @@ function locate(model: string, cache: string) {
 export function missingFiles(folder: string): string[] {
   const lacks = (name: string) => sizeOf(join(folder, name)) === undefined;
   const weights = !lacks(SINGLE) ? [] : lacks(INDEX) ? [SINGLE] : shards(join(folder, INDEX)).filter(lacks);
-  return [...['config.json', 'tokenizer.json'].filter(lacks), ...weights];
+  const tokenizer = lacks('tokenizer.model') ? ['tokenizer.json'] : [];
+  return [...['config.json', ...tokenizer].filter(lacks), ...weights];
 }
 
 /** The files that an index names. What is wrong with it, the loader says. */

@@ -61,6 +61,7 @@ export class ChatTemplate {
         templateFile,
       );
     const file = join(dir, 'tokenizer_config.json');
+    if (!existsSync(file)) return undefined;
     const found = readJsonObject(file, 'the tokenizer configuration').chat_template ?? undefined;
     if (found === undefined) return undefined;
     return new ChatTemplate(typeof found === 'string' ? found : defaultOf(found, file), file);

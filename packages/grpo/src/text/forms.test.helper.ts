@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,8 @@ interface Forms {
       hashes: Record<Measure, string>;
     }
   >;
+  /** SentencePiece's own files, in base64. */
+  files: Record<string, { model: string; without: number[]; hashes: Record<'ids' | 'decoded', string> }>;
 }
 export type Measure = 'ids' | 'withSpecials' | 'decoded' | 'skipped' | 'single' | 'drawn';
 
@@ -29,7 +32,8 @@ const fixture = <T>(name: string) =>
       readFileSync(new URL(`../../../../parity/fixtures/text/${name}.json.gz`, import.meta.url)),
     ).toString(),
   ) as T;
-export const { block, models, forms } = fixture<Forms>('forms');
+const { block, models, ...rest } = fixture<Forms>('forms');
+export const { forms, files } = rest;
 export const { strings: all } = fixture<{ strings: string[] }>('strings');
 /** Every third string, with all that hold white space which not everybody takes for such. */
 export const third = all.filter((text, i) => i % 3 === 0 || /[\ufeff\u0085]/.test(text));
@@ -50,4 +54,16 @@ export function loadForm(name: string): Tokenizer {
   } finally {
     rmSync(dir, { recursive: true });
   }
+}
+
+/** The first block of strings for which `ours` is something else, with what it is there; undefined when all are equal. */
+export function firstOther<T>(strings: readonly string[], ours: readonly T[], theirs: string): unknown {
+  for (let start = 0; start < ours.length; start += block) {
+    const part = ours.slice(start, start + block);
+    const hash = createHash('sha256').update(JSON.stringify(part)).digest('hex').slice(0, 6);
+    const at = (6 * start) / block;
+    if (hash === theirs.slice(at, at + 6)) continue;
+    return { block: start / block, strings: strings.slice(start, start + block), ours: part };
+  }
+  return theirs.length === 6 * Math.ceil(ours.length / block) ? undefined : 'the fixture has more';
 }

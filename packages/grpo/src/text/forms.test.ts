@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { all, block, forms, loadForm, type Measure, third } from './forms.test.helper.js';
+import { all, firstOther, forms, loadForm, type Measure, third } from './forms.test.helper.js';
 import { tokenRanges } from './spans.js';
 import { TextStream } from './text-stream.js';
 
@@ -13,18 +12,6 @@ const drawnIds = (count: number, vocabSize: number): number[][] =>
   Array.from({ length: count }, (_, i) =>
     Array.from({ length: 1 + (i % 9) }, (_, k) => (i * 7919 + k * 104729 + k * k * 31) % vocabSize),
   );
-
-/** The first block of strings for which `ours` is something else, with what it is there; undefined when all are equal. */
-function firstOther<T>(strings: readonly string[], ours: readonly T[], theirs: string): unknown {
-  for (let start = 0; start < ours.length; start += block) {
-    const part = ours.slice(start, start + block);
-    const hash = createHash('sha256').update(JSON.stringify(part)).digest('hex').slice(0, 6);
-    const at = (6 * start) / block;
-    if (hash === theirs.slice(at, at + 6)) continue;
-    return { block: start / block, strings: strings.slice(start, start + block), ours: part };
-  }
-  return theirs.length === 6 * Math.ceil(ours.length / block) ? undefined : 'the fixture has more';
-}
 
 describe.each(Object.keys(forms))('%s, against the Rust library', (name) => {
   const form = forms[name]!;

@@ -8,7 +8,7 @@ const BEHAVIORS = ['Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext'
 /** A text, or a regular expression in the dialect of Oniguruma. */
 const pattern = z.union([z.strictObject({ String: z.string() }), z.strictObject({ Regex: z.string() })]);
 const flag = z.boolean();
-const none = z.object({});
+const none: z.ZodType<object> = z.object({});
 
 const metaspace = z
   .object({

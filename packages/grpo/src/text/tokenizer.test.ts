@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ChatTemplate } from './chat-template.js';
 import { FAMILIES, type Family, fixtureCases, fixtureFolder } from './fixtures.test.data.js';
 import { Tokenizer } from './tokenizer.js';
 
@@ -223,11 +224,29 @@ describe('Tokenizer.load', () => {
   it('names a missing file', () => {
     const dir = edited('gpt2', 'tokenizer.json', (content) => content);
     rmSync(join(dir, 'tokenizer_config.json'));
-    expect(() => Tokenizer.load(dir)).toThrow(/tokenizer_config\.json.*no such file/);
+    expect(() => Tokenizer.load(dir)).toThrow(/tokenizer_config\.json: no such file, .*eos_token_id/);
+    writeFileSync(join(dir, 'config.json'), JSON.stringify({ bos_token_id: 0 }));
+    expect(() => Tokenizer.load(dir)).toThrow(/tokenizer_config\.json: no such file/);
     rmSync(join(dir, 'tokenizer.json'));
     expect(() => Tokenizer.load(dir)).toThrow(/tokenizer\.json.*no such file/);
     writeFileSync(join(dir, 'vocab.json'), '{}');
     expect(() => Tokenizer.load(dir)).toThrow(/save_pretrained/);
+  });
+
+  it('takes the names of tokens from the special tokens map, or else from the ids of the model', () => {
+    const dir = edited('llama3', 'tokenizer.json', (content) => content);
+    const { namedTokens, bosId, eosId } = Tokenizer.load(dir);
+    rmSync(join(dir, 'tokenizer_config.json'));
+    rmSync(join(dir, 'special_tokens_map.json'), { force: true });
+    const ids = { bos_token_id: bosId, eos_token_id: [eosId, 5], pad_token_id: null };
+    writeFileSync(join(dir, 'config.json'), JSON.stringify({ ...ids, vocab_size: 600 }));
+    expect(Tokenizer.load(dir).namedTokens).toEqual(namedTokens);
+    expect(ChatTemplate.load(dir)).toBeDefined();
+    rmSync(join(dir, 'chat_template.jinja'));
+    expect(ChatTemplate.load(dir)).toBeUndefined();
+    const map = { bos_token: namedTokens.bos_token, eos_token: { content: namedTokens.bos_token } };
+    writeFileSync(join(dir, 'special_tokens_map.json'), JSON.stringify(map));
+    expect([Tokenizer.load(dir).bosId, Tokenizer.load(dir).eosId]).toEqual([bosId, bosId]);
   });
 
   it('refuses a post-processor that puts something other than the BOS in front', () => {

@@ -10,7 +10,6 @@ const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import
 let dir = '';
 const exportModel = (...argv: string[]) => call(dir, 'export', ...argv);
 const said = ({ code, out, err }: Ended) => `${code} ${out}${err}`;
-const nameIn = (file: string) => readGguf(join(dir, file)).metadata['general.name'];
 
 /** A run's folder, with checkpoints of these names. */
 function makeRun(run: string, names: string[]): void {
@@ -48,7 +47,6 @@ describe('grpo export', () => {
   it('takes the newest checkpoint of a run that no error left', async () => {
     makeRun('run', ['step-9', 'step-10', 'step-11-error']);
     expect(said(await exportModel('run', '--gguf', 'run.gguf'))).toMatch(/\(run\/checkpoints\/step-10, f16/);
-    expect(nameIn('run.gguf')).toBe('step-10');
     makeRun('empty', []);
     expect(said(await exportModel('empty', '--gguf', 'empty.gguf'))).toMatch(
       /^1 grpo: the run in empty has no checkpoint\n/,

@@ -22,6 +22,7 @@ const MAX_COMPANION_BYTES = 128 * 2 ** 20;
 const companions = [
   'generation_config.json',
   'tokenizer.json',
+  'tokenizer.model',
   'tokenizer_config.json',
   'special_tokens_map.json',
   'added_tokens.json',
