@@ -1,11 +1,12 @@
-// Trains the demo's model with each of several losses and writes docs/objectives.md: node bench/objectives.mjs [seeds]
+// Trains the demo's model with each of several losses and writes docs/objectives.md: node bench/objectives.mjs [seeds] [name …]
+// With names only these are trained, and the other rows of the page stay.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const seeds = Number(process.argv[2] ?? 1);
+const [seeds = 1, ...names] = process.argv.slice(2).map((word, i) => (i === 0 ? Number(word) : word));
 const grpo = fileURLToPath(new URL('../packages/grpo/bin/grpo.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'grpo-objectives-'));
 const run = (...args) =>
@@ -49,6 +50,9 @@ const ARMS = [
     name: 'reinforce_sum, leave-one-out',
     settings: ['objective.loss=reinforce_sum', 'advantage.baseline=leave_one_out', 'advantage.scale=none'],
   },
+  { name: 'maxrl', settings: ['objective.loss=dapo', 'advantage.scale=mean'] },
+  { name: 'dppo_tv', settings: ['objective.loss=dppo_tv', ...REUSE] },
+  { name: 'dppo_kl', settings: ['objective.loss=dppo_kl', ...REUSE] },
   { name: 'dapo, k3 in the loss, β 0.02', settings: ['objective.loss=dapo', 'kl.beta=0.02'] },
 ];
 
@@ -64,7 +68,18 @@ const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.le
 /** Accuracy of greedy answers. */
 const accuracyOf = ({ greedy }) => greedy.accuracy;
 
-const results = ARMS.map((arm) => ({ ...arm, before: [], after: [], reward: [] }));
+const page = fileURLToPath(new URL('../docs/objectives.md', import.meta.url));
+const rowsOf = (text) =>
+  new Map(
+    text.split('\n').flatMap((line) => (line.startsWith('| ') ? [[line.split('|')[1].trim(), line]] : [])),
+  );
+const earlier = names.length === 0 ? new Map() : rowsOf(readFileSync(page, 'utf8'));
+const results = ARMS.filter(({ name }) => names.length === 0 || names.includes(name)).map((arm) => ({
+  ...arm,
+  before: [],
+  after: [],
+  reward: [],
+}));
 for (let seed = 0; seed < seeds; seed++) {
   const sft = join(folder, `sft-${seed}`);
   run('sft', `seed=${seed}`, `output=${sft}`, ...COMMON, ...SFT);
@@ -87,12 +102,15 @@ for (let seed = 0; seed < seeds; seed++) {
   }
 }
 
-const table = results.map(
-  ({ name, settings, before, after, reward }) =>
+const made = new Map(
+  results.map(({ name, settings, before, after, reward }) => [
+    name,
     `| ${name} | \`${settings.join(' ')}\` | ${fixed(median(before))} | ${fixed(median(after))} | ${fixed(median(reward))} |`,
+  ]),
 );
+const table = ARMS.flatMap(({ name }) => made.get(name) ?? earlier.get(name) ?? []);
 writeFileSync(
-  fileURLToPath(new URL('../docs/objectives.md', import.meta.url)),
+  page,
   `# Objectives that learn
 
 The arithmetic of [the demo](demo.md), from the same model that learnt from a careless teacher, with other objectives:

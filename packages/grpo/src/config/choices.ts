@@ -62,10 +62,14 @@ export const WARMUPS = ['linear', 'zero'] as const;
 export const BETA_CONTROLS = ['fixed', 'adaptive', 'lagrangian'] as const;
 
 /** Levels of the correction for the sampler; see `objective/correction.ts`. */
-export const CORRECTION_LEVELS = ['off', 'token', 'sequence'] as const;
+export const CORRECTION_LEVELS = ['off', 'token', 'sequence', 'sequence_mean', 'sequence_max'] as const;
 
-/** Treatments of a correction's weight that is out of bounds. */
-export const CORRECTION_ACTIONS = ['truncate', 'mask'] as const;
+/** What a correction holds within its bounds: trainer to sampler probability, or a distance of the two. */
+export const CORRECTION_MEASURES = ['ratio', 'probability', 'k3', 'binary_kl'] as const;
+export type CorrectionMeasure = (typeof CORRECTION_MEASURES)[number];
+
+/** Treatments of tokens: weights moved to a bound, weights of 0 beyond it, or no weight but 0 beyond it. */
+export const CORRECTION_ACTIONS = ['truncate', 'mask', 'reject'] as const;
 
 /** Engines that sample completions: this process, or servers that speak vLLM's or SGLang's HTTP. */
 export const ROLLOUT_ENGINES = ['own', 'vllm', 'sglang'] as const;

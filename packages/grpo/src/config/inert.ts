@@ -214,7 +214,7 @@ export const inert: readonly Inert[] = [
     because: ({ objective: { oldLogprobs } }) =>
       oldLogprobs === 'sampler' ? "the old log-probs are the sampler's own, so every weight is 1" : undefined,
   },
-  ...['action', 'min', 'max'].map(
+  ...['measure', 'action', 'min', 'max'].map(
     (key): Inert => ({
       key: `correction.${key}`,
       beside: ['correction.level'],

@@ -33,6 +33,7 @@ const BESIDE: Record<string, string[]> = {
   'objective.policy': OWN,
   'kl.control': [...KL, 'kl.target=1'],
   'diffusion.estimator': OWN,
+  'correction.measure': [...OWN, 'correction.level=token', 'correction.action=reject', 'correction.max=2'],
 };
 
 /** A number, or numbers, that are not the default and stay within its bounds. */
@@ -385,7 +386,12 @@ const cases: Case[] = [
   inert('kl.clip=9', [...KL, 'kl.estimator=full'], KL, /no estimate/),
   inert('correction.level=token', [...OWN, 'objective.oldLogprobs=sampler'], OWN, /every weight is 1/),
   ...['action=mask', 'min=0.5', 'max=2'].map((setting) =>
-    inert(`correction.${setting}`, OWN, [...OWN, 'correction.level=sequence'], /nothing is corrected/),
+    inert(
+      `correction.${setting}`,
+      OWN,
+      [...OWN, 'correction.level=sequence', 'correction.max=3'],
+      /nothing is corrected/,
+    ),
   ),
   ...['alpha=4', 'targets=[q_proj]'].map((setting) =>
     inert(`lora.${setting}`, OWN, [...OWN, 'lora.rank=4'], /with lora\.rank=0 there are no adapters/),
@@ -417,6 +423,21 @@ const cases: Case[] = [
       [...KL, 'advantage.scale=group', setting],
     ],
   ),
+  ...[
+    ['correction.level=sequence_max', 'correction.max=2'],
+    ['correction.level=token', 'correction.measure=k3', 'correction.max=0.01'],
+  ].map(
+    (settings): Case => [
+      /Use correction\.action=mask or reject/,
+      [...OWN, ...settings],
+      [...OWN, ...settings, 'correction.action=reject'],
+    ],
+  ),
+  [
+    /leaves out what is beyond the bounds, and there are none/,
+    [...OWN, 'correction.level=token', 'correction.action=mask'],
+    [...OWN, 'correction.level=token', 'correction.action=mask', 'correction.max=2'],
+  ],
   [
     /Use kl\.referenceMix=1/,
     [...KL, 'lora.rank=4', 'kl.referenceEvery=2'],

@@ -332,6 +332,25 @@ export const rules: readonly Rule[] = [
     },
   },
   {
+    keys: ['correction.action', 'correction.measure', 'correction.level'],
+    check: ({ correction: { level, measure, action } }) => {
+      if (level === 'off' || action !== 'truncate') return undefined;
+      if (measure === 'ratio' && level !== 'sequence_max') return undefined;
+      const what =
+        measure === 'ratio' ? 'the largest ratio of a completion' : `a distance (measure=${measure})`;
+      return `truncate moves a weight to the bound, and ${what} is no weight. Use correction.action=mask or reject.`;
+    },
+  },
+  {
+    keys: ['correction.action', 'correction.min', 'correction.max'],
+    check: ({ correction: { level, action, min, max } }) => {
+      if (level === 'off' || action === 'truncate') return undefined;
+      return min === undefined && max === undefined
+        ? `action=${action} leaves out what is beyond the bounds, and there are none. Give correction.max, or correction.min too.`
+        : undefined;
+    },
+  },
+  {
     keys: ['kl.control', 'kl.target'],
     check: ({ kl: { control, target } }) =>
       control !== 'fixed' && target === undefined

@@ -3,6 +3,7 @@ import {
   BASELINES,
   COMPATS,
   CORRECTION_ACTIONS,
+  CORRECTION_MEASURES,
   FLAT_GROUPS,
   KL_ESTIMATORS,
   KL_LEVELS,
@@ -167,8 +168,17 @@ const masks = [
     'objective.aggregation=constant',
   ]),
   ...[
-    ...combinations({ 'correction.level': ['token', 'sequence'], 'correction.action': CORRECTION_ACTIONS }),
+    ...combinations({
+      'correction.level': ['token', 'sequence', 'sequence_mean'],
+      'correction.action': CORRECTION_ACTIONS,
+    }),
   ].map((settings) => of([...settings, 'correction.min=0.9', 'correction.max=1.1', ...REUSE])),
+  ...[
+    ...combinations({
+      'correction.measure': CORRECTION_MEASURES.filter((measure) => measure !== 'ratio'),
+      'correction.level': ['token', 'sequence_mean', 'sequence_max'],
+    }),
+  ].map((settings) => of([...settings, 'correction.action=mask', 'correction.max=1e-3', ...REUSE])),
   of(['correction.level=sequence', 'correction.max=2', 'objective.loss=vespo', ...REUSE]),
 ];
 

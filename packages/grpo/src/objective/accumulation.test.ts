@@ -29,8 +29,9 @@ const kls: (Partial<LossSettings['kl']> | null)[] = [
 
 const corrections: LossSettings['correction'][] = [
   PLAIN.correction,
-  { level: 'token', action: 'truncate', max: 1.1 },
-  { level: 'sequence', action: 'mask', min: 0.5, max: 2 },
+  { ...PLAIN.correction, level: 'token', max: 1.1 },
+  { level: 'sequence', measure: 'ratio', action: 'mask', min: 0.5, max: 2 },
+  { level: 'sequence_max', measure: 'k3', action: 'mask', max: 0.02 },
 ];
 
 /** Loss and gradients of a batch as the sum over its micro-batches; the gradients by completion, as they were in the batch. */

@@ -45,6 +45,30 @@ export const PLAIN: LossSettings = {
   correction,
 };
 
+const of = (given: Partial<LossSettings['correction']>): LossSettings['correction'] => ({
+  ...correction,
+  ...given,
+});
+
+/** Corrections of every kind, with bounds that some of the made-up tokens are beyond. */
+export const CORRECTIONS: readonly LossSettings['correction'][] = [
+  correction,
+  of({ level: 'token', max: 1.1 }),
+  of({ level: 'token', action: 'mask', min: 0.85, max: 1.2 }),
+  of({ level: 'sequence', min: 0.8, max: 1.2 }),
+  of({ level: 'sequence', action: 'mask', min: 0.7, max: 1.4 }),
+  of({ level: 'sequence_mean', min: 0.95, max: 1.1 }),
+  of({ level: 'sequence_mean', action: 'reject', min: 0.9, max: 1.1 }),
+  of({ level: 'sequence_max', action: 'mask', max: 1.2 }),
+  of({ level: 'token', measure: 'probability', action: 'mask', max: 0.04 }),
+  of({ level: 'sequence_max', measure: 'probability', action: 'reject', max: 0.07 }),
+  of({ level: 'token', measure: 'k3', action: 'reject', max: 0.01 }),
+  of({ level: 'sequence', measure: 'k3', action: 'mask', max: 0.04 }),
+  of({ level: 'sequence_mean', measure: 'k3', action: 'reject', max: 0.015 }),
+  of({ level: 'token', measure: 'binary_kl', action: 'mask', max: 0.004 }),
+  of({ level: 'sequence_mean', measure: 'binary_kl', action: 'mask', max: 0.006 }),
+];
+
 /** Completions of unequal lengths, one of them empty, and policies that are some way apart. */
 export function madeUpBatch(seed: number, { masked = true, lengths = [3, 1, 0, 4] } = {}): Batch {
   const size = lengths.reduce((a, b) => a + b, 0);

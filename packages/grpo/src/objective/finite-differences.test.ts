@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../config/choices.js';
 import { uniform } from '../maths/random.js';
-import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, type Point } from './batch.test.helper.js';
+import {
+  type Batch,
+  CORRECTIONS,
+  KEYS,
+  lossAndGradients,
+  madeUpBatch,
+  PLAIN,
+  type Point,
+} from './batch.test.helper.js';
 import { plainLoss } from './plain-loss.test.helper.js';
 import type { LossSettings } from './settings.js';
-
-const corrections: LossSettings['correction'][] = [
-  PLAIN.correction,
-  { level: 'token', action: 'truncate', max: 1.1 },
-  { level: 'token', action: 'mask', min: 0.85, max: 1.2 },
-  { level: 'sequence', action: 'truncate', min: 0.8, max: 1.2 },
-  { level: 'sequence', action: 'mask', min: 0.7, max: 1.4 },
-];
 
 /** The choices beside the five, drawn: of 3,600 combinations each meets each of the others. */
 function drawn(seed: number): {
@@ -22,7 +22,7 @@ function drawn(seed: number): {
     values[Math.floor(uniform(seed, key) * values.length)]!;
   return {
     options: {
-      correction: one(1, corrections),
+      correction: one(1, CORRECTIONS),
       delta: one(2, [undefined, undefined, 1.35]),
       entropy: { ...PLAIN.entropy, topShare: one(3, [1, 1, 0.6]) },
       offPolicyThreshold: one(4, [undefined, 0.02]),

@@ -123,6 +123,7 @@ function settingsOf(c: LossCase): LossSettings {
     offPolicyThreshold: c.off_policy_mask_threshold ?? undefined,
     correction: c.vllm_importance_sampling_mode
       ? {
+          ...PLAIN.correction,
           level,
           action,
           min: c.vllm_importance_sampling_clip_min ?? undefined,

@@ -88,9 +88,11 @@ function correctionOf(
   { settings, logprobs_T, oldLogprobs_T, samplerLogprobs_T }: LossInput,
   rows: TokenRows,
 ) {
-  if (settings.correction.level === 'off') return null;
+  const { level } = settings.correction;
+  if (level === 'off') return null;
   const sampler_T = needed(samplerLogprobs_T, 'a sampler correction', "the sampler's");
-  return samplerCorrection(settings.correction, oldLogprobs_T ?? logprobs_T.detach(), sampler_T, rows);
+  const trainer_T = oldLogprobs_T ?? logprobs_T.detach();
+  return samplerCorrection({ ...settings.correction, level }, trainer_T, sampler_T, rows);
 }
 
 function policyTerm(input: LossInput, ratio: Ratio, correction_T: Tensor | null, rows: TokenRows): Tensor {

@@ -144,12 +144,36 @@ function correctionOf(
   settings: LossSettings,
   frozen: Point,
 ) {
-  const { level, action, min = 0, max = Number.POSITIVE_INFINITY } = settings.correction;
+  const { level, measure, action, min = 0, max = Number.POSITIVE_INFINITY } = settings.correction;
   if (level === 'off') return 1;
-  const gap = (place: number) => (batch.old ?? frozen.logprobs)[place]! - batch.sampler[place]!;
-  const weight = Math.exp(level === 'token' ? gap(t) : sum(tokens.map(gap)));
+  const trainer = (place: number) => (batch.old ?? frozen.logprobs)[place]!;
+  const gap = (place: number) => trainer(place) - batch.sampler[place]!;
+  const ratios = tokens.map((place) => Math.exp(gap(place)));
+  const binary = (p: number, q: number) => {
+    const [others, othersOfQ] = [Math.max(1 - p, 1e-8), Math.max(1 - q, 1e-8)];
+    return p * Math.log(p / q) + others * Math.log(others / othersOfQ);
+  };
+  const distances = tokens.map((place) => {
+    const [p, q] = [Math.exp(trainer(place)), Math.exp(batch.sampler[place]!)];
+    return {
+      ratio: p / q,
+      probability: Math.abs(p - q),
+      k3: p / q - 1 - Math.log(p / q),
+      binary_kl: Math.max(binary(p, q), binary(q, p)),
+    }[measure];
+  });
+  const product = ratios.reduce((a, b) => a * b, 1);
+  const measured = {
+    token: distances[tokens.indexOf(t)]!,
+    sequence: measure === 'ratio' ? product : sum(distances),
+    sequence_mean: measure === 'ratio' ? product ** (1 / tokens.length) : mean(distances),
+    sequence_max: Math.max(...distances),
+  }[level];
+  const isShared = measure === 'ratio' && (level === 'sequence' || level === 'sequence_mean');
+  const weight = isShared ? measured : Math.exp(gap(t));
   if (action === 'truncate') return bounded(weight, min, max);
-  return weight < min || weight > max ? 0 : weight;
+  if (measured < min || measured > max) return 0;
+  return action === 'mask' ? weight : 1;
 }
 
 function vespoWeight(completion: Completion, batch: Batch, settings: LossSettings, frozen: Point) {

@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../config/choices.js';
 import { tensor } from '../device.test.helper.js';
 import { uniform } from '../maths/random.js';
-import { type Batch, KEYS, lossAndGradients, madeUpBatch, PLAIN, updateOf } from './batch.test.helper.js';
+import {
+  type Batch,
+  CORRECTIONS,
+  KEYS,
+  lossAndGradients,
+  madeUpBatch,
+  PLAIN,
+  updateOf,
+} from './batch.test.helper.js';
 import { klOf } from './kl.js';
 import { composedLoss } from './loss.js';
 import type { LossSettings } from './settings.js';
@@ -18,11 +26,7 @@ const anySettings = fc
     delta: fc.constantFrom(undefined, 1.4),
     entropy: fc.constantFrom(1, 0.6).map((topShare) => ({ ...PLAIN.entropy, topShare })),
     offPolicyThreshold: fc.constantFrom(undefined, 0.02),
-    correction: fc.constantFrom<LossSettings['correction'][]>(
-      PLAIN.correction,
-      { level: 'token', action: 'truncate', max: 1.1 },
-      { level: 'sequence', action: 'mask', min: 0.6, max: 1.5 },
-    ),
+    correction: fc.constantFrom(...CORRECTIONS),
     kl: fc.record({
       estimator: fc.constantFrom(...KL_ESTIMATORS),
       level: fc.constantFrom(...KL_LEVELS),

@@ -1,5 +1,5 @@
 import { type Tensor, tensor, where, zeros } from '@grpo/torch';
-import { sum } from '../maths/moments.js';
+import { largest, sum } from '../maths/moments.js';
 
 /** The T tokens of a micro-batch as rows: which of its B completions each belongs to, and which are trained on. */
 export class TokenRows {
@@ -48,6 +48,19 @@ export class TokenRows {
   /** Means over the trained tokens of each completion, 0 where there is none: `[T]` → `[B]`. */
   mean(values_T: Tensor): Tensor {
     return this.sum(values_T).div(this.tensor(this.counts.map((count) => Math.max(count, 1))));
+  }
+
+  /** Largest of the trained tokens of each completion, 0 where there is none; without gradient: `[T]` → `[B]`. */
+  max(values_T: Tensor): Tensor {
+    const values = values_T.detach().toNumbers();
+    let start = 0;
+    return this.tensor(
+      this.lengths.map((length) => {
+        start += length;
+        const own = values.slice(start - length, start).filter((_, t) => this.isTrained(start - length + t));
+        return own.length === 0 ? 0 : largest(own);
+      }),
+    );
   }
 
   /** Gives each token the value of its completion: `[B]` → `[T]`. */

@@ -59,6 +59,32 @@ describe('the formula', () => {
     });
   });
 
+  it.each([
+    [['level=token', 'max=2'], 'cᵢₜ', 'π_old(oᵢₜ) / π_sampler(oᵢₜ) bounded to 0 … 2'],
+    [
+      ['level=sequence', 'action=mask', 'min=0.5', 'max=2'],
+      'cᵢ',
+      'Πₜ π_old(oᵢₜ) / π_sampler(oᵢₜ), 0 outside of 0.5 … 2',
+    ],
+    [
+      ['level=sequence_mean', 'measure=k3', 'action=reject', 'max=0.005'],
+      'cᵢ',
+      '1 where the mean over oᵢ of q − 1 − log q, q = π_old(oᵢₜ) / π_sampler(oᵢₜ), is at most 0.005, else 0',
+    ],
+    [
+      ['level=token', 'measure=probability', 'action=mask', 'max=0.3'],
+      'cᵢₜ',
+      'π_old(oᵢₜ) / π_sampler(oᵢₜ) where |π_old(oᵢₜ) − π_sampler(oᵢₜ)| is at most 0.3, else 0',
+    ],
+    [
+      ['level=sequence_max', 'action=mask', 'max=2'],
+      'cᵢₜ',
+      'π_old(oᵢₜ) / π_sampler(oᵢₜ) where the largest π_old(oᵢₜ) / π_sampler(oᵢₜ) of oᵢ is within 0 … 2, else 0',
+    ],
+  ])('says how tokens are weighed by %s', (settings, symbol, text) => {
+    expect(meaning(symbol, ...settings.map((setting) => `correction.${setting}`))).toBe(text);
+  });
+
   it('explains every symbol that it has', () => {
     for (const name of LOSS_NAMES) {
       const { loss, where } = formula(`objective.loss=${name}`, 'kl.beta=0.1', 'entropy.coefficient=1');

@@ -2,6 +2,7 @@
 import { usesOldPolicy } from '../../config/inert.js';
 import type { Config } from '../../config/schema.js';
 import { advantageText, rewardText } from './advantage-text.js';
+import { correctionText, weightSymbol } from './correction-text.js';
 import { betaText, klText } from './kl-text.js';
 import { decimal } from './number.js';
 
@@ -61,10 +62,12 @@ function policyTerm(config: Config): string {
 }
 
 /** Factors of the policy term in the sum. */
-function factors({ objective, entropy, correction }: Config): string {
+function factors(config: Config): string {
+  const { objective, entropy, correction } = config;
   const masked = entropy.topShare < 1 || objective.offPolicyThreshold !== undefined;
-  const corrected = { off: '', token: 'cᵢₜ ', sequence: 'cᵢ ' }[correction.level];
-  return `${masked ? 'mᵢₜ ' : ''}${objective.policy === 'vespo' ? '' : corrected}`;
+  const corrected =
+    objective.policy === 'vespo' || correction.level === 'off' ? '' : `${weightSymbol(config)} `;
+  return `${masked ? 'mᵢₜ ' : ''}${corrected}`;
 }
 
 /**
@@ -187,7 +190,8 @@ function oldPolicy({ objective: { oldLogprobs, iterations, minibatches } }: Conf
   }
 }
 
-function maskMeanings({ objective, entropy, correction }: Config): Meaning[] {
+function maskMeanings(config: Config): Meaning[] {
+  const { objective, entropy, correction } = config;
   const { offPolicyThreshold: threshold } = objective;
   const conditions = [
     ...(entropy.topShare < 1
@@ -197,17 +201,13 @@ function maskMeanings({ objective, entropy, correction }: Config): Meaning[] {
       ? []
       : [`Aᵢ ≥ 0, or log π fell by at most ${decimal(threshold)} nats a token since oᵢ was sampled`]),
   ];
-  const { level, action, min, max } = correction;
-  const bounds = [min === undefined ? '0' : decimal(min), max === undefined ? '∞' : decimal(max)];
-  const gap = level === 'token' ? 'π_old(oᵢₜ) / π_sampler(oᵢₜ)' : 'Πₜ π_old(oᵢₜ) / π_sampler(oᵢₜ)';
-  const outside = action === 'mask' ? ', 0 outside of' : ' bounded to';
   return [
     ...(conditions.length > 0
       ? [{ symbol: 'mᵢₜ', text: `1 where ${conditions.join(' and ')}; else 0` }]
       : []),
-    ...(level === 'off'
+    ...(correction.level === 'off'
       ? []
-      : [{ symbol: level === 'token' ? 'cᵢₜ' : 'cᵢ', text: `${gap}${outside} ${bounds.join(' … ')}` }]),
+      : [{ symbol: weightSymbol(config), text: correctionText(correction) }]),
   ];
 }
 

@@ -11,7 +11,13 @@ import {
   SCALES,
 } from '../../config/choices.js';
 import { uniform } from '../../maths/random.js';
-import { type Batch, madeUpBatch, PLAIN as PLAIN_LOSS, updateOf } from '../../objective/batch.test.helper.js';
+import {
+  type Batch,
+  CORRECTIONS,
+  madeUpBatch,
+  PLAIN as PLAIN_LOSS,
+  updateOf,
+} from '../../objective/batch.test.helper.js';
 import {
   type AdvantageSettings,
   advantagesOf,
@@ -54,11 +60,7 @@ function caseOf(seed: number): Case {
     },
     entropy: { ...PLAIN_LOSS.entropy, topShare: one([1, 1, 0.3, 0.6]) },
     offPolicyThreshold: one([undefined, undefined, 0.05]),
-    correction: one([
-      PLAIN_LOSS.correction,
-      { level: 'token', action: 'truncate', max: 1.1 } as const,
-      { level: 'sequence', action: 'mask', min: 0.7, max: 1.2 } as const,
-    ]),
+    correction: one(CORRECTIONS),
   };
   return { settings, beta: one([0.05, 0.3]), entropyCoefficient: one([0, 0.02]) };
 }

@@ -2,7 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { AGGREGATIONS, KL_ESTIMATORS, KL_LEVELS, POLICY_TERMS, RATIO_LEVELS } from '../../config/choices.js';
 import { uniform } from '../../maths/random.js';
-import { type Batch, lossAndGradients, madeUpBatch, PLAIN } from '../../objective/batch.test.helper.js';
+import {
+  type Batch,
+  CORRECTIONS,
+  lossAndGradients,
+  madeUpBatch,
+  PLAIN,
+} from '../../objective/batch.test.helper.js';
 import type { LossSettings } from '../../objective/index.js';
 import { lossSlopes } from './loss-slopes.js';
 import type { LossRow } from './policy-slopes.js';
@@ -28,11 +34,7 @@ function settingsOf(seed: number): LossSettings {
     },
     entropy: { ...PLAIN.entropy, topShare: one([1, 1, 0.3, 0.6]) },
     offPolicyThreshold: one([undefined, undefined, 0.05]),
-    correction: one([
-      PLAIN.correction,
-      { level: 'token', action: 'truncate', max: 1.1 } as const,
-      { level: 'sequence', action: 'mask', min: 0.7, max: 1.2 } as const,
-    ]),
+    correction: one(CORRECTIONS),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Which tokens the policy term is kept for, as `objective/masks.ts` and `correction.ts` have it. */
+import { largest } from '../../maths/moments.js';
 import { quantile } from '../../maths/quantile.js';
 import type { Declared, DeclaredSection } from '../../trace/index.js';
 import { isTrained, meanOver, type Row, sumOver } from './row.js';
@@ -84,18 +85,66 @@ export const corrects = ({ correction }: Declared): boolean =>
 
 /** Trainer to sampler: the weight of each token; NaN where rounding decides whether it is masked. */
 export function correctionsOf(
-  { level, action, min = 0, max = Number.POSITIVE_INFINITY }: DeclaredSection<'correction'>,
+  {
+    level,
+    measure = 'ratio',
+    action,
+    min = 0,
+    max = Number.POSITIVE_INFINITY,
+  }: DeclaredSection<'correction'>,
   { policy, old, mask }: Row,
   sampler: Float32Array,
 ): Float64Array {
   const trainer = old ?? policy;
   const gap = (t: number) => trainer[t]! - sampler[t]!;
-  const whole = level === 'sequence' ? sumOver(policy.length, mask, gap).sum : 0;
+  const distance = (t: number) => distanceOf(measure, trainer[t]!, sampler[t]!);
+  // Of ratios the logarithms are summed.
+  const one = measure === 'ratio' ? gap : distance;
+  const whole = wholeOf(level, policy.length, mask, one);
+  const isShared = measure === 'ratio' && (level === 'sequence' || level === 'sequence_mean');
   return Float64Array.from(policy, (_, t) => {
     if (!isTrained(mask, t)) return 1;
-    const weight = Math.exp(level === 'sequence' ? whole : gap(t));
+    const value = whole ?? one(t);
+    const measured = measure === 'ratio' ? Math.exp(value) : value;
+    const weight = isShared ? measured : Math.exp(gap(t));
     if (action === 'truncate') return Math.max(min, Math.min(max, weight));
-    if ([min, max].some((bound) => Math.abs(weight - bound) <= CLOSE * bound)) return Number.NaN;
-    return weight < min || weight > max ? 0 : weight;
+    const slack = measure === 'ratio' ? 0 : 1e-6;
+    const bounds = measure === 'ratio' ? [min, max] : [max];
+    if (bounds.some((bound) => Math.abs(measured - bound) <= CLOSE * bound + slack)) return Number.NaN;
+    if ((measure === 'ratio' && measured < min) || measured > max) return 0;
+    return action === 'reject' ? 1 : weight;
   });
+}
+
+/** One value for a completion; undefined where each token has its own. */
+function wholeOf(
+  level: DeclaredSection<'correction'>['level'],
+  length: number,
+  mask: Uint8Array | undefined,
+  of: (token: number) => number,
+): number | undefined {
+  switch (level) {
+    case 'sequence':
+      return sumOver(length, mask, of).sum;
+    case 'sequence_mean':
+      return meanOver(length, mask, of);
+    case 'sequence_max': {
+      const trained = Array.from({ length }, (_, t) => t).filter((t) => isTrained(mask, t));
+      return trained.length === 0 ? 0 : largest(trained.map(of));
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How far trainer and sampler are apart at a token, from its log-probs. */
+function distanceOf(
+  measure: DeclaredSection<'correction'>['measure'],
+  trainer: number,
+  sampler: number,
+): number {
+  const [p, q] = [Math.exp(trainer), Math.exp(sampler)];
+  if (measure === 'probability') return Math.abs(p - q);
+  if (measure === 'binary_kl') return Math.max(binaryKl(p, q), binaryKl(q, p));
+  return Math.expm1(trainer - sampler) - (trainer - sampler);
 }

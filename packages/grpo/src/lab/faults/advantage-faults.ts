@@ -146,6 +146,14 @@ export const advantageFaults: readonly PlantedFault[] = [
         run: () => other({ baseline: 'group' }, ['advantage.baseline=leave_one_out', 'advantage.scale=none']),
       },
       {
+        name: 'the deviation where the mean is declared',
+        run: () => other({ scale: 'group' }, ['advantage.scale=mean']),
+      },
+      {
+        name: 'the mean where the deviation is declared',
+        run: () => other({ scale: 'mean' }, []),
+      },
+      {
         name: 'rewards summed first where each is to be compared',
         run: () => other({ combine: 'sum_then_normalize' }, ['advantage.combine=normalize_then_sum']),
       },

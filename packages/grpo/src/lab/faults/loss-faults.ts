@@ -1,5 +1,5 @@
 /** The loss is not what is declared. */
-import { AdamW, type Tensor, tensor, tidy } from '@grpo/torch';
+import { AdamW, type Tensor, tensor, tidy, where } from '@grpo/torch';
 import { composedLoss, type LossInput, type LossSettings } from '../../objective/index.js';
 import type { LabRun } from '../lab-run.js';
 import { maskLoss } from '../mask-loss.js';
@@ -10,6 +10,9 @@ import type { PlantedFault } from './planted-fault.js';
 const MICRO = 'train.microBatchTokens=60';
 /** Several updates from one rollout, and a rate at which ratios leave the clip. */
 const REUSE = ['objective.oldLogprobs=sampler', 'objective.iterations=3', 'optimizer.learningRate=0.02'];
+
+/** A region that tokens of the lab leave. */
+const DPPO = ['objective.loss=dppo_tv', 'objective.divergenceLow=0.01'];
 
 const BONUS = 'entropy.coefficient=0.05';
 
@@ -29,6 +32,13 @@ const otherLoss = (
       composedLoss({ ...input, settings: { ...input.settings, ...changes(input.settings) } }),
   },
 });
+
+/** Another correction than is declared. Here sampler and trainer agree: the audit moves them apart. */
+const otherCorrection = (changes: Partial<LossSettings['correction']>, declared: readonly string[]): LabRun =>
+  otherLoss(
+    ({ correction }) => ({ correction: { ...correction, ...changes } }),
+    declared.map((setting) => `correction.${setting}`),
+  );
 
 const each = (input: LossInput, weight: (length: number) => number) =>
   input.lengths.flatMap((length) => Array<number>(length).fill(weight(length)));
@@ -73,6 +83,24 @@ const clampedTimesA = (ratio_T: Tensor, input: LossInput) => {
   const { clipLow, clipHigh } = input.settings;
   return ratio_T.clamp(1 - clipLow, 1 + clipHigh).mul(tokenAdvantages(input));
 };
+
+/** DPPO that leaves out tokens beyond its bound where `leaves` has it, from their log-ratios and advantages. */
+const trustRegion = (leaves: (gap_T: Tensor, advantages_T: Tensor) => Tensor): LabRun => ({
+  settings: [...DPPO, ...REUSE],
+  stages: {
+    objective: lossWith({
+      policy(ratio_T, input) {
+        const { logprobs_T, oldLogprobs_T, settings } = input;
+        const advantages_T = tokenAdvantages(input);
+        const gap_T = logprobs_T.sub(oldLogprobs_T!).detach();
+        const distance_T = logprobs_T.exp().sub(oldLogprobs_T!.exp()).detach().abs();
+        const left_T = distance_T.gt(settings.divergenceLow).logicalAnd(leaves(gap_T, advantages_T));
+        const weight_T = where(left_T.logicalNot(), ratio_T.detach(), 0);
+        return weight_T.mul(advantages_T).mul(logprobs_T).neg();
+      },
+    }),
+  },
+});
 
 export const lossFaults: readonly PlantedFault[] = [
   {
@@ -269,6 +297,33 @@ export const lossFaults: readonly PlantedFault[] = [
         run: () => otherLoss(() => ({ cap: 1e9 }), ['objective.loss=cispo', 'objective.cap=1.1', ...REUSE]),
       },
       {
+        name: 'the trust region of dppo kept where it is left',
+        run: () => trustRegion((gap_T, advantages_T) => gap_T.mul(advantages_T).le(0)),
+      },
+      {
+        name: 'the trust region of dppo on both sides',
+        run: () => trustRegion((gap_T) => gap_T.isfinite()),
+      },
+      {
+        name: 'no stop-gradient at the ratio of dppo',
+        run: () => ({
+          settings: ['objective.loss=dppo_tv', ...REUSE],
+          stages: {
+            objective(input) {
+              const right = composedLoss(input);
+              const ratio_T = input.logprobs_T.sub(input.oldLogprobs_T!).exp();
+              // Of the same value: what was stopped has a slope of its own.
+              const weights_T = right.terms.weights_T.mul(right.terms.policy_T);
+              return {
+                ...right,
+                loss: right.loss.add(weights_T.mul(ratio_T.div(ratio_T.detach()).sub(1)).sum()),
+              };
+            },
+          },
+        }),
+        orAs: ['H12'],
+      },
+      {
         name: 'the slopes of sapo exchanged',
         run: () =>
           otherLoss(
@@ -278,6 +333,28 @@ export const lossFaults: readonly PlantedFault[] = [
             }),
             ['objective.loss=sapo', ...REUSE],
           ),
+      },
+      {
+        name: 'completions left out by the sum where their mean is declared',
+        run: () =>
+          otherCorrection({ level: 'sequence' }, [
+            ...['level=sequence_mean', 'measure=k3', 'action=reject', 'max=0.3'],
+          ]),
+        orAs: ['H12'],
+      },
+      {
+        name: 'weights where tokens are only to be left out',
+        run: () =>
+          otherCorrection({ action: 'mask' }, [
+            ...['level=token', 'measure=probability', 'action=reject', 'max=0.3'],
+          ]),
+        orAs: ['H12'],
+      },
+      {
+        name: 'tokens left out whose ratio is within the bounds',
+        run: () =>
+          otherCorrection({ min: 0.9, max: 1.1 }, ['level=token', 'action=mask', 'min=0.5', 'max=2']),
+        orAs: ['H12'],
       },
       {
         name: 'the tokens of low entropy left in',
