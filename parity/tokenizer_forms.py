@@ -237,6 +237,7 @@ def forms(known: dict) -> dict[str, dict]:
         "split at marks, runs of them together": form("bpe across words", MARKED, split("▁|e", "Contiguous"), GEMMA),
         "split at marks, inverted": form("bpe across words", MARKED, split("[▁a-f]+", "MergedWithNext", True), GEMMA),
         "T5: a map of characters": form("unigram", t5, metaspace("always"), metaspace("always"), ["<pad>", "</s>", "<unk>", "<|turn|>", ("<musing>", {"special": False})], all=True),
+        "T5 in words": form("unigram", precompiled, pre_tokenizers({"type": "WhitespaceSplit"}, metaspace()), metaspace(), ["<pad>", "</s>", "<unk>"]),
         "ALBERT: accents stripped": form("unigram", albert, metaspace("always"), metaspace("always"), ["<pad>", "</s>", "<unk>"]),
         "Unigram with bytes": form("unigram with bytes", LEGACY, None, LLAMA, bos="<s>", all=True),
         "Unigram with bytes and words": form("unigram with bytes", None, metaspace("first"), LLAMA, FLAGGED),
