@@ -63,9 +63,9 @@ def _bpe(content: bytes, **flags) -> dict:
     kinds = {piece.piece: piece.type for piece in proto(content).pieces}
     merges = []
     for piece in pieces:
-        if kinds[piece] == 1:
+        if kinds[piece] in (1, 4):
             pairs = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
-            merges += sorted((pair for pair in pairs if all(kinds.get(part) == 1 for part in pair)), key=lambda pair: [vocab[part] for part in pair])
+            merges += sorted((pair for pair in pairs if all(kinds.get(part) in (1, 4) for part in pair)), key=lambda pair: [vocab[part] for part in pair])
     return {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": True, "ignore_merges": False, "vocab": vocab, "merges": merges} | flags  # fmt: skip
 
 
