@@ -3,6 +3,7 @@ Mistral, Gemma), Unigram (T5, ALBERT), and byte-level BPE with the patterns of n
 
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import sentencepiece
@@ -24,21 +25,32 @@ RULES = {
 LINES = [line for line in CORPUS.split("\n") if line.strip()]
 
 
-def spm(model_type: str, size: int, **options) -> bytes:
+def hexed(text: str) -> str:
+    return " ".join(f"{ord(char):X}" for char in text)
+
+
+def spm(model_type: str, size: int, *, rules=False, **options) -> bytes:
     """A SentencePiece model as bytes."""
     model = io.BytesIO()
-    rules = Path("/dev/shm/rules.tsv")
-    if options.pop("rules", False):
-        hexed = lambda text: " ".join(f"{ord(char):X}" for char in text)
-        rules.write_text("".join(f"{hexed(old)}\t{hexed(new)}\n" for old, new in RULES.items()), encoding="utf-8")
-        options["normalization_rule_tsv"] = str(rules)
-    else:
-        options.setdefault("normalization_rule_name", "identity")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 3), model_writer=model, model_type=model_type, vocab_size=size, minloglevel=2,
-        num_threads=1, hard_vocab_limit=model_type == "bpe", character_coverage=1.0 if model_type == "bpe" else 0.98, **options,
-    )  # fmt: skip
-    return model.getvalue()
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as file:
+        if rules:
+            file.write("".join(f"{hexed(old)}\t{hexed(new)}\n" for old, new in RULES.items()))
+            file.flush()
+            options["normalization_rule_tsv"] = file.name
+        else:
+            options.setdefault("normalization_rule_name", "identity")
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES * 3), model_writer=model, model_type=model_type, vocab_size=size, minloglevel=2,
+            num_threads=1, hard_vocab_limit=model_type == "bpe", character_coverage=1.0 if model_type == "bpe" else 0.98, **options,
+        )  # fmt: skip
+    return without_path(model.getvalue())
+
+
+def without_path(model: bytes) -> bytes:
+    """The file of rules is named in the model, and has another name each time."""
+    found = proto(model)
+    found.normalizer_spec.normalization_rule_tsv = ""
+    return found.SerializeToString()
 
 
 # What `tokenizer.model` files are like: Llama 2's, Gemma's, T5's, ALBERT's.
