@@ -190,6 +190,18 @@ describe('decode attention', () => {
     });
   });
 
+  it("takes the norms' factors in float32", () => {
+    tidy(() => {
+      const shape: Shape = { heads: 4, kvHeads: 2, width: 24, prompts: [20], rows: [[0, 3], [0, 20]], norms: true, turned: true }; // biome-ignore format: one line
+      const a = decoding(shape, 'bfloat16');
+      const factors = { queryNorm: empty([24]).uniform_(0, 3), keyNorm: empty([24]).uniform_(0, 3) };
+      expect(distance(attend({ ...a, ...factors }), plainly({ ...a, ...factors }, shape))).toBeLessThan(0.02);
+      const same = { queryNorm: a.queryNorm!.to('float32'), keyNorm: a.keyNorm!.to('float32') };
+      expect(attend({ ...a, ...same }).toBytes()).toEqual(attend(a).toBytes());
+      expect(() => attend({ ...a, queryNorm: factors.queryNorm })).toThrow(/of one dtype/);
+    });
+  });
+
   it('with a window that nothing is beyond is the same to the last bit', () => {
     tidy(() => {
       const rows: Shape['rows'] = [[0, 3], [0, 20]]; // biome-ignore format: a table
@@ -289,6 +301,20 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
     });
   });
 
+  it('a share is added, without a norm too, and factors in float32 are not rounded first', () => {
+    tidy(() => {
+      const [x, delta] = [random(dtype, 5, 48), random(dtype, 5, 48)];
+      const factors = empty([48]).uniform_(0, 2);
+      const wide = x.to('float32').add(delta.to('float32'), { alpha: 0.22 });
+      const [sum, normed] = onAnyThreads(() => addNorm(x, delta, factors, null, 1e-3, { factor: 0.22 }));
+      expect(Buffer.compare(sum!.toBytes(), wide.to(dtype).toBytes())).toBe(0);
+      const norm = torch.rmsNorm(sum!.to('float32'), [48], factors, 1e-3);
+      expect(distance(normed!, norm)).toBeLessThan(dtype === 'float32' ? 1e-6 : 2 ** -8);
+      const alone = addNorm(x, delta, null, null, 1e-3, { factor: 0.22 });
+      for (const found of alone) expect(Buffer.compare(found.toBytes(), sum!.toBytes())).toBe(0);
+    });
+  });
+
   it('activations, gated and plain', () => {
     tidy(() => {
       const joined = random(dtype, 40, 2 * 75).mul(6);
@@ -317,6 +343,8 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
       expect(() => addNorm(x, x.narrow(0, 0, 1), ones([6]).to(dtype), null, 1)).toThrow(/delta must be \[2, 6\]/);
       expect(() => addNorm(x, null, ones([5]).to(dtype), null, 1)).toThrow(/weight must be \[6\]/);
       expect(() => addNorm(x, null, ones([6]).to(dtype), ones([1]).to(dtype), 1)).toThrow(/bias must be/);
+      expect(() => addNorm(x, null, null, ones([6]).to(dtype), 1)).toThrow(/bias comes with a weight/);
+      expect(() => addNorm(x, null, ones([6]).to('float64'), null, 1)).toThrow(/weight must be float32|weight must be Float/i);
       expect(() => addNorm(x.narrow(1, 0, 0), null, ones([0]).to(dtype), null, 1)).toThrow(/x must be/);
       expect(() => gatedActivation(x, x.narrow(1, 0, 3), 'silu')).toThrow(/up must be \[2, 6\]/);
       expect(() => gatedActivation(x, null, 'relu')).toThrow(/silu or gelu_tanh, found relu/);
