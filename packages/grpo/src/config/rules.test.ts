@@ -358,6 +358,11 @@ const cases: Case[] = [
     [...SERVED_TEACHER, 'rollout.temperature=0.8'],
     [...TAUGHT, 'rollout.temperature=0.8'],
   ],
+  [
+    /over the ids that sampling kept/,
+    [...SERVED_TEACHER, 'rollout.topP=0.9'],
+    [...TAUGHT, 'rollout.topP=0.9'],
+  ],
   [/would be mixed into the teacher/, [...TAUGHT, 'kl.referenceEvery=8'], [...KL, 'kl.referenceEvery=8']],
   [/nothing is left to learn from/, [...OWN, 'advantage.weight=0'], [...TAUGHT, 'advantage.weight=0']],
   [/where the policy is already/, [...KL, 'advantage.weight=0'], [...TAUGHT, 'advantage.weight=0']],

@@ -376,6 +376,13 @@ export const rules: readonly Rule[] = [
         : undefined,
   },
   {
+    keys: ['teacher.engine', 'rollout.topP', 'rollout.topK', 'rollout.minP', 'rollout.keepSupport'],
+    check: ({ teacher: { engine }, rollout: { topP, topK, minP, keepSupport } }) =>
+      engine !== 'own' && keepSupport && (topP < 1 || topK > 0 || minP > 0)
+        ? 'a server scores over the whole vocabulary, the policy over the ids that sampling kept. Load the teacher here (teacher.model), or sample without topP, topK and minP.'
+        : undefined,
+  },
+  {
     keys: ['teacher.model', 'teacher.engine', 'kl.referenceEvery'],
     check: (config) =>
       hasTeacher(config) && config.kl.referenceEvery > 0
