@@ -17,6 +17,7 @@ class LoraCase:
     rank: int
     alpha: int
     targets: list[str] | str
+    excluded: list[str] | str | None = None
 
 
 # Names, PEFT's own choice, every linear layer by its whole name, a pattern; GPT-2's layers are Conv1D.
@@ -27,6 +28,11 @@ CASES = {
     ),
     "qwen2": LoraCase("qwen2", 4, 6, "all-linear"),
     "qwen3": LoraCase("qwen3", 3, 16, r".*\.(q_proj|down_proj)"),
+    # Layers that are left out, by ends of names, by a whole name, and by a pattern; fused projections.
+    "gemma3": LoraCase("gemma3", 2, 4, "all-linear", ["v_proj", "model.layers.1.mlp.down_proj"]),
+    "granite": LoraCase("granite", 2, 4, ["q_proj", "up_proj"], r".*layers\.[02]\..*"),
+    "phi3": LoraCase("phi3", 2, 4, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]),
+    "olmo2": LoraCase("olmo2", 2, 4, "all-linear"),
 }
 
 
@@ -51,9 +57,13 @@ def make(name: str, out: Path) -> None:
     The gradient is that of the mean negative log-likelihood of every token but the first of each sequence.
     """
     case = CASES[name]
-    torch.manual_seed(sorted(CASES).index(name))
+    torch.manual_seed(list(CASES).index(name))
     config = LoraConfig(
-        r=case.rank, lora_alpha=case.alpha, target_modules=case.targets, task_type="CAUSAL_LM"
+        r=case.rank,
+        lora_alpha=case.alpha,
+        target_modules=case.targets,
+        exclude_modules=case.excluded,
+        task_type="CAUSAL_LM",
     )
     model = get_peft_model(load(case.model), config)
     model.eval()

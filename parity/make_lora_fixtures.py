@@ -4,5 +4,5 @@ from pathlib import Path
 
 from lora_cases import make
 
-for name in ("gpt2", "llama3"):
+for name in ("gpt2", "llama3", "gemma3", "phi3"):
     make(name, Path(__file__).parent / "fixtures" / "lora" / name)

@@ -12,7 +12,7 @@ import { listRepository, type RemoteFile } from './listing.js';
 import { listNames, missingFiles } from './model-folder.js';
 import { claimPartial, releasePartial } from './partial.js';
 import { fetchCommand, type Repository } from './repository.js';
-import { selectFiles } from './select.js';
+import { isWeights, selectFiles } from './select.js';
 import { transfer } from './transfer.js';
 
 /** What to get. */
@@ -32,6 +32,13 @@ export interface FetchWatcher {
   done?(file: RemoteFile, how: 'fetched' | 'present'): void;
 }
 
+/**
+ * Reads a model's folder that has everything but the weights.
+ *
+ * @throws UserError: it cannot be loaded
+ */
+export type JudgeModel = (folder: string) => void;
+
 /** What there is afterwards. */
 export interface FetchedRepository {
   commit: string;
@@ -45,7 +52,9 @@ export interface FetchedRepository {
  * Brings a model or a dataset into the cache. A file is there under its name only when it is whole and its checksum is
  * right, and the branch points to the commit only when all files are; what an interrupted fetch brought is gone on with.
  *
- * @throws UserError: no such repository, revision or file, no access, no connection, too little space, wrong bytes.
+ * @param judge - refuses a model before its weights are downloaded; it is not asked where files are named
+ * @throws UserError: no such repository, revision or file, no access, no connection, too little space, wrong bytes; a
+ * model that is refused.
  * FileError: the cache cannot be written.
  */
 export async function fetchRepository(
@@ -53,8 +62,10 @@ export async function fetchRepository(
   cache: string,
   request: FetchRequest,
   watcher: FetchWatcher = {},
+  judge?: JudgeModel,
 ): Promise<FetchedRepository> {
   const { revision, patterns } = request;
+  const isWhole = request.kind === 'model' && patterns.length === 0;
   const { commit, files: all } = await listRepository(connection, request, revision);
   const files = selectFiles(request, all, patterns);
   const cached = new CachedRepository(cache, request);
@@ -65,13 +76,15 @@ export async function fetchRepository(
   const missingBytes = total(absent);
   watcher.planned?.({ commit, files: files.length, bytes: total(files), missingBytes });
   await requireSpace(cached.blobs, missingBytes);
+  const folder = cached.snapshot(commit);
+  const firstWeights = files.find(isWeights);
   for (const file of files) {
+    if (judge && isWhole && file === firstWeights) judgeFolder(judge, request, folder, absent);
     if (absent.includes(file)) await fetchBlob(connection, cached, { ...request, commit }, file, watcher);
     if (!cached.holds(commit, file)) cached.link(commit, file);
     watcher.done?.(file, absent.includes(file) ? 'fetched' : 'present');
   }
-  const folder = cached.snapshot(commit);
-  const missing = request.kind === 'model' && patterns.length === 0 ? missingFiles(folder) : [];
+  const missing = isWhole ? missingFiles(folder) : [];
   if (missing.length > 0) {
     throw new UserError(`${request.name} is incomplete on the hub: it lacks ${listNames(missing)}`, {
       hint: `Another revision may have it: ${fetchCommand(request)} --revision REVISION.`,
@@ -79,6 +92,28 @@ export async function fetchRepository(
   }
   cached.setRef(revision, commit);
   return { commit, folder, files: files.map(({ path }) => path) };
+}
+
+/** Says of a model that is refused what else was, and was not, downloaded. */
+function judgeFolder(
+  judge: JudgeModel,
+  request: FetchRequest,
+  folder: string,
+  absent: readonly RemoteFile[],
+): void {
+  try {
+    judge(folder);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const spared = total(absent.filter(isWeights));
+    const weights = `Its weights${spared > 0 ? ` (${byteCount(spared)})` : ''} were not downloaded, only the files beside them.`;
+    const anyway = `To download them anyway, name them: ${fetchCommand(request, request.revision)} '*.safetensors'`;
+    // The files lie deep in the cache, where nobody mends them.
+    throw new UserError(`${request.name} cannot be loaded: ${error.message.replaceAll(`${folder}/`, '')}`, {
+      hint: [error.hint, weights, anyway].filter((line) => line !== undefined).join('\n'),
+      cause: error,
+    });
+  }
 }
 
 const total = (files: readonly RemoteFile[]) => files.reduce((sum, { size }) => sum + size, 0);

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { UserError } from '../errors/user-error.js';
 import type { Connection } from './connection.js';
-import { type FetchRequest, type FetchWatcher, fetchRepository } from './fetch-repository.js';
+import {
+  type FetchRequest,
+  type FetchWatcher,
+  fetchRepository,
+  type JudgeModel,
+} from './fetch-repository.js';
 import { COMMIT, type HubServer } from './hub-server.test.helper.js';
 import { modelFolder } from './model-folder.js';
 
@@ -47,10 +52,15 @@ export function connectionTo(
 export async function fetchInto(
   cache: string,
   hub: HubServer,
-  more: { request?: Partial<FetchRequest>; connection?: Connection; watcher?: FetchWatcher } = {},
+  more: {
+    request?: Partial<FetchRequest>;
+    connection?: Connection;
+    watcher?: FetchWatcher;
+    judge?: JudgeModel;
+  } = {},
 ) {
   const request = { ...ID, revision: 'main', patterns: [], ...more.request };
-  return fetchRepository(more.connection ?? connectionTo(hub), cache, request, more.watcher);
+  return fetchRepository(more.connection ?? connectionTo(hub), cache, request, more.watcher, more.judge);
 }
 
 /** How a fetch that must fail says it. */

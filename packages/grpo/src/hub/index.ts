@@ -4,6 +4,7 @@ export {
   type FetchRequest,
   type FetchWatcher,
   fetchRepository,
+  type JudgeModel,
 } from './fetch-repository.js';
 export { hubCache, hubEndpoint, hubToken } from './hub-settings.js';
 export type { RemoteFile } from './listing.js';

@@ -4,8 +4,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { UserError } from '../errors/user-error.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
-import { blobs, connectionTo, FILES, fetchInto, refusalOf } from './fetch.test.helper.js';
+import {
+  blobs,
+  connectionTo,
+  expectNoModel,
+  FILES,
+  fetchInto,
+  NEEDED,
+  refusalOf,
+} from './fetch.test.helper.js';
 import { hubServer } from './hub-server.test.helper.js';
 
 /** An address at which nothing listens any more. */
@@ -119,6 +128,50 @@ describe('a refusal', () => {
     expect(older.message).toContain('has no tokenizer.json');
     expect(older.hint).toContain('transformers makes tokenizer.json from vocab.json and merges.txt');
     expect((await refused({})).hint).not.toContain('transformers');
+  });
+
+  it('of pickled weights says how to come by others, of an adapter what it is', async () => {
+    const { 'model.safetensors': _, 'pytorch_model.bin': __, ...files } = FILES;
+    const refused = async (added: object) =>
+      refusalOf(fetchInto(tempFolder(), await hubServer({ ...files, ...added })));
+    const pickled = await refused({ 'pytorch_model-00001-of-00002.bin': 'pickle' });
+    expect(pickled.message).toContain('no safetensors weights');
+    expect(pickled.hint).toMatch(/pickled.*--revision refs\/pr\/1.*save_pretrained/);
+    expect((await refused({ 'model.gguf': '' })).hint).toContain('GGUF weights are not read');
+    const adapter = await refused({ 'adapter_config.json': '{}', 'adapter_model.safetensors': '' });
+    expect(adapter.message).toBe('some/model is an adapter, not a model');
+    expect(adapter.hint).toContain(
+      'grpo fetch some/model adapter_config.json adapter_model.safetensors, and the model that it names',
+    );
+  });
+
+  it('of a judge comes when all but the weights is there, and says so', async () => {
+    const cache = tempFolder();
+    const hub = await hubServer(FILES);
+    const judge = (folder: string) => {
+      expect(readdirSync(folder).sort()).toEqual(NEEDED.filter((name) => name !== 'model.safetensors'));
+      throw new UserError(`${folder}/config.json: model_type: no qwen2 today`, { hint: 'Take another.' });
+    };
+    const { message, hint } = await refusalOf(fetchInto(cache, hub, { judge }));
+    expect(message).toBe('some/model cannot be loaded: config.json: model_type: no qwen2 today');
+    expect(hint.split('\n')).toEqual([
+      'Take another.',
+      'Its weights (400 kB) were not downloaded, only the files beside them.',
+      "To download them anyway, name them: npx grpo fetch some/model '*.safetensors'",
+    ]);
+    expect(hub.askedForLarge.filter(({ url }) => url === '/model.safetensors')).toEqual([]);
+    expectNoModel(cache);
+    // Named files are not judged.
+    const request = { patterns: ['*.safetensors'] };
+    expect((await fetchInto(cache, hub, { judge, request })).files).toEqual(['model.safetensors']);
+  });
+
+  it('of a judge is no error of another kind', async () => {
+    const broken = new TypeError('a mistake of ours');
+    const judge = () => {
+      throw broken;
+    };
+    await expect(fetchInto(tempFolder(), await hubServer(FILES), { judge })).rejects.toBe(broken);
   });
 
   it('of a model that lacks a shard names it', async () => {

@@ -2,7 +2,7 @@ import { editDistance } from '../errors/nearest-name.js';
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import type { RemoteFile } from './listing.js';
-import type { Repository } from './repository.js';
+import { fetchCommand, type Repository } from './repository.js';
 
 const SINGLE = 'model.safetensors';
 
@@ -16,10 +16,14 @@ const MODEL = [
   'chat_template.*',
 ];
 const SHARDS = ['model.safetensors.index.json', 'model-*.safetensors'];
+const ADAPTER = 'adapter_config.json';
 const DATASET = ['*.jsonl', '*.json', '*.parquet', '*.csv', 'README.md'];
 
+/** Whether a file holds weights. */
+export const isWeights = ({ path }: RemoteFile): boolean => path.endsWith('.safetensors');
+
 /**
- * The files to get, smallest first: those that match the patterns (`*` also crosses folders), or without patterns what
+ * The files to get, weights last and else smallest first: those that match the patterns (`*` also crosses folders), or without patterns what
  * a model needs to be loaded, or a dataset's data.
  *
  * @throws UserError: a pattern fits no file, or the repository lacks what a model needs.
@@ -47,7 +51,7 @@ export function selectFiles(
       hint: `Name the files that you want. ${contents(paths)}`,
     });
   }
-  return selected.sort((a, b) => a.size - b.size);
+  return selected.sort((a, b) => Number(isWeights(a)) - Number(isWeights(b)) || a.size - b.size);
 }
 
 /** A model's own files lie at the top; variants of it may lie in folders below. */
@@ -57,23 +61,32 @@ function modelFiles(name: string, paths: readonly string[]): (path: string) => b
     new UserError(`${name} has no ${what}, which a model needs to be loaded`, {
       hint: `${advice} ${contents(paths)}`,
     });
-  if (!paths.some(matcher(weights, TOP))) {
-    throw lacking(
-      'safetensors weights',
-      'Pickled, ONNX and GGUF weights are not read: look for the original.',
-    );
+  if (paths.includes(ADAPTER)) {
+    throw new UserError(`${name} is an adapter, not a model`, {
+      hint: `Fetch its files by name, ${fetchCommand({ kind: 'model', name })} ${ADAPTER} adapter_model.safetensors, and the model that it names; then lora.adapter=FOLDER.`,
+    });
   }
-  for (const needed of ['config.json', 'tokenizer.json']) {
+  if (!paths.some(matcher(weights, TOP))) throw lacking('safetensors weights', adviceOnWeights(paths));
+  // SentencePiece's own file is read where there is no other.
+  const hasOnlyPieces = !paths.includes('tokenizer.json') && paths.includes('tokenizer.model');
+  const tokenizer = hasOnlyPieces ? 'tokenizer.model' : 'tokenizer.json';
+  for (const needed of ['config.json', tokenizer]) {
     if (!paths.includes(needed)) throw lacking(needed, adviceFor(needed, paths));
   }
-  return matcher([...MODEL, ...weights], TOP);
+  return matcher([...MODEL, tokenizer, ...weights], TOP);
+}
+
+function adviceOnWeights(paths: readonly string[]): string {
+  return paths.some(matcher(['pytorch_model*.bin'], TOP))
+    ? 'Its weights are pickled (.bin), and reading these can run code. Many such repositories have a converted revision: try --revision refs/pr/1, or the number that the Community tab shows. Or convert it with transformers: AutoModelForCausalLM.from_pretrained, then save_pretrained.'
+    : 'ONNX and GGUF weights are not read: look for the original.';
 }
 
 function adviceFor(needed: string, paths: readonly string[]): string {
   const anyway = 'To download files anyway, name them.';
-  return needed === 'tokenizer.json' && paths.includes('vocab.json') && paths.includes('merges.txt')
-    ? `${anyway} transformers makes tokenizer.json from vocab.json and merges.txt: load the folder with a fast tokenizer, such as Qwen2TokenizerFast, and save_pretrained.`
-    : anyway;
+  const hasOlder = ['vocab.json', 'merges.txt'].every((file) => paths.includes(file));
+  if (needed !== 'tokenizer.json' || !hasOlder) return anyway;
+  return `${anyway} transformers makes tokenizer.json from vocab.json and merges.txt: AutoTokenizer.from_pretrained, then save_pretrained.`;
 }
 
 const ANYWHERE = '.*';

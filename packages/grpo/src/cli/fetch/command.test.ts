@@ -61,6 +61,40 @@ describe('grpo fetch', () => {
     expect(again.out).toContain(`Use it as: task.data=${join(folder, 'data/train.jsonl')}\n`);
   });
 
+  it.each([
+    [
+      'a family that it does not know',
+      { 'config.json': '{"model_type":"mamba"}' },
+      /^grpo: some\/model cannot be loaded: config\.json: model_type.*mamba/m,
+      /gemma2, gemma3_text/,
+    ],
+    [
+      'a kind of tokenizer that it does not know',
+      { 'tokenizer.json': JSON.stringify({ version: '1.0', model: { type: 'WordPiece', vocab: { a: 0 } } }) },
+      /^grpo: some\/model cannot be loaded: tokenizer\.json: .*WordPiece/m,
+      /BPE/,
+    ],
+    [
+      'quantised weights',
+      {
+        'config.json': JSON.stringify({
+          ...JSON.parse(String(MODEL['config.json'])),
+          quantization_config: { bits: 4 },
+        }),
+      },
+      /quantization_config: quantised weights cannot be trained/,
+      /take the checkpoint with float weights/,
+    ],
+  ])('refuses %s before the weights are downloaded', async (_, files, problem, advice) => {
+    const server = await hub({ ...MODEL, ...files });
+    const run = await call(tempFolder(), 'fetch', 'some/model');
+    expect(run.code).toBe(1);
+    for (const line of [problem, advice, /Its weights \(\d+ kB\) were not downloaded/])
+      expect(run.err).toMatch(line);
+    expect(server.askedForLarge.map(({ url }) => url)).not.toContain('/model.safetensors');
+    expect(readdirSync(snapshot())).not.toContain('model.safetensors');
+  });
+
   it('goes on where a killed one was', async () => {
     const server = await hub(MODEL);
     const weights = MODEL['model.safetensors'] as Buffer;

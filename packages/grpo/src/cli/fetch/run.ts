@@ -11,6 +11,7 @@ import {
   MAIN,
   parseReference,
 } from '../../hub/index.js';
+import { readModelFolder } from '../../models/folder/folder.js';
 import type { CommandArguments } from '../command.js';
 import { createReporter } from '../live.js';
 import { fetchProgress } from './progress.js';
@@ -28,7 +29,13 @@ export async function run(args: CommandArguments): Promise<number> {
     delaySeconds: 1,
     note: reporter.note,
   };
-  const fetched = await fetchRepository(connection, hubCache(), request, fetchProgress(request, reporter));
+  const fetched = await fetchRepository(
+    connection,
+    hubCache(),
+    request,
+    fetchProgress(request, reporter),
+    readModelFolder,
+  );
   const { kind, name, revision } = request;
   reporter.close();
   process.stdout.write(

@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../formats/safetensors.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadModel } from '../folder/load.js';
 import { rewriteTensors } from '../rewrite-tensors.test.helper.js';
-import { baseOf, saveAdapter } from './adapter-folder.js';
+import { adapterShape, baseOf, saveAdapter } from './adapter-folder.js';
 import { Lora } from './lora.js';
 
 const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import.meta.url));
@@ -89,6 +89,44 @@ describe('an adapter', () => {
     expect([...pattern!.trainable.keys()]).toEqual([...listed!.trainable.keys()]);
     expect(pattern!.lora!.settings.targets).toHaveLength(14);
     for (const decoder of [listed!, pattern!]) decoder.dispose();
+  });
+
+  it('leaves out the layers that are excluded, by names, ends of names or a pattern', () => {
+    const excluded = (name: string) => name.includes('v_proj') || name.includes('layers.1.mlp.down_proj');
+    const rest = copyRewritten((entry) => (excluded(entry.name) ? undefined : entry));
+    const set = (changes: object) => {
+      const path = join(rest, 'adapter_config.json');
+      writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
+    };
+    for (const exclude_modules of [
+      ['v_proj', 'model.layers.1.mlp.down_proj'],
+      '.*(v_proj|1.mlp.down_proj)',
+    ]) {
+      set({ exclude_modules });
+      const { lora, trainable } = loadModel(model, { lora: { adapter: rest } }).decoder;
+      expect([...trainable.keys()].filter(excluded)).toEqual([]);
+      expect(lora!.settings.targets).toHaveLength(14 - 3);
+      // Saved again, it names what it has.
+      const again = tempFolder();
+      saveAdapter(lora!, loadModel(model).decoder.config, again);
+      expect(loadModel(model, { lora: { adapter: again } }).decoder.lora!.parameters.size).toBe(2 * 11);
+      expect(adapterShape(rest).targets.toSorted()).toEqual([...lora!.settings.targets].sort());
+    }
+    set({ exclude_modules: ['v_proj'] });
+    expect(() => loadModel(model, { lora: { adapter: rest } })).toThrow(/no tensor .*1\.mlp\.down_proj/);
+    set({ exclude_modules: [3] });
+    expect(() => loadModel(model, { lora: { adapter: rest } })).toThrow(/exclude_modules must be a list/);
+  });
+
+  it('of a fused projection has one pair of matrices for all parts; parts of it are refused', () => {
+    const phi = join(fixtures, 'models/phi3');
+    const { decoder } = loadModel(phi, { lora: { rank: 2, alpha: 4, seed: 1 } });
+    const shape = (name: string) => decoder.lora!.parameters.get(`model.layers.0.${name}.weight`)!.shape;
+    expect(shape('self_attn.qkv_proj.lora_B')).toEqual([(4 + 2 + 2) * 8, 2]);
+    expect(shape('mlp.gate_up_proj.lora_B')).toEqual([2 * 48, 2]);
+    const load = () => loadModel(phi, { lora: { rank: 2, alpha: 4, targets: ['q_proj'], seed: 1 } });
+    expect(load).toThrow("this model has no layer 'q_proj'");
+    expect(() => loadModel(phi, { lora: { adapter: copyWith({}) } })).toThrow(UserError);
   });
 
   it('of a model on a hub names it with its revision, as PEFT does', () => {

@@ -24,7 +24,7 @@ const PREFIX = 'base_model.model.';
 /** Settings of PEFT that change the computation and that we do not have: a folder that sets one is refused. */
 const UNSUPPORTED = [
   ...['use_dora', 'use_rslora', 'use_qalora', 'use_bdlora', 'lora_bias', 'rank_pattern', 'alpha_pattern'],
-  ...['layers_to_transform', 'layer_replication', 'exclude_modules', 'modules_to_save', 'target_parameters'],
+  ...['layers_to_transform', 'layer_replication', 'modules_to_save', 'target_parameters'],
   ...[
     'trainable_token_indices',
     'alora_invocation_tokens',
@@ -73,7 +73,7 @@ export function loadAdapter(
   base: string,
 ): Lora {
   const file = join(dir, CONFIG);
-  const { rank, alpha, targets } = parse(readJsonObject(file, 'the adapter configuration'), file);
+  const { rank, alpha, targets, excluded } = parse(readJsonObject(file, 'the adapter configuration'), file);
   const layers = adaptable(config);
   using tensors = SafetensorsFile.open(join(dir, ADAPTER_FILE));
   const wrong = (problem: string) =>
@@ -82,9 +82,12 @@ export function loadAdapter(
     });
 
   const stored = new Set([...tensors.tensors.keys()].map((name) => name.slice(PREFIX.length)));
-  const adapted = [...layers].filter(([name]) =>
-    targets ? isTarget(name, targets) : stored.has(`${name}.lora_A.weight`),
-  );
+  const isStored = (name: string) => stored.has(`${name}.lora_A.weight`);
+  // Which layers a pattern means, the file shows.
+  const isMeant = (name: string, names: readonly string[] | 'pattern') =>
+    names === 'pattern' ? isStored(name) : isTarget(name, names);
+  const isExcluded = (name: string) => (excluded === 'pattern' ? !isStored(name) : isTarget(name, excluded));
+  const adapted = [...layers].filter(([name]) => isMeant(name, targets) && !isExcluded(name));
   const parameters = new Map<string, Tensor>();
   for (const [name, [out, input]] of adapted) {
     for (const [matrix, shape] of [
@@ -109,13 +112,17 @@ export function loadAdapter(
   if (surplus !== undefined)
     throw wrong(`'${surplus}' is not a matrix of an attention or MLP projection of this model`);
   if (parameters.size === 0) throw wrong('it holds no adapter');
-  return new Lora({ rank, alpha, targets: targets ?? adapted.map(([name]) => name), base }, parameters);
+  const names = targets === 'pattern' || excluded.length > 0 ? adapted.map(([name]) => name) : targets;
+  return new Lora({ rank, alpha, targets: names, base }, parameters);
 }
 
-/** Rank and targets of an adapter, by its own account. */
-export function adapterShape(dir: string): { rank: number; targets: readonly string[] | undefined } {
+/** Rank of an adapter by its own account, and the layers that its file has matrices for. */
+export function adapterShape(dir: string): { rank: number; targets: readonly string[] } {
   const file = join(dir, CONFIG);
-  return parse(readJsonObject(file, 'the adapter configuration'), file);
+  const { rank } = parse(readJsonObject(file, 'the adapter configuration'), file);
+  using tensors = SafetensorsFile.open(join(dir, ADAPTER_FILE));
+  const names = [...tensors.tensors.keys()].map((name) => name.slice(PREFIX.length));
+  return { rank, targets: names.flatMap((name) => /^(.*)\.lora_A\.weight$/.exec(name)?.[1] ?? []) };
 }
 
 function parse(json: Readonly<Record<string, unknown>>, file: string) {
@@ -130,16 +137,24 @@ function parse(json: Readonly<Record<string, unknown>>, file: string) {
   const start = fields.value('init_lora_weights') ?? true;
   if (!PLAIN_STARTS.some((plain) => plain === start))
     fields.fail(`init_lora_weights ${describeJson(start)} has changed the base model's weights`, MERGE_THERE);
-  const targets = fields.value('target_modules');
-  const isList = Array.isArray(targets) && targets.every((target) => typeof target === 'string');
-  // A pattern; which layers it means, the file with the matrices shows.
-  if (!isList && typeof targets !== 'string')
-    fields.fail(`target_modules must be a list of names, found ${describeJson(targets)}`);
   return {
     rank: fields.size('r'),
     alpha: fields.positive('lora_alpha'),
-    targets: isList ? (targets as string[]) : undefined,
+    targets: modules(fields, 'target_modules'),
+    excluded: modules(fields, 'exclude_modules', []),
   };
+}
+
+/** Names of layers, or ends of names; or a pattern, as which `all-linear` counts here. */
+function modules(
+  fields: ConfigFields,
+  key: string,
+  otherwise?: readonly string[],
+): readonly string[] | 'pattern' {
+  const value = fields.value(key) ?? otherwise;
+  if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value;
+  if (typeof value === 'string') return 'pattern';
+  return fields.fail(`${key} must be a list of names, found ${describeJson(value)}`);
 }
 
 const MERGE_THERE = "Merge it with PEFT's merge_and_unload and use the merged model.";

@@ -61,7 +61,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
 const IDS = [5, 17, 3, 99, 200, 41];
 const FRESH = { rank: 2, alpha: 4, seed: 7 };
 
-describe.each(['gpt2', 'llama3'])('an adapter of PEFT on %s', (name) => {
+describe.each(['gpt2', 'llama3', 'gemma3', 'phi3'])('an adapter of PEFT on %s', (name) => {
   it('gives the same logits and gradients', () => {
     const { decoder } = load(base(name), { lora: { adapter: adapter(name) } });
     const { sequences, logits, gradient } = expectedOf(name);
@@ -84,7 +84,8 @@ describe.each(['gpt2', 'llama3'])('an adapter of PEFT on %s', (name) => {
         .div(-tokens)
         .backward();
     });
-    expect(decoder.trainable.size).toBe(name === 'gpt2' ? 16 : 28);
+    const count = { gpt2: 16, llama3: 28, gemma3: 2 * (3 * 7 - 4), phi3: 24 }[name];
+    expect(decoder.trainable.size).toBe(count);
     for (const [matrix, parameter] of decoder.trainable) {
       const ours = parameter.grad!.contiguous().toTypedArray() as Float32Array;
       expect(cosine(ours, gradient(matrix)), matrix).toBeGreaterThanOrEqual(0.99999);
@@ -110,7 +111,11 @@ describe.each(['gpt2', 'llama3'])('an adapter of PEFT on %s', (name) => {
     const json = (folder: string) => JSON.parse(readFileSync(join(folder, 'adapter_config.json'), 'utf8'));
     const { base_model_name_or_path: named, ...own } = json(dir);
     expect(named).toBe(base(name));
-    expect(json(adapter(name))).toMatchObject(own);
+    // What was excluded is left out of the names.
+    const { target_modules: targets, ...rest } = own;
+    const isExcluding = json(adapter(name)).exclude_modules !== null;
+    expect(json(adapter(name))).toMatchObject(isExcluding ? rest : own);
+    expect(targets).toHaveLength(isExcluding ? model.decoder.trainable.size / 2 : targets.length);
     using ours = SafetensorsFile.open(join(dir, 'adapter_model.safetensors'));
     using theirs = SafetensorsFile.open(join(adapter(name), 'adapter_model.safetensors'));
     expect([...ours.tensors.keys()].sort()).toEqual([...theirs.tensors.keys()].sort());
