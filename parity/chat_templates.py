@@ -1,5 +1,7 @@
 """Chat templates of our own. Each does what the templates of some family do, in other words and in another order."""
 
+from family_templates import FAMILIES
+
 # Like Llama 3's: the BOS comes from the template, a turn has a header, words are trimmed, the head tells the day, tools
 # stand in the head or in the first question, an answer holds one call, and what cannot be shown is refused.
 HEADED = r"""
@@ -246,4 +248,4 @@ nothing
 {% filter replace("a", "") %}{{ messages[-1].content|lower|replace("e", "3") }}{% endfilter %}
 {{- "<bot>" if add_generation_prompt }}"""
 
-TEMPLATES = {"headed": HEADED, "grouped": GROUPED, "musing": MUSING, "in turns": IN_TURNS, "schema": SCHEMA}
+TEMPLATES = {"headed": HEADED, "grouped": GROUPED, "musing": MUSING, "in turns": IN_TURNS, "schema": SCHEMA, **FAMILIES}

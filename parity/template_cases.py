@@ -94,4 +94,12 @@ CONVERSATIONS = [
     {"messages": _ASK, "variables": {"names": {"b": 1, "B": 0.5, "a": None, "ä": [True, "x"]}, "limit": 3}},
     {"messages": [turn("critic", "a role of its own"), turn(U, "x")]},
     {"messages": [turn(U, "unknown fields") | {"weight": 1.25, "tags": ["b", "A", "a"], "meta": {"k": 10}}]},
+    # What newer families look at.
+    {"messages": [turn(S, "Be brief. /no_think"), turn(U, "x"), turn(A, "<think>\na\n</think>\n\nb"), turn(U, "y")], "tools": [BARE]},
+    {"messages": [turn(S, "/think"), turn(U, "x"), turn(A, "\n\nb")], "variables": {"xml_tools": [MILL], "enable_thinking": False}},
+    {"messages": [turn(S, "/bare"), turn(U, "x")], "variables": {"forbid_rules": True}},
+    {"messages": [turn(S, "s") | {"tools": "[1]", "functions": "f()"}, turn(U, "x")]},
+    {"messages": _ASK, "variables": {"documents": [{"text": "Rye is heavy."}, {"text": ""}], "controls": {"citations": True, "length": "short"}}},
+    {"messages": _ASK, "variables": {"thinking": True, "controls": {}}, "tools": [BARE]},
+    {"messages": [*_ASK, _calls("", ("now", {})) | {"tool_calls": [{"id": "nine12345", "function": {"name": "now", "arguments": {}}}]}, turn(T, "12"), turn(A, "12"), turn(U, "?")], "tools": [BARE]},
 ]  # fmt: skip

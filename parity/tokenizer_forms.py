@@ -242,7 +242,7 @@ def forms(known: dict) -> dict[str, dict]:
         "Unigram with bytes and words": form("unigram with bytes", None, metaspace("first"), LLAMA, FLAGGED),
         "Unigram in NFC": form("unigram", kinds["NFC"], metaspace("first"), metaspace("first"), ["<unk>", "</s>"]),
         "Unigram in NFD": form("unigram", kinds["NFD"], metaspace("always", False), metaspace("always"), ["<unk>"]),
-        "Unigram, stripped": form("unigram", normalizers(stripped(True, True), kinds["Lowercase"]), metaspace("always"), metaspace("always"), ["<unk>"]),
+        "Unigram in NFKC, stripped": form("unigram", normalizers(kinds["NFKC"], stripped(True, True), kinds["Lowercase"]), metaspace("always"), metaspace("always"), ["<unk>"]),
         "SmolLM3, OLMo 2: the pattern of Llama 3": in_bytes(split(LLAMA3_SPLIT), byte_level(), flags={"ignore_merges": True}),
         "OLMo 2: the same by removal": in_bytes(split(LLAMA3_SPLIT, "Removed", True), byte_level(), decoder=decoders(IN_BYTES)),
         "Phi-4-mini: the pattern of GPT-4o": in_bytes(split(O200K_SPLIT, "Removed", True), byte_level(), tokens=("<|begin_of_text|>", ("<|turn|>", {"rstrip": True}), ("<|/turn|>", {"rstrip": True})), all=True),

@@ -190,6 +190,18 @@ describe('decode attention', () => {
     });
   });
 
+  it("takes the norms' factors in float32", () => {
+    tidy(() => {
+      const shape: Shape = { heads: 4, kvHeads: 2, width: 24, prompts: [20], rows: [[0, 3], [0, 20]], norms: true, turned: true }; // biome-ignore format: one line
+      const a = decoding(shape, 'bfloat16');
+      const factors = { queryNorm: empty([24]).uniform_(0, 3), keyNorm: empty([24]).uniform_(0, 3) };
+      expect(distance(attend({ ...a, ...factors }), plainly({ ...a, ...factors }, shape))).toBeLessThan(0.02);
+      const same = { queryNorm: a.queryNorm!.to('float32'), keyNorm: a.keyNorm!.to('float32') };
+      expect(attend({ ...a, ...same }).toBytes()).toEqual(attend(a).toBytes());
+      expect(() => attend({ ...a, queryNorm: factors.queryNorm })).toThrow(/of one dtype/);
+    });
+  });
+
   it('with a window that nothing is beyond is the same to the last bit', () => {
     tidy(() => {
       const rows: Shape['rows'] = [[0, 3], [0, 20]]; // biome-ignore format: a table
@@ -289,6 +301,20 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
     });
   });
 
+  it('a share is added, without a norm too, and factors in float32 are not rounded first', () => {
+    tidy(() => {
+      const [x, delta] = [random(dtype, 5, 48), random(dtype, 5, 48)];
+      const factors = empty([48]).uniform_(0, 2);
+      const wide = x.to('float32').add(delta.to('float32'), { alpha: 0.22 });
+      const [sum, normed] = onAnyThreads(() => addNorm(x, delta, factors, null, 1e-3, { factor: 0.22 }));
+      expect(Buffer.compare(sum!.toBytes(), wide.to(dtype).toBytes())).toBe(0);
+      const norm = torch.rmsNorm(sum!.to('float32'), [48], factors, 1e-3);
+      expect(distance(normed!, norm)).toBeLessThan(dtype === 'float32' ? 1e-6 : 2 ** -8);
+      const alone = addNorm(x, delta, null, null, 1e-3, { factor: 0.22 });
+      for (const found of alone) expect(Buffer.compare(found.toBytes(), sum!.toBytes())).toBe(0);
+    });
+  });
+
   it('activations, gated and plain', () => {
     tidy(() => {
       const joined = random(dtype, 40, 2 * 75).mul(6);
@@ -317,6 +343,8 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
       expect(() => addNorm(x, x.narrow(0, 0, 1), ones([6]).to(dtype), null, 1)).toThrow(/delta must be \[2, 6\]/);
       expect(() => addNorm(x, null, ones([5]).to(dtype), null, 1)).toThrow(/weight must be \[6\]/);
       expect(() => addNorm(x, null, ones([6]).to(dtype), ones([1]).to(dtype), 1)).toThrow(/bias must be/);
+      expect(() => addNorm(x, null, null, ones([6]).to(dtype), 1)).toThrow(/bias comes with a weight/);
+      expect(() => addNorm(x, null, ones([6]).to('float64'), null, 1)).toThrow(/weight must be float32|weight must be Float/i);
       expect(() => addNorm(x.narrow(1, 0, 0), null, ones([0]).to(dtype), null, 1)).toThrow(/x must be/);
       expect(() => gatedActivation(x, x.narrow(1, 0, 3), 'silu')).toThrow(/up must be \[2, 6\]/);
       expect(() => gatedActivation(x, null, 'relu')).toThrow(/silu or gelu_tanh, found relu/);
@@ -326,6 +354,14 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
 });
 
 describe('a draw', () => {
+  /** The rules of rows of one temperature, which draw from all tokens or from those that are not forbidden. */
+  const rulesOf = (rows: number, temperature: number, [topK, topP, minP] = [0, 1, 0]) =>
+    tensor(
+      range(rows).flatMap(() => [temperature, topK!, topP!, minP!, 1, 0, 0, 0]),
+      [rows, 8],
+      { dtype: 'float64' },
+    );
+
   /** Log-probs and cumulative probabilities by libtorch's operators in float64. */
   function plainly(logits: Tensor, temperature: number, forbidden: Tensor | null) {
     const scaled = logits.to('float64').div(temperature);
@@ -348,7 +384,7 @@ describe('a draw', () => {
       const uniforms = empty([rows], { dtype: 'float64' }).uniform_(0, 1);
       const ends = tensor(range(vocab).map((id) => (vocab > 1 && id % 9 === 0 ? 1 : 0)), [vocab]).gt(tensor(0.5, []));
       for (const forbidden of [null, ends]) {
-        const found = onAnyThreads(() => drawTokens(logits, uniforms, { temperature, forbidden }));
+        const found = onAnyThreads(() => drawTokens(logits, uniforms, rulesOf(rows, temperature), { forbidden }));
         const { plain, drawn, sums } = plainly(logits, temperature, forbidden);
         const tokens = found[0]!.to('int64').unsqueeze(1);
         const ofTokens = (values: Tensor) => values.gather(1, tokens).squeeze(1);
@@ -363,15 +399,89 @@ describe('a draw', () => {
     }); // biome-ignore format: as above
   });
 
+  /** The ids of coded sets: a size and a kind, then gaps or a bitmap. */
+  function decoded(bytes: readonly number[], lengths: readonly number[]): number[][] {
+    let at = 0;
+    const varint = (): number => {
+      const byte = bytes[at++]!;
+      return byte < 128 ? byte : byte - 128 + 128 * varint();
+    };
+    return lengths.map((length) => {
+      const end = at + length;
+      const head = varint();
+      const ids: number[] = [];
+      if (head % 2 === 0) while (at < end) ids.push(varint() + (ids.at(-1) ?? -1) + 1);
+      else
+        for (let first = 0; at < end; first += 8)
+          for (const bits = bytes[at++]!, b = range(8); b.length > 0; )
+            if (bits & (1 << b[0]!)) ids.push(first + b.shift()!);
+            else b.shift();
+      expect(ids.length).toBe(head >> 1);
+      return ids;
+    });
+  }
+
+  // As wide as several samples of the search for a bound, with few likely tokens, many, and many ties.
+  it.each([
+    [0, 0.9, 0],
+    [0, 0.3, 0],
+    [5, 1, 0],
+    [900, 1, 0],
+    [0, 1, 0.1],
+    [900, 0.8, 0.02],
+  ])('keeps what top-k %d, top-p %d and min-p %d keep', (topK, topP, minP) => {
+    tidy(() => {
+      const [rows, vocab] = [12, 3001];
+      const scales = tensor(range(rows).map((r) => [4, 1, 0.1, 1][r % 4]!), [rows, 1]);
+      const smooth = empty([rows, vocab]).normal_(0, 1).mul(scales);
+      const ties = smooth.mul(8).to('int64').to('float32').div(8);
+      const logits = torch.where(tensor(range(rows).map((r) => r % 4), [rows, 1]).ge(tensor(3, [])), ties, smooth);
+      const uniforms = empty([rows], { dtype: 'float64' }).uniform_(0, 1);
+      const found = onAnyThreads(() =>
+        drawTokens(logits, uniforms, rulesOf(rows, 1, [topK, topP, minP]), { support: true }),
+      );
+      const sets = decoded(found[3]!.toNumbers(), found[4]!.toNumbers());
+      const all = logits.toNumbers();
+      for (const [r, set] of sets.entries()) {
+        const row = all.slice(r * vocab, (r + 1) * vocab);
+        const falling = [...row].sort((a, b) => b - a);
+        const weight = (x: number) => Math.exp(x - falling[0]!);
+        const least = topK > 0 ? falling[topK - 1]! : -Infinity;
+        const total = falling.reduce((sum, x) => sum + (x >= least ? weight(x) : 0), 0);
+        // A token whose place is this near a bound may be kept or not.
+        const [surely, maybe] = [-1e-6, 1e-6].map((slack) => {
+          let before = 0;
+          const nucleus = falling.filter((x) => {
+            const is = x >= least && before < (topP + slack) * total;
+            before += weight(x);
+            return is;
+          });
+          const bound = Math.max(nucleus.at(-1)!, minP > 0 ? falling[0]! + Math.log(minP) - slack : -Infinity);
+          return range(vocab).filter((id) => row[id]! >= bound);
+        });
+        for (const id of surely!) expect(set, `row ${r}`).toContain(id);
+        for (const id of set) expect(maybe, `row ${r}`).toContain(id);
+        const mass = set.reduce((sum, id) => sum + weight(row[id]!), 0);
+        const token = found[0]!.toNumbers()[r]!;
+        expect(set).toContain(token);
+        expect(found[2]!.toNumbers()[r]).toBeCloseTo(Math.log(weight(row[token]!) / mass), 5);
+        const below = set.reduce((sum, id) => sum + (id < token ? weight(row[id]!) : 0), 0) / mass;
+        const u = uniforms.toNumbers()[r]!;
+        expect(u).toBeGreaterThan(below - ROUNDING);
+        expect(u).toBeLessThan(below + weight(row[token]!) / mass + ROUNDING);
+      }
+    }); // biome-ignore format: as above
+  });
+
   it('at temperature 0 is the first of the likeliest', () => {
     tidy(() => {
       const logits = tensor([1, 5, 5, 2, 9, 0], [1, 6]);
       const uniforms = tensor([0.99], [1], { dtype: 'float64' });
       const forbidden = tensor([0, 0, 0, 0, 1, 0], [6]).to('bool');
-      const [token, logprob, sampled] = drawTokens(logits, uniforms, { temperature: 0, forbidden });
+      const [token, logprob, sampled] = drawTokens(logits, uniforms, rulesOf(1, 0), { forbidden });
       expect([token.item(), sampled.item()]).toEqual([1, 0]);
       expect(logprob.item()).toBeCloseTo(logits.logSoftmax(-1).select(1, 1).item(), 6);
-      expect(drawTokens(logits, uniforms, { temperature: 0 })[0].item()).toBe(4);
+      expect(drawTokens(logits, uniforms, rulesOf(1, 0))[0].item()).toBe(4);
     });
   });
 
@@ -383,8 +493,12 @@ describe('a draw', () => {
     tidy(() => {
       for (const temperature of [0, 1]) {
         const uniforms = tensor([0.5], [1], { dtype: 'float64' });
-        const [token, ...scores] = drawTokens(tensor(logits, [1, 3]), uniforms, { temperature });
-        expect([0, 1, 2]).toContain(token.item());
+        const [token, ...scores] = drawTokens(
+          tensor(logits, [1, 3]),
+          uniforms,
+          rulesOf(1, temperature),
+        ).slice(0, 3);
+        expect([0, 1, 2]).toContain(token!.item());
         for (const score of scores) expect(score.item()).toBeNaN();
       }
     });
@@ -393,16 +507,24 @@ describe('a draw', () => {
   it('refuses what does not fit', () => {
     tidy(() => {
       const [logits, uniforms] = [zeros([2, 5]), zeros([2], { dtype: 'float64' })];
+      const rules = rulesOf(2, 1);
       const refusals: [() => unknown, RegExp][] = [
-        [() => drawTokens(logits.to('bfloat16'), uniforms), /logits must be float32/],
-        [() => drawTokens(zeros([2, 0]), uniforms), /logits must be/],
-        [() => drawTokens(logits.t(), uniforms), /last dimension/],
-        [() => drawTokens(logits, zeros([2])), /uniforms must be float64 \[2\]/],
-        [() => drawTokens(logits, uniforms.narrow(0, 0, 1)), /uniforms must be/],
-        [() => drawTokens(logits, uniforms, { temperature: -1 }), /temperature/],
-        [() => drawTokens(logits, uniforms, { temperature: Number.NaN }), /temperature/],
-        [() => drawTokens(logits, uniforms, { forbidden: zeros([4]).to('bool') }), /forbidden must be bool \[5\]/],
-        [() => drawTokens(logits, uniforms, { forbidden: zeros([5]) }), /forbidden must be bool/],
+        [() => drawTokens(logits.to('bfloat16'), uniforms, rules), /logits must be float32/],
+        [() => drawTokens(zeros([2, 0]), uniforms, rules), /logits must be/],
+        [() => drawTokens(logits.t(), uniforms, rules), /last dimension/],
+        [() => drawTokens(logits, zeros([2]), rules), /uniforms must be float64 \[2\]/],
+        [() => drawTokens(logits, uniforms.narrow(0, 0, 1), rules), /uniforms must be/],
+        [() => drawTokens(logits, uniforms, rules.narrow(0, 0, 1)), /rules must be float64 \[2, 8\]/],
+        [() => drawTokens(logits, uniforms, rulesOf(2, -1)), /temperature/],
+        [() => drawTokens(logits, uniforms, rulesOf(2, Number.NaN)), /temperature/],
+        [() => drawTokens(logits, uniforms, rulesOf(2, 1, [-1, 1, 0])), /top-k .* found -1 in row 0/],
+        [() => drawTokens(logits, uniforms, rulesOf(2, 1, [0, 0, 0])), /top-p .* found 0 in row 0/],
+        [() => drawTokens(logits, uniforms, rulesOf(2, 1, [0, 1, 2])), /min-p .* found 2 in row 0/],
+        [() => drawTokens(logits, uniforms, rules, { forbidden: zeros([4]).to('bool') }), /forbidden must be bool \[5\]/],
+        [() => drawTokens(logits, uniforms, rules, { forbidden: zeros([5]) }), /forbidden must be bool/],
+        [() => drawTokens(logits, uniforms, rules, { generated: int64([1]) }), /generated comes with its offsets/],
+        [() => drawTokens(logits, uniforms, rules, { generated: int64([5]), generated_offsets: int64([0, 1, 1]) }), /ids below 5/],
+        [() => drawTokens(logits, uniforms, rules, { generated: int64([1]), generated_offsets: int64([0, 1, 0]) }), /must rise/],
       ]; // biome-ignore format: a table
       for (const [call, text] of refusals) expect(call).toThrow(text);
     });

@@ -6,6 +6,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Update } from '../step/updates.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
+import { samplerLogprobs } from './places.js';
 import { ROUNDING } from './plain/plain-adamw.js';
 import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
@@ -99,7 +100,7 @@ export class AccumulationAudit implements FollowingMeasure {
       Math.abs(batch.advantages.advantages[b]!) > 0 &&
       batch.masks_B[b]!.includes(1) &&
       // The gradient of a completion with a probability near 1 may be 0.
-      batch.completions_B[b]!.logprobs.some((logprob) => logprob < -1e-3)
+      samplerLogprobs(batch.completions_B[b]!).some((logprob) => logprob < -1e-3)
     );
   }
 

@@ -6,7 +6,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { compareExchange } from './exchange.js';
-import { problemOf } from './places.js';
+import { problemOf, samplerLogprobs } from './places.js';
 import { plainTotals } from './rewards/totals.js';
 import { textPair } from './text-pair.js';
 import { type Pair, worstOf } from './worst.js';
@@ -100,8 +100,8 @@ function penaltiesOf({ config }: Trainer, batch: Batch): Penalty[] {
   const { reference_B, old_B, completions_B, betas_P } = batch;
   if (kl.place !== 'reward' || !reference_B || kl.estimator === 'full') return [];
   const settings = { level: kl.level, ...(kl.clip !== undefined && { clip: kl.clip }) };
-  return completions_B.map(({ logprobs }, completion) => {
-    const [policy, reference] = [old_B?.[completion] ?? logprobs, reference_B[completion]!];
+  return completions_B.map((one, completion) => {
+    const [policy, reference] = [old_B?.[completion] ?? samplerLogprobs(one), reference_B[completion]!];
     const terms = klTermsOf(kl.estimator, settings, { policy, reference });
     const value = kl.level === 'token' ? sum(terms) : sum(terms) / Math.max(terms.length, 1);
     const beta = betas_P[problemOf(batch, completion)]!;

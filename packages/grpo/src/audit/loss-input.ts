@@ -9,7 +9,7 @@ import type { Update } from '../step/updates.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { HandOver } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
-import { problemOf } from './places.js';
+import { problemOf, samplerLogprobs } from './places.js';
 import { type Pair, worstOf } from './worst.js';
 
 /** Relative: weights are float32. */
@@ -93,7 +93,7 @@ export class LossInputAudit implements FollowingMeasure {
         rowsOf(reference_B),
       );
     if (input.samplerLogprobs_T) {
-      const sampler = members.map((b) => batch.completions_B[b]!.logprobs);
+      const sampler = members.map((b) => samplerLogprobs(batch.completions_B[b]!));
       this.#addRows("sampler's log-prob in the loss", members, input.samplerLogprobs_T, sampler);
     }
     // A sum over several passes is no log-prob of one distribution.
@@ -221,7 +221,7 @@ function declaredOld(
   const { trained, completions_B, exchange } = batch;
   if (objective.oldLogprobs === 'detach') return undefined;
   const isSampled = trained.completions_B.every(({ ids }, b) => ids.length === completions_B[b]!.ids.length);
-  if (objective.oldLogprobs === 'sampler' && isSampled) return completions_B.map(({ logprobs }) => logprobs);
+  if (objective.oldLogprobs === 'sampler' && isSampled) return completions_B.map(samplerLogprobs);
   // A replayed group keeps the old log-probs of the step that sampled it.
   return trained.completions_B.map(({ ids }, b) => {
     const stored = exchange?.replayed.get(batch.problemOf(b))?.old?.[b % batch.groupSize];

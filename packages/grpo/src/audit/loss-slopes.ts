@@ -8,6 +8,7 @@ import { declaredOf } from '../trace/declared-of.js';
 import type { Comparison, HandOver } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
 import { declaredDraw } from './declared-draw.js';
+import { samplerLogprobs } from './places.js';
 import { worstOf } from './worst.js';
 
 /** Nats that log-probs are moved by, either way: beyond what losses clip, and far above rounding. */
@@ -84,7 +85,7 @@ interface Slope {
 /** A completion as a loss takes it: the sampler's log-probs, and others at a distance that seed and place fix. */
 function movedRow({ trainer, batch }: AuditContext, b: number): LossRow {
   const { config } = trainer;
-  const { logprobs } = batch.completions_B[b]!;
+  const logprobs = samplerLogprobs(batch.completions_B[b]!);
   const moved = (key: number) =>
     logprobs.map((logprob, t) => logprob + APART * (2 * declaredDraw(config.seed, key, b, t) - 1));
   const advantage = batch.advantages.advantages[b]!;

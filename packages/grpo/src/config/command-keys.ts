@@ -18,12 +18,14 @@ const MODEL = ['preset', 'model', 'seed', 'device', 'dtype', 'threads', 'memory'
 const SERVERS = ['engine', 'urls', 'apiKeyEnv', 'timeoutSeconds', 'weightsFolder'].map(
   (key) => `rollout.${key}`,
 );
+/** For what is trained by ratios of the sampled tokens. */
+const SUPPORT = 'rollout.keepSupport';
 const DENOISE = ['diffusion.blockLength', 'diffusion.steps', 'diffusion.remasking'];
 const DECODE = [
   ...keys
     .filter((key) => key.section === 'rollout' && !/\.(prompts|group|temperature)$/.test(key.path))
     .map((key) => key.path)
-    .filter((path) => !SERVERS.includes(path)),
+    .filter((path) => !SERVERS.includes(path) && path !== SUPPORT),
   ...DENOISE,
 ];
 
@@ -73,6 +75,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'rewards',
     'onRewardError',
     'rollout',
+    `!${SUPPORT}`,
     ...DENOISE,
     'groups.overlongBuffer',
     'expert',

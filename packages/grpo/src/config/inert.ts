@@ -42,6 +42,10 @@ const divides = ({ advantage: { scale, combine } }: Config) =>
 
 const withoutDeviation = ({ advantage: { scale } }: Config) => `scale=${scale} divides by no deviation`;
 
+/** Whether tokens are drawn from a part of the vocabulary only. */
+export const truncates = ({ topP, topK, minP }: Pick<Config['rollout'], 'topP' | 'topK' | 'minP'>): boolean =>
+  topP < 1 || topK > 0 || minP > 0;
+
 /** Settings of a KL. */
 const KL_KEYS = [
   ...['estimator', 'level', 'place', 'biasCorrected', 'clip', 'warmupSteps', 'control'],
@@ -167,6 +171,14 @@ export const inert: readonly Inert[] = [
         engine === 'own' ? 'engine=own samples in this process. It is for vllm and sglang' : undefined,
     }),
   ),
+  {
+    key: 'rollout.keepSupport',
+    beside: ['rollout.topP', 'rollout.topK', 'rollout.minP'],
+    because: ({ rollout }) =>
+      truncates(rollout)
+        ? undefined
+        : 'every token can be drawn. Give rollout.topP, rollout.topK or rollout.minP too',
+  },
   ...['alpha', 'targets'].map(
     (key): Inert => ({
       key: `lora.${key}`,

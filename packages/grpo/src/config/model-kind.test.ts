@@ -19,6 +19,7 @@ describe('a masked-diffusion model', () => {
     ['rollout.presencePenalty=0.1', 'Use rollout.presencePenalty=0'],
     ['rollout.frequencyPenalty=0.1', 'Use rollout.frequencyPenalty=0'],
     ['rollout.invariant=true', 'Take it out'],
+    ['rollout.keepSupport=true', 'Take it out', 'rollout.topP=0.9'],
     ['rollout.engine=sglang', 'Use rollout.engine=own', 'rollout.urls=[http://a:1]'],
   ])('does not go with %s', (setting, remedy, ...beside) => {
     const key = setting.split('=')[0]!;

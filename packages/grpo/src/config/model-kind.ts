@@ -52,6 +52,13 @@ const forDiffusion: readonly Rule[] = [
     }),
   ),
   {
+    keys: ['rollout.keepSupport'],
+    check: ({ rollout: { keepSupport } }, { given }) =>
+      keepSupport && given('rollout.keepSupport')
+        ? 'the log-probs of a masked-diffusion model are estimates, which no support of a draw belongs to, so it has no effect. Take it out.'
+        : undefined,
+  },
+  {
     keys: ['rollout.invariant'],
     check: ({ rollout: { invariant } }) =>
       invariant

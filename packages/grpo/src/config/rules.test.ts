@@ -66,21 +66,26 @@ const cases: Case[] = [
     [...SERVED, 'rollout.engine=vllm'],
     [...SERVED, 'rollout.engine=vllm', 'lora.rank=2'],
   ],
-  ...[
-    'minNewTokens=1',
-    'topP=0.9',
-    'topK=20',
-    'minP=0.1',
-    'repetitionPenalty=1.1',
-    'presencePenalty=1',
-    'frequencyPenalty=1',
-  ].map(
+  ...['minNewTokens=1', 'repetitionPenalty=1.1', 'presencePenalty=1', 'frequencyPenalty=1'].map(
     (setting): Case => [
       new RegExp(`with rollout\\.${setting.split('=')[0]} that is not the policy's`),
       [...SERVED, `rollout.${setting}`],
       [...OWN, `rollout.${setting}`],
     ],
   ),
+  ...['topP=0.9', 'topK=20', 'minP=0.1'].map(
+    (setting): Case => [
+      /over the ids that rollout\.\w+ leaves, and without these/,
+      [...SERVED, `rollout.${setting}`, 'rollout.keepSupport=false'],
+      [...SERVED, `rollout.${setting}`],
+    ],
+  ),
+  [
+    /only where a top-k bounds them/,
+    [...SERVED, 'rollout.engine=vllm', 'lora.rank=2', 'rollout.topP=0.9'],
+    [...SERVED, 'rollout.engine=vllm', 'lora.rank=2', 'rollout.topP=0.9', 'rollout.topK=512'],
+  ],
+  inert('rollout.keepSupport=false', OWN, [...OWN, 'rollout.topP=0.9'], /every token can be drawn/),
   inert('rollout.urls=[http://a:1]', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.apiKeyEnv=KEY', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.timeoutSeconds=5', OWN, SERVED, /engine=own samples in this process/),

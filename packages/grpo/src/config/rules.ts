@@ -1,5 +1,5 @@
 import type { ConfigCommand } from './command-keys.js';
-import { inert, usesOldPolicy } from './inert.js';
+import { inert, truncates, usesOldPolicy } from './inert.js';
 import { rewardName, rewardProblem } from './reward-kinds.js';
 import type { Config } from './schema.js';
 import { isGenerated } from './sections/data.js';
@@ -42,15 +42,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, { why: string; keys: readonly stri
 };
 
 /** Settings that, unless they have their default, draw completions from another distribution than the policy. */
-const DISTORTING = [
-  'minNewTokens',
-  'topP',
-  'topK',
-  'minP',
-  'repetitionPenalty',
-  'presencePenalty',
-  'frequencyPenalty',
-] as const;
+const DISTORTING = ['minNewTokens', 'repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const;
 const PLAIN_ROLLOUT = rolloutSection.parse({});
 
 export const rules: readonly Rule[] = [
@@ -214,6 +206,22 @@ export const rules: readonly Rule[] = [
           : undefined,
     }),
   ),
+  ...(['topP', 'topK', 'minP'] as const).map(
+    (name): Rule => ({
+      keys: ['rollout.engine', `rollout.${name}`, 'rollout.keepSupport'],
+      check: ({ rollout }) =>
+        rollout.engine !== 'own' && rollout[name] !== PLAIN_ROLLOUT[name] && !rollout.keepSupport
+          ? `a server answers with log-probs over the ids that rollout.${name} leaves, and without these ratios and corrections would be wrong. Use rollout.keepSupport=true, or rollout.${name}=${PLAIN_ROLLOUT[name]}.`
+          : undefined,
+    }),
+  ),
+  {
+    keys: ['rollout.engine', 'rollout.topK', 'rollout.topP', 'rollout.minP'],
+    check: ({ rollout }) =>
+      rollout.engine === 'vllm' && truncates(rollout) && rollout.topK === 0
+        ? 'vLLM tells the ids that sampling kept only where a top-k bounds them. Give rollout.topK, such as 512, beside top-p and min-p.'
+        : undefined,
+  },
   {
     keys: ['objective.oldLogprobs', 'objective.iterations', 'objective.minibatches'],
     check: (config) => {

@@ -1,4 +1,5 @@
 /** Combinations of settings that are known to do something else than they seem to. */
+import { truncates } from './inert.js';
 import type { Config } from './schema.js';
 
 export interface Caution {
@@ -16,14 +17,9 @@ interface Check extends Caution {
 
 const updates = ({ objective: { iterations, minibatches } }: Config) => iterations * minibatches;
 
-/** Whether completions are drawn from another distribution than the one that is scored. */
-const isTruncated = ({ rollout }: Config) =>
-  rollout.topP < 1 ||
-  rollout.topK > 0 ||
-  rollout.minP > 0 ||
-  rollout.repetitionPenalty !== 1 ||
-  rollout.presencePenalty !== 0 ||
-  rollout.frequencyPenalty !== 0;
+/** Whether completions are drawn from another distribution than the model's, of whatever tokens. */
+const isPenalized = ({ rollout }: Config) =>
+  rollout.repetitionPenalty !== 1 || rollout.presencePenalty !== 0 || rollout.frequencyPenalty !== 0;
 
 const penalizes = ({ kl }: Config, place: 'loss' | 'reward') => kl.beta > 0 && kl.place === place;
 
@@ -75,9 +71,16 @@ const checks: readonly Check[] = [
   },
   {
     level: 'unsound',
-    keys: ['rollout.topP', 'rollout.topK', 'rollout.minP'],
-    holds: isTruncated,
-    why: 'Completions are drawn from a truncated or penalized distribution, while log-probs, ratio and correction are those of the whole one: the gradient is that of another sampler.',
+    keys: ['rollout.topP', 'rollout.topK', 'rollout.minP', 'rollout.keepSupport'],
+    holds: ({ rollout }) => truncates(rollout) && !rollout.keepSupport,
+    why: 'Completions are drawn from a part of the vocabulary, while log-probs, ratio and correction are those of the whole one: every ratio to the sampler is off by the probability that was cut away, which rollout.keepSupport=true mends.',
+    source: 'DeepSeek-V3.2 (2025), section 3.1; huggingface/trl#7269: at top-p 0.8 a mean ratio of 0.896',
+  },
+  {
+    level: 'unsound',
+    keys: ['rollout.repetitionPenalty', 'rollout.presencePenalty', 'rollout.frequencyPenalty'],
+    holds: isPenalized,
+    why: 'Completions are drawn from a penalized distribution, while log-probs, ratio and correction are those of the model without penalties: the gradient is that of another sampler.',
     source: 'grpo-dual: sampled with penalties, scored without',
   },
   {

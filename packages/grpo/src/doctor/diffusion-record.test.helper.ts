@@ -128,5 +128,6 @@ export const rightRecords = (seed = 1): StepRecord[] => [
   richRecord({ seed, penalties: true }),
   richRecord({ seed, bonus: true }),
   richRecord({ seed, temperature: 0.7 }),
+  richRecord({ seed, kept: true }),
   ...ESTIMATORS.map((estimator) => diffusionRecord(estimator, { seed })),
 ];

@@ -1,5 +1,5 @@
 /** What a step record can give to a check, by name: the table that says what is missing. */
-import { rowsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { rowsOf, type StepRecord, supportsOf, type UpdateRecord } from '../trace/index.js';
 import { isScoredAsSampled, plansOf } from './measures/mask-plans.js';
 import { once, onceOfBoth } from './once.js';
 
@@ -25,6 +25,15 @@ interface Input<T> {
 }
 
 const input = <T>(path: string, from: Input<T>['from']): Input<T> => ({ path, from });
+
+/** Where a token's support is kept, the distribution that it was drawn from is the one that is trained. */
+const behaviorOf = once(({ completions }: StepRecord): Float32Array[] | undefined => {
+  const plain = rows(completions?.samplerLogprobs, completions?.lengths);
+  const sizes = completions?.support?.sizes;
+  if (!sizes) return plain;
+  const drawn = rows(completions?.sampledLogprobs, completions?.lengths);
+  return drawn?.map((row, b) => (sizes[b]! > 0 ? row : (plain?.[b] ?? row)));
+});
 
 /** What the trainer's scores should equal, or be drawn from; given only where tokens are scored as they were sampled. */
 const comparable = <T>(path: string, from: Input<T>['from']): Input<T> => ({
@@ -69,10 +78,12 @@ export const inputs = {
   samplerLogprobs: input('completions.samplerLogprobs', (r) =>
     rows(r.completions?.samplerLogprobs, r.completions?.lengths),
   ),
-  /** Rows: the sampler's log-probs, where the trainer's should equal them. */
-  comparableLogprobs: comparable('completions.samplerLogprobs', (r) =>
-    rows(r.completions?.samplerLogprobs, r.completions?.lengths),
-  ),
+  /** Rows: the sampler's log-probs of the distribution that is trained, over the support of each token where it is kept. */
+  behaviorLogprobs: input('completions.samplerLogprobs', (r) => behaviorOf(r)),
+  /** Rows: the same, where the trainer's should equal them. */
+  comparableLogprobs: comparable('completions.samplerLogprobs', (r) => behaviorOf(r)),
+  /** The ids that each token could have been drawn from, by completion; undefined for one drawn from all. */
+  supports: input('completions.support', once(supportsOf)),
   /** Rows. */
   sampledLogprobs: input('completions.sampledLogprobs', (r) =>
     rows(r.completions?.sampledLogprobs, r.completions?.lengths),
@@ -179,4 +190,10 @@ export function updateRows(
   const lengths = record.scored?.lengths ?? record.completions?.lengths;
   if (!update?.[key] || !lengths) return undefined;
   return rows(update[key], memberLengths(membersOf(record, update), lengths));
+}
+
+/** How many ids each token of a completion could have been drawn from, where they were kept. */
+export function supportSizesOf(record: StepRecord, completion: number): Int32Array | undefined {
+  const sets = inputs.supports.from(record)?.[completion];
+  return sets && Int32Array.from({ length: sets.length }, (_, t) => sets.size(t));
 }

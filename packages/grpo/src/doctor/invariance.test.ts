@@ -83,6 +83,12 @@ function reordered(record: StepRecord, order: readonly number[], prompts: readon
   };
   const pick = <T>(values: ArrayLike<T>): T[] => order.map((b) => values[b]!);
   moveRows(completions!, ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs'], completions!.lengths!);
+  const { support } = completions!;
+  if (support) {
+    moveRows(support, ['lengths'], completions!.lengths!);
+    moveRows(support, ['data'], support.sizes!);
+    support.sizes = Int32Array.from(pick(support.sizes!));
+  }
   moveRows(scored!, ['ids', ...OF_SCORED], scored!.lengths!);
   for (const update of copy.updates!) moveRows(update, [...PER_TOKEN, ...OF_SCORED], scored!.lengths!);
   if (copy.diffusion) moveDiffusion(copy, order, moveRows);

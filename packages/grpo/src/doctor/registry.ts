@@ -69,6 +69,7 @@ import { b65 } from './faults/b65-stale-prefix-cache.js';
 import { b66 } from './faults/b66-mixed-weights.js';
 import { b67 } from './faults/b67-log-prob-mode.js';
 import { b68 } from './faults/b68-differing-ranks.js';
+import { b69 } from './faults/b69-sampling-support.js';
 import { type Finding, faultOf } from './finding.js';
 import { h01 } from './handovers/h01-prompt.js';
 import { h02 } from './handovers/h02-completion.js';
@@ -154,6 +155,7 @@ export const faults: readonly Fault[] = [
   b66,
   b67,
   b68,
+  b69,
 ];
 
 /** Every hand-over that the audit compares. */

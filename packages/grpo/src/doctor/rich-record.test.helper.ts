@@ -1,5 +1,7 @@
+import { TokenSets } from '../formats/token-sets.js';
 import { AGAIN, HAND_OVERS, type StepRecord, type UpdateRecord, type WeightProbe } from '../trace/index.js';
 import { RECORD_VERSION } from '../trace/record.js';
+import { supportRecordOf } from '../trace/support.js';
 import { END, numbers } from './record.test.helper.js';
 
 export const PAD = 48;
@@ -33,6 +35,9 @@ function weightProbe(random: () => number): WeightProbe {
   };
 }
 
+/** Each token could have been drawn from itself and the next one. */
+const pairedWithNext = (ids: readonly number[]) => TokenSets.of(ids.map((id) => [id, id + 1]));
+
 export interface Rich {
   seed?: number;
   /** From 2 on the reference is not the policy any more. */
@@ -41,6 +46,8 @@ export interface Rich {
   penalties?: boolean;
   /** Declares an entropy bonus, and adds it; and a least length. */
   bonus?: boolean;
+  /** Declares a top-p, and keeps the ids that it left: log-probs are over them. */
+  kept?: boolean;
   /** 1 when not given. */
   temperature?: number;
 }
@@ -54,6 +61,7 @@ export function richRecord({
   step = 1,
   penalties = false,
   bonus = false,
+  kept = false,
   temperature = 1,
 }: Rich = {}): StepRecord {
   const otherTemperature = temperature === 1 ? 0.7 : 1;
@@ -151,7 +159,7 @@ export function richRecord({
         maxNewTokens: 64,
         minNewTokens: bonus ? 2 : 0,
         temperature,
-        topP: 1,
+        topP: kept ? 0.9 : 1,
         topK: 0,
         minP: 0,
         repetitionPenalty: penalties ? 1.2 : 1,
@@ -202,8 +210,9 @@ export function richRecord({
       ids,
       lengths,
       source: new Uint8Array(T),
-      samplerLogprobs: logprobs,
+      samplerLogprobs: kept ? logprobs.map((value, t) => value + Math.log(0.9 + 0.02 * (t % 5))) : logprobs,
       sampledLogprobs: sampled,
+      ...(kept && { support: supportRecordOf(rows.map(pairedWithNext), lengths) }),
       server: new Int32Array(B),
       weightVersions: Array<string>(B).fill('step-2'),
     },
@@ -244,6 +253,9 @@ export function richRecord({
         { temperature, shift: 0, gap: 1e-6 },
         { temperature: otherTemperature, shift: 0, gap: 0.2 },
         { temperature, shift: 1, gap: 3 },
+        ...(kept ? (['whole', 'before', 'after'] as const) : []).map((support) => {
+          return { temperature, shift: 0, support, gap: 0.2 };
+        }),
       ].map(({ gap, ...setting }) => {
         const difference = { mean: gap, max: gap, tokens: 50 };
         return { ...setting, policy: difference, sampler: { ...difference } };

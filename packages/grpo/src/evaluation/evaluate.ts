@@ -66,13 +66,14 @@ export async function evaluate(
     });
   }
   const prompts = renderProblems(model, problems);
+  const plain = { ...sampling, keepSupport: false };
   const run = async (decoding: EvalCompletion['decoding'], count: number, options: SamplingOptions) => {
     const requests = prompts.map(({ ids }, problem) => ({ ids, count, keys: [EVAL_STREAM, problem] }));
     const groups = await sample(model, requests, options, seed, watch.named('evaluation'));
     return grade(task, { problems, prompts, groups, decoding }, watch);
   };
-  const greedy = await run('greedy', 1, { ...sampling, temperature: 0 });
-  const sampled = samples > 0 ? await run('sampled', samples, { ...sampling, temperature }) : undefined;
+  const greedy = await run('greedy', 1, { ...plain, temperature: 0 });
+  const sampled = samples > 0 ? await run('sampled', samples, { ...plain, temperature }) : undefined;
   return {
     problems: problems.length,
     greedy: greedy.score,

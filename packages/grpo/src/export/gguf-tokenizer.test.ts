@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { third, writeForm } from '../text/forms.test.helper.js';
+import { Tokenizer } from '../text/tokenizer.js';
 import { readTokenizerFiles } from '../text/tokenizer-files.js';
 import type { BpeModel } from '../text/tokenizer-model.js';
+import { tokenizerMetadata } from './gguf-tokenizer.js';
 import { pieceScores } from './piece-scores.js';
 import { preTokenizerName } from './pre-tokenizer.js';
 
@@ -26,7 +30,11 @@ describe('preTokenizerName', () => {
   });
 
   it('is refused where llama.cpp has none', () => {
-    expect(() => preOf('qwen2', { ignore_merges: true })).toThrow(/no name .* ignore_merges: true/);
+    const { vocab } = readTokenizerFiles(join(text, 'qwen2')).definition.model as BpeModel;
+    const unreached = { ignore_merges: true, vocab: { ...vocab, qzx: 999 } };
+    expect(() => preOf('qwen2', unreached)).toThrow(/no name .* ignore_merges: true/);
+    // Merges lead to every other token: looking words up first changes nothing.
+    expect(preOf('qwen2', { ignore_merges: true })).toBe('qwen2');
   });
 });
 
@@ -76,5 +84,68 @@ describe('pieceScores', () => {
     expect(() => scores(bpe(['a', 'b', 'c', 'bc', 'ab', 'abc'], merges))).toThrow(
       /the merges to "abc" are not together in the list/,
     );
+  });
+});
+
+/** The metadata of a form of `fixtures/text/forms.json.gz`, and its tokenizer. */
+function ofForm(name: string) {
+  const dir = tempFolder();
+  writeForm(name, dir);
+  const tokenizer = Tokenizer.load(dir);
+  const source = { files: readTokenizerFiles(dir), endIds: new Set([2]), template: undefined, rows: 700 };
+  const { metadata, notes } = tokenizerMetadata({ ...source, tokenizer });
+  const value = (key: string) => metadata.get(`tokenizer.ggml.${key}`)?.[1];
+  return { tokenizer, notes, value };
+}
+
+describe('tokenizerMetadata', () => {
+  it('gives Llama 2’s ids to a program that merges by scores', () => {
+    const { tokenizer, value } = ofForm('Llama 2: a mark in front, no words');
+    const tokens = value('tokens') as string[];
+    const scores = value('scores') as number[];
+    const idOf = new Map(tokens.map((token, id) => [token, id]));
+    expect([value('model'), value('add_space_prefix'), value('add_bos_token')]).toEqual([
+      'llama',
+      true,
+      true,
+    ]);
+    expect((value('token_type') as number[]).slice(0, 4)).toEqual([2, 3, 3, 6]);
+    // As llama.cpp does it: of all neighbours that make a token, the one with the highest score, the first of equal ones.
+    const encode = (text: string) => {
+      let parts = [...`\u2581${text.replaceAll(' ', '\u2581')}`];
+      for (;;) {
+        const made = parts.slice(1).map((right, i) => idOf.get(parts[i]! + right));
+        const best = Math.max(...made.map((id) => (id === undefined ? -Infinity : scores[id]!)));
+        if (best === -Infinity) break;
+        const i = made.findIndex((id) => id !== undefined && scores[id] === best);
+        parts = [...parts.slice(0, i), parts[i]! + parts[i + 1]!, ...parts.slice(i + 2)];
+      }
+      const byte = (value: number) => `<0x${value.toString(16).toUpperCase().padStart(2, '0')}>`;
+      return parts.flatMap((part) =>
+        idOf.has(part) ? [idOf.get(part)!] : [...Buffer.from(part)].map((value) => idOf.get(byte(value))!),
+      );
+    };
+    const plain = third
+      .filter((text) => text !== '' && text.length < 80 && !text.includes('<'))
+      .slice(0, 300);
+    expect(plain.length).toBe(300);
+    for (const text of plain) expect(encode(text), text).toEqual(tokenizer.encode(text));
+  });
+
+  it.each([
+    ['Llama 2 with some bytes', /only 253 of the 256 byte tokens, and llama\.cpp needs them all/],
+    ['Unigram with bytes', /a Unigram tokenizer cannot be exported as GGUF/],
+    ['words with a mark in front', /llama\.cpp has no pre-tokenizer .*Metaspace/],
+    ['Gemma without words', /llama\.cpp cannot merge as this tokenizer does/],
+  ])('refuses %s', (name, message) => {
+    expect(() => ofForm(name)).toThrow(message);
+  });
+
+  it('says what llama.cpp does otherwise', () => {
+    expect(ofForm('Llama 2 with flags').notes).toEqual([
+      expect.stringMatching(/^llama\.cpp keeps white space beside "<\|turn\|>/),
+      'llama.cpp finds "the" within words, too.',
+      expect.stringMatching(/in a text as it stands; here spaces are marks by then\.$/),
+    ]);
   });
 });

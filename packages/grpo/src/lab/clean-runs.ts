@@ -43,10 +43,17 @@ const settings: Record<string, readonly string[]> = {
   'much room': ['rollout.maxNewTokens=48', 'rollout.temperature=1.2'],
 };
 
+/** Truncated, and scored over the ids that were kept. */
+const keeping: Record<string, readonly string[]> = {
+  'top-p': ['rollout.topP=0.9', 'kl.beta=0.05'],
+  'top-k': ['rollout.topK=8', 'objective.oldLogprobs=sampler', 'objective.iterations=2'],
+  'min-p': ['rollout.minP=0.05', 'objective.oldLogprobs=recompute'],
+};
+
 const truncating: Record<string, readonly string[]> = {
-  'top-p': ['rollout.topP=0.9'],
-  'top-k': ['rollout.topK=8'],
-  'min-p': ['rollout.minP=0.05'],
+  'top-p over all': ['rollout.topP=0.9', 'rollout.keepSupport=false'],
+  'top-k over all': ['rollout.topK=8', 'rollout.keepSupport=false'],
+  'min-p over all': ['rollout.minP=0.05', 'rollout.keepSupport=false'],
   penalties: ['rollout.presencePenalty=0.5', 'rollout.frequencyPenalty=0.2'],
   'repetition penalty': ['rollout.repetitionPenalty=1.2', 'rollout.temperature=0.9'],
   'least length': ['rollout.minNewTokens=3'],
@@ -155,6 +162,7 @@ export function cleanRuns(seed = 0): CleanRun[] {
   const explained = Object.fromEntries(['B19.truncation', 'B19.surprise'].map((code) => [code, TRUNCATES]));
   const all = [
     ...named(settings),
+    ...named(keeping),
     ...named(truncating, { explained }),
     ...tasks(),
     ...onServers(),

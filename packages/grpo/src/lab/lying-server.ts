@@ -3,6 +3,7 @@ import { cat, keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { type Attend, type Model, type OwningDecoder, packSegments } from '../models/index.js';
 import type { Dialect, ServerAccess, ServerFacts } from '../remote/dialect.js';
 import type { JsonServer } from '../remote/json-server.js';
+import { vllm } from '../remote/vllm.js';
 import { scoresOf } from '../remote/weight-probe.js';
 import { type Completion, type GroupRequest, type SamplingOptions, sample } from '../rollout/index.js';
 
@@ -16,6 +17,8 @@ export interface Lies {
   keepsCache?: boolean;
   /** It answers with log-probs from before the temperature. */
   isRaw?: boolean;
+  /** It does not tell the ids that sampling kept, or tells log-probs over all beside them. */
+  support?: 'hidden' | 'beside';
   /** Added to each log-prob in turn: what other kernels add. */
   noise?: () => number;
   /** Every other prompt is answered by the weights that it had before, and it says so. */
@@ -78,12 +81,14 @@ export class LyingServer {
     const groups = await sample(model, requests, options, seed);
     const cached = this.#cached ?? decoder;
     this.#cached = cached;
+    const supportOf = (group: readonly Completion[]) =>
+      this.lies.support === 'beside' ? undefined : group.map(({ support }) => support);
     return groups.map((group, p) => {
       const prompt = requests[p]!.ids;
       const ids = group.map((one) => one.ids);
       const scores =
         cached === decoder
-          ? scoresOf(model, prompt, ids, this.lies.isRaw ? 1 : options.temperature)
+          ? scoresOf(model, prompt, ids, this.lies.isRaw ? 1 : options.temperature, supportOf(group))
           : ids.map((completion) => scoresAfter(cached, decoder, prompt, completion));
       return group.map(({ weights: _, ...one }, i) => {
         const logprobs = scores[i]!.map((value) => this.#told(value));
@@ -122,12 +127,15 @@ export class LyingServer {
   }
 
   readonly #dialect = {
+    supportHint: vllm.supportHint,
     generate: async (_, __, { prompt, count, limit, options, seed, keys }) => {
       const request = { ids: prompt, count, keys };
       const [group] = await this.#draw(this.#decoder!, [request], { ...options, maxNewTokens: limit }, seed);
-      return group!.map(({ ids, logprobs }, index) => ({
+      return group!.map(({ ids, logprobs, support }, index) => ({
         index,
         ids,
+        support:
+          this.lies.support === 'hidden' || !support ? undefined : ids.map((_, t) => [...support.ids(t)]),
         logprobs: [...logprobs].map((value) =>
           index % (this.lies.unknownEvery ?? count + 1) === 1 ? null : value,
         ),

@@ -36,8 +36,15 @@ export function plainSample(
       const drawn = noGrad(() =>
         tidy(() => {
           const logits_NV = nextLogits(model, active);
-          const uniforms = active.map((row) => uniform(seed, ...keys, rows.indexOf(row), t));
-          return draw(logits_NV, adjust(logits_NV, active), uniforms, options);
+          const adjusted_NV = adjust(logits_NV, active);
+          const rules = active.map((row) => ({
+            options: { ...options, ...NO_PENALTIES },
+            uniform: uniform(seed, ...keys, rows.indexOf(row), t),
+            ...{ generated: [], mayEnd: true },
+          }));
+          const found = draw(adjusted_NV, rules);
+          if (adjusted_NV === logits_NV) return found;
+          return { ...found, logprobs: logprobsOf(logits_NV, found.tokens, options.temperature) };
         }),
       );
       for (const [i, row] of active.entries()) {
@@ -54,6 +61,15 @@ export function plainSample(
       sampledLogprobs: Float32Array.from(sampledLogprobs),
     }));
   });
+}
+
+/** What `adjust` does, it does alone. */
+const NO_PENALTIES = { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 };
+
+function logprobsOf(logits_NV: Tensor, tokens: readonly number[], temperature: number): Float32Array {
+  const index = tensor([...tokens], [tokens.length, 1], { dtype: 'int64', device: logits_NV.device });
+  const scaled = logits_NV.div(temperature === 0 ? 1 : temperature);
+  return scaled.logSoftmax(-1).gather(1, index).toTypedArray() as Float32Array;
 }
 
 function nextLogits({ decoder }: Model, rows: readonly PlainRow[]): Tensor {

@@ -47,6 +47,8 @@ export interface Work {
   /** Bytes of the weights of reward models. */
   rewardModels: number;
   rollout?: Sampling | undefined;
+  /** Bytes of the ids that sampling kept for the tokens of a step, where they are kept. */
+  support?: number;
   evaluation?: Sampling | undefined;
   training?: Training | undefined;
   /** Completions of a training step that are computed again, where steps are audited. */
@@ -101,8 +103,12 @@ export function estimate(work: Work, budget: number): Estimate {
     const all = [...holding, ...parts].filter(({ bytes }) => bytes > 0);
     return { name, parts: all, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
   };
-  const sampled = (name: Phase['name'], sampling?: Sampling) =>
-    sampling ? [phase(name, (model.diffusion ? denoisingParts : decodingParts)(work, sampling, lot))] : [];
+  // From the rollout to the end of the step.
+  const support = { name: 'kept ids', bytes: work.support ?? 0 };
+  const sampled = (name: Phase['name'], sampling?: Sampling, more: Phase['parts'] = []) =>
+    sampling
+      ? [phase(name, [...(model.diffusion ? denoisingParts : decodingParts)(work, sampling, lot), ...more])]
+      : [];
   const audit =
     training && work.audit && auditNeeds(work, training, work.audit, held, free, microBatchTokens);
   const audited = audit && audit.needs <= audit.left ? audit.needs : 0;
@@ -111,9 +117,11 @@ export function estimate(work: Work, budget: number): Estimate {
     { name: 'second computation', bytes: audited },
   ];
   const phases = [
-    ...sampled('rollout', work.rollout),
-    ...(audited > 0 ? [phase('audit', auditParts)] : []),
-    ...(training ? [phase('training', trainingParts(work, training, held, microBatchTokens))] : []),
+    ...sampled('rollout', work.rollout, [support]),
+    ...(audited > 0 ? [phase('audit', [...auditParts, support])] : []),
+    ...(training
+      ? [phase('training', [...trainingParts(work, training, held, microBatchTokens), support])]
+      : []),
     ...sampled('evaluation', work.evaluation),
   ];
   return {

@@ -1,4 +1,4 @@
-import { addNorm, gatedActivation, gelu, rmsNorm, type Tensor, tidy } from '@grpo/torch';
+import { addNorm, gatedActivation, gelu, type Tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import type { Rotation } from './rope.js';
 import { type Layer, rotationOf } from './transformer.js';
@@ -34,16 +34,17 @@ export function decodeStep(
   attend: AttendStep,
 ): Tensor {
   const { activation, normEps, residualScale } = config;
-  let [residual, delta]: [Tensor, Tensor | null] = [x, added];
+  let [residual, delta, factor]: [Tensor, Tensor | null, number] = [x, added, 1];
   /** Adds what a block gave to the residual stream, and norms it. */
   const before = (norm: Norm | undefined) => {
-    const [sum, normed] = addNormed(residual, delta, norm, normEps);
+    const [weight, bias] = [norm?.weight ?? null, norm?.bias ?? null];
+    const [sum, normed] = addNorm(residual, delta, weight, bias, normEps, { factor });
     [residual, delta] = [sum, null];
     return normed;
   };
   const after = (y: Tensor, norm: Norm | undefined) => {
-    const [, normed] = addNormed(y, null, norm, normEps);
-    delta = residualScale === 1 ? normed : normed.mul(residualScale);
+    delta = norm ? addNorm(y, null, norm.weight, norm.bias, normEps)[1] : y;
+    factor = residualScale;
   };
   for (const [i, layer] of layers.entries()) {
     // A layer's intermediates are freed at its end.
@@ -63,30 +64,15 @@ export function decodeStep(
   return before(finalNorm);
 }
 
-/** `x + delta`, and its norm where there is one. */
-function addNormed(x: Tensor, delta: Tensor | null, norm: Norm | undefined, eps: number): [Tensor, Tensor] {
-  if (norm?.weight.dtype === x.dtype) return addNorm(x, delta, norm.weight, norm.bias, eps);
-  const sum = delta ? x.add(delta) : x;
-  return [sum, norm ? rmsNormed(sum, norm.weight, eps) : sum];
-}
-
-/** RMS norm whose factor is more precise than `x`. */
-const rmsNormed = (x: Tensor, factor: Tensor, eps: number) =>
-  rmsNorm(x.to(factor.dtype), [x.size(-1)], factor, eps).to(x.dtype);
-
-/** Attention that norms the heads of queries and keys itself, in their precision; any other norm comes before. */
+/** Attention that norms the heads of queries and keys itself; a norm of all heads as one comes before. */
 function attendNormed(
-  { qkNorm, headDim, normEps }: DecoderConfig,
+  { qkNorm, normEps }: DecoderConfig,
   { queryNorm, keyNorm }: Layer,
   [q, k, v]: readonly [Tensor, Tensor, Tensor],
   attend: (qkv: Parameters<AttendStep>[1], norms: Omit<Turning, 'rotation'>) => Tensor,
 ): Tensor {
-  if (qkNorm !== 'whole' && queryNorm?.dtype === q.dtype) return attend([q, k, v], { queryNorm, keyNorm });
-  const normed = (x: Tensor, factor: Tensor | null) => {
-    if (!factor) return x;
-    const parts = qkNorm === 'whole' ? x : x.reshape([-1, headDim]);
-    return addNormed(parts, null, { weight: factor, bias: null }, normEps)[1].reshape([-1, x.size(-1)]);
-  };
+  if (qkNorm !== 'whole') return attend([q, k, v], { queryNorm, keyNorm });
+  const normed = (x: Tensor, factor: Tensor | null) => addNorm(x, null, factor, null, normEps)[1];
   return attend([normed(q, queryNorm), normed(k, keyNorm), v], { queryNorm: null, keyNorm: null });
 }
 

@@ -1,8 +1,10 @@
 import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { compare, repeatBound, toleranceOf } from '../doctor/tolerance.js';
+import type { TokenSets } from '../formats/token-sets.js';
 import { chunkRows } from '../memory/pass-bytes.js';
 import { type Decoder, packSegments } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
+import { supportOf } from '../step/micro-batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Difference, Probes } from '../trace/index.js';
 import type { UpdateTrace } from './update-trace.js';
@@ -30,7 +32,8 @@ export function scoringProbes(
   const masked = batch.iterations[0]!.masked_B?.[chosen];
   const { stages, model, sampling, config } = trainer;
   const prompt = batch.trained.prompts[batch.problemOf(chosen)]!.ids;
-  const { ids } = batch.trained.completions_B[chosen]!;
+  const scored = batch.trained.completions_B[chosen]!;
+  const { ids } = scored;
   const total = model.decoder.config.layers;
   const onLayer = (done: number) => trainer.watch?.report({ stage: 'probes', done, total, unit: 'layers' });
   const alone = () =>
@@ -38,13 +41,13 @@ export function scoringProbes(
       () =>
         stages.logprob(
           model.decoder,
-          [{ prompt, completions: [ids], ...(masked && { masked: [masked] }) }],
+          [{ prompt, completions: [ids], ...supportOf([scored]), ...(masked && { masked: [masked] }) }],
           sampling.temperature,
           { onLayer },
         ).logprobs_T,
     );
   const policy = trace.policyOf(chosen);
-  const sampler = batch.completions_B[chosen]!.logprobs;
+  const sampler = batch.behaviorLogprobs_B[chosen]!;
   const gap = difference(policy, sampler);
   const precision = { declared: { dtype: config.dtype } };
   const alike = repeatBound(precision);
@@ -59,17 +62,13 @@ export function scoringProbes(
   const probes: Probes = { repeatedScoring, aloneInBatch };
   if (agree) return probes;
   const own = sampling.temperature || 1;
-  const plainScoring = plainly(
-    model.decoder,
-    prompt,
-    ids,
-    [...new Set([own, own * own, ...TEMPERATURES])],
-    own,
-  ).map(({ logprobs, ...setting }) => ({
-    ...setting,
-    policy: difference(logprobs, policy),
-    sampler: difference(logprobs, sampler),
-  }));
+  const plainScoring = plainly(model.decoder, { prompt, ids, support: scored.support }, own).map(
+    ({ logprobs, ...setting }) => ({
+      ...setting,
+      policy: difference(logprobs, policy),
+      sampler: difference(logprobs, sampler),
+    }),
+  );
   return { ...probes, plainScoring };
 }
 
@@ -87,14 +86,26 @@ function probedCompletion(batch: Batch, members: readonly number[]): number | un
   return best;
 }
 
+/** A completion that is scored plainly. */
+interface PlainCompletion {
+  prompt: readonly number[];
+  ids: readonly number[];
+  support: TokenSets | undefined;
+}
+
+type Setting = Omit<NonNullable<Probes['plainScoring']>[number], 'policy' | 'sampler'>;
+
+/** Ids in whose place those of a token's own support belong. */
+const OTHER_SUPPORTS = ['whole', 'before', 'after'] as const;
+
 /** Log-probs of a completion from one plain pass over prompt and completion, under each setting. */
 function plainly(
   decoder: Decoder,
-  prompt: readonly number[],
-  ids: readonly number[],
-  temperatures: readonly number[],
+  completion: PlainCompletion,
   own: number,
-): { temperature: number; shift: number; logprobs: Float32Array }[] {
+): (Setting & { logprobs: Float32Array })[] {
+  const { prompt, ids, support } = completion;
+  const temperatures = [...new Set([own, own * own, ...TEMPERATURES])];
   return noGrad(() =>
     tidy(() => {
       const { device, config } = decoder;
@@ -103,20 +114,19 @@ function plainly(
       const index = (values: readonly number[]) => tensor(values, undefined, { dtype: 'int64', device });
       // The row before the completion's first token predicts it; a shift never leaves the first row to the left.
       const rowOf = (t: number, shift: number) => Math.max(0, prompt.length - 1 + t + shift);
-      const read = (shift: number, tried: readonly number[]) => {
-        const settings = tried.map((temperature) => ({
-          temperature,
-          shift,
-          logprobs: new Float32Array(ids.length),
-        }));
+      const read = (settings: readonly Setting[]) => {
+        const { shift, support: from } = settings[0]!;
+        const scored = settings.map((setting) => ({ ...setting, logprobs: new Float32Array(ids.length) }));
         const size = chunkRows(config.vocabSize);
         for (let first = 0; first < ids.length; first += size) {
           tidy(() => {
-            const chunk = ids.slice(first, first + size);
-            const rows = chunk.map((_, i) => rowOf(first + i, shift));
-            const logits_TV = decoder.logits(hidden_LD.indexSelect(0, index(rows)));
-            const targets_T = index(chunk).unsqueeze(1);
-            for (const { temperature, logprobs } of settings)
+            const places = ids.slice(first, first + size).map((_, i) => first + i);
+            const rows = places.map((t) => rowOf(t, shift));
+            const all_TV = decoder.logits(hidden_LD.indexSelect(0, index(rows)));
+            const kept = places.map((t) => idsFor(completion, t, from));
+            const logits_TV = kept.includes(undefined) ? all_TV : restricted(all_TV, kept as number[][]);
+            const targets_T = index(places.map((t) => ids[t]!)).unsqueeze(1);
+            for (const { temperature, logprobs } of scored)
               logprobs.set(
                 tidy(() =>
                   logits_TV.div(temperature).logSoftmax(-1).gather(1, targets_T).squeeze(1).toTypedArray(),
@@ -125,11 +135,44 @@ function plainly(
               );
           });
         }
-        return settings;
+        return scored;
       };
-      return [...read(0, temperatures), ...read(1, [own]), ...read(-1, [own])];
+      return [
+        ...read(temperatures.map((temperature) => ({ temperature, shift: 0 }))),
+        ...read([{ temperature: own, shift: 1 }]),
+        ...read([{ temperature: own, shift: -1 }]),
+        ...(support
+          ? OTHER_SUPPORTS.flatMap((other) => read([{ temperature: own, shift: 0, support: other }]))
+          : []),
+      ];
     }),
   );
+}
+
+/** The ids over which a token is scored; undefined for all. */
+function idsFor(
+  { ids, support }: PlainCompletion,
+  t: number,
+  from: Setting['support'],
+): number[] | undefined {
+  if (!support || from === 'whole') return undefined;
+  if (from === undefined) return [...support.ids(t)];
+  const other = from === 'before' ? Math.max(0, t - 1) : Math.min(ids.length - 1, t + 1);
+  // What was drawn has a log-prob, whatever it is scored over.
+  return [...new Set([...support.ids(other), ids[t]!])];
+}
+
+/** Logits of the ids of each row; of others −∞. */
+function restricted(logits_TV: Tensor, kept: readonly (readonly number[])[]): Tensor {
+  const width = logits_TV.size(1);
+  const places = kept.flatMap((ids, row) => ids.map((id) => row * width + id));
+  const index = tensor(places, undefined, { dtype: 'int64', device: logits_TV.device });
+  const flat = logits_TV.flatten();
+  return flat
+    .zerosLike()
+    .sub(Number.POSITIVE_INFINITY)
+    .indexCopy_(0, index, flat.indexSelect(0, index))
+    .view([kept.length, width]);
 }
 
 const frozen = (score: () => Tensor): Float32Array =>

@@ -11,6 +11,7 @@ import {
   RECORD_VERSION,
   type ServerRecord,
   type StepRecord,
+  supportRecordOf,
   type UpdateRecord,
 } from '../trace/index.js';
 import type { CanaryProbe } from './canaries.js';
@@ -36,6 +37,10 @@ export function stepRecordOf(
   const diffusion = diffusionRecordOf(trainer, recorded, step);
   const { completions_B, prompts, problems, rewardTable, compared, advantages } = batch;
   const lengths = Int32Array.from(completions_B, ({ ids }) => ids.length);
+  const support = supportRecordOf(
+    completions_B.map((one) => one.support),
+    lengths,
+  );
   const own = completions_B.map((_, b) => scored.get(b) ?? { prompt: [], completion: [] });
   const scoredPrompts = prompts.map((_, p) => own[p * batch.groupSize]!.prompt);
   // Dropped groups are not scored.
@@ -80,6 +85,7 @@ export function stepRecordOf(
         Float32Array,
         completions_B.map(({ sampledLogprobs }) => sampledLogprobs),
       ),
+      ...(support && { support }),
       ...servedBy(completions_B, trainer.servers?.records),
     },
     scored: {

@@ -1,7 +1,8 @@
+import { TokenSets } from '../formats/token-sets.js';
 import type { Model } from '../models/index.js';
 import type { Completion, SamplingOptions } from '../rollout/index.js';
 import { endingOf } from '../rollout/stop.js';
-import type { RemoteCompletion } from './dialect.js';
+import { asksSupport, type RemoteCompletion } from './dialect.js';
 
 /** No token that was drawn is less likely; servers write −9999 for a log-prob of −∞. */
 const LEAST = -1000;
@@ -28,13 +29,15 @@ export function checkCompletion(
   { model, prompt, limit, options }: Expected,
 ): Omit<Completion, 'source'> | string {
   if (!isPrompt(remote.prompt, prompt)) return 'another prompt';
-  const { ids, logprobs, finishReason, weights } = remote;
+  const { ids, logprobs, support, finishReason, weights } = remote;
   const { vocabSize } = model.decoder.config;
   const foreign = ids.find((id) => id < 0 || id >= vocabSize);
   if (foreign !== undefined) return `token ${foreign} is outside of the vocabulary of ${vocabSize}`;
   if (logprobs.length !== ids.length) return `${ids.length} tokens came with ${logprobs.length} log-probs`;
   const wrong = logprobs.findIndex((one) => one === null || !(one >= LEAST && one <= MOST));
   if (wrong >= 0) return `the log-prob of token ${wrong + 1} is ${logprobs[wrong]}`;
+  const kept = asksSupport(options) ? keptSets(ids, support, vocabSize) : undefined;
+  if (typeof kept === 'string') return kept;
   const ending = firstEnding(ids, model, options);
   if (ending >= 0 && ending < ids.length - 1)
     return `it goes on after its end, which is token ${ending + 1} of ${ids.length}`;
@@ -50,11 +53,30 @@ export function checkCompletion(
     text: model.tokenizer.decodeCompletion(ids, { endIds: model.endIds }),
     // An end token at the limit ends it, as in this process.
     finishReason: ending >= 0 ? 'stop' : 'length',
-    logprobs: drawn,
-    // Nothing truncates what servers draw from, so both are the same distribution.
+    // Over the whole vocabulary a server does not tell them beside its truncated ones; without truncation both are the same.
+    logprobs: kept ? new Float32Array(ids.length).fill(Number.NaN) : drawn,
     sampledLogprobs: options.temperature === 0 ? new Float32Array(ids.length) : drawn.slice(),
+    ...(kept && { support: kept }),
     ...(weights !== undefined && { weights }),
   };
+}
+
+/** The ids that each token could have been drawn from; or what is wrong with them, in words. */
+function keptSets(
+  ids: readonly number[],
+  support: RemoteCompletion['support'],
+  vocabSize: number,
+): TokenSets | string {
+  if (!support) return 'it came without the ids that sampling kept';
+  if (support.length !== ids.length)
+    return `${ids.length} tokens came with ${support.length} sets of kept ids`;
+  const sets = support.map((kept) => [...new Set(kept)].sort((a, b) => a - b));
+  const wrong = sets.findIndex((kept, t) => !kept.includes(ids[t]!));
+  if (wrong >= 0) return `token ${wrong + 1} is not among the ids that it was drawn from`;
+  const foreign = sets.findIndex((kept) => kept[0]! < 0 || kept.at(-1)! >= vocabSize);
+  if (foreign >= 0)
+    return `the ids kept for token ${foreign + 1} are not all of the vocabulary of ${vocabSize}`;
+  return TokenSets.of(sets);
 }
 
 /** The place of the token with which a completion would have ended here; −1 where it would not have. */

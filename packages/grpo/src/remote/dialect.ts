@@ -41,12 +41,18 @@ export interface RemoteRequest {
   signal?: AbortSignal | undefined;
 }
 
+/** Whether the ids that sampling kept are to come with each token: where there is a choice, and they are not all. */
+export const asksSupport = ({ keepSupport, temperature }: SamplingOptions): boolean =>
+  keepSupport && temperature > 0;
+
 /** A completion as a server gave it: nothing of it is checked. */
 export interface RemoteCompletion {
   /** Its place among those of the prompt. */
   index: number;
   ids: readonly number[];
   logprobs: readonly (number | null)[];
+  /** For each token the ids that it could have been drawn from, where the server tells them; log-probs are over these. */
+  support?: readonly (readonly number[])[] | undefined;
   /** `stop`, `length`, or a word for an end that it should not have had. */
   finishReason: string;
   /** The prompt as the server read it: its ids, or where it does not tell them how many they were. */
@@ -84,6 +90,8 @@ export interface ServerAccess {
 
 /** What one kind of server is asked, and how it answers. */
 export interface Dialect {
+  /** How to start a server that tells the ids that sampling kept. */
+  readonly supportHint: string;
   facts(server: JsonServer, signal?: AbortSignal): Promise<ServerFacts>;
   /** Completions of one prompt, as many as the server gave. */
   generate(server: JsonServer, facts: ServerFacts, request: RemoteRequest): Promise<RemoteCompletion[]>;

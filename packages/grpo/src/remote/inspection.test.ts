@@ -6,6 +6,7 @@ import type { Model } from '../models/index.js';
 import { fixture } from '../rollout/rollout.test.helper.js';
 import { RECORD_VERSION, type ServerRecord } from '../trace/index.js';
 import { Inspection, WrongWeightsError } from './inspection.js';
+import type { Wanted } from './preflight.js';
 
 const PROMPT = [5, 9, 31, 77, 12, 140, 66, 3];
 
@@ -15,7 +16,7 @@ const SEED = Math.floor(Math.random() * 2 ** 31);
 function inspected(
   name: string,
   lies: Lies = {},
-  wanted: { temperature?: number; maxNewTokens?: number } = {},
+  wanted: Partial<Pick<Wanted, 'temperature' | 'maxNewTokens' | 'truncation'>> = {},
 ) {
   const model = fixture(name);
   const server = new LyingServer(model, lies);
@@ -142,6 +143,21 @@ describe('a server before the first step', () => {
       await expect(right.handOver('step-0')).resolves.toBeDefined();
     },
   );
+
+  it('tells the ids that sampling kept, where a run truncates, or is refused with what to start it with', async () => {
+    const truncation = { topP: 0.8, topK: 40, minP: 0 };
+    const look = (lies: Lies) =>
+      inspected('llama3', lies, { temperature: 0.9, truncation }).handOver('step-0');
+    await expect(look({})).resolves.toBeDefined();
+    await expect(look({ support: 'hidden' })).rejects.toThrow(/does not tell the ids that sampling kept/);
+    await expect(look({ support: 'beside' })).rejects.toThrow(
+      /log-probs from before the truncation: .* over the whole vocabulary/,
+    );
+    for (const lies of [{ support: 'hidden' }, { support: 'beside' }] as const)
+      await expect(look(lies)).rejects.toMatchObject({
+        hint: expect.stringContaining('--return-sampling-mask'),
+      });
+  });
 
   it('is refused with another tokenizer', async () => {
     const { handOver, model, server } = inspected('qwen2');

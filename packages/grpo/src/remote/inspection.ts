@@ -26,8 +26,9 @@ export class Inspection {
     private readonly wanted: Wanted,
     private readonly note: (text: string) => void,
   ) {
-    const { model, prompt, maxNewTokens, seed } = wanted;
-    this.#probes = new WeightProbes(model, prompt, prompt.length + maxNewTokens, seed);
+    const { model, prompt, maxNewTokens, seed, truncation } = wanted;
+    const length = prompt.length + maxNewTokens;
+    this.#probes = new WeightProbes(model, prompt, length, seed, truncation !== undefined);
   }
 
   /** The servers that were looked at, for the record of a step. */

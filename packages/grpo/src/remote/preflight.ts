@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { UserError } from '../errors/user-error.js';
+import { TokenSets } from '../formats/token-sets.js';
 import { firstDifference } from '../maths/lists.js';
 import { mean } from '../maths/moments.js';
 import type { Model } from '../models/index.js';
-import { plainSampling } from '../rollout/index.js';
-import type { ServerAccess } from './dialect.js';
+import { plainSampling, type SamplingOptions } from '../rollout/index.js';
+import type { RemoteCompletion, ServerAccess } from './dialect.js';
 import { readAnswer, unlessUnknown } from './read-answer.js';
 import { isKnownDtype } from './rounding-bound.js';
+import { Refusal } from './server-error.js';
 import { adapterOf, scoresOf } from './weight-probe.js';
 
 /** Texts that tokenizers which are nearly the same split otherwise. */
@@ -28,6 +30,8 @@ export interface Wanted {
   /** A prompt of the run. */
   prompt: readonly number[];
   temperature: number;
+  /** The truncation of its sampling, where the ids that are left are to come with each token. */
+  truncation?: Pick<SamplingOptions, 'topP' | 'topK' | 'minP'> | undefined;
   maxNewTokens: number;
   seed: number;
 }
@@ -42,7 +46,8 @@ export interface Wanted {
 export async function preflightServer(access: ServerAccess, wanted: Wanted): Promise<string[]> {
   requireSizes(access, wanted);
   const warnings = [await compareTokenizers(access, wanted), dtypeWarning(access, wanted)];
-  if (wanted.temperature !== 0 && wanted.temperature !== 1) await requireProcessed(access, wanted);
+  if (wanted.truncation) await requireSupport(access, wanted, wanted.truncation);
+  else if (wanted.temperature !== 0 && wanted.temperature !== 1) await requireProcessed(access, wanted);
   return warnings.flatMap((one) => one ?? []);
 }
 
@@ -95,20 +100,74 @@ function dtypeWarning({ server, facts }: ServerAccess, { model }: Wanted): strin
   return `${server.name} computes in ${facts.dtype}${finer}, the trainer in ${dtype}: their log-probs differ by the rounding of the coarser one, about 0.01 to 0.1 nats per token in half precision. Start it with --dtype ${dtype}, or weigh tokens by correction.level=token.`;
 }
 
-/** Whether log-probs are those of the distribution that was drawn from: by the trainer's at both temperatures. */
-async function requireProcessed(access: ServerAccess, wanted: Wanted): Promise<void> {
-  const { server, dialect, facts, signal } = access;
-  const { model, prompt, temperature, seed } = wanted;
-  const completions = await dialect.generate(server, facts, {
+/** A few completions of the prompt. */
+const sampled = (
+  access: ServerAccess,
+  { model, prompt, temperature, seed }: Wanted,
+  options: Partial<SamplingOptions> = {},
+): Promise<RemoteCompletion[]> =>
+  access.dialect.generate(access.server, access.facts, {
     ...SAMPLED,
     prompt,
-    options: { ...plainSampling, temperature },
+    options: { ...plainSampling, temperature, ...options },
     endIds: model.endIds,
     seed,
     keys: [STREAM],
     adapter: adapterOf(access),
-    signal,
+    signal: access.signal,
   });
+
+/** Mean distance of the server's log-probs from the trainer's. */
+const distance = (completions: readonly RemoteCompletion[], scores: readonly Float32Array[]): number =>
+  mean(
+    completions.flatMap(({ logprobs }, i) =>
+      logprobs.flatMap((value, t) => (value === null ? [] : Math.abs(value - scores[i]![t]!))),
+    ),
+  );
+
+/** Whether each token comes with the ids that it was drawn from, and with its log-prob over these. */
+async function requireSupport(
+  access: ServerAccess,
+  wanted: Wanted,
+  truncation: NonNullable<Wanted['truncation']>,
+): Promise<void> {
+  const { server, dialect } = access;
+  const { model, prompt, temperature } = wanted;
+  const hint = `${dialect.supportHint} Or train on what is drawn from the whole vocabulary: rollout.topP=1 rollout.topK=0 rollout.minP=0.`;
+  let completions: RemoteCompletion[];
+  try {
+    completions = await sampled(access, wanted, { ...truncation, keepSupport: true });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new UserError(`${server.name} does not tell the ids that sampling kept: ${error.message}`, {
+      hint,
+    });
+  }
+  const sets = completions.map(({ ids, support }) =>
+    support?.length === ids.length && ids.every((id, t) => support[t]!.includes(id))
+      ? TokenSets.of(support.map((kept) => [...new Set(kept)].sort((a, b) => a - b)))
+      : undefined,
+  );
+  if (sets.includes(undefined))
+    throw new UserError(
+      `${server.name} does not tell the ids that sampling kept, among them the one that was drawn: with rollout.topP, topK or minP the log-probs are over these`,
+      { hint },
+    );
+  const all = completions.map(({ ids }) => ids);
+  const over = distance(completions, scoresOf(model, prompt, all, temperature, sets));
+  const whole = distance(completions, scoresOf(model, prompt, all, temperature));
+  if (!(whole < over / 2)) return;
+  throw new UserError(
+    `${server.name} answers with log-probs from before the truncation: those of ${SAMPLED.count} completions lie ${whole.toPrecision(2)} nats per token from the trainer's over the whole vocabulary, and ${over.toPrecision(2)} from those over the ids that were kept`,
+    { hint },
+  );
+}
+
+/** Whether log-probs are those of the distribution that was drawn from: by the trainer's at both temperatures. */
+async function requireProcessed(access: ServerAccess, wanted: Wanted): Promise<void> {
+  const { server } = access;
+  const { model, prompt, temperature } = wanted;
+  const completions = await sampled(access, wanted);
   const own = (at: number) =>
     scoresOf(
       model,
@@ -116,13 +175,7 @@ async function requireProcessed(access: ServerAccess, wanted: Wanted): Promise<v
       completions.map(({ ids }) => ids),
       at,
     );
-  const distanceTo = (scores: readonly Float32Array[]) =>
-    mean(
-      completions.flatMap(({ logprobs }, i) =>
-        logprobs.flatMap((value, t) => (value === null ? [] : Math.abs(value - scores[i]![t]!))),
-      ),
-    );
-  const [processed, raw] = [distanceTo(own(temperature)), distanceTo(own(1))];
+  const [processed, raw] = [temperature, 1].map((at) => distance(completions, own(at))) as [number, number];
   if (!(raw < processed / 2)) return;
   throw new UserError(
     `${server.name} answers with log-probs from before the temperature: those of ${SAMPLED.count} completions sampled at temperature ${temperature} lie ${raw.toPrecision(2)} nats per token from the trainer's at temperature 1, and ${processed.toPrecision(2)} from those at ${temperature}`,

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { truncates } from '../config/inert.js';
 import type { Config } from '../config/schema.js';
 import { byteCount } from '../errors/byte-count.js';
 import { UserError } from '../errors/user-error.js';
@@ -61,9 +62,11 @@ export class RemoteSampler implements AsyncDisposable {
   /** @param requests - of which the longest prompt must fit */
   #inspectionFor(requests: readonly GroupRequest[]): Inspection {
     const { model, config, note } = this.run;
-    const { temperature, maxNewTokens } = config.rollout;
+    const { temperature, maxNewTokens, topP, topK, minP } = config.rollout;
+    const truncation = truncates(config.rollout) ? { topP, topK, minP } : undefined;
     const [prompt = []] = requests.map(({ ids }) => ids).sort((a, b) => b.length - a.length);
-    return new Inspection({ model, prompt, temperature, maxNewTokens, seed: config.seed }, note);
+    const wanted = { model, prompt, temperature, truncation, maxNewTokens, seed: config.seed };
+    return new Inspection(wanted, note);
   }
 
   async #publish(inspection: Inspection, watch: Watch): Promise<void> {

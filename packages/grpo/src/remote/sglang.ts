@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import type { Dialect, RemoteCompletion, RemoteRequest, ServerFacts } from './dialect.js';
+import {
+  asksSupport,
+  type Dialect,
+  type RemoteCompletion,
+  type RemoteRequest,
+  type ServerFacts,
+} from './dialect.js';
 import type { JsonServer } from './json-server.js';
 import { dtypeIn, readAnswer, unlessUnknown } from './read-answer.js';
 import { WrongAnswer } from './server-error.js';
@@ -34,6 +40,8 @@ const generated = z.object({
     weight_version: z.string().nullish(),
     weights_checksum: z.number().nullish(),
     output_token_logprobs: scored,
+    output_token_sampling_mask: z.array(z.array(z.int())).nullish(),
+    output_token_sampling_logprobs: z.array(z.number().nullable()).nullish(),
   }),
 });
 
@@ -49,6 +57,9 @@ const success = z.object({
 
 /** SGLang's server, and `grpo serve` in its place. */
 export const sglang: Dialect = {
+  supportHint:
+    'Start SGLang, 0.5.20 or later; where more ids are kept than it makes room for, with --sampling-mask-max-tokens N.',
+
   async facts(server, signal) {
     const ask = async <T extends z.ZodType>(path: string, schema: T) =>
       readAnswer(path, schema, await server.get(path, signal));
@@ -78,10 +89,13 @@ export const sglang: Dialect = {
     return all.map((one, index): RemoteCompletion => {
       const { meta_info: meta } = readAnswer('/generate', generated, one);
       const tokens = meta.output_token_logprobs;
+      const support = asksSupport(request.options) ? meta.output_token_sampling_mask : undefined;
+      const overSupport = support && meta.output_token_sampling_logprobs;
       return {
         index,
         ids: tokens.map(([, id]) => id),
-        logprobs: tokens.map(([logprob]) => logprob),
+        logprobs: overSupport ?? tokens.map(([logprob]) => logprob),
+        support: support ?? undefined,
         finishReason: meta.finish_reason?.type ?? 'none',
         prompt: meta.prompt_tokens,
         weightVersion: meta.weight_version ?? undefined,
@@ -146,7 +160,7 @@ async function perform(server: JsonServer, path: string, body: object, signal?: 
 
 function generateBody(facts: ServerFacts, request: RemoteRequest): object {
   const { prompt, count, limit, options, endIds, seed, keys, adapter } = request;
-  const { temperature, stop, invariant } = options;
+  const { temperature, topP, topK, minP, stop, invariant } = options;
   return {
     input_ids: prompt,
     sampling_params: {
@@ -154,12 +168,13 @@ function generateBody(facts: ServerFacts, request: RemoteRequest): object {
       max_new_tokens: limit,
       temperature,
       // What generation_config.json of the model says otherwise holds unless it is given.
-      ...{ top_p: 1, top_k: -1, min_p: 0 },
+      ...{ top_p: topP, top_k: topK > 0 ? topK : -1, min_p: minP },
       ...{ repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 },
       stop_token_ids: [...endIds],
       ...(stop.length > 0 && { stop, no_stop_trim: true }),
     },
     return_logprob: true,
+    ...(asksSupport(options) && { return_sampling_mask: true }),
     logprob_start_len: -1,
     ...(adapter !== undefined && { lora_path: adapter }),
     // SGLang itself would draw all completions of a prompt alike with a seed: it draws by its own.

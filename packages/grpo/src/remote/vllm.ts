@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { seedOf } from '../maths/random.js';
-import type { Dialect, RemoteCompletion, RemoteRequest, ServerFacts } from './dialect.js';
+import {
+  asksSupport,
+  type Dialect,
+  type RemoteCompletion,
+  type RemoteRequest,
+  type ServerFacts,
+} from './dialect.js';
 import type { JsonServer } from './json-server.js';
 import { dtypeIn, readAnswer, unlessUnknown } from './read-answer.js';
 import { WrongAnswer } from './server-error.js';
@@ -58,8 +64,29 @@ const completions = z.object({
 
 const COMPLETIONS = '/v1/completions';
 
+/** The one call of vLLM that answers with the ids that sampling kept. */
+const GENERATE = '/inference/v1/generate';
+
+const generated = z.object({
+  model: z.string().nullish(),
+  weight_version: z.string().nullish(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      finish_reason: z.string().nullable(),
+      token_ids: ids,
+      logprobs: z.object({ content: z.array(z.object({ logprob: z.number().nullable() })) }),
+      sampling_mask: z.array(ids).nullish(),
+      weights_checksum: z.number().nullish(),
+    }),
+  ),
+});
+
 /** vLLM's server, and `grpo serve` in its place. */
 export const vllm: Dialect = {
+  supportHint:
+    'Start vLLM, 0.28 or later, with --enable-scale-out --return-sampling-mask --logprobs-mode processed_logprobs.',
+
   async facts(server, signal) {
     const [{ data }, software, info, weights] = await Promise.all([
       server.get('/v1/models', signal).then((answer) => readAnswer('/v1/models', models, answer)),
@@ -86,6 +113,7 @@ export const vllm: Dialect = {
   },
 
   async generate(server, facts, request) {
+    if (asksSupport(request.options)) return generateOverSupport(server, facts, request);
     const answer = await server.work(COMPLETIONS, completionsBody(facts, request), request.signal);
     const { model, weight_version, choices } = readAnswer(COMPLETIONS, completions, answer);
     return choices.map(
@@ -108,6 +136,8 @@ export const vllm: Dialect = {
       prompt: ids,
       max_tokens: 1,
       temperature: 1,
+      // The token is not looked at; a server that tells kept ids draws none without a top-k.
+      top_k: 1,
       logprobs: 0,
       prompt_logprobs: 0,
       return_token_ids: true,
@@ -148,20 +178,70 @@ async function optional<T extends z.ZodType>(
   return answer === undefined ? undefined : readAnswer(path, schema, answer);
 }
 
+async function generateOverSupport(
+  server: JsonServer,
+  facts: ServerFacts,
+  { prompt, count, limit, options, endIds, seed, keys, adapter, signal }: RemoteRequest,
+): Promise<RemoteCompletion[]> {
+  const body = {
+    model: adapter ?? facts.model,
+    token_ids: prompt,
+    sampling_params: {
+      n: count,
+      max_tokens: limit,
+      ...drawing(options),
+      stop_token_ids: [...endIds],
+      ...stopping(options),
+      logprobs: 0,
+      ...(facts.isGrpo
+        ? { seed, extra_args: { random_keys: keys, invariant: options.invariant } }
+        : { seed: seedOf(seed, ...keys) }),
+    },
+    stream: false,
+  };
+  const answer = readAnswer(GENERATE, generated, await server.work(GENERATE, body, signal));
+  return answer.choices.map(
+    (choice): RemoteCompletion => ({
+      index: choice.index,
+      ids: choice.token_ids,
+      logprobs: choice.logprobs.content.map(({ logprob }) => logprob),
+      support: choice.sampling_mask ?? undefined,
+      finishReason: choice.finish_reason ?? 'none',
+      // It takes ids and tells none of them again.
+      prompt,
+      model: answer.model ?? undefined,
+      weightVersion: answer.weight_version ?? undefined,
+      weights: choice.weights_checksum ?? undefined,
+    }),
+  );
+}
+
+/** How tokens are drawn. What generation_config.json of the model says otherwise holds unless it is given. */
+function drawing({ temperature, topP, topK, minP }: RemoteRequest['options']): object {
+  // Where the ids that were kept are told, every request must have a temperature and a top-k: the likeliest is the first.
+  const isGreedy = temperature === 0 && topK > 0;
+  return {
+    ...(isGreedy
+      ? { temperature: 1, top_p: 1, top_k: 1, min_p: 0 }
+      : { temperature, top_p: topP, top_k: topK, min_p: minP }),
+    ...{ repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 },
+  };
+}
+
+const stopping = ({ stop }: RemoteRequest['options']) =>
+  stop.length > 0 ? { stop, include_stop_str_in_output: true } : {};
+
 function completionsBody(facts: ServerFacts, request: RemoteRequest): object {
   const { prompt, count, limit, options, endIds, seed, keys, adapter } = request;
-  const { temperature, stop, invariant } = options;
+  const { invariant } = options;
   return {
     model: adapter ?? facts.model,
     prompt,
     n: count,
     max_tokens: limit,
-    temperature,
-    // What generation_config.json of the model says otherwise holds unless it is given.
-    ...{ top_p: 1, top_k: 0, min_p: 0 },
-    ...{ repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 },
+    ...drawing(options),
     stop_token_ids: [...endIds],
-    ...(stop.length > 0 && { stop, include_stop_str_in_output: true }),
+    ...stopping(options),
     logprobs: 0,
     return_token_ids: true,
     // Of `grpo serve` the streams are those of this process. Another server adds a completion's place to its seed.

@@ -1,7 +1,7 @@
 import { noGrad, tidy } from '@grpo/torch';
 import { joinRows } from '../maths/lists.js';
 import { type Model, weightsChecksum } from '../models/index.js';
-import { scoreTokens } from '../objective/index.js';
+import { type ScoredGroup, scoreTokens } from '../objective/index.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import { rowsOf, type WeightProbe } from '../trace/index.js';
 import type { RemoteCompletion, ServerAccess } from './dialect.js';
@@ -58,6 +58,8 @@ export class WeightProbes {
     prompt: readonly number[],
     length: number,
     private readonly seed: number,
+    /** Every request must have a top-k, as where a server tells the ids that sampling kept. */
+    private readonly needsTopK = false,
   ) {
     const all = Math.min(LONGEST, length, model.decoder.config.maxPositions);
     this.#scored = Math.min(SCORED, Math.floor(SHARE * all));
@@ -144,7 +146,7 @@ export class WeightProbes {
     return dialect.generate(server, facts, {
       ...lot,
       prompt: this.#prompt,
-      options: plainSampling,
+      options: { ...plainSampling, topK: this.needsTopK ? this.model.decoder.config.vocabSize : 0 },
       endIds: this.model.endIds,
       seed: this.seed,
       keys: [STREAM],
@@ -160,10 +162,15 @@ export const scoresOf = (
   prompt: readonly number[],
   completions: readonly (readonly number[])[],
   temperature = 1,
+  support?: ScoredGroup['support'],
 ): Float32Array[] =>
   noGrad(() =>
     tidy(() => {
-      const { logprobs_T } = scoreTokens(decoder, [{ prompt, completions }], temperature);
+      const { logprobs_T } = scoreTokens(
+        decoder,
+        [{ prompt, completions, ...(support && { support }) }],
+        temperature,
+      );
       const all = Float32Array.from(logprobs_T.toTypedArray() as Float32Array);
       return rowsOf(
         all,

@@ -16,27 +16,14 @@ export interface DecodingRow extends DecodingRequest {
   sampledLogprobs: number[];
   /** What each token was drawn from, where it is kept. */
   support: Uint8Array[];
-  /** Rows of one kind are drawn together, if all of them may end now or none may. */
-  kind: string;
   /** Whether a growing completion ends with its last token. */
   ends(ids: readonly number[]): boolean;
 }
 
 /** A row without tokens. */
 export function rowOf(request: DecodingRequest, model: Model): DecodingRow {
-  const { options } = request;
-  const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty } = options;
-  const penalties = [repetitionPenalty, presencePenalty, frequencyPenalty];
-  const kind = [temperature, topP, topK, minP, ...penalties, options.keepSupport].join();
-  return {
-    ...request,
-    ids: [],
-    logprobs: [],
-    sampledLogprobs: [],
-    support: [],
-    kind,
-    ends: endingOf(model, options),
-  };
+  const ends = endingOf(model, request.options);
+  return { ...request, ids: [], logprobs: [], sampledLogprobs: [], support: [], ends };
 }
 
 /** Whether no end token may be drawn yet. */

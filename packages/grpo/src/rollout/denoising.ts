@@ -189,8 +189,11 @@ export class Denoising implements SamplingLot {
         : projected.indexSelect(0, index(candidates.map(({ predictor }) => rowOf.get(predictor)!)));
     const numberOf = ({ row, place }: Candidate, ...keys: number[]) =>
       uniform(seed, ...row.keys, row.index, this.#step, place, ...keys);
-    const uniforms = options.temperature === 0 ? [] : candidates.map((candidate) => numberOf(candidate));
-    const { tokens, logprobs, sampledLogprobs } = draw(logits_MV, logits_MV, uniforms, options, forbidden_V);
+    const rules = candidates.map((candidate) => ({
+      ...{ options, generated: [], mayEnd: false },
+      uniform: options.temperature === 0 ? 0 : numberOf(candidate),
+    }));
+    const { tokens, logprobs, sampledLogprobs } = draw(logits_MV, rules, forbidden_V);
     const confidences = () => {
       // These are log-probs at temperature 1 already.
       if (options.temperature === 0 || options.temperature === 1) return logprobs;

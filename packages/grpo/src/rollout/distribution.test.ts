@@ -1,27 +1,43 @@
-import { type Tensor, tensor, tidy } from '@grpo/torch';
+import { tensor, tidy } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { TokenSets } from '../formats/token-sets.js';
 import { uniform } from '../maths/random.js';
 import { plainSampling, type SamplingOptions } from './completion.js';
-import { type Draw, draw } from './distribution.js';
-import { logSoftmax, truncated } from './reference.test.helper.js';
+import { type Draw, draw, drawByOperators } from './distribution.js';
+import { adjust, logSoftmax, truncated } from './reference.test.helper.js';
 import { range } from './rollout.test.helper.js';
 
 const ALMOST_ONE = 1 - 2 ** -53;
 
 type Change = Partial<SamplingOptions>;
 
-/** One draw a uniform, all from the same logits; `adjusted` stands in for them where given. */
-function draws(logits: number[], uniforms: number[], change: Change = {}, adjusted?: number[]): Draw {
+const rulesOf = (change: Change, uniform: number, generated: number[] = [], mayEnd = true) => ({
+  options: { ...plainSampling, ...change },
+  ...{ uniform, generated, mayEnd },
+});
+
+/** One draw a uniform, all from the same logits; those of `hidden` tokens cannot be drawn. */
+function draws(logits: number[], uniforms: number[], change: Change = {}, hidden: number[] = []): Draw {
   return tidy(() => {
-    const wide = (row: number[]): Tensor =>
-      tensor(row, [1, row.length]).expand([uniforms.length, -1]).contiguous();
-    const own = wide(logits);
-    return draw(own, adjusted ? wide(adjusted) : own, uniforms, { ...plainSampling, ...change });
+    const wide = tensor(logits, [1, logits.length]).expand([uniforms.length, -1]).contiguous();
+    const forbidden = tensor(
+      logits.map((_, id) => (hidden.includes(id) ? 1 : 0)),
+      [logits.length],
+    ).to('bool');
+    const rules = uniforms.map((number) => rulesOf(change, number, [], false));
+    return draw(wide, rules, hidden.length > 0 ? forbidden : undefined);
   });
 }
 
+/** The ids of coded sets. */
+const idsOf = (sets: Draw['support']): (number[] | undefined)[] =>
+  sets.map((set) => set && [...TokenSets.fromBytes([set.length], set).ids(0)]);
+
 /** n numbers that cut [0, 1) evenly. */
 const even = (n: number) => range(n).map((i) => (i + 0.5) / n);
+
+const gaussian = (...keys: number[]) =>
+  Math.sqrt(-2 * Math.log(1 - uniform(3, ...keys, 0))) * Math.cos(2 * Math.PI * uniform(3, ...keys, 1));
 
 const normal = (n: number, scale: number, seed: number) =>
   range(n).map(
@@ -62,7 +78,7 @@ describe('draw', () => {
     ] as const) {
       expect(support(logits, change)).toEqual(kept);
       const { support: sets } = draws(logits, [0.1, 0.9], { ...change, keepSupport: true });
-      for (const row of [0, 1]) expect([...sets!.ids(row)]).toEqual(kept);
+      expect(idsOf(sets)).toEqual([kept, kept]);
     }
   });
 
@@ -116,13 +132,14 @@ describe('draw', () => {
 
   it('keeps sets where it is asked to and less than the vocabulary is drawn from', () => {
     const logits = normal(50, 1, 8);
-    expect(draws(logits, [0.5], { topP: 0.5 }).support).toBeUndefined();
-    expect(draws(logits, [0.5], { keepSupport: true }).support).toBeUndefined();
-    expect(draws(logits, [], { temperature: 0, topP: 0.5, keepSupport: true }).support).toBeUndefined();
+    expect(draws(logits, [0.5], { topP: 0.5 }).support).toEqual([undefined]);
+    expect(draws(logits, [0.5], { keepSupport: true }).support).toEqual([undefined]);
+    const greedy = { temperature: 0, topP: 0.5, keepSupport: true };
+    expect(draws(logits, [0], greedy).support).toEqual([undefined]);
     // What is forbidden is in no set, also where fewer are left than top-k lets through.
-    const forbidden = logits.map((x, id) => (id > 3 ? Number.NEGATIVE_INFINITY : x));
-    const { support: sets } = draws(logits, [0.5], { topK: 9, keepSupport: true }, forbidden);
-    expect([...sets!.ids(0)]).toEqual([0, 1, 2, 3]);
+    const hidden = range(50).filter((id) => id > 3);
+    const { support: sets } = draws(logits, [0.5], { topK: 9, keepSupport: true }, hidden);
+    expect(idsOf(sets)).toEqual([[0, 1, 2, 3]]);
   });
 
   it('gives a row the same token whatever the other rows are', () => {
@@ -137,9 +154,7 @@ describe('draw', () => {
         const logits = tensor(rows, [200, 3000]);
         const mixed = draw(
           logits,
-          logits,
-          uniforms.flatMap((u) => [u, 1 - u]),
-          { ...plainSampling, ...change },
+          uniforms.flatMap((u) => [rulesOf(change, u), rulesOf({ ...change, temperature: 0.8 }, 1 - u)]),
         );
         expect(mixed.tokens.filter((_, i) => i % 2 === 0)).toEqual(alone);
       }
@@ -181,31 +196,42 @@ describe('draw', () => {
   });
 
   it('never draws a token of probability 0', () => {
-    const hidden = Number.NEGATIVE_INFINITY;
     const logits = [1, 2, 0, 3, -1, 0.5];
-    const forbidden = [hidden, 2, 0, hidden, -1, hidden];
-    expect(draws(logits, [0, ALMOST_ONE], {}, forbidden).tokens).toEqual([1, 4]);
+    expect(draws(logits, [0, ALMOST_ONE], {}, [0, 3, 5]).tokens).toEqual([1, 4]);
     expect(draws(logits, [0, ALMOST_ONE], { topK: 2 }).tokens).toEqual([1, 3]);
     expect(draws(logits, [0, ALMOST_ONE], { topP: 0.8 }).tokens).toEqual([1, 3]);
     expect(draws(logits, [0, ALMOST_ONE], { minP: 0.3 }).tokens).toEqual([1, 3]);
     // Sums of many small numbers do not reach 1 exactly.
     const wide = normal(50_000, 2, 9);
     for (const edge of [0, ALMOST_ONE]) {
-      const masked = wide.map((x, i) => (i < 100 || i >= 49_900 ? hidden : x));
-      const { tokens, sampledLogprobs } = draws(wide, [edge], {}, masked);
+      const hidden = [...range(100), ...range(100).map((i) => 49_900 + i)];
+      const { tokens, sampledLogprobs } = draws(wide, [edge], {}, hidden);
       expect(tokens).toEqual([edge === 0 ? 100 : 49_899]);
       expect(sampledLogprobs[0]).toBeGreaterThan(-30);
     }
   });
 
-  it('scores under the plain distribution what it draws from an adjusted one', () => {
+  it('scores under the plain distribution what it draws from a penalised one', () => {
     const logits = normal(12, 1, 4);
-    const adjusted = logits.map((x, i) => (i % 3 === 0 ? x - 2 : x));
-    const { tokens, logprobs, sampledLogprobs } = draws(logits, even(50), { temperature: 0.7 }, adjusted);
+    const change = { temperature: 0.7, presencePenalty: 1.5, frequencyPenalty: 0.25, repetitionPenalty: 1.2 };
+    const generated = [0, 3, 3, 6, 9, 3];
+    const rules = even(50).map((u) => rulesOf(change, u, generated));
+    const adjusted = adjust(logits, generated, new Set(), { ...plainSampling, ...change });
     const [plain, drawn] = [logSoftmax(logits, 0.7), logSoftmax(adjusted, 0.7)];
-    for (const [i, id] of tokens.entries()) {
-      expect(logprobs[i]).toBeCloseTo(plain[id]!, 5);
-      expect(sampledLogprobs[i]).toBeCloseTo(drawn[id]!, 5);
+    for (const by of [draw, drawByOperators]) {
+      const all = tidy(() =>
+        by(
+          tensor(
+            rules.flatMap(() => logits),
+            [50, 12],
+          ),
+          rules,
+        ),
+      );
+      for (const [i, id] of all.tokens.entries()) {
+        expect(all.logprobs[i]).toBeCloseTo(plain[id]!, 5);
+        expect(all.sampledLogprobs[i]).toBeCloseTo(drawn[id]!, 5);
+      }
     }
   });
 
@@ -214,8 +240,7 @@ describe('draw', () => {
     expect(tokens).toEqual([10]);
     expect(logprobs[0]).toBeCloseTo(logSoftmax(middle)[10]!, 5);
     expect(Array.from(sampledLogprobs)).toEqual([0]);
-    const adjusted = middle.map((x, i) => (i === 10 ? -5 : x));
-    expect(draws(middle, [0.9], { temperature: 0 }, adjusted).tokens).toEqual([5]);
+    expect(draws(middle, [0.9], { temperature: 0 }, [10]).tokens).toEqual([5]);
   });
 
   it.each([[1], [0]])(
@@ -225,4 +250,50 @@ describe('draw', () => {
       expect(logprobs[0]).toBeNaN();
     },
   );
+
+  // Rows of kinds in turn: few likely tokens, a trained model's long tail, nearly flat, and rough as those of bfloat16.
+  const kinds = [
+    (id: number, r: number) => 3 * gaussian(r, id) + (uniform(r, id, 7) < 0.004 ? 14 : 0),
+    (id: number, r: number) => 2.5 * gaussian(r, id),
+    (id: number, r: number) => 0.1 * gaussian(r, id),
+    (id: number, r: number) => Math.round(8 * gaussian(r, id)) / 8,
+  ];
+  it.each<[Change]>([
+    [{}],
+    [{ topP: 0.95 }],
+    [{ topP: 0.5 }],
+    [{ topP: 0.998, temperature: 0.7 }],
+    [{ topK: 50 }],
+    [{ topK: 4000 }],
+    [{ minP: 0.05 }],
+    [{ topK: 700, topP: 0.9, minP: 0.001, temperature: 1.3 }],
+    [{ topP: 0.9, repetitionPenalty: 1.4, presencePenalty: 0.3, frequencyPenalty: 0.2 }],
+    [{ repetitionPenalty: 1.4 }],
+  ])('is that of libtorch’s operators: %o', (change) => {
+    tidy(() => {
+      const [rows, vocab] = [24, 5003];
+      const logits = tensor(
+        range(rows).flatMap((r) => range(vocab).map((id) => kinds[r % kinds.length]!(id, r))),
+        [rows, vocab],
+      );
+      const rules = range(rows).map((r) =>
+        rulesOf({ ...change, keepSupport: true }, uniform(5, r), [r, 7, 7, 4000 + r], r % 5 !== 0),
+      );
+      const forbidden = tensor(
+        range(vocab).map((id) => (id % 3 === 0 ? 1 : 0)),
+        [vocab],
+      ).to('bool');
+      const [ours, theirs] = [draw, drawByOperators].map((by) => by(logits, rules, forbidden)) as [
+        Draw,
+        Draw,
+      ];
+      expect(ours.tokens).toEqual(theirs.tokens);
+      for (const [i, set] of idsOf(ours.support).entries()) {
+        expect(set, `row ${i}`).toEqual(idsOf(theirs.support)[i]);
+        if (set) expect(set).toContain(ours.tokens[i]);
+      }
+      for (const of of ['logprobs', 'sampledLogprobs'] as const)
+        for (const [i, x] of ours[of].entries()) expect(Math.abs(x - theirs[of][i]!)).toBeLessThan(3e-6);
+    });
+  });
 });

@@ -1,6 +1,18 @@
 import { drawTokens, searchsorted, type Tensor, tensor } from '@grpo/torch';
 import { TokenSets } from '../formats/token-sets.js';
 import type { SamplingOptions } from './completion.js';
+import { hasPenalties, penalize } from './penalties.js';
+
+/** What a row's token depends on beside its logits. */
+export interface RowRules {
+  options: SamplingOptions;
+  /** In [0, 1); not read at temperature 0. */
+  uniform: number;
+  /** Tokens so far, which penalties lower. */
+  generated: readonly number[];
+  /** Whether tokens that are forbidden may be drawn nevertheless. */
+  mayEnd: boolean;
+}
 
 /** Tokens drawn for `n` rows, with their log-probabilities. */
 export interface Draw {
@@ -9,103 +21,155 @@ export interface Draw {
   logprobs: Float32Array;
   /** Under the distribution drawn from. */
   sampledLogprobs: Float32Array;
-  /** The ids that each could have been drawn from, where the options keep them and leave less than all. */
-  support?: TokenSets;
+  /** The coded set of ids that each row's token could have been drawn from, where it is kept and less than all. */
+  support: (Uint8Array | undefined)[];
 }
 
-// A nucleus is looked for among this many tokens first; sorting a whole vocabulary is slow.
-const CANDIDATES = 1024;
+/** Whether less than the whole distribution is drawn from. */
+export const truncates = ({ temperature, topK, topP, minP }: SamplingOptions) =>
+  temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
 
 /**
  * Draws one token per row by inverting the cumulative distribution. Log-probabilities are NaN where a row has no
  * distribution, because its logits are NaN or all are forbidden.
  *
  * @param logits - `[n, V]` float32, of the model
- * @param adjusted - `[n, V]`, the logits after penalties; the same tensor when there are none
- * @param uniforms - one number in [0, 1) a row; not read at temperature 0
- * @param forbidden - bool `[V]`, tokens that are not drawn
+ * @param rows - n, each by its own rules
+ * @param forbidden - bool `[V]`, tokens that are not drawn in rows that may not end
  */
-export function draw(
-  logits: Tensor,
-  adjusted: Tensor,
-  uniforms: readonly number[],
-  options: SamplingOptions,
-  forbidden?: Tensor,
-): Draw {
-  if (logits.device.startsWith('mps')) {
-    // Metal has no float64, and only numbers leave here.
-    const near = logits.toDevice('cpu');
-    const changed = adjusted === logits ? near : adjusted.toDevice('cpu');
-    return draw(near, changed, uniforms, options, forbidden?.toDevice('cpu'));
-  }
-  const { temperature } = options;
-  const plain = adjusted === logits && (temperature === 0 || !truncates(options));
-  if (plain && logits.device === 'cpu') return drawPlain(logits, uniforms, temperature, forbidden);
-  const allowed = forbidden ? adjusted.maskedFill(forbidden, Number.NEGATIVE_INFINITY) : adjusted;
-  return drawAdjusted(logits, allowed, uniforms, options);
+export function draw(logits: Tensor, rows: readonly RowRules[], forbidden?: Tensor): Draw {
+  if (logits.device === 'cpu') return drawTogether(logits, rows, forbidden);
+  // Metal has no float64, and only numbers leave here.
+  if (logits.device.startsWith('mps')) return draw(logits.toDevice('cpu'), rows, forbidden?.toDevice('cpu'));
+  return drawByOperators(logits, rows, forbidden);
 }
 
-/** Whether less than the whole distribution is drawn from. */
-export const truncates = ({ topK, topP, minP }: SamplingOptions) => topK > 0 || topP < 1 || minP > 0;
-
-/** From the model's own distribution, in one operator. */
-function drawPlain(
-  logits: Tensor,
-  uniforms: readonly number[],
-  temperature: number,
-  forbidden: Tensor | undefined,
-): Draw {
-  // At temperature 0 none are given, and none are read.
-  const numbers = temperature === 0 ? Array<number>(logits.size(0)).fill(0) : uniforms;
-  const [tokens, logprobs, sampled] = drawTokens(logits, tensor(numbers, undefined, { dtype: 'float64' }), {
-    temperature,
-    forbidden: forbidden ?? null,
-  });
+/** All rows in one operator. */
+function drawTogether(logits: Tensor, rows: readonly RowRules[], forbidden: Tensor | undefined): Draw {
+  const rules = rows.flatMap(({ options, mayEnd }) => [
+    ...[options.temperature, options.topK, options.topP, options.minP],
+    ...[options.repetitionPenalty, options.presencePenalty, options.frequencyPenalty, mayEnd ? 1 : 0],
+  ]);
+  const uniforms = rows.map(({ uniform }) => uniform);
+  const keeps = rows.some(({ options }) => options.keepSupport && truncates(options));
+  const [tokens, logprobs, sampled, bytes, lengths] = drawTokens(
+    logits,
+    tensor(uniforms, undefined, { dtype: 'float64' }),
+    tensor(rules, [rows.length, rules.length / rows.length], { dtype: 'float64' }),
+    { forbidden: forbidden ?? null, support: keeps, ...generatedOf(rows) },
+  );
+  const all = keeps ? bytes.toBytes() : undefined;
+  let end = 0;
+  const sizes = lengths.toNumbers();
   return {
     tokens: tokens.toNumbers(),
     logprobs: logprobs.toTypedArray() as Float32Array,
     sampledLogprobs: sampled.toTypedArray() as Float32Array,
+    support: rows.map(({ options }, i) => {
+      end += sizes[i] ?? 0;
+      return options.keepSupport && truncates(options) ? all!.subarray(end - sizes[i]!, end) : undefined;
+    }),
   };
 }
 
-function drawAdjusted(
-  logits: Tensor,
-  adjusted: Tensor,
-  uniforms: readonly number[],
-  options: SamplingOptions,
-): Draw {
+function generatedOf(rows: readonly RowRules[]) {
+  if (!rows.some(({ options }) => hasPenalties(options))) return {};
+  const starts = [0];
+  for (const { generated } of rows) starts.push(starts.at(-1)! + generated.length);
+  return {
+    generated: tensor(
+      rows.flatMap(({ generated }) => generated),
+      undefined,
+      { dtype: 'int64' },
+    ),
+    generated_offsets: tensor(starts, undefined, { dtype: 'int64' }),
+  };
+}
+
+/** As {@link draw}, by libtorch's operators: on other devices, and as what the operator of our own is held to. */
+export function drawByOperators(logits: Tensor, rows: readonly RowRules[], forbidden?: Tensor): Draw {
+  const groups = alike(rows);
+  const drawn: Draw = {
+    tokens: Array(rows.length),
+    logprobs: new Float32Array(rows.length),
+    sampledLogprobs: new Float32Array(rows.length),
+    support: Array(rows.length),
+  };
+  for (const places of groups) {
+    const on = { dtype: 'int64', device: logits.device } as const;
+    const some = groups.length === 1 ? logits : logits.indexSelect(0, tensor(places, undefined, on));
+    const ofGroup = drawAlike(
+      some,
+      places.map((place) => rows[place]!),
+      forbidden,
+    );
+    for (const [i, place] of places.entries()) {
+      drawn.tokens[place] = ofGroup.tokens[i]!;
+      drawn.logprobs[place] = ofGroup.logprobs[i]!;
+      drawn.sampledLogprobs[place] = ofGroup.sampledLogprobs[i]!;
+      drawn.support[place] = ofGroup.support[i];
+    }
+  }
+  return drawn;
+}
+
+/** The places of rows with equal rules. */
+function alike(rows: readonly RowRules[]): number[][] {
+  const groups = new Map<string, number[]>();
+  for (const [place, { options, mayEnd }] of rows.entries()) {
+    const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty } = options;
+    const penalties = [repetitionPenalty, presencePenalty, frequencyPenalty];
+    const kind = [temperature, topP, topK, minP, ...penalties, options.keepSupport, mayEnd].join();
+    const group = groups.get(kind);
+    if (group) group.push(place);
+    else groups.set(kind, [place]);
+  }
+  return [...groups.values()];
+}
+
+function drawAlike(logits: Tensor, rows: readonly RowRules[], forbidden: Tensor | undefined): Draw {
+  const { options, mayEnd } = rows[0]!;
   const { temperature } = options;
+  const generated = rows.map((row) => row.generated);
+  const penalized = hasPenalties(options) ? penalize(logits, generated, options) : logits;
+  const hides = forbidden !== undefined && !mayEnd;
+  const adjusted = hides ? penalized.maskedFill(forbidden, Number.NEGATIVE_INFINITY) : penalized;
+  const support = Array<undefined>(rows.length).fill(undefined);
   if (temperature === 0) {
     const tokens = adjusted.argmax(-1, true);
     const certain = new Float32Array(tokens.numel);
-    return { ...read(tokens, logits.logSoftmax(-1)), sampledLogprobs: certain };
+    return { ...read(tokens, logits.logSoftmax(-1)), sampledLogprobs: certain, support };
   }
-  const plain = scaled(logits, temperature).logSoftmax(-1);
-  const wide = adjusted === logits ? plain : scaled(adjusted, temperature).logSoftmax(-1);
-  const kept = truncate(wide, options);
+  const scores = scaled(logits, temperature);
+  const plain = scores.logSoftmax(-1);
+  const kept = truncate(adjusted === logits ? scores : scaled(adjusted, temperature), options);
+  const wide = kept === scores ? plain : kept.logSoftmax(-1);
   // Float64: in float32 the rounding of a parallel scan can leave room for a token of probability 0.
-  const cumulative = kept.exp().cumsum(-1, { dtype: 'float64' });
+  const cumulative = wide.exp().cumsum(-1, { dtype: 'float64' });
   const last = cumulative.size(-1) - 1;
   const total = cumulative.narrow(-1, last, 1);
+  const uniforms = rows.map(({ uniform }) => uniform);
   const u = tensor(uniforms, [uniforms.length, 1], { dtype: 'float64', device: logits.device });
   const tokens = searchsorted(cumulative, u.mul(total), { right: true }).clamp(null, last);
   const drawn = read(tokens, plain);
-  if (kept === plain) return { ...drawn, sampledLogprobs: drawn.logprobs };
-  const sampled = kept.gather(1, tokens).sub(total.log()).to('float32');
+  if (wide === plain) return { ...drawn, sampledLogprobs: drawn.logprobs, support };
+  const sampled = wide.gather(1, tokens).sub(total.log()).to('float32');
   return {
     ...drawn,
     sampledLogprobs: sampled.toTypedArray() as Float32Array,
-    ...(options.keepSupport && truncates(options) && { support: supportOf(kept) }),
+    support: options.keepSupport && truncates(options) ? setsOf(kept) : support,
   };
 }
 
 /** The ids of each row that are not −∞. */
-function supportOf(kept: Tensor): TokenSets {
+function setsOf(kept: Tensor): Uint8Array[] {
   const width = kept.size(-1);
   const isKept = kept.isfinite().toBytes();
   const idsOf = (row: number) =>
     Array.from(isKept.subarray(row * width, (row + 1) * width).entries(), ([id, has]) => (has ? id : -1));
-  return TokenSets.of(Array.from({ length: kept.size(0) }, (_, row) => idsOf(row).filter((id) => id >= 0)));
+  const rows = Array.from({ length: kept.size(0) }, (_, row) => idsOf(row).filter((id) => id >= 0));
+  const sets = TokenSets.of(rows);
+  return rows.map((_, row) => sets.bytes(row));
 }
 
 const scaled = (logits: Tensor, temperature: number) =>
@@ -117,36 +181,25 @@ const read = (tokens: Tensor, plain: Tensor) => ({
 });
 
 /**
- * Top-k, then top-p of the rest, then min-p, as transformers orders them; tokens that fall out have log-probability −∞.
- * A bound decides, not a place in an order, so equally likely tokens stay or go together.
+ * Top-k, then top-p of the rest, then min-p, as transformers orders them; scores that fall out become −∞. A bound of the
+ * scores decides, not a place in an order, so equally likely tokens stay or go together.
  */
-function truncate(logprobs: Tensor, { topK, topP, minP }: SamplingOptions): Tensor {
-  let kept = logprobs;
-  const keep = (x: Tensor, bound: Tensor) => {
-    kept = kept.maskedFill(x.lt(bound), Number.NEGATIVE_INFINITY);
+function truncate(scores: Tensor, { topK, topP, minP }: SamplingOptions): Tensor {
+  let kept = scores;
+  const keepFrom = (bound: Tensor) => {
+    kept = kept.maskedFill(kept.lt(bound), Number.NEGATIVE_INFINITY);
   };
-  if (topK > 0 && topK < kept.size(-1)) keep(kept, kept.topk(topK)[0].narrow(-1, topK - 1, 1));
-  if (topP < 1) {
-    const p = kept.softmax(-1);
-    keep(p, leastInNucleus(p, topP));
-  }
-  if (minP > 0) keep(kept, kept.amax([-1], true).add(Math.log(minP)));
+  if (topK > 0 && topK < kept.size(-1)) keepFrom(kept.topk(topK)[0].narrow(-1, topK - 1, 1));
+  if (topP < 1) keepFrom(leastInNucleus(kept, topP));
+  if (minP > 0) keepFrom(kept.amax([-1], true).add(Math.log(minP)));
   return kept;
 }
 
-/** The smallest probability in each row's nucleus of `mass`: `[n, V]` → `[n, 1]`. */
-function leastInNucleus(p: Tensor, mass: number): Tensor {
-  const falling = likeliest(p, mass);
+/** The smallest score in each row's nucleus of `mass`: `[n, V]` → `[n, 1]`. */
+function leastInNucleus(scores: Tensor, mass: number): Tensor {
+  const [falling] = scores.sort(-1, true);
+  const p = falling.to('float64').softmax(-1);
   // A token belongs to the nucleus when the likelier ones before it do not reach the mass yet.
-  const before = falling.cumsum(-1, { dtype: 'float64' }).sub(falling);
+  const before = p.cumsum(-1).sub(p);
   return falling.maskedFill(before.ge(mass), Number.POSITIVE_INFINITY).amin([-1], true);
-}
-
-/** Each row's probabilities, falling: as many as hold `mass` in every row, or all of them. */
-function likeliest(p: Tensor, mass: number): Tensor {
-  if (p.size(-1) > 2 * CANDIDATES) {
-    const [top] = p.topk(CANDIDATES);
-    if (top.sumDim([-1], false, { dtype: 'float64' }).amin([]).item() >= mass) return top;
-  }
-  return p.sort(-1, true)[0];
 }

@@ -93,7 +93,7 @@ describe("a decode step by operators of our own is libtorch's", () => {
       const exact = { ...model, decoder: inFloat64(model.decoder) };
       const [ours, theirs] = [own, plain].map((completions) => meanError(exact, completions));
       expect(theirs).toBeLessThan(2e-6);
-      expect(ours).toBeLessThan(1.25 * theirs!);
+      expect(ours).toBeLessThan(1.5 * theirs!);
     }
   });
 

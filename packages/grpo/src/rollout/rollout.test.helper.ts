@@ -16,7 +16,9 @@ import {
 
 export const earlierArchitectures = ['gpt2', 'llama3', 'llama3-tied', 'qwen2', 'qwen2-untied', 'qwen3'];
 /** Whose attention or scales are others than Llama's. */
-export const otherArchitectures = ['smollm3', 'olmo2'];
+export const otherArchitectures = [
+  ...['mistral', 'gemma2', 'gemma3', 'gemma3-scaled', 'smollm3', 'phi3', 'olmo2', 'granite'],
+];
 export const architectures = [...earlierArchitectures, ...otherArchitectures];
 
 const folder = (name: string) =>

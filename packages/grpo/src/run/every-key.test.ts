@@ -82,6 +82,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('rollout.topP', '0.5'),
   set('rollout.topK', '2'),
   set('rollout.minP', '0.5'),
+  set('rollout.keepSupport', 'false', { with: ['rollout.topP=0.5'] }),
   set('rollout.repetitionPenalty', '3', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.presencePenalty', '5', { with: ['rollout.maxNewTokens=20'] }),
   set('rollout.frequencyPenalty', '5', { with: ['rollout.maxNewTokens=20'] }),

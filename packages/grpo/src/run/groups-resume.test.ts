@@ -9,7 +9,7 @@ interface State {
   problems: number;
 }
 
-it('a run that refills and replays is the same when it is resumed', async () => {
+it('a run that refills, replays and keeps the ids it could draw is the same when it is resumed', async () => {
   const root = tempFolder();
   const settings = [
     `model=${await tinyModelFolder()}`,
@@ -19,6 +19,7 @@ it('a run that refills and replays is the same when it is resumed', async () => 
     'groups.replay=3',
     'groups.overlongBuffer=2',
     'rollout.prompts=3',
+    'rollout.topP=0.9',
     'checkpoint.every=2',
   ];
   const at = (name: string) => ({ output: join(root, name), settings });
@@ -42,6 +43,7 @@ it('a run that refills and replays is the same when it is resumed', async () => 
   expect(total('groups_replayed')).toBeGreaterThan(0);
   expect((JSON.parse(expected.state) as State).problems).toBe(total('groups_sampled'));
   expect(replayOf('whole').split('\n')).toHaveLength(3 + 1);
+  expect(replayOf('whole').split('"support":{')).toHaveLength(3 * 2 + 1);
   expect(expected.completions).toMatch(/"replayed_from":\d/);
   expect(expected.metrics).toContain('rewards/overlong/mean');
 });

@@ -2,6 +2,7 @@
 
 import { auditedTokens } from '../audit/chosen.js';
 import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
+import { truncates } from '../config/inert.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { isAudited } from '../config/sections/progress.js';
@@ -12,6 +13,7 @@ import { type Estimate, estimate, type Training, type Work } from '../memory/est
 import { type Reference, weightCount } from '../memory/holdings.js';
 import { machineBudget } from '../memory/limit.js';
 import { reasonsOf } from '../memory/memory-lines.js';
+import { supportBytes } from '../memory/support-bytes.js';
 import {
   adaptedLayers,
   adapterShape,
@@ -161,6 +163,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
         ? { ...sampling(1, 1, longest.train), newTokens: 1 }
         : sampling(rollout.prompts, rollout.group, longest.train)
       : undefined,
+    support: command === 'train' ? keptBytes(config, model, longest.train) : 0,
     evaluation: isRemote
       ? undefined
       : command === 'generate'
@@ -221,6 +224,14 @@ function passTokens(
   const { shared, own } = passes;
   const tokens = prompt + completion;
   return { shared: shared * tokens, own: own * tokens, scored: (shared + own) * completion };
+}
+
+/** Bytes of the ids that sampling keeps for all tokens of a step. */
+function keptBytes(config: Config, model: DecoderConfig, prompt: number): number {
+  const { rollout } = config;
+  if (!rollout.keepSupport || !truncates(rollout) || model.diffusion) return 0;
+  const tokens = rollout.prompts * rollout.group * newTokensAfter(prompt, config, model);
+  return tokens * supportBytes(model, rollout.topK);
 }
 
 const newTokensAfter = (prompt: number, { rollout }: Config, { maxPositions }: DecoderConfig) =>

@@ -48,6 +48,8 @@ describe('a run with servers', () => {
     ['vllm', ['lora.rank=2']],
     ['sglang', ['lora.rank=2']],
     ['sglang', []],
+    ['vllm', ['lora.rank=2', 'rollout.topK=30', 'rollout.topP=0.9', 'kl.beta=0.05']],
+    ['sglang', ['rollout.minP=0.02', 'rollout.temperature=0.8', 'objective.oldLogprobs=sampler']],
   ])('by %s samples with the weights of each step %j', async (engine, more) => {
     const model = await tinyModelFolder();
     const weights = realpathSync(tempFolder());

@@ -47,7 +47,8 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
     optimizer: run.optimizer,
     // Nothing is learnt from a comparison: a group of equal rewards is as good as any.
     config: { ...config, groups: { ...config.groups, refills: 0, replay: 0 } },
-    sampling: run.sampling,
+    // What is imitated is scored over the whole vocabulary.
+    sampling: { ...run.sampling, keepSupport: false },
     control: new Control(config),
     stages: { ...standardStages, sample: run.sample, ...stages },
     watch: run.watch,

@@ -141,7 +141,7 @@ function lossInput(
     entropies_T,
     oldLogprobs_T: old_B ? tokensOf(old_B) : null,
     referenceLogprobs_T: reference_B ? tokensOf(reference_B) : null,
-    samplerLogprobs_T: isSampled ? tokensOf(batch.completions_B.map(({ logprobs }) => logprobs)) : null,
+    samplerLogprobs_T: isSampled ? tokensOf(batch.behaviorLogprobs_B) : null,
     fullKl_T: fullKl_T ?? null,
     advantages: pick(batch.advantages.advantages),
     lengths,

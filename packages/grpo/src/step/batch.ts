@@ -104,6 +104,13 @@ export class Batch {
     };
   }
 
+  /** The sampler's log-probs under the distribution that is scored: over the support of each token, where it was kept. */
+  get behaviorLogprobs_B(): Float32Array[] {
+    return this.completions_B.map(({ logprobs, sampledLogprobs, support }) =>
+      support ? sampledLogprobs : logprobs,
+    );
+  }
+
   /** Tokens as TRL counts them: a prompt once for each of its completions. */
   get tokens(): number {
     const { prompts, completions_B } = this;

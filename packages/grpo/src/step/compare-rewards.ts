@@ -22,9 +22,9 @@ export const advantageSettings = ({ advantage, objective }: Config): AdvantageSe
  * The log-probs are those of the policy that sampled. undefined without a reference.
  */
 function klPenalties(kl: Config['kl'], batch: Batch): Float64Array | undefined {
-  const { old_B, reference_B, completions_B, trained, betas_P } = batch;
+  const { old_B, reference_B, trained, betas_P } = batch;
   if (!reference_B) return undefined;
-  const policy_B = old_B ?? completions_B.map(({ logprobs }) => logprobs);
+  const policy_B = old_B ?? batch.behaviorLogprobs_B;
   const lengths = trained.completions_B.map(({ ids }) => ids.length);
   const kls_B = noGrad(() =>
     tidy(() => {

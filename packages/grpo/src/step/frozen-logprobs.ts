@@ -25,7 +25,7 @@ async function scoreIteration(
     scoreUnder(decoder, trainer, groups, { prompts, stage, events });
   const old = {
     detach: () => undefined,
-    sampler: () => batch.completions_B.map(({ logprobs }) => logprobs),
+    sampler: () => batch.behaviorLogprobs_B,
     recompute: async () => {
       const stored = storedLogprobs(batch);
       const fresh = all.filter((p) => !batch.exchange?.replayed.has(p));
@@ -42,7 +42,7 @@ function storedLogprobs({ exchange, groupSize }: Batch): Map<number, Float32Arra
   const replayed = [...(exchange?.replayed ?? [])];
   return new Map(
     replayed.flatMap(([p, { old, group }]) =>
-      group.completions_B.map(({ logprobs }, g) => [p * groupSize + g, old?.[g] ?? logprobs] as const),
+      group.behaviorLogprobs_B.map((logprobs, g) => [p * groupSize + g, old?.[g] ?? logprobs] as const),
     ),
   );
 }

@@ -1,3 +1,4 @@
+import type { TokenSets } from '../formats/token-sets.js';
 import type { Decoder } from '../models/index.js';
 import { inputOf, type MaskedCompletion, type ScoredGroup } from '../objective/index.js';
 import { Watch } from '../progress/watch.js';
@@ -9,10 +10,15 @@ interface Tokens {
   ids: readonly number[];
 }
 
+/** Tokens that are scored, with the ids that each could have been drawn from where not all could. */
+interface ScoredTokens extends Tokens {
+  support?: TokenSets;
+}
+
 /** P prompts and their B completions, the same number of each, prompt after prompt. */
 export interface Groups {
   prompts: readonly Tokens[];
-  completions_B: readonly Tokens[];
+  completions_B: readonly ScoredTokens[];
   /** For a masked-diffusion model: how each completion is hidden. */
   masked_B?: readonly MaskedCompletion[] | undefined;
 }
@@ -123,6 +129,7 @@ export function microBatchAt(
       prompt: prompts[p]!.ids,
       completions: fittingMembers.map((b) => completions_B[b]!.ids),
       ...(masked_B && { masked: fittingMembers.map((b) => masked_B[b]!) }),
+      ...supportOf(fittingMembers.map((b) => completions_B[b]!)),
     });
     micro.members.push(...fittingMembers);
     micro.count += taken;
@@ -131,6 +138,12 @@ export function microBatchAt(
     if (taken < rest.length) break;
   }
   return micro;
+}
+
+/** The supports of some completions; a stage of one's own that changes the tokens leaves them without. */
+export function supportOf(completions: readonly ScoredTokens[]): Pick<ScoredGroup, 'support'> {
+  const support = completions.map(({ ids, support: own }) => (own?.length === ids.length ? own : undefined));
+  return support.some((own) => own) ? { support } : {};
 }
 
 /** Tokens that the passes over a whole group compute. */

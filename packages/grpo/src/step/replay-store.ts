@@ -56,7 +56,7 @@ export class ReplayStore implements StepObserver {
         groupAdvantages.reduce((sum, advantage) => sum + Math.abs(advantage), 0) * advantages.deviations[p]!;
       if (score === 0 || left.includes(p)) continue;
       // The sampler's own are in the group already.
-      const isComputed = old_B && old_B[from] !== batch.completions_B[from]!.logprobs;
+      const isComputed = old_B && old_B[from] !== batch.behaviorLogprobs_B[from];
       const old = isComputed ? old_B.slice(from, to) : undefined;
       // Failures were reported when the group was sampled.
       const rewardTable = { ...group.rewardTable, failures: [] };

@@ -1,5 +1,7 @@
+import { TokenSets } from '../formats/token-sets.js';
 import { Watch } from '../progress/watch.js';
 import { joinTables, withOverlong } from '../rewards/index.js';
+import type { Completion } from '../rollout/index.js';
 import type { Problem } from '../tasks/task.js';
 import { Batch } from './batch.js';
 import { exchangeFlat } from './exchange.js';
@@ -46,7 +48,7 @@ async function drawGroups(
   const sampled = await events.stage('sample', () =>
     work.share(requests, equally, (own) => stages.sample(model, own, sampling, seed, watch)),
   );
-  const groups = sampled.flat();
+  const groups = sampled.flat().map((group) => group.map(received));
   const completions_B = groups.flat();
   const scored = await events.stage('score', async () => {
     const tables = await work.share([...groups.keys()], equally, (own) => {
@@ -61,6 +63,14 @@ async function drawGroups(
   const rewardTable =
     buffer === 0 ? scored : withOverlong(scored, lengths, { maxTokens: rollout.maxNewTokens, buffer });
   return new Batch({ problems, prompts, completions_B, rewardTable });
+}
+
+/** A completion of another process: messages have the bytes of its support alone. */
+function received(completion: Completion): Completion {
+  const { support } = completion;
+  if (!support || support instanceof TokenSets) return completion;
+  const { lengths, data } = support as Pick<TokenSets, 'lengths' | 'data'>;
+  return { ...completion, support: TokenSets.fromBytes(lengths, data) };
 }
 
 /** No group's completions are known to be longer than another's before they are sampled. */

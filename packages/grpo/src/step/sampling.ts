@@ -1,3 +1,4 @@
+import { truncates } from '../config/inert.js';
 import type { Config } from '../config/schema.js';
 import { plainSampling, type SamplingOptions } from '../rollout/index.js';
 
@@ -17,7 +18,8 @@ export function samplingOf(
   const { repetitionPenalty, presencePenalty, frequencyPenalty } = rollout;
   return {
     ...{ maxNewTokens, minNewTokens, temperature, topP, topK, minP, invariant },
+    keepSupport: rollout.keepSupport && truncates(rollout),
     ...{ repetitionPenalty, presencePenalty, frequencyPenalty },
-    ...{ keepSupport: false, stop, diffusion: { blockLength, steps, remasking }, lotBytes },
+    ...{ stop, diffusion: { blockLength, steps, remasking }, lotBytes },
   };
 }

@@ -146,6 +146,8 @@ export interface TokenColumns {
   /** Index into TOKEN_SOURCES: model, tool, template. */
   source?: Uint8Array;
   mask?: Uint8Array;
+  /** Ids that each token could have been drawn from, where they were kept: log-probs and entropy are over them. */
+  support?: Int32Array;
   sampler?: Float32Array;
   sampled?: Float32Array;
   old?: Float32Array;

@@ -38,10 +38,9 @@ export const { strings: all } = fixture<{ strings: string[] }>('strings');
 /** Every third string, with all that hold white space which not everybody takes for such. */
 export const third = all.filter((text, i) => i % 3 === 0 || /[\ufeff\u0085]/.test(text));
 
-/** The tokenizer of a form, read from a folder. */
-export function loadForm(name: string): Tokenizer {
+/** Writes the tokenizer files of a form into a folder. */
+export function writeForm(name: string, dir: string): void {
   const { model, ...parts } = forms[name]!.definition;
-  const dir = mkdtempSync(join(tmpdir(), 'grpo-form-'));
   const content = { ...parts, model: { ...models[model.name], ...model.flags } };
   writeFileSync(join(dir, 'tokenizer.json'), JSON.stringify(content));
   const single = (parts.post_processor as { single?: { SpecialToken?: { id: string } }[] } | null)?.single;
@@ -49,7 +48,13 @@ export function loadForm(name: string): Tokenizer {
     join(dir, 'tokenizer_config.json'),
     JSON.stringify({ bos_token: single?.[0]?.SpecialToken?.id ?? null }),
   );
+}
+
+/** The tokenizer of a form, read from a folder. */
+export function loadForm(name: string): Tokenizer {
+  const dir = mkdtempSync(join(tmpdir(), 'grpo-form-'));
   try {
+    writeForm(name, dir);
     return Tokenizer.load(dir);
   } finally {
     rmSync(dir, { recursive: true });

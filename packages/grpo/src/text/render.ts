@@ -87,8 +87,7 @@ export function renderIds(
 }
 
 /**
- * A bound on the tokens of a prompt as {@link renderPrompt} renders it, found without making them: a token stands for a
- * byte at least.
+ * A bound on the tokens of a prompt as {@link renderPrompt} renders it, found without making them.
  *
  * @throws UserError for a conversation without a template
  */

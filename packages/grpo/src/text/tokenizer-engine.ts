@@ -5,7 +5,7 @@ import { normalizerOf } from './parts/normalizers.js';
 import { preTokenizerOf, type Section } from './parts/pre-tokenizers.js';
 import { Unigram } from './parts/unigram.js';
 import type { TokenizerDefinition } from './tokenizer-definition.js';
-import { type TokenizerModel, tokensOf } from './tokenizer-model.js';
+import type { TokenizerModel } from './tokenizer-model.js';
 import type { PostProcessor } from './tokenizer-parts.js';
 
 /**
@@ -15,7 +15,8 @@ import type { PostProcessor } from './tokenizer-parts.js';
 export class TokenizerEngine {
   readonly decoder: TokenDecoder;
   readonly #normalize: (text: string) => string;
-  readonly #ids: Map<string, number>;
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly #addedIds: ReadonlyMap<string, number>;
   readonly #tokens: Map<number, string>;
   /** Added tokens that are found in the text as it came, and those that are found once it is normalised. */
   readonly #inText: AddedTokenFinder;
@@ -26,14 +27,16 @@ export class TokenizerEngine {
   /** The mark that stands for a space in words. */
   readonly #mark: string;
 
-  /** @throws Error for a part that cannot be carried out here */
-  constructor({ model, added_tokens, ...parts }: TokenizerDefinition) {
-    this.#ids = new Map([
-      ...tokensOf(model),
-      ...added_tokens.map(({ content, id }) => [content, id] as [string, number]),
-    ]);
+  /**
+   * @param ids those of the model's tokens
+   * @throws Error for a part that cannot be carried out here
+   */
+  constructor({ model, added_tokens, ...parts }: TokenizerDefinition, ids: ReadonlyMap<string, number>) {
+    this.#ids = ids;
+    this.#addedIds = new Map(added_tokens.map(({ content, id }) => [content, id]));
     this.#normalize = normalizerOf(parts.normalizer);
-    this.#tokens = new Map(tokensOf(model).map(([token, id]) => [id, token]));
+    this.#tokens = new Map();
+    for (const [token, id] of ids) this.#tokens.set(id, token);
     // An added token stands for the text by which it is found.
     for (const { id, content, normalized } of added_tokens)
       this.#tokens.set(id, normalized ? this.#normalize(content) : content);
@@ -45,7 +48,7 @@ export class TokenizerEngine {
     this.#inText = new AddedTokenFinder(early!.map((token) => [token.content, token]));
     this.#inNormalized = new AddedTokenFinder(late!.map((token) => [this.#tokens.get(token.id)!, token]));
     this.#words = preTokenizerOf(parts.pre_tokenizer);
-    this.#model = modelOf(model);
+    this.#model = modelOf(model, ids);
     this.decoder = decoderOf(parts.decoder);
     this.#post = parts.post_processor;
     const metaspace = parts.pre_tokenizer.find(({ type }) => type === 'Metaspace');
@@ -100,14 +103,14 @@ export class TokenizerEngine {
   }
 
   idOf(token: string): number | undefined {
-    return this.#ids.get(token);
+    return this.#addedIds.get(token) ?? this.#ids.get(token);
   }
 }
 
-function modelOf(model: TokenizerModel): Bpe | Unigram {
-  if (model.type === 'BPE') return new Bpe(model);
+function modelOf(model: TokenizerModel, ids: ReadonlyMap<string, number>): Bpe | Unigram {
+  if (model.type === 'BPE') return new Bpe(model, ids);
   const { unk_id } = model;
   if (unk_id === null || unk_id === undefined)
     throw new Error('model.unk_id is missing, so some text could not be encoded');
-  return new Unigram({ ...model, unk_id });
+  return new Unigram({ ...model, unk_id }, ids);
 }

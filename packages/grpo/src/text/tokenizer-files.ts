@@ -63,6 +63,8 @@ export interface TokenizerFiles {
   /** `tokenizer.json` or `tokenizer.model`, for messages. */
   file: string;
   definition: TokenizerDefinition;
+  /** The ids of the model's tokens. */
+  ids: ReadonlyMap<string, number>;
   /** The named tokens as text. */
   named: Partial<Record<TokenName, string>>;
 }
@@ -83,7 +85,7 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
 
   const { file, definition, ownNames } = readDefinition(dir, settings);
   const { model, added_tokens } = definition;
-  const ids = new Map(tokensOf(model));
+  const ids = tokensOf(model);
   const added = new Map<string, AddedToken>(added_tokens.map((token) => [token.content, token]));
   for (const [id, token] of Object.entries(settings.added_tokens_decoder)) {
     if (!added.has(token.content)) added.set(token.content, { ...token, id: Number(id) });
@@ -123,8 +125,8 @@ export function readTokenizerFiles(dir: string): TokenizerFiles {
     }
     added.set(content, { ...(token ?? addedToken.parse({ content, special: true })), id, special: true });
   }
-  requireOneTextPerId(file, model, added.values());
-  return { file, definition: { ...definition, added_tokens: [...added.values()] }, named };
+  requireOneTextPerId(file, ids, added.values());
+  return { file, definition: { ...definition, added_tokens: [...added.values()] }, ids, named };
 }
 
 /** The tokenizer itself, and how it names its tokens where it does. */

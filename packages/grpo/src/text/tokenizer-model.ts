@@ -52,17 +52,21 @@ export function checkModel(file: string, model: Record<string, unknown>): Tokeni
   );
 }
 
-/** Every token of a model with its id. */
-export function tokensOf(model: TokenizerModel): [token: string, id: number][] {
-  if (model.type === 'BPE') return Object.entries(model.vocab);
-  return model.vocab.map(([piece], id) => [piece, id]);
+/** The ids of a model's tokens. Of a large vocabulary this takes a moment. */
+export function tokensOf(model: TokenizerModel): Map<string, number> {
+  if (model.type === 'Unigram') return new Map(model.vocab.map(([piece], id) => [piece, id]));
+  const ids = new Map<string, number>();
+  // Object.entries takes three times as long.
+  for (const token of Object.keys(model.vocab)) ids.set(token, model.vocab[token]!);
+  return ids;
 }
 
 function checkBpe(file: string, model: Record<string, unknown>): BpeModel {
   const { vocab, merges, unk_token: unk = null } = model;
   if (!isObject(vocab))
     throw new FormatError(file, `model.vocab must be an object of token: id, found ${describeJson(vocab)}`);
-  for (const [token, id] of Object.entries(vocab)) {
+  for (const token of Object.keys(vocab)) {
+    const id = vocab[token];
     if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) continue;
     const problem = `model.vocab: ${excerpt(token)} has the id ${describeJson(id)}; ids are whole numbers from 0`;
     throw new FormatError(file, problem);
@@ -130,6 +134,8 @@ function checkUnigram(file: string, model: Record<string, unknown>): UnigramMode
       `model.vocab: number ${i + 1} must be [piece, score], found ${describeJson(entry)}`,
     );
   }
+  if (new Set(vocab.map((entry) => (entry as [string])[0])).size < vocab.length)
+    throw new FormatError(file, 'model.vocab has a piece twice');
   if (typeof byte_fallback !== 'boolean')
     throw new FormatError(
       file,
@@ -148,24 +154,28 @@ function checkUnigram(file: string, model: Record<string, unknown>): UnigramMode
   };
 }
 
-/** @throws FormatError when two texts have one id, or one text two: decoding would be a guess. */
+/**
+ * @param ids those of the model
+ * @throws FormatError when two texts have one id, or one text two: decoding would be a guess
+ */
 export function requireOneTextPerId(
   file: string,
-  model: TokenizerModel,
+  ids: ReadonlyMap<string, number>,
   added: Iterable<{ content: string; id: number }>,
 ): void {
   const textOf = new Map<number, string>();
-  const idOf = new Map<string, number>();
-  const put = (text: string, id: number, where: string) => {
-    const other = textOf.get(id) ?? text;
-    if (other !== text)
+  const put = (text: string, id: number) => {
+    const other = textOf.get(id);
+    if (other !== undefined && other !== text)
       throw new FormatError(file, `the id ${id} is given twice: to ${excerpt(other)} and ${excerpt(text)}`);
-    const known = idOf.get(text) ?? id;
-    if (known !== id)
-      throw new FormatError(file, `${excerpt(text)} has two ids: ${known} in the vocabulary, ${id} ${where}`);
     textOf.set(id, text);
-    idOf.set(text, id);
   };
-  for (const [text, id] of tokensOf(model)) put(text, id, 'further on');
-  for (const { content, id } of added) put(content, id, 'as an added token');
+  for (const [text, id] of ids) put(text, id);
+  for (const { content, id } of added) {
+    put(content, id);
+    const own = ids.get(content);
+    if (own === undefined || own === id) continue;
+    const problem = `${excerpt(content)} has two ids: ${own} in the vocabulary, ${id} as an added token`;
+    throw new FormatError(file, problem);
+  }
 }

@@ -6,7 +6,6 @@ import { byteTokens } from './parts/byte-tokens.js';
 import type { TokenizerDefinition } from './tokenizer-definition.js';
 import { TokenizerEngine } from './tokenizer-engine.js';
 import { readTokenizerFiles, type TokenizerFiles, type TokenName } from './tokenizer-files.js';
-import { tokensOf } from './tokenizer-model.js';
 
 /** Goes through every part of a tokenizer: some of the engine's fail at a text only. */
 const PROBE = " Ab's 12\n\té\u{1f600}  x.";
@@ -28,13 +27,12 @@ export class Tokenizer {
   readonly #added: ReadonlyMap<number, { content: string; special: boolean }>;
 
   private constructor(files: TokenizerFiles) {
-    const { file, definition, named } = files;
+    const { file, definition, ids, named } = files;
     this.namedTokens = named;
     this.#added = new Map(definition.added_tokens.map((token) => [token.id, token]));
-    const tokens = new Map(tokensOf(definition.model));
-    requireReadable(file, definition, tokens);
-    this.#engine = inEngine(file, () => new TokenizerEngine(definition));
-    this.vocabSize = 1 + largest(this.#added.keys(), largest(tokens.values(), -1));
+    requireReadable(file, definition, ids);
+    this.#engine = inEngine(file, () => new TokenizerEngine(definition, ids));
+    this.vocabSize = 1 + largest(this.#added.keys(), largest(ids.values(), -1));
     this.addsBos = inEngine(file, () => {
       this.decode(this.encode(PROBE, { specialTokens: true }));
       return this.#probeBos(file);

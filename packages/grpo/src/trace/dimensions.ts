@@ -23,6 +23,7 @@ export const LISTS = {
     'completions.finish',
     'completions.server',
     'completions.weightVersions',
+    'completions.support.sizes',
     'scored.lengths',
     'diffusion.widths',
     'diffusion.plans.*.views',
@@ -82,10 +83,11 @@ export function rowArrays(record: StepRecord): RowArray[] {
     ...rows(
       'completion',
       'completions',
-      ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs'],
+      ['ids', 'source', 'samplerLogprobs', 'sampledLogprobs', 'support.lengths'],
       'lengths',
       completions?.lengths,
     ),
+    ...rows('completion', 'completions.support', ['data'], 'sizes', completions?.support?.sizes),
     ...rows(
       'completion',
       'scored',

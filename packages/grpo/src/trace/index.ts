@@ -19,5 +19,6 @@ export { readCompletions } from './read-completions.js';
 export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
 export type { MetricSeries, MetricsEntry } from './series.js';
 export type { ServerRecord, WeightProbe } from './servers.js';
+export { supportRecordOf, supportsOf } from './support.js';
 export { TEXT_LISTS } from './texts.js';
 export { writeStepRecord } from './write.js';

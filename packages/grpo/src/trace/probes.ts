@@ -14,13 +14,15 @@ export const probesSchema = z.object({
   temperatures: z.array(differenceSchema.extend({ temperature: real })).optional(),
   /**
    * One completion scored plainly, by itself and in one pass, for want of agreement between trainer and sampler: how far
-   * each of them is from it. `shift` 1 takes the logits after a token, in place of those before it.
+   * each of them is from it. `shift` 1 takes the logits after a token, in place of those before it. Where its tokens have a
+   * support, they are scored over it; `support` names other ids: all of them, or those of the token before or after.
    */
   plainScoring: z
     .array(
       z.object({
         temperature: real,
         shift: z.number().int(),
+        support: z.enum(['whole', 'before', 'after']).optional(),
         policy: differenceSchema,
         sampler: differenceSchema,
       }),

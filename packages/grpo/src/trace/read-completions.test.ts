@@ -51,6 +51,7 @@ function inMinibatches(): StepRecord {
 
 const records: [name: string, record: () => StepRecord][] = [
   ['causal, two updates', () => richRecord({ step: 2 })],
+  ['with the ids that sampling kept', () => richRecord({ kept: true })],
   ['in minibatches, with replayed groups and failures', inMinibatches],
   ['of a masked-diffusion model', () => diffusionRecord('coupled')],
   ['of TRL', () => readStepRecord(join(trlRun('clean'), 'steps', '000002'))],

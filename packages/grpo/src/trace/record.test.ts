@@ -312,6 +312,28 @@ describe('what does not fit is refused, and named', () => {
       'rewards.failures names completion 2 of 2',
     ],
     [
+      'supports of fewer bytes',
+      {},
+      {
+        'completions.lengths': i32(2),
+        'completions.support.sizes': i32(4),
+        'completions.support.lengths': i32(2, 2),
+        'completions.support.data': bits(2, 7, 2),
+      },
+      'completions.support.data has 3 values, the sum of completions.support.sizes has 4',
+    ],
+    [
+      'supports that are no sets',
+      {},
+      {
+        'completions.lengths': i32(2),
+        'completions.support.sizes': i32(4),
+        'completions.support.lengths': i32(2, 2),
+        'completions.support.data': bits(2, 7, 6, 7),
+      },
+      'completions.support: the recorded sets of tokens are damaged',
+    ],
+    [
       'a negative length',
       {},
       { 'completions.lengths': i32(3, -1) },

@@ -80,6 +80,17 @@ const completionsSchema = z.object({
   samplerLogprobs: floats.optional(),
   /** Under the distribution that the token was drawn from. `[T]` */
   sampledLogprobs: floats.optional(),
+  /** The ids that each token could have been drawn from, where top-k, top-p or min-p left less than all and they were kept. */
+  support: z
+    .object({
+      /** Bytes of the sets of each completion; 0 for one drawn from the whole vocabulary. `[B]` */
+      sizes: ints.optional(),
+      /** Bytes of each set. `[T]` */
+      lengths: ints.optional(),
+      /** The sets, one after another, as `formats/token-sets.ts` codes them. */
+      data: bytes.optional(),
+    })
+    .optional(),
   /** The server that sampled each, an index into `servers`, and the version of the weights that it says it had. `[B]` */
   server: ints.optional(),
   weightVersions: z.array(z.string()).optional(),

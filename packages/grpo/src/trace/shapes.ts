@@ -3,6 +3,7 @@ import { sum } from '../maths/moments.js';
 import { type LISTS, pathsOf, rowArrays, sizeOf } from './dimensions.js';
 import type { StepRecord, UpdateRecord } from './record.js';
 import type { WeightProbe } from './servers.js';
+import { supportsOf } from './support.js';
 import { valueAt } from './value-at.js';
 
 /** The first array whose length contradicts another's, or that names what is not there, in words; undefined when all fit. */
@@ -42,8 +43,19 @@ export function shapeProblem(record: StepRecord): string | undefined {
     strayIndex(record, P?.count, B?.count) ??
     rules
       .filter(({ found, expected }) => found !== undefined && expected !== undefined && found !== expected)
-      .map(({ name, found, of, expected }) => `${name} has ${found} values, ${of} has ${expected}`)[0]
+      .map(({ name, found, of, expected }) => `${name} has ${found} values, ${of} has ${expected}`)[0] ??
+    supportProblem(record)
   );
+}
+
+/** Sets of ids that are damaged, in words. */
+function supportProblem(record: StepRecord): string | undefined {
+  try {
+    supportsOf(record);
+    return undefined;
+  } catch (error) {
+    return `completions.support: ${(error as Error).message}`;
+  }
 }
 
 interface Rule {
@@ -68,6 +80,8 @@ const lengthLists = ({ tokenizer, prompts, completions, scored, diffusion }: Ste
     ['prompts.lengths', prompts?.lengths],
     ['prompts.scoredLengths', prompts?.scoredLengths],
     ['completions.lengths', completions?.lengths],
+    ['completions.support.sizes', completions?.support?.sizes],
+    ['completions.support.lengths', completions?.support?.lengths],
     ['scored.lengths', scored?.lengths],
   ] as const;
 

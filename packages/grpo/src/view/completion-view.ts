@@ -108,7 +108,7 @@ function rewardsOf(record: StepRecord, index: number): Pick<Partial<CompletionVi
 
 function scoresOf(record: StepRecord, index: number): Partial<CompletionView> {
   const mask = inputs.masks.from(record)?.[index];
-  const sampler = inputs.samplerLogprobs.from(record)?.[index];
+  const sampler = inputs.behaviorLogprobs.from(record)?.[index];
   const reference = inputs.referenceLogprobs.from(record)?.[index];
   return {
     ...(mask && { trained: nonzero(mask) }),

@@ -20,7 +20,7 @@ export function lossRowsOf(record: StepRecord, update: UpdateRecord): LossRow[] 
   if (!old && declared?.objective?.oldLogprobs !== 'detach' && update !== record.updates![0])
     return 'scored.oldLogprobs';
   const masks = scoredRows(record, update, 'mask');
-  const sampler = inputs.samplerLogprobs.from(record);
+  const sampler = inputs.behaviorLogprobs.from(record);
   const references = scoredRows(record, update, 'referenceLogprobs');
   const beta = betaOf(record, update);
   return membersOf(record, update).map((b, i) => ({

@@ -1,5 +1,5 @@
 /** The tokens of one completion, number by number. */
-import { inputs, membersOf, updateRows } from '../doctor/inputs.js';
+import { inputs, membersOf, supportSizesOf, updateRows } from '../doctor/inputs.js';
 import type { StepRecord } from '../trace/index.js';
 import { known } from './completion-view.js';
 import { betaOf, slopesOf } from './loss-rows.js';
@@ -14,6 +14,8 @@ export interface TokenView {
   special?: string;
   /** Whether it enters the loss. */
   trained?: boolean;
+  /** Ids that it could have been drawn from, where they were kept: log-probs and entropy are over them. */
+  support?: number;
   sampler?: number;
   policy?: number;
   reference?: number;
@@ -37,7 +39,8 @@ export function tokenViews(record: StepRecord, name: string, { completions }: St
   const slopes = update && slopesOf(record, update);
   const columns = {
     id: ids,
-    sampler: inputs.samplerLogprobs.from(record)?.[index],
+    sampler: inputs.behaviorLogprobs.from(record)?.[index],
+    support: supportSizesOf(record, index),
     policy: ofUpdate('policyLogprobs'),
     reference: inputs.referenceLogprobs.from(record)?.[index],
     entropy: ofUpdate('entropies'),

@@ -37,6 +37,17 @@ inline void checkVector(const char* name, const at::Tensor& vector, int64_t widt
               "] and contiguous, found ", vector.sizes());
 }
 
+// Factors of a norm [width], in the dtype of what is normed or in float32.
+inline void checkFactors(const char* name, const at::Tensor& factors, const at::Tensor& normed, int64_t width) {
+  if (!factors.defined()) return;
+  TORCH_CHECK(factors.scalar_type() == normed.scalar_type() || factors.scalar_type() == at::kFloat, name,
+              " must be float32 or ", normed.scalar_type(), ", found ", factors.scalar_type());
+  TORCH_CHECK(factors.device().is_cpu() && factors.layout() == at::kStrided &&
+                  !(at::GradMode::is_enabled() && factors.requires_grad()),
+              name, " must be a plain CPU tensor without a gradient");
+  checkVector(name, factors, width);
+}
+
 // The elements of one type: at::BFloat16 or float.
 template <typename Body>
 void forDType(const at::Tensor& tensor, const Body& body) {

@@ -35,6 +35,8 @@ struct Attention {
   // Query heads, key heads, numbers a head, those with padding to whole vectors, and those that are turned.
   int64_t count, heads, kvHeads, width, padded, turned;
   float eps;
+  // Whether the norms' factors are float32, whatever the others are.
+  bool wideNorms;
   // As checkScores has them, the window for a longest row at most.
   float scale;
   int64_t window;
@@ -103,8 +105,7 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                            const OptionalTensor& queryNorm, const OptionalTensor& keyNorm, double eps,
                            c10::optional<double> factor, int64_t window, double softcap) {
   const auto cos = orNone(cosine), sin = orNone(sine), qNorm = orNone(queryNorm), kNorm = orNone(keyNorm);
-  checkDecodes("decode_attention",
-               {query, key, value, ownKeys, ownValues, promptKeys, promptValues, cos, sin, qNorm, kNorm});
+  checkDecodes("decode_attention", {query, key, value, ownKeys, ownValues, promptKeys, promptValues, cos, sin});
   TORCH_CHECK(ownKeys.dim() == 5 && ownKeys.size(1) > 0 && query.dim() == 2 && key.dim() == 2,
               "query and key must be [N, heads × width], the cache's keys [count, kvHeads, blocks, width, 16]");
   const int64_t n = query.size(0), kvHeads = ownKeys.size(1), width = key.size(1) / kvHeads;
@@ -123,8 +124,11 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
     TORCH_CHECK(!turn.defined() || (turn.numel() == n * half && turn.size(-1) == half && turn.is_contiguous()),
                 "cos and sin must hold [", n, ", ", half, "] numbers");
   TORCH_CHECK(2 * half <= width, "cos and sin turn ", 2 * half, " numbers, a head has ", width);
-  if (qNorm.defined()) checkVector("query_norm", qNorm, width);
-  if (kNorm.defined()) checkVector("key_norm", kNorm, width);
+  checkFactors("query_norm", qNorm, query, width);
+  checkFactors("key_norm", kNorm, query, width);
+  TORCH_CHECK(!qNorm.defined() || !kNorm.defined() || qNorm.scalar_type() == kNorm.scalar_type(),
+              "query_norm and key_norm are of one dtype");
+  const bool wideNorms = (qNorm.defined() ? qNorm : kNorm.defined() ? kNorm : query).scalar_type() == at::kFloat;
   checkScores(factor, window, softcap);
   const float scale = factor ? float(*factor) : 1 / std::sqrt(float(width));
   const auto rows = std::make_shared<const std::vector<Row>>(rowsOf(table, ownKeys, promptKeys, n));
@@ -160,6 +164,7 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                         padded,
                         2 * half,
                         float(eps),
+                        wideNorms,
                         scale,
                         window == 0 ? longest : std::min(window, longest),
                         float(softcap)};

@@ -13,9 +13,11 @@ INLINE void readHead(const Attention& job, const T* from, const void* norm, int6
   });
   if (norm) {
     const float scale = 1 / std::sqrt(sumOf(squares) / width + job.eps);
-    eachVector(width, [&](int64_t i, int64_t count) INLINED {
-      store(to + i, load(to + i) * scale * loadFirst(static_cast<const T*>(norm) + i, count));
-    });
+    const auto multiply = [&](auto* factors) INLINED {
+      eachVector(width, [&](int64_t i, int64_t count)
+                            INLINED { store(to + i, load(to + i) * scale * loadFirst(factors + i, count)); });
+    };
+    job.wideNorms ? multiply(static_cast<const float*>(norm)) : multiply(static_cast<const T*>(norm));
   }
   if (!job.cos) return;
   const T *cos = static_cast<const T*>(job.cos) + row * half, *sin = static_cast<const T*>(job.sin) + row * half;

@@ -1,4 +1,5 @@
-// grpo::add_norm and grpo::gated_activation: what lies between the products of a decode step, each in one pass.
+// grpo::add_norm, without a weight the sum alone, and grpo::gated_activation: what lies between the products of a
+// decode step, each in one pass.
 #include <cmath>
 #include <string>
 
@@ -13,6 +14,10 @@ struct Norm {
   void *sum, *normed;
   int64_t width, xStride, deltaStride;
   float eps;
+  // Of delta.
+  float factor;
+  // Whether the weight is float32, whatever the others are.
+  bool wide;
 };
 
 struct Activation {
@@ -31,30 +36,34 @@ struct Activation {
 namespace grpo {
 namespace {
 
-std::tuple<at::Tensor, at::Tensor> addNorm(const at::Tensor& x, const OptionalTensor& delta, const at::Tensor& weight,
-                                           const OptionalTensor& bias, double eps) {
-  const auto added = orNone(delta), shift = orNone(bias);
-  checkDecodes("add_norm", {x, added, weight, shift});
+std::tuple<at::Tensor, at::Tensor> addNorm(const at::Tensor& x, const OptionalTensor& delta,
+                                           const OptionalTensor& scale, const OptionalTensor& bias, double eps,
+                                           double factor) {
+  const auto added = orNone(delta), weight = orNone(scale), shift = orNone(bias);
+  checkDecodes("add_norm", {x, added, shift});
   TORCH_CHECK(x.dim() == 2 && x.size(1) > 0, "x must be [N, D], found ", x.sizes());
   const int64_t n = x.size(0), width = x.size(1);
   checkRows("x", x, n, width);
   if (added.defined()) checkRows("delta", added, n, width);
-  checkVector("weight", weight, width);
+  checkFactors("weight", weight, x, width);
   if (shift.defined()) checkVector("bias", shift, width);
-  auto sum = at::empty({n, width}, x.options()), normed = at::empty({n, width}, x.options());
+  TORCH_CHECK(weight.defined() || !shift.defined(), "bias comes with a weight");
+  auto sum = at::empty({n, width}, x.options()), normed = weight.defined() ? at::empty({n, width}, x.options()) : sum;
   forDType(x, [&](auto kind) {
     addStage({n, grainOf(width),
               [=](int64_t begin, int64_t end) {
                 const Norm norm{x.data_ptr(),
                                 added.defined() ? added.data_ptr() : nullptr,
-                                weight.data_ptr(),
+                                weight.defined() ? weight.data_ptr() : nullptr,
                                 shift.defined() ? shift.data_ptr() : nullptr,
                                 sum.data_ptr(),
                                 normed.data_ptr(),
                                 width,
                                 x.stride(0),
                                 added.defined() ? added.stride(0) : 0,
-                                float(eps)};
+                                float(eps),
+                                float(factor),
+                                weight.defined() && weight.scalar_type() == at::kFloat};
                 AT_LEVEL(normRows<decltype(kind)>)(norm, begin, end);
               }},
              sum.nbytes() + normed.nbytes());
@@ -93,7 +102,8 @@ at::Tensor gatedActivation(const at::Tensor& gate, const OptionalTensor& up, con
 
 void registerDecodeFused(torch::Library& library) {
   library.def(
-      "add_norm(Tensor x, Tensor? delta, Tensor weight, Tensor? bias, float eps) -> (Tensor sum, Tensor normed)");
+      "add_norm(Tensor x, Tensor? delta, Tensor? weight, Tensor? bias, float eps, *, float factor=1.) -> (Tensor sum, "
+      "Tensor normed)");
   library.impl("add_norm", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(addNorm)));
   library.def("gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor");
   library.impl("gated_activation",

@@ -3,6 +3,8 @@
 // log softmax of a row is (x − largest) − logSum, rounded after each step as libtorch's is.
 struct Normalizer {
   float largest, logSum;
+  // Σ e^(x − largest)
+  double sum;
 };
 
 struct RowOf {
@@ -17,24 +19,86 @@ struct RowOf {
     if (forbidden) x += loadFirst(forbidden + i, count);
     return filled(x, count, LEAST);
   }
+  INLINE float at(int64_t i) const {
+    const float x = temperature != 1 ? logits[i] / temperature : logits[i];
+    return forbidden ? x + forbidden[i] : x;
+  }
 };
 
-// NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞.
-INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab) {
+// What a thread needs for one row after the other.
+struct Scratch {
+  // The sum of each block, and the largest number of each of a block's columns.
+  std::vector<double> blocks;
+  std::vector<float> maxima;
+  // Numbers near a bound, of this turn of the search and of the one before.
+  std::vector<float> near, before;
+  // Which tokens are kept, a bit each.
+  std::vector<uint64_t> kept;
+  std::vector<float> penalized;
+};
+
+INLINE int64_t blocksOf(int64_t vocab) { return (vocab + BLOCK - 1) / BLOCK; }
+
+// One bit for each element of a comparison.
+INLINE uint32_t maskOf(Integers is) {
+#if defined(__x86_64__) && LANES == 16
+  return _mm512_movepi32_mask(bitsOf<__m512i>(is));
+#elif defined(__x86_64__) && LANES == 8
+  return uint32_t(_mm256_movemask_ps(bitsOf<__m256>(is)));
+#elif defined(__x86_64__)
+  return uint32_t(_mm_movemask_ps(bitsOf<__m128>(is)));
+#else
+  uint32_t mask = 0;
+  for (int64_t i = 0; i < LANES; ++i) mask |= uint32_t(is[i] != 0) << i;
+  return mask;
+#endif
+}
+
+// Writes the elements of the mask side by side, and others behind them; returns how many.
+INLINE int64_t compress(float* to, Vector x, uint32_t mask) {
+#if defined(__x86_64__) && LANES == 16
+  _mm512_storeu_ps(to, _mm512_maskz_compress_ps(__mmask16(mask), bitsOf<__m512>(x)));
+  return __builtin_popcount(mask);
+#else
+  float all[LANES];
+  store(all, x);
+  int64_t n = 0;
+  for (; mask; mask &= mask - 1) to[n++] = all[__builtin_ctz(mask)];
+  return n;
+#endif
+}
+
+// logSum is NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞. With `maxima` the largest
+// numbers of each block are written there.
+INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima) {
   Vector most = broadcast(LEAST);
   Integers bad{};
-  eachVector(vocab, [&](int64_t i, int64_t count) INLINED {
-    const Vector x = row.at(i, count);
-    bad |= (Integers)(x != x);
-    most = larger(x, most);
-  });
+  if (maxima) {
+    for (int64_t start = 0; start < vocab; start += BLOCK, maxima += LANES) {
+      Vector own = broadcast(LEAST);
+      eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+        const Vector x = row.at(start + i, count);
+        bad |= (Integers)(x != x);
+        own = larger(x, own);
+      });
+      store(maxima, own);
+      most = larger(own, most);
+    }
+  } else {
+    eachVector(vocab, [&](int64_t i, int64_t count) INLINED {
+      const Vector x = row.at(i, count);
+      bad |= (Integers)(x != x);
+      most = larger(x, most);
+    });
+  }
   int32_t nan = 0;
   for (int64_t i = 0; i < LANES; ++i) nan |= bad[i];
   const float largest = maximumOf(most);
-  if (nan || std::isinf(largest)) return {largest, std::numeric_limits<float>::quiet_NaN()};
-  Doubles sum{};
-  eachVector(vocab, [&](int64_t i, int64_t count) INLINED { addTo(sum, exponential(row.at(i, count) - largest)); });
-  return {largest, float(std::log(sumOf(sum)))};
+  if (nan || std::isinf(largest)) return {largest, std::numeric_limits<float>::quiet_NaN(), 0};
+  Doubles sums{};
+  eachVector(vocab, [&](int64_t i, int64_t count) INLINED { addTo(sums, exponential(row.at(i, count) - largest)); });
+  const double sum = sumOf(sums);
+  return {largest, float(std::log(sum)), sum};
 }
 
 INLINE Vector probabilities(const RowOf& row, const Normalizer& by, int64_t i, int64_t count) {
@@ -47,15 +111,11 @@ struct Drawn {
   double total;
 };
 
-// The first token at which the sum of probabilities is above u × their total.
-INLINE Drawn invert(const RowOf& row, const Normalizer& by, int64_t vocab, double u, double* blocks) {
+// The first token at which the sum of weights is above u × their total; blocks has the sum of each block.
+template <class Weights>
+INLINE Drawn invert(int64_t vocab, double u, const std::vector<double>& blocks, const Weights& weights) {
   double total = 0;
-  for (int64_t start = 0; start < vocab; start += BLOCK) {
-    Doubles sum{};
-    const int64_t size = std::min(BLOCK, vocab - start);
-    eachVector(size, [&](int64_t i, int64_t count) INLINED { addTo(sum, probabilities(row, by, start + i, count)); });
-    total += blocks[start / BLOCK] = sumOf(sum);
-  }
+  for (const double sum : blocks) total += sum;
   const double wanted = u * total;
   double before = 0;
   int64_t block = 0;
@@ -65,7 +125,7 @@ INLINE Drawn invert(const RowOf& row, const Normalizer& by, int64_t vocab, doubl
   int64_t token = block * BLOCK;
   for (int64_t i = block * BLOCK; i < std::min(vocab, (block + 1) * BLOCK); i += LANES) {
     float p[LANES];
-    store(p, probabilities(row, by, i, std::min<int64_t>(LANES, vocab - i)));
+    store(p, weights(i, std::min<int64_t>(LANES, vocab - i)));
     for (int64_t j = 0; j < std::min<int64_t>(LANES, vocab - i); ++j) {
       if (p[j] > 0) token = i + j;
       before += p[j];
@@ -73,6 +133,164 @@ INLINE Drawn invert(const RowOf& row, const Normalizer& by, int64_t vocab, doubl
     }
   }
   return {token, total};
+}
+
+INLINE Drawn drawWhole(const RowOf& row, const Normalizer& by, int64_t vocab, double u, Scratch& scratch) {
+  for (int64_t start = 0; start < vocab; start += BLOCK) {
+    Doubles sum{};
+    eachVector(std::min(BLOCK, vocab - start),
+               [&](int64_t i, int64_t count) INLINED { addTo(sum, probabilities(row, by, start + i, count)); });
+    scratch.blocks[start / BLOCK] = sumOf(sum);
+  }
+  return invert(vocab, u, scratch.blocks,
+                [&](int64_t i, int64_t count) INLINED { return probabilities(row, by, i, count); });
+}
+
+// Weights by which bounds are found: of top-k each token's is 1, of top-p its probability times a constant.
+struct Weight {
+  bool counts;
+  float largest;
+
+  INLINE double of(float x) const { return counts ? 1 : double(exponential(broadcast(x - largest))[0]); }
+};
+
+// What the numbers above and from low to high weigh; these are written to `near`.
+struct Split {
+  double above, within;
+  int64_t count;
+};
+
+// `maxima`, where there are any, tell the blocks in which nothing is as large as low.
+INLINE Split split(const RowOf& row, int64_t n, const Weight& weight, float low, float high, const float* maxima,
+                   std::vector<float>& near) {
+  near.resize(n + LANES);
+  int64_t count = 0, larger = 0;
+  Doubles above{}, within{};
+  for (int64_t start = 0; start < n; start += BLOCK) {
+    if (maxima && !maskOf((Integers)(load(maxima + start / BLOCK * LANES) >= low))) continue;
+    eachVector(std::min(BLOCK, n - start), [&](int64_t i, int64_t size) INLINED {
+      const Vector x = row.at(start + i, size);
+      const Integers isAbove = (Integers)(x > high), isWithin = (Integers)(x >= low) & ~isAbove;
+      const uint32_t some = maskOf(isWithin), more = maskOf(isAbove);
+      count += compress(near.data() + count, x, some);
+      larger += __builtin_popcount(more);
+      if (weight.counts || !(some | more)) return;
+      const Vector y = exponential(x - weight.largest);
+      if (more) addTo(above, isAbove ? y : Vector{});
+      if (some) addTo(within, isWithin ? y : Vector{});
+    });
+  }
+  if (weight.counts) return {double(larger), double(count), count};
+  return {sumOf(above), sumOf(within), count};
+}
+
+// The least number of a row above which less than `most` of its weight lies; all of it weighs `total`. A sample tells
+// between which numbers it should be, a pass through the row whether it is; what lies between is searched again.
+INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, double most, const float* maxima,
+                     Scratch& scratch) {
+  double above = 0;
+  float sample[SAMPLE];
+  while (n > SAMPLE) {
+    for (int64_t i = 0; i < SAMPLE; ++i) sample[i] = row.at(i * n / SAMPLE);
+    std::sort(sample, sample + SAMPLE);
+    // How many of the sample are to be left out: those that weigh as much, each with its share of the row.
+    const double out = (total - (most - above)) * SAMPLE / n;
+    int64_t first = 0;
+    for (double sum = 0; first < SAMPLE && (sum += weight.of(sample[first])) < out;) ++first;
+    const auto slack = int64_t(4 + 2 * std::sqrt(double(first * (SAMPLE - first)) / SAMPLE));
+    // Of a token that cannot be drawn the number is −∞.
+    float low = std::max(first < slack ? -FLT_MAX : sample[std::min(first, SAMPLE) - slack], -FLT_MAX),
+          high = std::max(first + slack < SAMPLE ? sample[first + slack] : FLT_MAX, low);
+    // The numbers that weigh less than this cannot weigh as much as is to be left out.
+    if (!weight.counts && out > 0) {
+      const auto least = float(weight.largest + std::log(out / SAMPLE)) - 1e-3f;
+      low = std::max(low, std::min(least, high));
+    }
+    Split found = split(row, n, weight, low, high, maxima, scratch.near);
+    if (above + found.above >= most) {
+      low = std::nextafter(high, FLT_MAX);
+      high = FLT_MAX;
+      found = split(row, n, weight, low, high, maxima, scratch.near);
+    } else if (above + found.above + found.within < most) {
+      high = std::nextafter(low, -FLT_MAX);
+      low = -FLT_MAX;
+      found = split(row, n, weight, low, high, maxima, scratch.near);
+    }
+    above += found.above;
+    if (low == high) return low;
+    const bool shrinks = found.count < n;
+    std::swap(scratch.near, scratch.before);
+    row = {scratch.before.data(), nullptr, 1};
+    n = found.count;
+    total = found.within;
+    maxima = nullptr;
+    if (!shrinks) break;
+  }
+  // Falling, as they are taken in.
+  std::vector<float>& few = scratch.near;
+  few.resize(n);
+  for (int64_t i = 0; i < n; ++i) few[i] = row.at(i);
+  std::sort(few.begin(), few.end(), [](float a, float b) { return a > b; });
+  float bound = -FLT_MAX;
+  for (int64_t i = 0; i < n && above < most; ++i) {
+    bound = std::max(few[i], -FLT_MAX);
+    above += weight.of(few[i]);
+  }
+  return bound;
+}
+
+// What all numbers from the bound on weigh.
+INLINE double massFrom(const RowOf& row, int64_t vocab, float bound, float largest, const float* maxima) {
+  Doubles sum{};
+  for (int64_t start = 0; start < vocab; start += BLOCK) {
+    if (!maskOf((Integers)(load(maxima + start / BLOCK * LANES) >= bound))) continue;
+    eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+      const Vector x = row.at(start + i, count);
+      addTo(sum, x >= bound ? exponential(x - largest) : Vector{});
+    });
+  }
+  return sumOf(sum);
+}
+
+// The least number that is kept: by top-k, by top-p of what that leaves, and by min-p.
+INLINE float leastKept(const RowOf& row, int64_t vocab, const Normalizer& by, const Rules& rules, Scratch& scratch) {
+  const float* maxima = scratch.maxima.data();
+  float bound = -FLT_MAX;
+  double mass = by.sum;
+  if (rules.topK > 0 && rules.topK < double(vocab)) {
+    bound = boundOf(row, vocab, {true, by.largest}, double(vocab), rules.topK, maxima, scratch);
+    if (rules.topP < 1) mass = massFrom(row, vocab, bound, by.largest, maxima);
+  }
+  if (rules.topP < 1) {
+    const Weight weight{false, by.largest};
+    bound = std::max(bound, boundOf(row, vocab, weight, by.sum, rules.topP * mass, maxima, scratch));
+  }
+  if (rules.minP > 0) bound = std::max(bound, by.largest + float(std::log(rules.minP)));
+  return bound;
+}
+
+// As drawWhole, of the numbers from the bound on, which are marked.
+INLINE Drawn drawKept(const RowOf& row, float bound, float largest, int64_t vocab, double u, Scratch& scratch) {
+  const auto weights = [&](int64_t i, int64_t count) INLINED {
+    const Vector x = row.at(i, count);
+    return x >= bound ? exponential(x - largest) : Vector{};
+  };
+  for (int64_t start = 0; start < vocab; start += BLOCK) {
+    const int64_t block = start / BLOCK;
+    uint64_t* bits = scratch.kept.data() + start / 64;
+    std::fill(bits, bits + BLOCK / 64, 0);
+    scratch.blocks[block] = 0;
+    if (!maskOf((Integers)(load(scratch.maxima.data() + block * LANES) >= bound))) continue;
+    Doubles sum{};
+    eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+      const Vector x = row.at(start + i, count);
+      const uint32_t mask = maskOf((Integers)(x >= bound));
+      bits[i / 64] |= uint64_t(mask) << (i % 64);
+      if (mask) addTo(sum, x >= bound ? exponential(x - largest) : Vector{});
+    });
+    scratch.blocks[block] = sumOf(sum);
+  }
+  return invert(vocab, u, scratch.blocks, weights);
 }
 
 INLINE int64_t likeliest(const RowOf& row, float largest, int64_t vocab) {
@@ -85,32 +303,56 @@ INLINE int64_t likeliest(const RowOf& row, float largest, int64_t vocab) {
   return 0;
 }
 
-void drawRows(const Draws& job, int64_t begin, int64_t end) {
-  std::vector<double> blocks((job.vocab + BLOCK - 1) / BLOCK);
-  const bool greedy = job.temperature == 0;
-  for (int64_t r = begin; r < end; ++r) {
-    const RowOf plain{job.logits + r * job.stride, nullptr, greedy ? 1 : job.temperature};
-    const RowOf allowed{plain.logits, job.forbidden, plain.temperature};
-    const Normalizer ofPlain = normalizerOf(plain, job.vocab);
-    const Normalizer ofAllowed = job.forbidden ? normalizerOf(allowed, job.vocab) : ofPlain;
-    const auto logProb = [&](const Normalizer& by, int64_t token) {
-      const float x = greedy ? plain.logits[token] : plain.logits[token] / job.temperature;
-      return (x - by.largest) - by.logSum;
-    };
-    int64_t token = 0;
-    float sampled;
-    if (std::isnan(ofAllowed.logSum)) {
-      sampled = ofAllowed.logSum;
-    } else if (greedy) {
-      token = likeliest(allowed, ofAllowed.largest, job.vocab);
-      sampled = 0;
-    } else {
-      const Drawn drawn = invert(allowed, ofAllowed, job.vocab, job.uniforms[r], blocks.data());
-      token = drawn.token;
-      sampled = job.forbidden ? float(logProb(ofAllowed, token) - std::log(drawn.total)) : logProb(ofPlain, token);
-    }
-    job.tokens[r] = token;
-    job.logprobs[r] = logProb(ofPlain, token);
-    job.sampledLogprobs[r] = sampled;
+INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
+  const Rules& rules = job.rules[r];
+  const bool greedy = rules.temperature == 0;
+  const int64_t vocab = job.vocab;
+  const RowOf plain{job.logits + r * job.stride, nullptr, greedy ? 1 : float(rules.temperature)};
+  RowOf allowed = plain;
+  if (job.generated && rules.penalizes()) {
+    penalize(plain.logits, vocab, rules, job.generated + job.generatedOffsets[r],
+             job.generated + job.generatedOffsets[r + 1], scratch.penalized);
+    allowed.logits = scratch.penalized.data();
   }
+  if (rules.mayEnd == 0) allowed.forbidden = job.forbidden;
+  const bool isPlain = allowed.logits == plain.logits && !allowed.forbidden;
+  float* maxima = nullptr;
+  if (rules.truncates()) {
+    scratch.maxima.resize(blocksOf(vocab) * LANES);
+    scratch.kept.resize(blocksOf(vocab) * (BLOCK / 64));
+    maxima = scratch.maxima.data();
+  }
+  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr);
+  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima);
+  const auto logProb = [&](const RowOf& row, const Normalizer& by, int64_t token) {
+    return (row.at(token) - by.largest) - by.logSum;
+  };
+  int64_t token = 0;
+  float sampled;
+  if (std::isnan(ofAllowed.logSum)) {
+    sampled = ofAllowed.logSum;
+  } else if (greedy) {
+    token = likeliest(allowed, ofAllowed.largest, vocab);
+    sampled = 0;
+  } else if (rules.truncates()) {
+    const float bound = leastKept(allowed, vocab, ofAllowed, rules, scratch);
+    const Drawn drawn = drawKept(allowed, bound, ofAllowed.largest, vocab, job.uniforms[r], scratch);
+    token = drawn.token;
+    sampled = float((allowed.at(token) - ofAllowed.largest) - std::log(drawn.total));
+    if (job.support) encodeSet(scratch.kept, job.support[r]);
+  } else {
+    const Drawn drawn = drawWhole(allowed, ofAllowed, vocab, job.uniforms[r], scratch);
+    token = drawn.token;
+    sampled =
+        isPlain ? logProb(plain, ofPlain, token) : float(logProb(allowed, ofAllowed, token) - std::log(drawn.total));
+  }
+  job.tokens[r] = token;
+  job.logprobs[r] = logProb(plain, ofPlain, token);
+  job.sampledLogprobs[r] = sampled;
+}
+
+void drawRows(const Draws& job, int64_t begin, int64_t end) {
+  Scratch scratch;
+  scratch.blocks.resize(blocksOf(job.vocab));
+  for (int64_t r = begin; r < end; ++r) drawRow(job, r, scratch);
 }

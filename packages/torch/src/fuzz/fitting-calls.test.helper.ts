@@ -48,6 +48,7 @@ const fit: Record<string, (world: World) => unknown[]> = {
         entry(16 * blocks),
       ]);
     const [turned, normed] = [random.chance(0.5), random.chance(0.5)];
+    const factors = random.pick([dtype, 'float32'] as const);
     const half = random.chance(0.95) ? 1 + random.below(width / 2) : random.pick([0, width]);
     return [
       of(n, kvHeads * width * (1 + random.below(5))),
@@ -60,8 +61,8 @@ const fit: Record<string, (world: World) => unknown[]> = {
       tensor(rows, [n, 4], { dtype: 'int64' }),
       turned ? of(n, 1, half) : null,
       turned ? of(n, 1, half) : null,
-      normed ? of(width) : null,
-      normed ? of(width) : null,
+      normed ? fresh(random, [width], factors) : null,
+      normed ? fresh(random, [width], random.chance(0.95) ? factors : dtype) : null,
       1e-6,
       scores(random),
     ]; // biome-ignore format: in the order of the schema
@@ -114,7 +115,9 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const [n, width] = [random.below(4), 1 + random.below(40)];
     const row = () => (random.chance(0.5) ? fresh(random, [width], dtype) : null);
     const x = fresh(random, [n, width], dtype);
-    return [x, random.chance(0.5) ? x : null, fresh(random, [width], dtype), row(), 1e-6];
+    const weight = random.chance(0.9) ? fresh(random, [width], random.pick([dtype, 'float32'])) : null;
+    const options = { factor: random.pick([1, 0.2, Number.NaN]) };
+    return [x, random.chance(0.5) ? x : null, weight, row(), 1e-6, options];
   },
   gatedActivation: ({ random }) => {
     const gate = fresh(

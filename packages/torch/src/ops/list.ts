@@ -146,7 +146,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   ],
   addNorm: [
     'grpo::add_norm',
-    '(x + delta, its layer norm where a bias is given, else its RMS norm), over the last dimension.',
+    '(x + factor × delta, its layer norm where a bias is given, else its RMS norm; without a weight itself), over the last dimension.',
   ],
   gatedActivation: ['grpo::gated_activation', "activation(gate) × up; activation: 'silu' or 'gelu_tanh'."],
   drawTokens: [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TokenSets } from '../../formats/token-sets.js';
 import type { MaskedView } from '../../objective/index.js';
 import { grpoStep } from '../../step/grpo-step.js';
 import type { StepObserver } from '../../step/observer.js';
@@ -53,6 +54,11 @@ const CLEAN: [string, string[]][] = [
   ['llama3-tied', ['kl.beta=0.1', 'objective.oldLogprobs=recompute', 'objective.loss=dapo']],
   ['qwen2', ['rollout.repetitionPenalty=1.2', 'rollout.topK=20', 'rollout.minNewTokens=3']],
   ['qwen2-untied', ['objective.loss=grpo', 'objective.oldLogprobs=sampler', 'rollout.minP=0.05']],
+  ['llama3', ['rollout.topP=0.8', 'rollout.keepSupport=false', 'kl.beta=0.1']],
+  [
+    'qwen2',
+    ['rollout.topK=9', 'rollout.topP=0.9', 'kl.beta=0.1', 'entropy.coefficient=0.01', 'objective.loss=grpo'],
+  ],
   ['qwen3', ['entropy.coefficient=0.01', 'objective.loss=bnpo', 'kl.beta=0.05', 'kl.estimator=k1']],
   ['qwen3-bf16', ['rollout.topP=0.95', 'kl.beta=0.1']],
 ];
@@ -103,6 +109,11 @@ describe('the audit of a clean step', () => {
   });
 });
 
+const rising = (a: number, b: number) => a - b;
+
+const setsOf = (length: number, ids: (t: number) => number[]) =>
+  TokenSets.of(Array.from({ length }, (_, t) => ids(t)));
+
 /** A step whose stage does its work wrongly, and the hand-over that shows it first. */
 const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
   [
@@ -147,6 +158,48 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
       },
     },
     'gradient',
+  ],
+  [
+    'supports with an id too many',
+    {
+      sample: async (...args) => {
+        const groups = await standard.sample(...args);
+        return groups.map((group) =>
+          group.map((one) => ({
+            ...one,
+            support: setsOf(one.support!.length, (t) =>
+              [...new Set([...one.support!.ids(t), 7])].sort(rising),
+            ),
+          })),
+        );
+      },
+    },
+    'completion',
+    ['rollout.topP=0.8'],
+  ],
+  [
+    'supports that are not kept',
+    {
+      sample: async (...args) => {
+        const groups = await standard.sample(...args);
+        return groups.map((group) => group.map(({ support: _, ...one }) => one));
+      },
+    },
+    'completion',
+    ['rollout.topP=0.8'],
+  ],
+  [
+    'log-probs over the whole vocabulary',
+    {
+      logprob: (decoder, groups, ...rest) =>
+        standard.logprob(
+          decoder,
+          groups.map(({ support: _, ...group }) => group),
+          ...rest,
+        ),
+    },
+    'old log-probs',
+    ['rollout.topP=0.8'],
   ],
   [
     'advantages that are swapped between completions',

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.js';
 import { sum } from '../../maths/moments.js';
 import type { Completion } from '../../rollout/index.js';
 import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
@@ -23,11 +24,14 @@ export function compareCompletions(context: AuditContext, { model, completions }
   // Places are filled in an order that depends on the draws, so that these have no likelihood to be held to.
   if (own.some(({ masked }) => masked)) return { comparisons: compareFilled(context, model, own) };
   const tolerance = toleranceOf(trainer.model.decoder.dtype);
-  const rows = own.map(({ place, scores }) => ({
-    completion: place,
-    found: batch.completions_B[place]!.logprobs,
-    plain: scores.logprobs,
-  }));
+  const rows = own
+    .map(({ place, scores }) => ({
+      completion: place,
+      found: batch.completions_B[place]!.logprobs,
+      plain: scores.whole,
+    }))
+    // A server tells log-probs over the support alone.
+    .filter(({ found }) => !found.every(Number.isNaN));
   const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
   const sampled = batch.completions_B.filter(isSampled);
   // A server's kernels round otherwise than the bounds know: what is left to compare is what was drawn.
@@ -40,6 +44,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance.token) : []),
+      ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
       ...likelihoods(own, logChoices(sampled.length), tolerance.all),
       ...likeness(sampled),
     ],
@@ -58,7 +63,7 @@ function explaining(
   const { temperature } = trainer.config.rollout;
   const pairs = completions.map((one): Pair => {
     const own = batch.problemOf(one.place);
-    let best = { p: own, total: sum(one.scores.logprobs) + RARE };
+    let best = { p: own, total: sum(one.scores.whole) + RARE };
     const others = [...batch.prompts.keys()].filter((p) => p !== own).slice(0, OTHERS);
     const { completion } = one;
     const sequences = others.map((p) => ({ prompt: batch.prompts[p]!.ids, completion }));
@@ -85,6 +90,32 @@ function compareDrawn(
     }),
   );
   return worstOf('completion', 'log-prob under the distribution drawn from', pairs);
+}
+
+/** The ids that each token could have been drawn from, where the settings say that they are kept. */
+function compareSupports(
+  { rollout }: Config,
+  completions: readonly PlainCompletion[],
+  sampled: readonly Completion[],
+  isOwnEngine: boolean,
+): Comparison[] {
+  const { keepSupport, temperature, topK, topP, minP } = rollout;
+  const isKept = keepSupport && temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
+  const counts = completions.map(({ place, completion }): Pair => {
+    const found = sampled[place]!.support?.length ?? 0;
+    return { found, plain: isKept ? completion.length : 0, bound: 0, completion: place };
+  });
+  const ids = completions.flatMap(({ place, scores }) =>
+    scores.drawn.flatMap(({ misplaced }, token): Pair[] =>
+      misplaced === undefined ? [] : [{ found: misplaced, plain: 0, bound: 0, completion: place, token }],
+    ),
+  );
+  return [
+    ...worstOf('completion', 'tokens with the ids that were kept', counts),
+    ...(isOwnEngine
+      ? worstOf('completion', 'ids that were kept and should not be, or the reverse', ids)
+      : []),
+  ];
 }
 
 /**

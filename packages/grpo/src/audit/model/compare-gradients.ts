@@ -3,6 +3,7 @@ import { lossSlopes } from '../../doctor/recompute/loss-slopes.js';
 import type { LossRow, Slopes } from '../../doctor/recompute/policy-slopes.js';
 import { sum } from '../../maths/moments.js';
 import type { AuditContext, Measured } from '../context.js';
+import { samplerLogprobs } from '../places.js';
 import { eachGradient } from '../plain/plain-gradient.js';
 import { countPasses, passSlopes } from '../plain/plain-pass.js';
 import { type Pair, worstOf } from '../worst.js';
@@ -147,7 +148,7 @@ function rowOf(
     entropies: scores.entropies,
     old: batch.old_B?.[place],
     reference: batch.reference_B?.[place],
-    sampler: masked ? undefined : batch.completions_B[place]!.logprobs,
+    sampler: masked ? undefined : samplerLogprobs(batch.completions_B[place]!),
     // A token has no log-prob if no pass hides it.
     mask: Uint8Array.from(countPasses(passes, completion.length), (count) =>
       isLeftOut || count === 0 ? 0 : 1,

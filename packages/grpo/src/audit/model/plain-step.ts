@@ -1,4 +1,5 @@
 import type { Tensor } from '@grpo/torch';
+import type { TokenSets } from '../../formats/token-sets.js';
 import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
@@ -28,6 +29,9 @@ export interface PlainStep {
   completions: readonly PlainCompletion[];
 }
 
+const setsOf = (sets: TokenSets | undefined) =>
+  sets && Array.from({ length: sets.length }, (_, t) => sets.ids(t));
+
 /** Runs the plain forward pass of the chosen completions, each alone, as they were sampled. */
 export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
   const { config, ownStages } = trainer;
@@ -43,6 +47,7 @@ export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
     place,
     prompt: batch.prompts[batch.problemOf(place)]!.ids,
     completion: batch.completions_B[place]!.ids,
+    support: setsOf(batch.completions_B[place]!.support),
     masked: iteration?.masked_B?.[place],
   }));
   const passes = sequences.map((one) => passesOf(model, one));

@@ -24,7 +24,10 @@ it('has the slopes that autograd has of a vocabulary of several parts', () => {
     const sequences = [12, 16].map((length, seed): SlopedPass => {
       // Tokens of the first part and of the last.
       const completion = Array.from({ length }, (_, t) => (t % 2 ? t : VOCABULARY - 1 - t));
-      const sequence = { prompt: [1, 2], completion };
+      // Those of the second completion could have been drawn from few ids, of either part.
+      const support =
+        seed === 0 ? undefined : completion.map((id) => [...new Set([id, 5, 77_777, VOCABULARY - 1])]);
+      const sequence = { prompt: [1, 2], completion, support };
       const [pass] = passesOf(model, sequence);
       const last = random(3 + seed, [length + 1, WIDTH]);
       const slope = (t: number) => Math.sin(7 * t + seed);
@@ -49,7 +52,17 @@ it('has the slopes that autograd has of a vocabulary of several parts', () => {
       x.requiresGrad = true;
       return x;
     });
-    const logprobs = cat(normed).matmul(head.t()).div(TEMPERATURE).logSoftmax(-1);
+    const kept = sequences.flatMap(({ support, targets }) => support ?? targets.map(() => undefined));
+    const outside = new Uint8Array(tokens.length * VOCABULARY);
+    for (const [row, ids] of kept.entries()) {
+      if (!ids) continue;
+      outside.fill(1, row * VOCABULARY, (row + 1) * VOCABULARY);
+      for (const id of Array.from(ids)) outside[row * VOCABULARY + id] = 0;
+    }
+    const isOutside = tensor(outside, [tokens.length, VOCABULARY], { dtype: 'bool' });
+    // Far below every other, and finite: 0 × −∞ is no entropy.
+    const logits = cat(normed).matmul(head.t()).div(TEMPERATURE).maskedFill(isOutside, -1e4);
+    const logprobs = logits.logSoftmax(-1);
     const column = (of: (pass: SlopedPass) => Float64Array) =>
       tensor(Float32Array.from(sequences.flatMap((one) => [...of(one)])), [tokens.length, 1]);
     const loss = logprobs

@@ -5,6 +5,7 @@ import { eachPart, logitsFrom, type PlainHead, partRows, productSlopes } from '.
 import { column, type PassScores, predicting } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import type { PlainPass } from './plain-pass.js';
+import { insideOf, type Support } from './plain-support.js';
 
 /** A forward pass with the slopes of the loss in what it gives. */
 export interface SlopedPass extends PlainPass {
@@ -22,6 +23,8 @@ export class HeadSlopes {
   readonly #head: PlainHead;
   readonly #normed_TD: Tensor;
   readonly #ids: readonly number[];
+  /** The ids that each token is scored over; undefined where all are scored over the whole vocabulary. */
+  readonly #support: Support | undefined;
   /** `[T, 1]`. */
   readonly #columns: Readonly<Record<'byLogprob' | 'byEntropy' | 'mass' | 'entropy', Tensor>>;
 
@@ -35,6 +38,8 @@ export class HeadSlopes {
       tidy(() => cat(passes.map((one) => finalNorm(model).of(predicting(one.states.at(-1)!, one))))),
     );
     this.#ids = passes.flatMap(({ targets }) => targets);
+    const support = passes.flatMap((one) => one.support ?? one.targets.map(() => undefined));
+    this.#support = support.some((ids) => ids) ? support : undefined;
     const columnOf = (of: (pass: SlopedPass) => ArrayLike<number>) => {
       const values = passes.flatMap((one) => Array.from(of(one)));
       return tensor(Float32Array.from(values), [values.length, 1], { device: this.#head.weight.device });
@@ -86,7 +91,7 @@ export class HeadSlopes {
       const slope = tidy(() => {
         const logits = logitsFrom(this.#head, this.#normed_TD.matmul(part.t()));
         const logprobs = logits.div(scale).sub(mass);
-        const p = logprobs.exp();
+        const p = this.#inside(logprobs.exp(), start);
         // d log p(token) = onehot − p, d entropy = −p (log p + entropy).
         const inner = p
           .mul(byLogprob)
@@ -96,6 +101,11 @@ export class HeadSlopes {
       });
       take(slope, part, start);
     });
+  }
+
+  /** The probabilities of the ids from `start` on: none of one that could not have been drawn. */
+  #inside(p: Tensor, start: number): Tensor {
+    return this.#support ? p.mul(insideOf(this.#support, start, p.size(1), p.device)) : p;
   }
 
   /** Adds the slope of each log-prob to its own token, where that is among those from `start` on. */

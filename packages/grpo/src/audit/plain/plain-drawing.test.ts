@@ -64,6 +64,21 @@ describe('the declared distribution', () => {
     expect(found[3]!.logprob).toBe(Number.NEGATIVE_INFINITY);
   });
 
+  it('counts ids that a recorded support has and should not, or lacks', () => {
+    const misplacedIn = (support: readonly number[], change: Partial<SamplingRules>) =>
+      tidy(
+        () =>
+          drawnOf(tensor(PEAKED, [1, 12]), [5], 0, { ...plain, topK: 3, ...change }, [support])[0]!.misplaced,
+      );
+    expect(misplacedIn([3, 5, 11], {})).toBe(0);
+    expect(misplacedIn([5, 11], {})).toBe(1);
+    expect(misplacedIn([3, 5, 8, 11], {})).toBe(1);
+    expect(misplacedIn([0, 5, 11], {})).toBe(2);
+    // 3 and 11 are within a twentieth of a nat: either may be the third.
+    expect(misplacedIn([5, 11, 8], { margin: 0.1 })).toBe(0);
+    expect(misplacedIn([3, 5, 11, 0], { margin: 0.1 })).toBe(1);
+  });
+
   it('begins where the rows begin', () => {
     const rules = { ...plain, presencePenalty: 3 };
     const whole = tidy(() => drawnOf(tensor([...FLAT, ...FLAT], [2, 12]), [9, 9], 0, rules));

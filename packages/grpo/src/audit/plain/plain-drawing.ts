@@ -5,6 +5,7 @@
  */
 import { type Tensor, tensor, tidy, where } from '@grpo/torch';
 import type { DeclaredSection } from '../../trace/index.js';
+import { insideOf, type Support } from './plain-support.js';
 
 /** What a sampler is declared to do. */
 export interface SamplingRules
@@ -36,6 +37,8 @@ export interface Drawn {
   most: number;
   /** Log-prob of the token at each of {@link TEMPERATURES}. */
   tempered: readonly number[];
+  /** Ids of the recorded support that cannot be drawn, and that lack in it though they can; where there is one. */
+  misplaced?: number;
 }
 
 /** In units of the declared temperature: distributions that draws of a wrong sampler may fit better. */
@@ -47,6 +50,7 @@ export function drawnOf(
   completion: readonly number[],
   start: number,
   rules: SamplingRules,
+  support?: Support,
 ): Drawn[] {
   const [rows, vocabulary] = [logits.size(0), logits.size(1)];
   const own = completion.slice(start, start + rows);
@@ -63,7 +67,12 @@ export function drawnOf(
     tidy(() => {
       const bound = truncates ? kept(falling, rules, slack) : undefined;
       const inside = bound ? falling.ge(bound).logicalAnd(falling.isfinite()) : falling.isfinite();
-      return { log: logMass(falling, inside), inside, has: bound ? token.ge(bound) : token.isfinite() };
+      return {
+        bound,
+        log: logMass(falling, inside),
+        inside,
+        has: bound ? token.ge(bound) : token.isfinite(),
+      };
     });
   const exact = within(0);
   const [loose, tight] = truncates ? [within(margin), within(-margin)] : [exact, exact];
@@ -76,6 +85,7 @@ export function drawnOf(
       return where(exact.has, token.div(times).sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
     }),
   );
+  const misplaced = support && misplacedIn(logprobs, support.slice(start, start + rows), { loose, tight });
   return own.map((_, row) => {
     const [logprob, least, most] = columns.map((column) => column[row]!);
     return {
@@ -83,11 +93,29 @@ export function drawnOf(
       least: least!,
       most: most!,
       tempered: tempered.map((column) => column[row]!),
+      ...(misplaced && { misplaced: misplaced[row]! }),
     };
   });
 }
 
+/** How many ids of each support are below the loose bound, and how many above the tight one it lacks. */
+function misplacedIn(
+  logprobs: Tensor,
+  support: Support,
+  { loose, tight }: { loose: Bounded; tight: Bounded },
+): number[] {
+  return tidy(() => {
+    const has = insideOf(support, 0, logprobs.size(1), logprobs.device).gt(0);
+    const above = ({ bound }: Bounded) => (bound ? logprobs.ge(bound) : logprobs.isfinite());
+    const foreign = has.logicalAnd(above(loose).logicalNot());
+    const missing = has.logicalNot().logicalAnd(above(tight).logicalAnd(logprobs.isfinite()));
+    return foreign.to('float32').add(missing.to('float32')).sumDim([-1]).toNumbers();
+  });
+}
+
 interface Bounded {
+  /** The least log-prob that is kept, `[n, 1]`; undefined where nothing is cut away. */
+  bound: Tensor | undefined;
   /** Log of the probability of all that is kept: `[n, 1]`. */
   log: Tensor;
   inside: Tensor;

@@ -1,21 +1,24 @@
-import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { noGrad, type Tensor, tensor, tidy, where } from '@grpo/torch';
 import { finalNorm, headOf, lastStates } from './plain-decoder.js';
 import { type Drawn, drawnOf, type SamplingRules } from './plain-drawing.js';
 import { eachLogits } from './plain-head.js';
 import type { PlainModel } from './plain-model.js';
 import { countPasses, type PlainPass, type PlainSequence, passesOf, perSequence } from './plain-pass.js';
+import { insideOf, type Support } from './plain-support.js';
 
-/** The tokens that a pass scores, under softmax(logits / temperature). */
+/** The tokens that a pass scores, under softmax(logits / temperature) over their support. */
 export interface PassScores {
   logprobs: Float32Array;
   /** In nats. */
   entropies: Float32Array;
   /** log Σ exp(logits / temperature). */
   masses: Float32Array;
+  /** Log-probs over the whole vocabulary. */
+  whole: Float32Array;
 }
 
 /** The tokens of one completion: the weighted sums of their log-probs, the means of their entropies. */
-export interface PlainScores extends Pick<PassScores, 'logprobs' | 'entropies'> {
+export interface PlainScores extends Pick<PassScores, 'logprobs' | 'entropies' | 'whole'> {
   passes: readonly PassScores[];
   /** Under the distribution that is declared to be drawn from; where it was asked for. */
   drawn: Drawn[];
@@ -39,7 +42,7 @@ export const column = (ids: readonly number[], device: string): Tensor =>
  */
 export function plainScores(
   model: PlainModel,
-  { completion }: PlainSequence,
+  { completion, support }: PlainSequence,
   passes: readonly PlainPass[],
   last: readonly Tensor[],
   temperature: number,
@@ -48,18 +51,20 @@ export function plainScores(
   const drawn: Drawn[] = [];
   const scored = passes.map((pass, i) =>
     passScores(model, pass, last[i]!, temperature, (logits, start) => {
-      if (rules) drawn.push(...drawnOf(logits, completion, start, rules));
+      if (rules) drawn.push(...drawnOf(logits, completion, start, rules, support));
     }),
   );
-  const [logprobs, entropies] = [new Float32Array(completion.length), new Float32Array(completion.length)];
+  const none = () => new Float32Array(completion.length);
+  const [logprobs, entropies, whole] = [none(), none(), none()];
   const counts = countPasses(passes, completion.length);
   for (const [i, { tokens, weight }] of passes.entries()) {
     for (const [m, t] of tokens.entries()) {
       logprobs[t]! += weight * scored[i]!.logprobs[m]!;
+      whole[t]! += weight * scored[i]!.whole[m]!;
       entropies[t]! += scored[i]!.entropies[m]! / counts[t]!;
     }
   }
-  return { logprobs, entropies, passes: scored, drawn };
+  return { logprobs, entropies, whole, passes: scored, drawn };
 }
 
 /** @param watch - sees the logits, some rows at a time, and the number of the first of these */
@@ -70,11 +75,12 @@ function passScores(
   temperature: number,
   watch: (logits: Tensor, start: number) => void,
 ): PassScores {
-  const { targets } = pass;
+  const { targets, support } = pass;
   const scores = {
     logprobs: new Float32Array(targets.length),
     entropies: new Float32Array(targets.length),
     masses: new Float32Array(targets.length),
+    whole: new Float32Array(targets.length),
   };
   noGrad(() =>
     tidy(() =>
@@ -84,10 +90,12 @@ function passScores(
           values.set(of.toTypedArray() as Float32Array, start);
         tidy(() => {
           const scaled = logits.div(temperature === 0 ? 1 : temperature);
-          const mass = scaled.logsumexp([-1], true);
-          const logprobs = scaled.sub(mass);
-          set(scores.logprobs, logprobs.gather(1, column(own, logits.device)));
-          set(scores.entropies, logprobs.exp().mul(logprobs).sumDim([-1]).neg());
+          const token = scaled.gather(1, column(own, logits.device));
+          const all = scaled.logsumexp([-1], true);
+          set(scores.whole, token.sub(all));
+          const { mass, entropy } = over(scaled, all, support?.slice(start, start + own.length));
+          set(scores.logprobs, token.sub(mass));
+          set(scores.entropies, entropy);
           set(scores.masses, mass);
         });
         watch(logits, start);
@@ -95,6 +103,16 @@ function passScores(
     ),
   );
   return scores;
+}
+
+/** Log of the sum, `[n, 1]`, and entropy, `[n]`, of the distribution over the support of each row. */
+function over(scaled: Tensor, all: Tensor, support?: Support): { mass: Tensor; entropy: Tensor } {
+  const inside = support && insideOf(support, 0, scaled.size(1), scaled.device);
+  const mass = inside ? where(inside.gt(0), scaled, Number.NEGATIVE_INFINITY).logsumexp([-1], true) : all;
+  const logprobs = scaled.sub(mass);
+  const terms = logprobs.exp().mul(logprobs);
+  const entropy = (inside ? terms.mul(inside) : terms).sumDim([-1]).neg();
+  return { mass, entropy };
 }
 
 /** The same from the model and the ids alone, of several completions. */

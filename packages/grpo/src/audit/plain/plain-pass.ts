@@ -1,11 +1,14 @@
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import type { PlainModel } from './plain-model.js';
 import { plainShape } from './plain-shape.js';
+import type { Support } from './plain-support.js';
 
 /** A completion with the prompt that it answers. */
 export interface PlainSequence {
   prompt: readonly number[];
   completion: readonly number[];
+  /** The ids that each token could have been drawn from, over which it is scored; of all where this is not given. */
+  support?: Support | undefined;
   /** Of a masked-diffusion model: all tokens of the region that the completion begins, and the passes that score it. */
   masked?: { region: readonly number[]; plan: readonly PlainView[] } | undefined;
 }
@@ -31,6 +34,7 @@ export interface PlainPass {
   targets: readonly number[];
   /** Rows of the pass that predict them. */
   rows: readonly number[];
+  support?: Support | undefined;
   /** What their log-probs in this pass count. */
   weight: number;
 }
@@ -38,7 +42,7 @@ export interface PlainPass {
 /** The passes that score a completion: one of a causal model, over all tokens but the last, which predicts nothing. */
 export function passesOf(
   { config, maskId }: PlainModel,
-  { prompt, completion, masked }: PlainSequence,
+  { prompt, completion, support, masked }: PlainSequence,
 ): PlainPass[] {
   const pass = (input: number[], tokens: number[], distance: number, weight: number): PlainPass => ({
     input,
@@ -47,7 +51,8 @@ export function passesOf(
     rows: tokens.map((t) => prompt.length + t - distance),
     weight,
   });
-  if (!masked) return [pass([...prompt, ...completion.slice(0, -1)], [...completion.keys()], 1, 1)];
+  if (!masked)
+    return [{ ...pass([...prompt, ...completion.slice(0, -1)], [...completion.keys()], 1, 1), support }];
   if (maskId === undefined) throw new Error('the model has no mask token');
   const distance = plainShape(config).shifted ? 1 : 0;
   return masked.plan.flatMap((view) => {

@@ -8,6 +8,7 @@ const yesOrNo = (holds: boolean | undefined) => (holds === undefined ? '–' : h
 
 const COLUMNS: readonly [string, (one: TokenView) => string][] = [
   ['in loss', ({ trained }) => yesOrNo(trained)],
+  ['kept ids', ({ support }) => (support === undefined ? '–' : String(support))],
   ['sampler', ({ sampler }) => number(sampler)],
   ['policy', ({ policy }) => number(policy)],
   ['reference', ({ reference }) => number(reference)],
@@ -27,7 +28,7 @@ export function tokenTable(
   width: number,
   replayed: readonly TokenView[] = rows,
 ): string[] {
-  const title = `Tokens of ${name}${replayed === rows ? '' : ', recorded → replayed'}. sampler, policy, reference: log-probs in nats. A slope is d loss / d log π: a negative one makes the token likelier.`;
+  const title = `Tokens of ${name}${replayed === rows ? '' : ', recorded → replayed'}. sampler, policy, reference: log-probs in nats${rows.some(({ support }) => support !== undefined) ? ', over the ids that sampling kept' : ''}. A slope is d loss / d log π: a negative one makes the token likelier.`;
   const columns = COLUMNS.map(([head, cell]) => [
     head,
     ...rows.map((one, t) => both(cell(one), cell(replayed[t]!))),

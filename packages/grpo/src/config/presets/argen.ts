@@ -32,6 +32,9 @@ export const argen: Preset = {
     ...cite('TRL 0.17.0 GRPOTrainer: log-probs are kept where num_iterations > 1', {
       'objective.oldLogprobs': 'recompute',
     }),
+    ...cite('TRL 0.17.0 GRPOTrainer: log-probs are of the whole vocabulary', {
+      'rollout.keepSupport': false,
+    }),
     ...cite('TRL 0.17.0 GRPOTrainer', { 'objective.compat': 'trl-1.10' }),
   },
   unsupported: [

@@ -14,6 +14,7 @@ export const grpoDual: Preset = {
       'rollout.temperature': 0.75,
       'rollout.topK': 50,
       'rollout.topP': 0.9,
+      'rollout.keepSupport': false,
       'rollout.repetitionPenalty': 1.3,
       'rollout.presencePenalty': 0.7,
       'rollout.frequencyPenalty': 0.3,

@@ -12,6 +12,7 @@ export const quick: Preset = {
       seed: 1337,
       'rollout.temperature': 0.8,
       'rollout.topP': 0.95,
+      'rollout.keepSupport': false,
       'kl.beta': 0.1,
       'kl.estimator': 'k1',
       'kl.level': 'sequence_sum',

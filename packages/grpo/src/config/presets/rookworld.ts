@@ -24,6 +24,7 @@ export const rookworldManual: Preset = {
       'rollout.maxNewTokens': 256,
       'rollout.temperature': 0.5,
       'rollout.topP': 0.9,
+      'rollout.keepSupport': false,
       'kl.beta': 0.1,
       'kl.estimator': 'k1',
       'kl.level': 'sequence_mean',
@@ -92,7 +93,11 @@ export const rookworldHead: Preset = {
     ...cite(`${SCRIPT}: −A × log-prob of the completion / its length`, {
       'objective.loss': 'reinforce_with_baseline',
     }),
-    ...cite(`${SCRIPT}, of its task P`, { 'rollout.temperature': 0.7, 'rollout.topP': 0.95 }),
+    ...cite(`${SCRIPT}, of its task P`, {
+      'rollout.temperature': 0.7,
+      'rollout.topP': 0.95,
+      'rollout.keepSupport': false,
+    }),
   },
   unsupported: [
     {
@@ -123,6 +128,7 @@ export const rookworldA: Preset = {
       'rollout.maxNewTokens': 144,
       'rollout.temperature': 0.7,
       'rollout.topP': 0.98,
+      'rollout.keepSupport': false,
       'kl.beta': 0.02,
       'optimizer.learningRate': 2e-7,
       'optimizer.warmupSteps': 50,

@@ -12,6 +12,8 @@ const MICRO_BATCHES = {
   what: 'per_device_train_batch_size as the size of a micro-batch',
   why: 'micro-batches are cut by tokens (train.microBatchTokens)',
 };
+/** In any version up to 1.13. */
+const WHOLE = 'log-probs are of the whole vocabulary, whatever sampling cut away';
 const DROPOUT = { what: 'dropout of the model while training', why: 'our decoder has none' };
 
 /** Settings that have been the same in all versions. */
@@ -36,6 +38,7 @@ const always = (source: string) => ({
     seed: 42,
   }),
   ...cite(`${source}: ${BATCHES}, num_generations 8`, { 'rollout.prompts': 1, 'objective.minibatches': 1 }),
+  ...cite(`${source}: ${WHOLE}`, { 'rollout.keepSupport': false }),
   ...cite(`${source}: the ratio is taken to the log-probs themselves`, {
     'objective.oldLogprobs': 'detach',
   }),

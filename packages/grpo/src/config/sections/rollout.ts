@@ -48,6 +48,12 @@ export const rolloutSection = z.strictObject({
       "Drops tokens below this fraction of the likeliest one's probability: more is narrower, 0 = off",
     )
     .meta({ unit: 'of the likeliest' }),
+  keepSupport: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Records for each token the ids that topP, topK and minP kept, and trains log-probs under softmax over them: ratios are exact. false scores over the whole vocabulary, as TRL does',
+    ),
   repetitionPenalty: positive
     .default(1)
     .describe('Divides the positive logits of tokens generated before: more repeats less, 1 = off'),

@@ -74,6 +74,23 @@ testStepCheck('B19.surprise', [
 
 testStepCheck('B19.truncation', [
   {
+    name: 'a third of the probability cut off, and the ids that were left kept',
+    into: { kept: true },
+    plant: ({ completions }) => {
+      completions!.samplerLogprobs = completions!.sampledLogprobs!.map((value) => value - 0.4);
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'penalties beside them',
+    into: { kept: true },
+    plant: ({ completions, declared }) => {
+      declared!.rollout!.presencePenalty = 1;
+      completions!.samplerLogprobs = completions!.sampledLogprobs!.map((value) => value - 0.4);
+    },
+    verdict: 'warn',
+  },
+  {
     name: 'a third of the probability cut off',
     plant: ({ completions }) => {
       completions!.sampledLogprobs = completions!.samplerLogprobs!.map((value) => value + 0.4);

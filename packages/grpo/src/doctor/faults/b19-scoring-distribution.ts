@@ -1,8 +1,9 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { inputs } from '../inputs.js';
 import { sampledMasks } from '../measures/first-update.js';
 import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
-import { lowersNone, samplerGap, truncates } from '../measures/sampling.js';
+import { hasPenalties, lowersNone, samplerGap, truncates } from '../measures/sampling.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { explains, toleranceOf } from '../tolerance.js';
@@ -25,7 +26,7 @@ export const b19: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 1,
-      threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: for samples of p, the mean of −log p is the entropy H; only informs where a declared truncation or minimum length explains it`,
+      threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: for samples of p, the mean of −log p is the entropy H; only informs where a minimum length, or a declared truncation without the supports, explains it`,
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
       why: '−log p of a sampled token is its entropy on average.',
       remedy:
@@ -61,7 +62,8 @@ export const b19: Fault = {
         if (Math.abs(score) <= SURPRISE) return pass(measured);
         const { rollout = {} } = record.declared ?? {};
         const { minNewTokens = 0 } = rollout;
-        const explained = minNewTokens > 0 || (score < 0 && truncates(rollout));
+        const isCut = truncates(rollout) && !inputs.supports.from(record);
+        const explained = minNewTokens > 0 || (score < 0 && isCut);
         return explained ? inform(measured) : warn(measured);
       },
       says: (m) =>
@@ -112,20 +114,24 @@ export const b19: Fault = {
       level: 3,
       rank: 1,
       threshold:
-        'the log-probs before and after truncation and penalties differ by at most 0.1 nat per token on average',
+        'the log-probs before and after truncation and penalties differ by at most 0.1 nat per token on average; truncation alone changes nothing where the support of each token is kept, since log-probs are then those over it',
       sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
       why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
-      remedy: 'Train with top_p 1, top_k 0 and no penalties, or correct for the sampler.',
+      remedy:
+        'Keep the support of each token (rollout.keepSupport=true; of vLLM --return-sampling-mask), or train with top_p 1, top_k 0; leave penalties out.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B39'],
       settles: 'The mean of exp(plain − drawn): the share of probability that sampling kept.',
       proofs: ['native'],
       needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
-      test({ samplerLogprobs, sampledLogprobs, declared }) {
+      test({ samplerLogprobs, sampledLogprobs, declared }, record) {
         if (declared.rollout?.temperature === 0) return notApplicable('a temperature above 0');
         let [tokens, total] = [0, 0];
-        for (const [b, row] of samplerLogprobs.entries()) {
+        const { sizes } = record.completions?.support ?? {};
+        const keeps = !hasPenalties(declared.rollout ?? {});
+        for (const [b, plain] of samplerLogprobs.entries()) {
           const drawn = sampledLogprobs[b]!;
+          const row = keeps && (sizes?.[b] ?? 0) > 0 ? drawn : plain;
           for (let t = 0; t < row.length; t++) {
             const gap = drawn[t]! - row[t]!;
             if (Number.isNaN(gap)) continue;

@@ -32,7 +32,7 @@ export const b35: Fault = {
       proofs: ['native'],
       needs: ['probes'],
       test({ probes: { plainScoring } }, record) {
-        const straight = plainScoring?.find(({ shift }) => shift === 0);
+        const straight = plainScoring?.find(({ shift, support }) => shift === 0 && !support);
         const shifted = plainScoring?.filter(({ shift }) => shift !== 0) ?? [];
         if (!straight?.policy.tokens || shifted.length === 0) return notApplicable(PATH);
         const best = nearestSetting(shifted, 'policy');

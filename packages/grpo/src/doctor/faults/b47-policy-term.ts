@@ -93,8 +93,8 @@ function policyMiss(
   const isCompared = ['clip', 'cispo', 'sapo'].includes(form.policy);
   if (!terms || !policy || !(old || (isCompared && used) || declared.objective?.oldLogprobs === 'detach'))
     return 'updates.policyTerms, policyLogprobs, and ratios or scored.oldLogprobs';
-  const sampler = inputs.samplerLogprobs.from(record);
-  if (corrects(declared) && !sampler) return inputs.samplerLogprobs.path;
+  const sampler = inputs.behaviorLogprobs.from(record);
+  if (corrects(declared) && !sampler) return inputs.behaviorLogprobs.path;
   const tops = topsOf(declared, record, update);
   if (typeof tops === 'string') return tops;
   const masks = scoredRows(record, update, 'mask');

@@ -139,7 +139,7 @@ export const b55: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `reported when the gap of the last eighth of 20 entries or more is above ${APART} nat per token, 3 × that of the first and beyond its noise, and the entropy did not grow by half as much; not applicable where sampling is declared to differ from scoring (penalties, top-p, top-k, min-p)`,
+      threshold: `reported when the gap of the last eighth of 20 entries or more is above ${APART} nat per token, 3 × that of the first and beyond its noise, and the entropy did not grow by half as much; not applicable where sampling is declared to differ from scoring (penalties; top-p, top-k, min-p without keepSupport)`,
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
       why: 'Two engines differ by 0.01 to 0.02 nat per token, and by more where the entropy is higher: unsure tokens differ most. Old weights leave a gap that grows with every update.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
@@ -157,14 +157,13 @@ export const b55: Fault = {
           topP = 1,
           topK = 0,
           minP = 0,
-        } = (log.declared.rollout ?? {}) as Partial<Record<string, number>>;
+          keepSupport = false,
+        } = log.declared.rollout ?? {};
         if (
           repetitionPenalty !== 1 ||
           presencePenalty ||
           frequencyPenalty ||
-          topP < 1 ||
-          topK > 0 ||
-          minP > 0
+          (!keepSupport && (topP < 1 || topK > 0 || minP > 0))
         )
           return notApplicable('sampling from the distribution that is scored');
         const gap = log.course.of('gap');

@@ -1,5 +1,5 @@
 /** How sampler and trainer score, told by one completion scored plainly under several settings. */
-import type { Probes, StepRecord } from '../../trace/index.js';
+import type { Declared, Probes, StepRecord } from '../../trace/index.js';
 import { fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
 import { explains, toleranceOf } from '../tolerance.js';
 import { lowersNone, samplerGap } from './sampling.js';
@@ -15,7 +15,7 @@ export function temperatureOf(
   temperature: number | undefined,
   record: StepRecord,
 ): Outcome<{ declared: number; gap: number; fits: number; gapThere: number }> {
-  const straight = plainScoring?.filter(({ shift }) => shift === 0) ?? [];
+  const straight = plainScoring?.filter(({ shift, support }) => shift === 0 && !support) ?? [];
   const own = straight.find((setting) => setting.temperature === temperature);
   if (!own?.[side].tokens || straight.length < 2) return notApplicable(PATH);
   const best = nearestSetting(straight, side);
@@ -31,6 +31,28 @@ export function temperatureOf(
     isTruncation(best.temperature, own.temperature, record)
     ? notApplicable(UNLIKELY)
     : outcome;
+}
+
+const SUPPORTS = {
+  whole: 'the whole vocabulary',
+  before: 'the ids of the token before',
+  after: 'the ids of the token after',
+} as const;
+
+/** Whether one side’s log-probs are those over other ids than the recorded supports. */
+export function supportFits(
+  side: 'policy' | 'sampler',
+  { plainScoring = [] }: Probes,
+  { rollout }: Declared,
+  record: StepRecord,
+): Outcome<{ gap: number; fits: string; gapThere: number }> {
+  const isOwn = ({ temperature, shift }: PlainScoring) => shift === 0 && temperature === rollout?.temperature;
+  const own = plainScoring.find((setting) => isOwn(setting) && !setting.support);
+  const others = plainScoring.filter((setting) => isOwn(setting) && setting.support);
+  if (!own?.[side].tokens || others.length === 0) return notApplicable(PATH);
+  const best = nearestSetting(others, side);
+  const measured = { gap: own[side].mean, fits: SUPPORTS[best.support!], gapThere: best[side].mean };
+  return judge(own[side].mean, best[side].mean, measured, record);
 }
 
 export const UNLIKELY =

@@ -26,3 +26,11 @@ export const lowersNone = ({ mean, signed }: Gap, record: StepRecord): boolean =
 /** Whether tokens are drawn from a part of the distribution only. */
 export const truncates = ({ topP = 1, topK = 0, minP = 0 }: DeclaredSection<'rollout'>): boolean =>
   topP < 1 || topK > 0 || minP > 0;
+
+/** Whether tokens that were drawn before are made less likely. */
+export const hasPenalties = ({
+  repetitionPenalty = 1,
+  presencePenalty = 0,
+  frequencyPenalty = 0,
+}: DeclaredSection<'rollout'>): boolean =>
+  repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0;

@@ -1,6 +1,7 @@
 /** Completions are not drawn as they should be. */
 
 import { noGrad, tidy } from '@grpo/torch';
+import { TokenSets } from '../../formats/token-sets.js';
 import { type Model, OwningDecoder } from '../../models/index.js';
 import type { SamplingOptions } from '../../rollout/index.js';
 import { penalize } from '../../rollout/penalties.js';
@@ -46,7 +47,42 @@ const afterTruncation: Stages['sample'] = async (...args) => {
   return groups.map((group) => group.map((one) => ({ ...one, logprobs: one.sampledLogprobs })));
 };
 
+/** Gives each token the ids that the next one was drawn from. */
+const supportsEarly: Stages['sample'] = async (...args) => {
+  const groups = await standard.sample(...args);
+  return groups.map((group) =>
+    group.map((one) => ({
+      ...one,
+      support: moved(one.support!, (t) => Math.min(t + 1, one.ids.length - 1)),
+    })),
+  );
+};
+
+/** Sets of other tokens in place of those of each. */
+const moved = (sets: TokenSets, from: (t: number) => number) =>
+  TokenSets.of(Array.from({ length: sets.length }, (_, t) => sets.ids(from(t))));
+
+/** The ids that the token before was drawn from, and the token: what was drawn always has a log-prob. */
+const besides = (sets: TokenSets, ids: readonly number[]) =>
+  TokenSets.of(ids.map((id, t) => [...new Set([...sets.ids(Math.max(0, t - 1)), id])].sort((a, b) => a - b)));
+
+/** A trainer that scores tokens over other ids than they were drawn from. */
+const scoredOver =
+  (change: (sets: TokenSets, ids: readonly number[]) => TokenSets | undefined): Stages['logprob'] =>
+  (decoder, groups, ...rest) =>
+    standard.logprob(
+      decoder,
+      groups.map((group) => ({
+        ...group,
+        support: group.completions.map((ids, i) => group.support?.[i] && change(group.support[i], ids)),
+      })),
+      ...rest,
+    );
+
 const knowing = (model: Model, endIds: readonly number[]): Model => ({ ...model, endIds: new Set(endIds) });
+
+/** Trains without the ids that sampling kept. */
+const WHOLE = 'rollout.keepSupport=false';
 
 export const generationFaults: readonly PlantedFault[] = [
   {
@@ -152,19 +188,19 @@ export const generationFaults: readonly PlantedFault[] = [
       },
       {
         name: 'the sampler’s log-probs taken after top-p 0.9',
-        run: () => ({ settings: ['rollout.topP=0.9'], stages: { sample: afterTruncation } }),
+        run: () => ({ settings: ['rollout.topP=0.9', WHOLE], stages: { sample: afterTruncation } }),
       },
       {
         name: 'the same in bfloat16',
         run: () => ({
           policy: { dtype: 'bfloat16' },
-          settings: ['rollout.topP=0.9'],
+          settings: ['rollout.topP=0.9', WHOLE],
           stages: { sample: afterTruncation },
         }),
       },
       {
         name: 'top-p 0.5, not corrected for',
-        run: () => ({ settings: ['rollout.topP=0.5'] }),
+        run: () => ({ settings: ['rollout.topP=0.5', WHOLE] }),
       },
     ],
   },
@@ -176,6 +212,44 @@ export const generationFaults: readonly PlantedFault[] = [
         run: () => ({ stages: { sample: sampleInHalf } }),
         // They are not the weights that training has.
         orAs: ['B55'],
+      },
+    ],
+  },
+  {
+    code: 'B69',
+    variants: [
+      {
+        name: 'supports of the tokens after, which nobody reads',
+        run: () => ({
+          settings: ['rollout.topP=0.8'],
+          stages: { sample: supportsEarly, logprob: scoredOver(() => undefined) },
+        }),
+      },
+      {
+        name: 'the sampler’s log-probs of the whole vocabulary beside its supports',
+        run: () => ({
+          settings: ['rollout.topP=0.8', 'objective.oldLogprobs=sampler'],
+          stages: {
+            sample: async (...args) => {
+              const groups = await standard.sample(...args);
+              return groups.map((group) => group.map((one) => ({ ...one, sampledLogprobs: one.logprobs })));
+            },
+          },
+        }),
+      },
+      {
+        name: 'a trainer that scores over the whole vocabulary',
+        run: () => ({
+          settings: ['rollout.topP=0.8', 'objective.oldLogprobs=sampler'],
+          stages: { logprob: scoredOver(() => undefined) },
+        }),
+      },
+      {
+        name: 'a trainer that scores over the supports of the tokens before',
+        run: () => ({
+          settings: ['rollout.topK=4', 'objective.oldLogprobs=sampler'],
+          stages: { logprob: scoredOver((sets, ids) => besides(sets, ids)) },
+        }),
       },
     ],
   },

@@ -60,8 +60,8 @@ const cases: Case[] = [
   [
     'an unknown model_type',
     'llama3',
-    set('config.json', { model_type: 'mistral' }),
-    /config\.json: model_type "mistral" is not supported; supported: gpt2, llama, qwen2, qwen3/,
+    set('config.json', { model_type: 'mamba' }),
+    /config\.json: model_type "mamba" is not supported; supported: gpt2, llama, mistral, qwen2, qwen3/,
   ],
   ['no weights', 'llama3', remove('model.safetensors'), /no weights: neither model\.safetensors nor/],
   [

@@ -31,15 +31,16 @@ export function saveModel(model: Model, dir: string, watch?: Watch): void {
   else saveWhole(model, dir, watch);
 }
 
+/** Soft caps, which transformers refuses as integers, and JSON.stringify writes as such. */
+const WHOLE_FLOATS = /("(?:attn|final)_logit_softcapping": \d+)(?=,?$)/gm;
+
 function saveWhole(model: Model, dir: string, watch: Watch | undefined): void {
   const { decoder } = model;
   makeFolder(dir);
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
   const { torch_dtype: _, ...config } = model.configJson;
-  writeFileAtomic(
-    join(dir, 'config.json'),
-    `${JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2)}\n`,
-  );
+  const json = JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2);
+  writeFileAtomic(join(dir, 'config.json'), `${json.replace(WHOLE_FLOATS, '$1.0')}\n`);
   saveWeights(decoder, dir, watch);
 }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { TokenSets } from '../../formats/token-sets.js';
 import { Batch, type StoredGroup } from '../../step/batch.js';
 import { ReplayStore } from '../../step/replay-store.js';
 import { readStore, storeLines } from './replay-file.js';
@@ -86,6 +87,7 @@ describe('the file of the store', () => {
   it('gives back what was stored, to the last bit', async () => {
     const old = [Float32Array.of(-0.2, -3), Float32Array.of(-1e-7, Number.NaN)];
     const stored = [storedOf(4, 0.1 + 0.2), storedOf(5, 2, old)];
+    stored[1]!.group.completions_B[0]!.support = TokenSets.of([[3], [2, 4, 99_999]]);
     expect(await readStore(write(storeLines(stored, problems)), problems)).toEqual(stored);
     expect(await readStore(join(tempFolder(), 'none.jsonl'), problems)).toEqual([]);
   });
@@ -94,6 +96,10 @@ describe('the file of the store', () => {
     const lines = storeLines([storedOf(0, 1), storedOf(2, 1)], problems);
     await expect(readStore(write(lines), problems.slice(0, 2))).rejects.toThrow(
       /replay\.jsonl:2: a stored group belongs to problem 2, but there are 2 problems/,
+    );
+    const sets = '"support":{"lengths":[2,2],"data":"AgcG"},"finishReason"';
+    await expect(readStore(write(lines.replace('"finishReason"', sets)), problems)).rejects.toThrow(
+      /replay\.jsonl:1: not a stored group: .*\n?.*recorded sets of tokens are damaged/,
     );
     await expect(readStore(write(lines.replace('"score":1,', '')), problems)).rejects.toThrow(
       /replay\.jsonl:1: not a stored group: .*\n.*score/,

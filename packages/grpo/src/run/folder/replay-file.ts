@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { FormatError } from '../../errors/format-error.js';
 import { UserError } from '../../errors/user-error.js';
 import { readJsonLines } from '../../formats/jsonl.js';
+import { TokenSets } from '../../formats/token-sets.js';
 import { judgedBy } from '../../rewards/grounds.js';
 import { Batch, type StoredGroup } from '../../step/batch.js';
 import type { Problem } from '../../tasks/task.js';
@@ -13,6 +14,18 @@ const numbers = z.array(z.number().nullable());
 const floats = numbers.transform((values) => Float32Array.from(values, (value) => value ?? Number.NaN));
 const doubles = numbers.transform((values) => Float64Array.from(values, (value) => value ?? Number.NaN));
 const place = z.number().int().nonnegative();
+
+/** The ids that each token could have been drawn from: bytes of each set, and the sets in base64. */
+const supportSchema = z
+  .object({ lengths: z.array(place), data: z.base64() })
+  .transform(({ lengths, data }, context) => {
+    try {
+      return TokenSets.fromBytes(lengths, new Uint8Array(Buffer.from(data, 'base64')));
+    } catch (error) {
+      context.addIssue((error as Error).message);
+      return z.NEVER;
+    }
+  });
 
 const groundsSchema = z.object({
   parts: z.record(z.string(), z.number()).exactOptional(),
@@ -49,6 +62,7 @@ const rowSchema = z.object({
       source: z.object({ server: z.string(), weightVersion: z.string() }).exactOptional(),
       logprobs: floats,
       sampledLogprobs: floats,
+      support: supportSchema.exactOptional(),
     }),
   ),
   rewards: z.object({
@@ -84,8 +98,9 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
         score,
         problem,
         prompt: group.prompts[0],
-        completions: group.completions_B.map(({ logprobs, sampledLogprobs, ...completion }) => ({
+        completions: group.completions_B.map(({ logprobs, sampledLogprobs, support, ...completion }) => ({
           ...completion,
+          ...(support && { support: linesOf(support) }),
           logprobs: [...logprobs],
           sampledLogprobs: [...sampledLogprobs],
         })),
@@ -96,6 +111,11 @@ export function storeLines(stored: readonly StoredGroup[], problems: readonly Pr
     })
     .join('');
 }
+
+const linesOf = ({ lengths, data }: TokenSets) => ({
+  lengths: [...lengths],
+  data: Buffer.from(data).toString('base64'),
+});
 
 /**
  * The groups that a checkpoint stored; none without a file.

@@ -52,12 +52,14 @@ function completionOf(record: StepRecord, b: number): Completion {
   const { completions } = record;
   const ids = inputs.regions.from(record)?.[b];
   const order = inputs.orders.from(record)?.[b];
+  const support = inputs.supports.from(record)?.[b];
   return {
     ids: [...inputs.ids.from(record)![b]!],
     text: completions!.texts![b]!,
     finishReason: completions!.finish![b] as FinishReason,
     logprobs: inputs.samplerLogprobs.from(record)![b]!,
     sampledLogprobs: inputs.sampledLogprobs.from(record)![b]!,
+    ...(support && { support }),
     ...(ids && { region: { ids: [...ids], order: [...(order ?? [])] } }),
   };
 }

@@ -96,6 +96,29 @@ describe('a step replayed with the weights that took it', () => {
   });
 });
 
+it('a truncated step is replayed over the ids that sampling kept', async () => {
+  const output = join(folder, 'truncated');
+  await run({
+    output,
+    settings: [
+      ...[
+        'train.steps=2',
+        'rollout.topP=0.7',
+        'kl.beta=0.2',
+        'rollout.group=4',
+        'optimizer.learningRate=1e-2',
+      ],
+      ...['record.every=1', 'checkpoint.every=1', 'eval.before=false', 'eval.limit=1', 'doctor.every=0'],
+    ],
+  });
+  const own = await readStep(output, 2);
+  expect(own.completions!.support!.sizes!.every((size) => size > 0)).toBe(true);
+  const { gap, record: again } = await replayed({}, own, output);
+  expect(gap.max).toBeLessThan(1e-5);
+  expect(compareSteps(own, again).difference).toBeUndefined();
+  expect(again.completions!.support).toEqual(own.completions!.support);
+});
+
 describe('a step of a masked-diffusion model', () => {
   it('is replayed with its own mask plans, and with another KL', async () => {
     const output = join(folder, 'masked');

@@ -3,6 +3,7 @@ import { chat } from './chat.js';
 import { completions } from './completions.js';
 import { health, metrics, modelInfo, serverInfo, serverInfoOfSglang, serverVersion } from './facts.js';
 import { loadAdapter, loadAdapterOfSglang, models, unloadAdapter, unloadAdapterOfSglang } from './models.js';
+import { generateTokens } from './scale-out/generate-tokens.js';
 import { generateOfSglang } from './sglang-generate.js';
 import { detokenize, tokenize } from './tokenize.js';
 import {
@@ -29,6 +30,7 @@ export const routes: Readonly<Record<string, Route>> = {
   '/v1/models': { GET: models },
   '/v1/completions': { POST: completions },
   '/v1/chat/completions': { POST: chat },
+  '/inference/v1/generate': { POST: generateTokens },
   '/tokenize': { POST: tokenize },
   '/detokenize': { POST: detokenize },
   '/v1/load_lora_adapter': { POST: loadAdapter },

@@ -102,7 +102,12 @@ export const randomnessOf = (seed: number | null | undefined, keys: readonly num
  */
 export function samplingOptions(
   asked: z.output<typeof fields>,
-  { maxNewTokens, invariant, endIds }: { maxNewTokens: number; invariant: boolean } & Pick<Model, 'endIds'>,
+  {
+    maxNewTokens,
+    invariant,
+    endIds,
+    keepSupport = false,
+  }: { maxNewTokens: number; invariant: boolean; keepSupport?: boolean } & Pick<Model, 'endIds'>,
 ): SamplingOptions {
   const other = asked.stop_token_ids?.find((id) => !endIds.has(id));
   if (other !== undefined)
@@ -123,6 +128,7 @@ export function samplingOptions(
     topP: asked.top_p,
     topK: asked.top_k,
     minP: asked.min_p,
+    keepSupport,
     repetitionPenalty: asked.repetition_penalty,
     presencePenalty: asked.presence_penalty,
     frequencyPenalty: asked.frequency_penalty,

@@ -8,6 +8,7 @@ import { adapterOf, generate, processedLogprob } from './generate.js';
 import { newTokensFor, promptOfIds } from './prompt.js';
 import { readBody, readFields } from './read-body.js';
 import { randomnessOf, samplingFields, samplingOptions } from './sampling-fields.js';
+import { maskOf } from './scale-out/generate-tokens.js';
 
 const flag = z
   .boolean()
@@ -34,6 +35,7 @@ const schema = z.object({
   input_ids: z.array(z.int()).min(1, 'the prompt is empty'),
   sampling_params: sampling.default(() => sampling.parse({})),
   return_logprob: flag,
+  return_sampling_mask: flag,
   logprob_start_len: z.int().min(-1).nullish(),
   top_logprobs_num: z.literal(0, 'only the log-prob of the drawn token is told').nullish(),
   stream: z.literal(false, 'streams are for /v1/completions').nullish(),
@@ -60,7 +62,12 @@ export const generateOfSglang: Handler = async (service, { request, signal }) =>
   const maxNewTokens = newTokensFor(engine, [prompt], params.max_new_tokens, 'max_new_tokens');
   const options = samplingOptions(
     { ...params, min_tokens: params.min_new_tokens, include_stop_str_in_output: params.no_stop_trim },
-    { maxNewTokens, invariant: asked.invariant ?? false, endIds: engine.model.endIds },
+    {
+      maxNewTokens,
+      invariant: asked.invariant ?? false,
+      endIds: engine.model.endIds,
+      keepSupport: asked.return_sampling_mask,
+    },
   );
   const [generated] = await generate(
     service,
@@ -101,6 +108,10 @@ export const generateOfSglang: Handler = async (service, { request, signal }) =>
         cached_tokens: 0,
         weight_version: weightVersion,
         ...(weights !== undefined && { weights_checksum: weights }),
+        ...(completion?.support && {
+          output_token_sampling_mask: maskOf(completion.support),
+          output_token_sampling_logprobs: [...completion.sampledLogprobs],
+        }),
         ...(asked.return_logprob && {
           output_token_logprobs: ids.map((id, t) => {
             const token = {

@@ -30,7 +30,7 @@ export class PassCollector {
       },
       microBatchDone: ({ micro, gradients, ...rest }) => {
         const pass = tidy(() => mapTensors({ ...rest, rank }, packed));
-        this.messages.push({ micro, before: this.#before, after: gradients(), pass });
+        this.messages.push({ micro: withoutSupport(micro), before: this.#before, after: gradients(), pass });
       },
     };
   }
@@ -49,6 +49,12 @@ export class PassCollector {
     }
   }
 }
+
+/** Every process has the supports already, with the completions. */
+const withoutSupport = (micro: MicroBatch): MicroBatch => ({
+  ...micro,
+  groups: micro.groups.map(({ support: _, ...group }) => group),
+});
 
 interface PackedTensor {
   tensorBytes: Uint8Array;

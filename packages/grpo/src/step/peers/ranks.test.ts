@@ -101,6 +101,22 @@ describe('several processes take the step of one', () => {
         settings: ['objective.oldLogprobs=recompute', 'objective.iterations=2', 'objective.minibatches=2'],
       },
     },
+    {
+      name: 'the ids that sampling kept',
+      given: {
+        reference,
+        settings: ['rollout.topP=0.8', 'kl.beta=0.1', 'objective.oldLogprobs=recompute'],
+      },
+    },
+    {
+      name: 'the ids that sampling kept, of replayed groups',
+      given: {
+        steps: 3,
+        settings: ['rollout.topK=30', 'groups.replay=4', 'objective.oldLogprobs=sampler'],
+        stages: () => ({ score: flatFor((place) => place % 2 === 0) }),
+        trainer: () => ({ replay: new ReplayStore(4) }),
+      },
+    },
     { name: 'a reference', given: { reference, settings: ['kl.beta=0.1'] } },
     {
       name: 'a β that follows the KL, taken from the rewards',

@@ -1,4 +1,4 @@
-import { inputs, membersOf, scoredRows, updateRows } from '../../doctor/inputs.js';
+import { inputs, membersOf, scoredRows, supportSizesOf, updateRows } from '../../doctor/inputs.js';
 import { UserError } from '../../errors/user-error.js';
 import type { StepRecord } from '../../trace/index.js';
 import { completionNames, known } from '../../view/completion-view.js';
@@ -89,7 +89,8 @@ function columnsOf(own: CompletionsRecord, index: number, u: number): TokenColum
     ids: shown,
     source: inputs.sources.from(record)?.[place],
     mask: inputs.masks.from(record)?.[place],
-    sampler: inputs.samplerLogprobs.from(record)?.[place],
+    support: supportSizesOf(record, place),
+    sampler: inputs.behaviorLogprobs.from(record)?.[place],
     sampled: inputs.sampledLogprobs.from(record)?.[place],
     old: inputs.oldLogprobs.from(record)?.[place],
     reference: inputs.referenceLogprobs.from(record)?.[place],

@@ -22,7 +22,7 @@ export interface MeasuredRow {
 
 /** Arrays that a measure is made of; the slopes are computed part by part. */
 const ARRAYS: Readonly<Record<Measure, readonly string[]>> = {
-  gap: ['policyLogprobs', 'oldLogprobs', 'samplerLogprobs'],
+  gap: ['policyLogprobs', 'oldLogprobs', 'samplerLogprobs', 'sampledLogprobs'],
   ratio: ['ratios'],
   entropy: ['entropies'],
   logprob: ['policyLogprobs'],

@@ -17,8 +17,10 @@ export class Bpe {
   readonly #unknown: number | undefined;
   readonly #known = new Map<string, readonly number[]>();
 
-  constructor(private readonly model: BpeModel) {
-    const ids = new Map(Object.entries(model.vocab));
+  constructor(
+    private readonly model: BpeModel,
+    ids: ReadonlyMap<string, number>,
+  ) {
     const { merges } = model;
     this.#ids = ids;
     this.#ranks = new PairTable(merges.length);

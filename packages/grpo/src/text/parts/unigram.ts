@@ -16,8 +16,11 @@ export class Unigram {
   readonly #tree: PairTable;
   readonly #ends: Int32Array;
 
-  constructor({ vocab, unk_id, byte_fallback }: UnigramModel & { unk_id: number }) {
-    this.#ids = new Map(vocab.map(([piece], id) => [piece, id]));
+  constructor(
+    { vocab, unk_id, byte_fallback }: UnigramModel & { unk_id: number },
+    ids: ReadonlyMap<string, number>,
+  ) {
+    this.#ids = ids;
     this.#scores = Float64Array.from(vocab, ([, score]) => score);
     this.#unknown = unk_id;
     this.#unknownScore = this.#scores.reduce((low, score) => Math.min(low, score)) - UNKNOWN_PENALTY;

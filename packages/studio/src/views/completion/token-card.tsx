@@ -115,6 +115,9 @@ function numbersOf({ columns, advantage, update, updates }: CompletionAnswer, to
   return [
     ...one('in the loss', mask && (mask[token] === 0 ? 'no: masked' : 'yes'), 'mask'),
     ...one('filled at denoising step', columns.order && shortNumber(columns.order[token]), 'order'),
+    ...(columns.support
+      ? [{ ...one('drawn from', shortNumber(columns.support[token]))[0]!, unit: 'ids that were kept' }]
+      : []),
     ...logprob('log π, sampler', columns.sampler, columns.policy ? undefined : 'logprob'),
     ...logprob('log π, as drawn', columns.sampled),
     ...logprob('log π, old', columns.old),
