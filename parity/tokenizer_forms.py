@@ -3,6 +3,7 @@ Mistral, Gemma), Unigram (T5, ALBERT), and byte-level BPE with the patterns of n
 
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import sentencepiece
@@ -24,21 +25,32 @@ RULES = {
 LINES = [line for line in CORPUS.split("\n") if line.strip()]
 
 
-def spm(model_type: str, size: int, **options) -> bytes:
+def hexed(text: str) -> str:
+    return " ".join(f"{ord(char):X}" for char in text)
+
+
+def spm(model_type: str, size: int, *, rules=False, **options) -> bytes:
     """A SentencePiece model as bytes."""
     model = io.BytesIO()
-    rules = Path("/dev/shm/rules.tsv")
-    if options.pop("rules", False):
-        hexed = lambda text: " ".join(f"{ord(char):X}" for char in text)
-        rules.write_text("".join(f"{hexed(old)}\t{hexed(new)}\n" for old, new in RULES.items()), encoding="utf-8")
-        options["normalization_rule_tsv"] = str(rules)
-    else:
-        options.setdefault("normalization_rule_name", "identity")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 3), model_writer=model, model_type=model_type, vocab_size=size, minloglevel=2,
-        num_threads=1, hard_vocab_limit=model_type == "bpe", character_coverage=1.0 if model_type == "bpe" else 0.98, **options,
-    )  # fmt: skip
-    return model.getvalue()
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as file:
+        if rules:
+            file.write("".join(f"{hexed(old)}\t{hexed(new)}\n" for old, new in RULES.items()))
+            file.flush()
+            options["normalization_rule_tsv"] = file.name
+        else:
+            options.setdefault("normalization_rule_name", "identity")
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES * 3), model_writer=model, model_type=model_type, vocab_size=size, minloglevel=2,
+            num_threads=1, hard_vocab_limit=model_type == "bpe", character_coverage=1.0 if model_type == "bpe" else 0.98, **options,
+        )  # fmt: skip
+    return without_path(model.getvalue())
+
+
+def without_path(model: bytes) -> bytes:
+    """The file of rules is named in the model, and has another name each time."""
+    found = proto(model)
+    found.normalizer_spec.normalization_rule_tsv = ""
+    return found.SerializeToString()
 
 
 # What `tokenizer.model` files are like: Llama 2's, Gemma's, T5's, ALBERT's.
@@ -63,9 +75,9 @@ def _bpe(content: bytes, **flags) -> dict:
     kinds = {piece.piece: piece.type for piece in proto(content).pieces}
     merges = []
     for piece in pieces:
-        if kinds[piece] == 1:
+        if kinds[piece] in (1, 4):
             pairs = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
-            merges += sorted((pair for pair in pairs if all(kinds.get(part) == 1 for part in pair)), key=lambda pair: [vocab[part] for part in pair])
+            merges += sorted((pair for pair in pairs if all(kinds.get(part) in (1, 4) for part in pair)), key=lambda pair: [vocab[part] for part in pair])
     return {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": True, "ignore_merges": False, "vocab": vocab, "merges": merges} | flags  # fmt: skip
 
 
@@ -237,6 +249,7 @@ def forms(known: dict) -> dict[str, dict]:
         "split at marks, runs of them together": form("bpe across words", MARKED, split("▁|e", "Contiguous"), GEMMA),
         "split at marks, inverted": form("bpe across words", MARKED, split("[▁a-f]+", "MergedWithNext", True), GEMMA),
         "T5: a map of characters": form("unigram", t5, metaspace("always"), metaspace("always"), ["<pad>", "</s>", "<unk>", "<|turn|>", ("<musing>", {"special": False})], all=True),
+        "T5 in words": form("unigram", precompiled, pre_tokenizers({"type": "WhitespaceSplit"}, metaspace()), metaspace(), ["<pad>", "</s>", "<unk>"]),
         "ALBERT: accents stripped": form("unigram", albert, metaspace("always"), metaspace("always"), ["<pad>", "</s>", "<unk>"]),
         "Unigram with bytes": form("unigram with bytes", LEGACY, None, LLAMA, bos="<s>", all=True),
         "Unigram with bytes and words": form("unigram with bytes", None, metaspace("first"), LLAMA, FLAGGED),

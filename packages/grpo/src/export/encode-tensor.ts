@@ -19,7 +19,7 @@ const LARGEST = { F32: Number.MAX_VALUE, BF16: Number.MAX_VALUE, F16: MAX_FLOAT1
  */
 export function encodeTensor(values: Tensor, type: GgufTensorType, name: string): Uint8Array {
   return tidy(() => {
-    const largest = values.to('float32').abs().amax().item();
+    const largest = Math.max(values.amax().item(), -values.amin().item());
     if (!(largest <= LARGEST[type])) {
       const tooLarge = Number.isFinite(largest);
       throw new UserError(

@@ -56,6 +56,13 @@ describe('writeGguf', () => {
     ]);
   });
 
+  it('writes the tokens of a large vocabulary', () => {
+    const tokens = Array.from({ length: 300_000 }, (_, id) => `token ${id}`);
+    const path = join(tempFolder(), 'model.gguf');
+    writeGguf(path, new Map([['tokens', ['string[]', tokens]]]), []);
+    expect(readGguf(path).metadata.tokens).toEqual(tokens);
+  });
+
   it('leaves no file where a tensor has another size than its shape', () => {
     const folder = tempFolder();
     const path = join(folder, 'model.gguf');

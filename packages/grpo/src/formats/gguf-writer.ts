@@ -128,7 +128,7 @@ function encodeValue([type, value]: GgufValue): Buffer[] {
     case 'float32[]':
       return [...arrayOf('float32', value.length), float32s(value)];
     case 'string[]':
-      return [...arrayOf('string', value.length), ...value.map(string)];
+      return [...arrayOf('string', value.length), Buffer.concat(value.map(string))];
   }
 }
 

@@ -40,6 +40,16 @@ describe('a fetch', () => {
     expect(readlinkSync(join(folder, 'model.safetensors'))).toBe(`../../blobs/${sha256}`);
   });
 
+  it('brings SentencePiece’s file of a tokenizer where there is no other', async () => {
+    const both = { ...FILES, 'tokenizer.model': 'pieces' };
+    expect((await fetchInto(tempFolder(), await hubServer(both))).files.toSorted()).toEqual(NEEDED);
+    const { 'tokenizer.json': _, ...older } = both;
+    const { files } = await fetchInto(tempFolder(), await hubServer(older));
+    expect(files.toSorted()).toEqual(
+      NEEDED.map((name) => (name === 'tokenizer.json' ? 'tokenizer.model' : name)).toSorted(),
+    );
+  });
+
   it('takes what is there already', async () => {
     const cache = tempFolder();
     const hub = await hubServer(FILES);

@@ -127,7 +127,6 @@ describe('a refusal', () => {
     const older = await refused({ 'vocab.json': '{}', 'merges.txt': '' });
     expect(older.message).toContain('has no tokenizer.json');
     expect(older.hint).toContain('transformers makes tokenizer.json from vocab.json and merges.txt');
-    expect((await refused({ 'tokenizer.model': '' })).hint).toContain('from tokenizer.model: AutoTokenizer');
     expect((await refused({})).hint).not.toContain('transformers');
   });
 

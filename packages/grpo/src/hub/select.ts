@@ -67,10 +67,13 @@ function modelFiles(name: string, paths: readonly string[]): (path: string) => b
     });
   }
   if (!paths.some(matcher(weights, TOP))) throw lacking('safetensors weights', adviceOnWeights(paths));
-  for (const needed of ['config.json', 'tokenizer.json']) {
+  // SentencePiece's own file is read where there is no other.
+  const hasOnlyPieces = !paths.includes('tokenizer.json') && paths.includes('tokenizer.model');
+  const tokenizer = hasOnlyPieces ? 'tokenizer.model' : 'tokenizer.json';
+  for (const needed of ['config.json', tokenizer]) {
     if (!paths.includes(needed)) throw lacking(needed, adviceFor(needed, paths));
   }
-  return matcher([...MODEL, ...weights], TOP);
+  return matcher([...MODEL, tokenizer, ...weights], TOP);
 }
 
 function adviceOnWeights(paths: readonly string[]): string {
@@ -81,11 +84,9 @@ function adviceOnWeights(paths: readonly string[]): string {
 
 function adviceFor(needed: string, paths: readonly string[]): string {
   const anyway = 'To download files anyway, name them.';
-  const older = [['vocab.json', 'merges.txt'], ['tokenizer.model']].find((names) =>
-    names.every((file) => paths.includes(file)),
-  );
-  if (needed !== 'tokenizer.json' || !older) return anyway;
-  return `${anyway} transformers makes tokenizer.json from ${older.join(' and ')}: AutoTokenizer.from_pretrained, then save_pretrained.`;
+  const hasOlder = ['vocab.json', 'merges.txt'].every((file) => paths.includes(file));
+  if (needed !== 'tokenizer.json' || !hasOlder) return anyway;
+  return `${anyway} transformers makes tokenizer.json from vocab.json and merges.txt: AutoTokenizer.from_pretrained, then save_pretrained.`;
 }
 
 const ANYWHERE = '.*';

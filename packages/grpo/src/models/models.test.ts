@@ -212,6 +212,14 @@ describe('model folders', () => {
   });
 });
 
+it('saves the soft caps of Gemma 2 as floats, which transformers demands', () => {
+  const dir = tempFolder();
+  const model = loadModel(fixture('gemma2'));
+  saveModel(model, dir);
+  const caps = readFileSync(join(dir, 'config.json'), 'utf8').match(/"\w+_softcapping": .*/g);
+  expect(caps).toEqual(['"attn_logit_softcapping": 2.0,', '"final_logit_softcapping": 6.0,']);
+});
+
 describe('a packed batch', () => {
   it('has the positions and starts of its segments', () => {
     const { config } = loadModel(fixture('qwen2')).decoder;

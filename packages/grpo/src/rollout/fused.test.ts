@@ -112,8 +112,10 @@ describe("a decode step by operators of our own is libtorch's", () => {
     expect(ours).toBeLessThan(1.25 * theirs!);
   });
 
-  it('of bfloat16 within its rounding', async () => {
-    const { own, plain } = await bothWays(fixture('qwen3-bf16'), { minNewTokens: 40 });
+  const families = ['qwen3-bf16', 'gemma2', 'gemma3', 'phi3', 'olmo2', 'granite'];
+  it.each(families)('of %s in bfloat16, within its rounding', async (name) => {
+    const model = loadModel(`${fixtures}models/${name}`, { dtype: 'bfloat16' });
+    const { own, plain } = await bothWays({ ...model, endIds: new Set() }, { minNewTokens: 40 });
     let compared = 0;
     for (const [i, { ids, logprobs }] of own.entries()) {
       // Up to the first token that rounding decided.

@@ -165,7 +165,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('entropy.least', '0.099', { with: [...ENTROPY, 'entropy.target=0.1'], carried: true }),
   set('entropy.most', '0.1', { with: ENTROPY }),
   set('correction.level', 'token'),
-  set('correction.measure', 'k3', { with: [...CORRECTED, 'correction.action=mask', 'correction.max=1e-9'] }),
+  set('correction.measure', 'k3', { with: [...CORRECTED, 'correction.action=mask', 'correction.max=0.5'] }),
   set('correction.action', 'mask', { with: [...CORRECTED, 'correction.max=1'] }),
   set('correction.min', '1', { with: CORRECTED }),
   set('correction.max', '1', { with: CORRECTED }),

@@ -42,6 +42,7 @@ const PRE_TOKENIZERS = {
   Split: z.object({ pattern, behavior: z.enum(BEHAVIORS), invert: flag.default(false) }),
   Digits: z.object({ individual_digits: flag.default(false) }),
   Metaspace: metaspace,
+  WhitespaceSplit: none,
 };
 const DECODERS = {
   ByteLevel: none,

@@ -27,8 +27,9 @@ struct RowOf {
 
 // What a thread needs for one row after the other.
 struct Scratch {
-  // The sum of each block, and the largest number of each of a block's columns.
-  std::vector<double> blocks;
+  // What is drawn of each block weighs; and of a row that truncates the sum of each block, and the largest number of
+  // each of its columns.
+  std::vector<double> blocks, sums;
   std::vector<float> maxima;
   // Numbers near a bound, of this turn of the search and of the one before.
   std::vector<float> near, before;
@@ -69,8 +70,8 @@ INLINE int64_t compress(float* to, Vector x, uint32_t mask) {
 }
 
 // logSum is NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞. With `maxima` the largest
-// numbers of each block are written there.
-INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima) {
+// numbers of each block are written there, and its sum to `sums`.
+INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima, double* sums) {
   Vector most = broadcast(LEAST);
   Integers bad{};
   if (maxima) {
@@ -95,10 +96,27 @@ INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima) {
   for (int64_t i = 0; i < LANES; ++i) nan |= bad[i];
   const float largest = maximumOf(most);
   if (nan || std::isinf(largest)) return {largest, std::numeric_limits<float>::quiet_NaN(), 0};
-  Doubles sums{};
-  eachVector(vocab, [&](int64_t i, int64_t count) INLINED { addTo(sums, exponential(row.at(i, count) - largest)); });
-  const double sum = sumOf(sums);
+  double sum = 0;
+  if (maxima) {
+    for (int64_t start = 0; start < vocab; start += BLOCK) {
+      Doubles own{};
+      eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+        addTo(own, exponential(row.at(start + i, count) - largest));
+      });
+      sum += sums[start / BLOCK] = sumOf(own);
+    }
+  } else {
+    Doubles all{};
+    eachVector(vocab, [&](int64_t i, int64_t count) INLINED { addTo(all, exponential(row.at(i, count) - largest)); });
+    sum = sumOf(all);
+  }
   return {largest, float(std::log(sum)), sum};
+}
+
+// Adds the exponentials of n numbers, behind which there is room for a vector.
+INLINE void addMass(Doubles& sum, float* numbers, int64_t n, float largest) {
+  store(numbers + n, broadcast(LEAST));
+  for (int64_t i = 0; i < n; i += LANES) addTo(sum, exponential(load(numbers + i) - largest));
 }
 
 INLINE Vector probabilities(const RowOf& row, const Normalizer& by, int64_t i, int64_t count) {
@@ -154,39 +172,61 @@ struct Weight {
   INLINE double of(float x) const { return counts ? 1 : double(exponential(broadcast(x - largest))[0]); }
 };
 
+// What is known of a row's blocks; null where nothing is.
+struct Blocks {
+  // The largest numbers of each, a vector for each, and what each weighs.
+  const float* maxima;
+  const double* sums;
+
+  // Whether a number from `low` on may be in the block.
+  INLINE bool reach(int64_t start, float low) const {
+    return !maxima || maskOf((Integers)(load(maxima + start / BLOCK * LANES) >= low));
+  }
+};
+
 // What the numbers above and from low to high weigh; these are written to `near`.
 struct Split {
   double above, within;
   int64_t count;
 };
 
-// `maxima`, where there are any, tell the blocks in which nothing is as large as low.
-INLINE Split split(const RowOf& row, int64_t n, const Weight& weight, float low, float high, const float* maxima,
-                   std::vector<float>& near) {
-  near.resize(n + LANES);
+// Exponentials are computed of the numbers between, and of those above or those below: `mostAbove` says that these are
+// fewer, and what lies above is then what is left of the blocks' sums.
+INLINE Split split(const RowOf& row, int64_t n, const Weight& weight, float low, float high, const Blocks& blocks,
+                   bool mostAbove, std::vector<float>& near) {
+  if (int64_t(near.size()) < n + 2 * LANES) near.resize(n + 2 * LANES);
+  float some[BLOCK + 2 * LANES];
   int64_t count = 0, larger = 0;
-  Doubles above{}, within{};
+  double all = 0;
+  Doubles outer{}, within{};
+  const bool leaves = mostAbove && blocks.sums;
   for (int64_t start = 0; start < n; start += BLOCK) {
-    if (maxima && !maskOf((Integers)(load(maxima + start / BLOCK * LANES) >= low))) continue;
+    if (!blocks.reach(start, low)) continue;
+    const int64_t before = count;
+    int64_t others = 0;
     eachVector(std::min(BLOCK, n - start), [&](int64_t i, int64_t size) INLINED {
       const Vector x = row.at(start + i, size);
       const Integers isAbove = (Integers)(x > high), isWithin = (Integers)(x >= low) & ~isAbove;
-      const uint32_t some = maskOf(isWithin), more = maskOf(isAbove);
-      count += compress(near.data() + count, x, some);
-      larger += __builtin_popcount(more);
-      if (weight.counts || !(some | more)) return;
-      const Vector y = exponential(x - weight.largest);
-      if (more) addTo(above, isAbove ? y : Vector{});
-      if (some) addTo(within, isWithin ? y : Vector{});
+      if (const uint32_t mask = maskOf(isWithin)) count += compress(near.data() + count, x, mask);
+      if (weight.counts) {
+        larger += __builtin_popcount(maskOf(isAbove));
+      } else if (const uint32_t mask = maskOf(leaves ? (Integers)(x < low) : isAbove)) {
+        others += compress(some + others, x, mask);
+      }
     });
+    if (weight.counts) continue;
+    if (leaves) all += blocks.sums[start / BLOCK];
+    addMass(outer, some, others, weight.largest);
+    addMass(within, near.data() + before, count - before, weight.largest);
   }
   if (weight.counts) return {double(larger), double(count), count};
-  return {sumOf(above), sumOf(within), count};
+  const double between = sumOf(within), rest = sumOf(outer);
+  return {leaves ? all - rest - between : rest, between, count};
 }
 
 // The least number of a row above which less than `most` of its weight lies; all of it weighs `total`. A sample tells
 // between which numbers it should be, a pass through the row whether it is; what lies between is searched again.
-INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, double most, const float* maxima,
+INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, double most, Blocks blocks,
                      Scratch& scratch) {
   double above = 0;
   float sample[SAMPLE];
@@ -206,15 +246,16 @@ INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, d
       const auto least = float(weight.largest + std::log(out / SAMPLE)) - 1e-3f;
       low = std::max(low, std::min(least, high));
     }
-    Split found = split(row, n, weight, low, high, maxima, scratch.near);
+    const bool mostAbove = 2 * first < SAMPLE;
+    Split found = split(row, n, weight, low, high, blocks, mostAbove, scratch.near);
     if (above + found.above >= most) {
       low = std::nextafter(high, FLT_MAX);
       high = FLT_MAX;
-      found = split(row, n, weight, low, high, maxima, scratch.near);
+      found = split(row, n, weight, low, high, blocks, mostAbove, scratch.near);
     } else if (above + found.above + found.within < most) {
       high = std::nextafter(low, -FLT_MAX);
       low = -FLT_MAX;
-      found = split(row, n, weight, low, high, maxima, scratch.near);
+      found = split(row, n, weight, low, high, blocks, mostAbove, scratch.near);
     }
     above += found.above;
     if (low == high) return low;
@@ -223,27 +264,27 @@ INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, d
     row = {scratch.before.data(), nullptr, 1};
     n = found.count;
     total = found.within;
-    maxima = nullptr;
+    blocks = {};
     if (!shrinks) break;
   }
   // Falling, as they are taken in.
-  std::vector<float>& few = scratch.near;
-  few.resize(n);
-  for (int64_t i = 0; i < n; ++i) few[i] = row.at(i);
-  std::sort(few.begin(), few.end(), [](float a, float b) { return a > b; });
+  if (int64_t(scratch.near.size()) < n) scratch.near.resize(n);
+  float* falling = scratch.near.data();
+  for (int64_t i = 0; i < n; ++i) falling[i] = row.at(i);
+  std::sort(falling, falling + n, [](float a, float b) { return a > b; });
   float bound = -FLT_MAX;
   for (int64_t i = 0; i < n && above < most; ++i) {
-    bound = std::max(few[i], -FLT_MAX);
-    above += weight.of(few[i]);
+    bound = std::max(falling[i], -FLT_MAX);
+    above += weight.of(falling[i]);
   }
   return bound;
 }
 
 // What all numbers from the bound on weigh.
-INLINE double massFrom(const RowOf& row, int64_t vocab, float bound, float largest, const float* maxima) {
+INLINE double massFrom(const RowOf& row, int64_t vocab, float bound, float largest, const Blocks& blocks) {
   Doubles sum{};
   for (int64_t start = 0; start < vocab; start += BLOCK) {
-    if (!maskOf((Integers)(load(maxima + start / BLOCK * LANES) >= bound))) continue;
+    if (!blocks.reach(start, bound)) continue;
     eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
       const Vector x = row.at(start + i, count);
       addTo(sum, x >= bound ? exponential(x - largest) : Vector{});
@@ -254,16 +295,16 @@ INLINE double massFrom(const RowOf& row, int64_t vocab, float bound, float large
 
 // The least number that is kept: by top-k, by top-p of what that leaves, and by min-p.
 INLINE float leastKept(const RowOf& row, int64_t vocab, const Normalizer& by, const Rules& rules, Scratch& scratch) {
-  const float* maxima = scratch.maxima.data();
+  const Blocks blocks{scratch.maxima.data(), scratch.sums.data()};
   float bound = -FLT_MAX;
   double mass = by.sum;
   if (rules.topK > 0 && rules.topK < double(vocab)) {
-    bound = boundOf(row, vocab, {true, by.largest}, double(vocab), rules.topK, maxima, scratch);
-    if (rules.topP < 1) mass = massFrom(row, vocab, bound, by.largest, maxima);
+    bound = boundOf(row, vocab, {true, by.largest}, double(vocab), rules.topK, blocks, scratch);
+    if (rules.topP < 1) mass = massFrom(row, vocab, bound, by.largest, blocks);
   }
   if (rules.topP < 1) {
     const Weight weight{false, by.largest};
-    bound = std::max(bound, boundOf(row, vocab, weight, by.sum, rules.topP * mass, maxima, scratch));
+    bound = std::max(bound, boundOf(row, vocab, weight, by.sum, rules.topP * mass, blocks, scratch));
   }
   if (rules.minP > 0) bound = std::max(bound, by.largest + float(std::log(rules.minP)));
   return bound;
@@ -275,20 +316,29 @@ INLINE Drawn drawKept(const RowOf& row, float bound, float largest, int64_t voca
     const Vector x = row.at(i, count);
     return x >= bound ? exponential(x - largest) : Vector{};
   };
+  float some[BLOCK + 2 * LANES];
   for (int64_t start = 0; start < vocab; start += BLOCK) {
-    const int64_t block = start / BLOCK;
+    const int64_t block = start / BLOCK, size = std::min(BLOCK, vocab - start);
     uint64_t* bits = scratch.kept.data() + start / 64;
     std::fill(bits, bits + BLOCK / 64, 0);
     scratch.blocks[block] = 0;
-    if (!maskOf((Integers)(load(scratch.maxima.data() + block * LANES) >= bound))) continue;
-    Doubles sum{};
-    eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
-      const Vector x = row.at(start + i, count);
-      const uint32_t mask = maskOf((Integers)(x >= bound));
-      bits[i / 64] |= uint64_t(mask) << (i % 64);
-      if (mask) addTo(sum, x >= bound ? exponential(x - largest) : Vector{});
+    if (!Blocks{scratch.maxima.data(), nullptr}.reach(start, bound)) continue;
+    eachVector(size, [&](int64_t i, int64_t count) INLINED {
+      bits[i / 64] |= uint64_t(maskOf((Integers)(row.at(start + i, count) >= bound))) << (i % 64);
     });
-    scratch.blocks[block] = sumOf(sum);
+    int64_t kept = 0, others = 0;
+    for (int64_t w = 0; w < BLOCK / 64; ++w) kept += __builtin_popcountll(bits[w]);
+    // Of these or of the others, whichever are fewer.
+    const bool leaves = 2 * kept > size;
+    const uint64_t flip = leaves ? ~uint64_t(0) : 0;
+    eachVector(size, [&](int64_t i, int64_t count) INLINED {
+      const auto valid = uint32_t((uint64_t(1) << count) - 1);
+      if (const uint32_t mask = uint32_t((bits[i / 64] ^ flip) >> (i % 64)) & valid)
+        others += compress(some + others, row.at(start + i, count), mask);
+    });
+    Doubles sum{};
+    addMass(sum, some, others, largest);
+    scratch.blocks[block] = leaves ? std::max(0.0, scratch.sums[block] - sumOf(sum)) : sumOf(sum);
   }
   return invert(vocab, u, scratch.blocks, weights);
 }
@@ -317,13 +367,16 @@ INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
   if (rules.mayEnd == 0) allowed.forbidden = job.forbidden;
   const bool isPlain = allowed.logits == plain.logits && !allowed.forbidden;
   float* maxima = nullptr;
+  double* sums = nullptr;
   if (rules.truncates()) {
+    scratch.sums.resize(blocksOf(vocab));
+    sums = scratch.sums.data();
     scratch.maxima.resize(blocksOf(vocab) * LANES);
     scratch.kept.resize(blocksOf(vocab) * (BLOCK / 64));
     maxima = scratch.maxima.data();
   }
-  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr);
-  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima);
+  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr, sums);
+  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima, sums);
   const auto logProb = [&](const RowOf& row, const Normalizer& by, int64_t token) {
     return (row.at(token) - by.largest) - by.logSum;
   };

@@ -111,7 +111,7 @@ function readingOf(config: Config): string[] {
   const comparesGroups = advantage.baseline !== 'none';
   const onPolicy = objective.iterations * objective.minibatches === 1;
   const value =
-    comparesGroups && onPolicy && objective.policy !== 'reinforce'
+    comparesGroups && onPolicy && ['clip', 'sapo', 'gmpo'].includes(objective.policy)
       ? [
           `L is ${kl.beta > 0 && kl.place === 'loss' ? 'about β × KL' : 'about 0'} in value: the ratio is 1 and advantages cancel within a group. Its gradient is not 0; whether a run learns is seen in the reward.`,
         ]

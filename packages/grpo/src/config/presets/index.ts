@@ -3,6 +3,7 @@ import { argen } from './argen.js';
 import { cs336, cs336OffPolicy } from './cs336.js';
 import { grpoDual } from './grpo-dual.js';
 import { coupledGrpo, diffuGrpo, seed003 } from './masked-diffusion.js';
+import { dppo, icePop, kPop, maxRl, primeRl, verlK3 } from './off-policy.js';
 import { cispo, dapo, drGrpo, gspo, r1, rloo } from './papers.js';
 import type { Preset } from './preset.js';
 import { quick } from './quick.js';
@@ -27,6 +28,12 @@ export const presets = {
   gspo,
   cispo,
   rloo,
+  dppo,
+  maxrl: maxRl,
+  icepop: icePop,
+  kpop: kPop,
+  'verl-k3': verlK3,
+  'prime-rl': primeRl,
   'diffu-grpo': diffuGrpo,
   'coupled-grpo': coupledGrpo,
   'seed-003': seed003,

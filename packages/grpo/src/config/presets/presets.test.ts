@@ -23,21 +23,25 @@ describe('presets', () => {
         'cs336-offpolicy',
       ],
       ...['trl-0.17', 'trl-1', 'r1', 'dapo', 'dr-grpo', 'gspo', 'cispo', 'rloo'],
+      ...['dppo', 'maxrl', 'icepop', 'kpop', 'verl-k3', 'prime-rl'],
       ...['diffu-grpo', 'coupled-grpo', 'seed-003', 'quick'],
     ]);
   });
 
   it.each(all)('%s resolves, each value with its source, and none without effect', (name, preset) => {
     const { config, provenance } = resolved(name);
+    // Of a KL a preset may say how it is, should there be one.
+    const withKl = config.kl.beta > 0 ? config : resolved(name, 'kl.beta=0.1').config;
     for (const [path, { value, source }] of Object.entries(preset.values)) {
       expect(findKey(path), path).toBeDefined();
       expect(provenance[path]).toBe(`preset ${name} (${source})`);
       const [section, key] = path.split('.') as [keyof typeof config, string?];
       const got = key === undefined ? config[section] : (config[section] as Record<string, unknown>)[key];
       expect(got, path).toEqual(value);
+      const beside = path.startsWith('kl.') ? withKl : config;
       // A recipe scores as it does whether it truncates or not.
       if (path === 'rollout.keepSupport') continue;
-      if (value !== findKey(path)?.default) expect(inertBecause(path, config), path).toBeUndefined();
+      if (value !== findKey(path)?.default) expect(inertBecause(path, beside), path).toBeUndefined();
     }
   });
 
@@ -45,7 +49,7 @@ describe('presets', () => {
     expect(summary).toMatch(/^[A-Z].{20,}[^.]$/);
     for (const { source } of Object.values(values)) {
       expect(source).toMatch(
-        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt|d1|DiffuCoder)/,
+        /^(TRL|DeepSeek|DAPO|Dr\. GRPO|GSPO|MiniMax|ScaleRL|RLOO|CS336|argen|rookworld|grpo-dual|nano_gpt|d1|DiffuCoder|DPPO|MaxRL|IcePop|KPop|verl|prime-rl)/,
       );
       expect(source).not.toMatch(/seed \d|spec\//);
     }

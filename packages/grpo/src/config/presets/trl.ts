@@ -80,6 +80,7 @@ export const trl1: Preset = {
       'entropy.topShare': 1,
       'advantage.combine': 'sum_then_normalize',
     }),
+    ...cite(`${V1}: use_bias_correction_kl, from 1.11 on; for a β above 0`, { 'kl.biasCorrected': true }),
     ...cite('TRL 1.13 GRPOTrainer', { 'objective.compat': 'trl' }),
   },
   unsupported: [

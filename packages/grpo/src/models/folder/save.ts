@@ -19,6 +19,9 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
 /** The weights of a model's folder. */
 export const WEIGHTS_FILE = 'model.safetensors';
 
+/** Whole numbers that transformers takes as floats only: it refuses a soft cap of 30, and reads one of 30.0. */
+const FLOATS = /("(?:attn|final)_logit_softcapping": \d+)(?=,?$)/gm;
+
 /**
  * Writes a model as a Hugging Face folder that transformers and `loadModel` read, weights in the decoder's dtype; of a
  * model with adapters only these, as PEFT reads them. Each file appears whole or not at all.
@@ -31,16 +34,13 @@ export function saveModel(model: Model, dir: string, watch?: Watch): void {
   else saveWhole(model, dir, watch);
 }
 
-/** Soft caps, which transformers refuses as integers, and JSON.stringify writes as such. */
-const WHOLE_FLOATS = /("(?:attn|final)_logit_softcapping": \d+)(?=,?$)/gm;
-
 function saveWhole(model: Model, dir: string, watch: Watch | undefined): void {
   const { decoder } = model;
   makeFolder(dir);
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
   const { torch_dtype: _, ...config } = model.configJson;
   const json = JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2);
-  writeFileAtomic(join(dir, 'config.json'), `${json.replace(WHOLE_FLOATS, '$1.0')}\n`);
+  writeFileAtomic(join(dir, 'config.json'), `${json.replace(FLOATS, '$1.0')}\n`);
   saveWeights(decoder, dir, watch);
 }
 

@@ -41,6 +41,8 @@ function stepOf(part: PreTokenizer): (section: Section) => Section[] {
       const behavior = part.individual_digits ? 'Isolated' : 'Contiguous';
       return (section) => cut(section, /\p{N}/gu, { behavior, invert: false });
     }
+    case 'WhitespaceSplit':
+      return (section) => cut(section, /\p{White_Space}/gu, { behavior: 'Removed', invert: false });
     case 'Metaspace': {
       const { replacement, prepend_scheme, split } = part;
       const pattern = regExpOf({ String: replacement });
