@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeSafetensors } from '../packages/grpo/dist/formats/safetensors.js';
-import { Decoder } from '../packages/grpo/dist/models/decoder.js';
+import { OwningDecoder } from '../packages/grpo/dist/models/decoder.js';
 import { loadModel } from '../packages/grpo/dist/models/folder/load.js';
 import { saveModel } from '../packages/grpo/dist/models/folder/save.js';
 import { initDecoder } from '../packages/grpo/dist/models/init.js';
@@ -44,7 +44,8 @@ const sequences = (vocab) =>
 function logitsOf({ config, parameters }, lists) {
   return noGrad(() =>
     tidy(() => {
-      const wide = new Decoder(config, new Map([...parameters].map(([name, p]) => [name, p.to('float32')])));
+      const copies = new Map([...parameters].map(([name, p]) => [name, p.to('float32')]));
+      const wide = new OwningDecoder(config, copies);
       const packed = packSegments(
         lists.map((ids) => ({ ids })),
         config,

@@ -15,6 +15,9 @@ const rotary = {
 const shapes = {
   qwen2: { ...rotary, model_type: 'qwen2', intermediate_size: 1024, tie_word_embeddings: true },
   qwen3: { ...rotary, model_type: 'qwen3', intermediate_size: 768, head_dim: 96, tie_word_embeddings: true },
+  // Norms before and after, wide heads with norms; fused projections.
+  gemma3: { ...rotary, model_type: 'gemma3_text', intermediate_size: 768, head_dim: 128, sliding_window: 64 },
+  phi3: { ...rotary, model_type: 'phi3', intermediate_size: 768 },
   gpt2: { model_type: 'gpt2', n_embd: 256, n_head: 4, n_layer: 5, n_positions: 512 },
 };
 
@@ -73,12 +76,16 @@ it.runIf(process.platform === 'linux').each<Case>([
   ['qwen2', 'bfloat16', 'adapters', true],
   ['qwen3', 'float32', 'weights', false],
   ['qwen3', 'float32', 'weights', true],
+  ['gemma3', 'bfloat16', 'weights', false],
+  ['gemma3', 'bfloat16', 'weights', true],
+  ['phi3', 'bfloat16', 'adapters', true],
   ['gpt2', 'float32', 'adapters', false],
   ['gpt2', 'float32', 'adapters', true],
 ])('a pass of %s in %s, of its %s, recomputed %s, takes what is foretold', (name, dtype, how, recompute) => {
   const config = parseConfig({ vocab_size: 300, max_position_embeddings: 512, ...shapes[name] }, '');
   const [d, inner, queries] = [config.hiddenSize, config.intermediateSize, config.heads * config.headDim];
-  const inputs = name === 'gpt2' ? 2 * d + queries + inner : 5 * d + queries + inner;
+  const fused = name === 'gpt2' || name === 'phi3';
+  const inputs = fused ? 2 * d + queries + inner : 5 * d + queries + inner;
   const adapterInputs = how === 'adapters' ? config.layers * inputs : undefined;
   const size = dtype === 'float32' ? 4 : 2;
   const foretold = activationBytes(config, TOKENS, { size, adapterInputs, recompute });

@@ -40,23 +40,29 @@ function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): n
   );
 }
 
-/** Bytes that the two norms of a layer hold for one token: inputs and outputs; an RMS norm computes in float32. */
+/** Bytes that the norms of a layer hold for one token: inputs and outputs; an RMS norm computes in float32. */
 function normBytes(
-  { hiddenSize, norm }: DecoderConfig,
+  { hiddenSize, norm, normPlacement }: DecoderConfig,
   { size, adapterInputs }: Omit<PassKind, 'recompute'>,
 ): number {
-  if (adapterInputs === undefined) return (4 * size + (norm === 'layer' ? 0 : 16)) * hiddenSize;
-  if (size === 4) return 4 * size * hiddenSize;
-  return (norm === 'layer' ? 2 * size : 8) * hiddenSize;
+  const pairs = normPlacement === 'both' ? 2 : 1;
+  const pair = () => {
+    if (adapterInputs === undefined) return 4 * size + (norm === 'layer' ? 0 : 16);
+    if (size === 4) return 4 * size;
+    return norm === 'layer' ? 2 * size : 8;
+  };
+  return pairs * pair() * hiddenSize;
 }
 
 /** Bytes for one token that the backward pass of one layer has at hand, mostly gradients in its feed-forward block. */
 function workBytes(
-  { hiddenSize, intermediateSize, gated }: DecoderConfig,
+  { hiddenSize, intermediateSize, gated, qkNorm, heads, kvHeads, headDim }: DecoderConfig,
   { size, adapterInputs }: PassKind,
 ): number {
   // Frozen weights need one input less; in half precision adapters have copies in float32.
   const adapted = adapterInputs === undefined ? 0 : size < 4 ? 2 : -1;
   const inner = (gated ? 5 : 3) + adapted;
-  return size * (inner * intermediateSize + 2 * hiddenSize);
+  // Norms of queries and keys compute in float32, and so do their gradients.
+  const headNorms = qkNorm !== 'none' && size < 4 ? 8 * (heads + kvHeads) * headDim : 0;
+  return size * (inner * intermediateSize + 2 * hiddenSize) + headNorms;
 }

@@ -201,6 +201,15 @@ describe('model folders', () => {
       expect(again.decoder.config).toEqual(model.decoder.config);
     },
   );
+
+  it('writes soft caps as floats, which transformers demands', () => {
+    const dir = tempFolder();
+    saveModel(loadModel(fixture('gemma2')), dir);
+    const config = readFileSync(join(dir, 'config.json'), 'utf8');
+    expect(config).toMatch(/"attn_logit_softcapping": 2\.0,\n/);
+    expect(config).toMatch(/"final_logit_softcapping": 6\.0,\n/);
+    expect(config).toMatch(/"sliding_window": 8,\n/);
+  });
 });
 
 it('saves the soft caps of Gemma 2 as floats, which transformers demands', () => {

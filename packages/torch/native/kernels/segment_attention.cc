@@ -7,12 +7,14 @@
 #include <torch/library.h>
 
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "scores.h"
 #include "segment_attention.h"
 
-// forward<T> and backward<T>: each call writes the rows of its family and key head, and of that head's queries, alone.
+// forward<T> and backward<T>: each call writes the rows of its part of a family, of its key head and that head's
+// queries, alone. What it writes does not depend on the other parts.
 #define KERNELS "segment_attention_kernels.h"
 #include "each_level.h"
 
@@ -66,11 +68,65 @@ Heads<T> headsOf(const at::Tensor& x) {
   return {static_cast<T*>(x.data_ptr()), x.stride(0), x.stride(1)};
 }
 
-// Calls back with each family and key head. Their order and number do not depend on the threads.
+// Ranges of about equal sums, each but the last a multiple of `unit` long.
+std::vector<Range> cut(const std::vector<int64_t>& costs, int64_t count, int64_t unit) {
+  const int64_t n = int64_t(costs.size());
+  int64_t total = 0, sum = 0, begin = 0;
+  for (const int64_t cost : costs) total += cost;
+  std::vector<Range> ranges;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += costs[size_t(i)];
+    const bool isEnough = (i + 1) % unit == 0 && sum * count >= total * int64_t(ranges.size() + 1);
+    if (!isEnough && i + 1 < n) continue;
+    ranges.push_back({begin, i + 1});
+    begin = i + 1;
+  }
+  return ranges;
+}
+
+// Several tasks for a family and key head, in pairs of about equal work. Queries and keys are apart, since two tasks
+// must not add to one sum; that takes seven products where one task takes five.
+std::vector<Part> partsOf(const Family& family, int64_t window, int64_t count) {
+  constexpr int64_t kUnit = 64;
+  const int64_t parent = family[0].length;
+  std::vector<int64_t> ofQueries, ofKeys;
+  for (const Segment& segment : family) {
+    const int64_t before = &segment == family.data() ? 0 : parent, end = before + segment.length;
+    ofKeys.resize(size_t(std::max(int64_t(ofKeys.size()), end)));
+    for (int64_t i = before; i < end; ++i) ofQueries.push_back(std::min(i + 1, window));
+    for (int64_t i = 0; i < end; ++i)
+      ofKeys[size_t(i)] += std::max<int64_t>(0, std::min(end, i + window) - std::max(i, before));
+  }
+  const auto queries = cut(ofQueries, count, 1), keys = cut(ofKeys, count, kUnit);
+  std::vector<Part> parts;
+  for (size_t i = 0; i < std::max(queries.size(), keys.size()); ++i) {
+    if (i < queries.size()) parts.push_back({queries[i], {}});
+    if (i < keys.size()) parts.push_back({{}, keys[i]});
+  }
+  return parts;
+}
+
+// Calls back with each family and key head; where these are fewer than the threads, with parts of them.
 template <class Body>
-void forEach(const std::vector<Family>& families, int64_t heads, const Body& body) {
-  at::parallel_for(0, int64_t(families.size()) * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(families[size_t(i / heads)], i % heads);
+void forEach(const std::vector<Family>& families, int64_t heads, int64_t window, const Body& body) {
+  struct Task {
+    const Family& family;
+    int64_t head;
+    Part part;
+  };
+  const int64_t pairs = int64_t(families.size()) * heads, count = pairs == 0 ? 0 : at::get_num_threads() / pairs;
+  constexpr Range kAll{0, std::numeric_limits<int64_t>::max()};
+  std::vector<Task> tasks;
+  for (const Family& family : families) {
+    const auto parts = count < 2 ? std::vector<Part>{{kAll, kAll}} : partsOf(family, window, count);
+    for (int64_t head = 0; head < heads; ++head)
+      for (const Part& part : parts) tasks.push_back({family, head, part});
+  }
+  at::parallel_for(0, int64_t(tasks.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Task& task = tasks[size_t(i)];
+      body(task.family, task.head, task.part);
+    }
   });
 }
 
@@ -93,8 +149,8 @@ struct Attention {
                           ratio(),
                           width(),
                           scores};
-    forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
-      AT_LEVEL(forward<T>)(call, family, head);
+    forEach(families, keyHeads(), scores.window, [&](const Family& family, int64_t head, const Part& part) {
+      if (!part.queries.empty()) AT_LEVEL(forward<T>)(call, family, head, part.queries);
     });
   }
 
@@ -112,8 +168,8 @@ struct Attention {
                            ratio(),
                            width(),
                            scores};
-    forEach(families, keyHeads(), [&](const Family& family, int64_t head) {
-      AT_LEVEL(backward<T>)(call, family, head);
+    forEach(families, keyHeads(), scores.window, [&](const Family& family, int64_t head, const Part& part) {
+      AT_LEVEL(backward<T>)(call, family, head, part);
     });
   }
 };

@@ -13,6 +13,19 @@ struct Segment {
 // A segment, and behind it those that continue it.
 using Family = std::vector<Segment>;
 
+// From `begin` on, before `end`.
+struct Range {
+  int64_t begin, end;
+  bool holds(int64_t i) const { return i >= begin && i < end; }
+  bool empty() const { return begin >= end; }
+};
+
+// What one task computes of a family by a key head: the outputs, or gradients, of some queries, and the gradients of
+// some keys. Queries are counted by their tokens, one segment after another, keys by their positions.
+struct Part {
+  Range queries, keys;
+};
+
 // [tokens, heads, width], the numbers of a head side by side.
 template <class T>
 struct Heads {

@@ -117,7 +117,7 @@ INLINE void exponentials(const Matrix& scores, int64_t keys, int64_t vectors, fl
 }
 
 template <class T>
-void forward(const Forward<T>& call, const Family& family, int64_t keyHead) {
+void forward(const Forward<T>& call, const Family& family, int64_t keyHead, const Range& mine) {
   const Plan plan(family);
   const int64_t window = call.scores.window;
   const float scale = call.scores.scale, softcap = call.scores.softcap;
@@ -125,13 +125,18 @@ void forward(const Forward<T>& call, const Family& family, int64_t keyHead) {
   const Matrix keys(plan.keys, width), values(plan.keys, width), queries(TILE, width), turned(width, TILE);
   const Matrix scores(std::min(plan.keys, window + TILE + BLOCK_ROWS), TILE), out(TILE, width);
   float sums[TILE], normalizers[TILE];
+  int64_t counted = 0;
   for (const Segment& segment : family) {
-    const int64_t before = &segment == family.data() ? 0 : plan.parent;
+    const int64_t before = &segment == family.data() ? 0 : plan.parent, start = counted;
+    counted += segment.length;
+    // Who continues the first segment reads its keys.
+    if (before > 0 && (start >= mine.end || counted <= mine.begin)) continue;
     for (int64_t i = 0; i < segment.length; ++i) {
       loadRow(keys.row(before + i), call.key.at(segment.start + i, keyHead), call.width);
       loadRow(values.row(before + i), call.value.at(segment.start + i, keyHead), call.width);
     }
     for (int64_t first = 0; first < segment.length * call.ratio; first += TILE) {
+      if (!mine.holds(start + first / call.ratio)) continue;
       const Tile tile(segment, before, call.ratio, window, first);
       const int64_t past = tile.past(), end = tile.keys(), seen = end - past;
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
@@ -188,7 +193,7 @@ INLINE void multiplyEach(const Matrix& to, const Matrix& factors, int64_t rows, 
 }
 
 template <class T>
-void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
+void backward(const Backward<T>& call, const Family& family, int64_t keyHead, const Part& part) {
   const Plan plan(family);
   const int64_t window = call.scores.window;
   const float scale = call.scores.scale, softcap = call.scores.softcap;
@@ -199,14 +204,18 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
       gradientsTurned(width, TILE), queryGradients(TILE, width);
   const Matrix p(KEY_BLOCK, TILE), ds(KEY_BLOCK, TILE), slopes(softcap > 0 ? KEY_BLOCK : 0, TILE);
   alignas(64) float normalizers[TILE] = {}, deltas[TILE];
+  const bool ofQueries = !part.queries.empty(), ofKeys = !part.keys.empty();
   const auto storeKeys = [&](const Segment& segment, int64_t before) {
-    for (int64_t i = 0; i < segment.length; ++i) {
+    const int64_t end = std::min(segment.length, part.keys.end - before);
+    for (int64_t i = std::max<int64_t>(0, part.keys.begin - before); i < end; ++i) {
       storeRow(call.keyGradient.at(segment.start + i, keyHead), keyGradients.row(before + i), call.width);
       storeRow(call.valueGradient.at(segment.start + i, keyHead), valueGradients.row(before + i), call.width);
     }
   };
+  int64_t counted = 0;
   for (const Segment& segment : family) {
-    const int64_t before = &segment == family.data() ? 0 : plan.parent;
+    const int64_t before = &segment == family.data() ? 0 : plan.parent, start = counted;
+    counted += segment.length;
     for (int64_t i = 0; i < segment.length; ++i) {
       loadRow(keys.row(before + i), call.key.at(segment.start + i, keyHead), call.width);
       loadRow(values.row(before + i), call.value.at(segment.start + i, keyHead), call.width);
@@ -214,8 +223,11 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
       std::fill_n(valueGradients.row(before + i), width, 0.f);
     }
     for (int64_t first = 0; first < segment.length * call.ratio; first += TILE) {
+      if (!ofKeys && !part.queries.holds(start + first / call.ratio)) continue;
       const Tile tile(segment, before, call.ratio, window, first);
-      const int64_t past = tile.past(), seen = tile.keys(), vectors = tile.vectors();
+      const int64_t past = ofKeys ? std::max(tile.past(), part.keys.begin) : tile.past(), vectors = tile.vectors();
+      const int64_t seen = ofKeys ? std::min(tile.keys(), part.keys.end) : tile.keys();
+      if (past >= seen) continue;
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
         loadRow(queries.row(i), call.query.at(token, head), call.width, scale);
         loadRow(outs.row(i), call.out.at(token, head), call.width);
@@ -243,18 +255,22 @@ void backward(const Backward<T>& call, const Family& family, int64_t keyHead) {
           }
         }
         if (softcap > 0) multiplyEach(ds, slopes, up(count, BLOCK_ROWS), vectors);
-        multiply<false>(count, columns, tile.count, p.data, p.stride, gradients.data, gradients.stride,
-                        valueGradients.row(from), valueGradients.stride, true);
-        multiply<false>(count, columns, tile.count, ds.data, ds.stride, queries.data, queries.stride,
-                        keyGradients.row(from), keyGradients.stride, true);
-        multiply<true>(tile.count, columns, count, ds.data, ds.stride, keys.row(from), keys.stride, queryGradients.data,
-                       queryGradients.stride, from > past);
+        if (ofKeys) {
+          multiply<false>(count, columns, tile.count, p.data, p.stride, gradients.data, gradients.stride,
+                          valueGradients.row(from), valueGradients.stride, true);
+          multiply<false>(count, columns, tile.count, ds.data, ds.stride, queries.data, queries.stride,
+                          keyGradients.row(from), keyGradients.stride, true);
+        }
+        if (ofQueries)
+          multiply<true>(tile.count, columns, count, ds.data, ds.stride, keys.row(from), keys.stride,
+                         queryGradients.data, queryGradients.stride, from > past);
       }
+      if (!ofQueries) continue;
       tile.forEach(keyHead, [&](int64_t i, int64_t token, int64_t head) {
         storeRow(call.queryGradient.at(token, head), queryGradients.row(i), call.width, scale);
       });
     }
-    if (before > 0) storeKeys(segment, before);
+    if (ofKeys && before > 0) storeKeys(segment, before);
   }
-  storeKeys(family[0], 0);
+  if (ofKeys) storeKeys(family[0], 0);
 }
