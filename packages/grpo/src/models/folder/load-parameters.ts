@@ -55,12 +55,12 @@ export class ParameterFile implements Disposable {
     return dtypeSize(from) * spec.shape.reduce((product, size) => product * size, 1);
   }
 
-  /** A parameter, a projection as [out, in], in its own dtype, on the CPU. It lives until disposed. */
-  read(name: string): Tensor {
+  /** A parameter, a projection as [out, in], as stored unless another dtype is given. It lives until disposed. */
+  read(name: string, { dtype, device = 'cpu' }: { dtype?: DType; device?: string } = {}): Tensor {
     const { source, spec, from } = this.#sources.get(name)!;
     return tidy(() => {
       const raw = fromBytes(this.checkpoint.read(source), this.checkpoint.info(source).shape, from);
-      return keep(spec.transposed ? raw.t().contiguous() : raw);
+      return keep((spec.transposed ? raw.t().contiguous() : raw).to(dtype ?? from).toDevice(device));
     });
   }
 
@@ -88,17 +88,12 @@ export function loadParameters(
   const names = [...specs.keys()];
   const total = names.reduce((sum, name) => sum + file.bytesOf(name), 0);
   const progress = { stage: 'loading the model', done: 0, total, unit: 'bytes' };
-  const read = (name: string) =>
-    tidy(() => {
-      watch.report({ ...progress });
-      progress.done += file.bytesOf(name);
-      return keep(
-        file
-          .read(name)
-          .to(dtype ?? file.dtypeOf(name))
-          .toDevice(device),
-      );
-    });
+  const on = { ...(dtype && { dtype }), device };
+  const read = (name: string) => {
+    watch.report({ ...progress });
+    progress.done += file.bytesOf(name);
+    return file.read(name, on);
+  };
   return new Map(names.map((name) => [name, read(name)]));
 }
 
