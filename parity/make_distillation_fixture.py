@@ -15,9 +15,9 @@ TOKENS, VOCABULARY, STUDENT, TEACHER = 7, 19, 5, 8
 torch.manual_seed(20)
 values = {
     "studentHidden": torch.randn(TOKENS, STUDENT),
-    "studentHead": torch.randn(VOCABULARY, STUDENT),
+    "studentHead": 0.3 * torch.randn(VOCABULARY, STUDENT),
     "teacherHidden": torch.randn(TOKENS, TEACHER),
-    "teacherHead": torch.randn(VOCABULARY, TEACHER),
+    "teacherHead": 0.3 * torch.randn(VOCABULARY, TEACHER),
 }
 hidden, head = (values[name].double().requires_grad_() for name in ("studentHidden", "studentHead"))
 teacher = values["teacherHidden"].double() @ values["teacherHead"].double().T
