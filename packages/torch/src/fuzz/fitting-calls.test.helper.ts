@@ -129,10 +129,34 @@ const fit: Record<string, (world: World) => unknown[]> = {
   },
   drawTokens: ({ random }) => {
     const [n, vocab] = [random.below(4), 1 + random.below(600)];
+    const hostile = (good: number) => (random.chance(0.97) ? good : random.pick([-1, Number.NaN, 1e300]));
+    // Temperature, top-k, top-p, min-p, three penalties, and whether the row may end.
+    const rules = random.list(n, () => [
+      hostile(random.pick([0, 1, 0.5, 1e-40])),
+      hostile(random.pick([0, 1, 7, 2 ** 53 - 1])),
+      hostile(random.pick([1, 0.5, 1e-40])),
+      hostile(random.pick([0, 0.1, 1])),
+      hostile(random.pick([1, 2])),
+      ...[hostile(random.pick([0, 0.5])), hostile(0), random.below(2)],
+    ]);
+    const ids = random.list(random.below(6), () =>
+      random.chance(0.98) ? random.below(vocab) : random.pick([-1, vocab, 2 ** 53 - 1]),
+    );
+    const offsets = [
+      0,
+      ...random.list(Math.max(0, n - 1), () => random.below(ids.length + 1)).sort(),
+      ids.length,
+    ];
+    const int64 = (values: number[]) => tensor(values, [values.length], { dtype: 'int64' });
+    const seen = random.chance(0.5) ? { generated: int64(ids), generated_offsets: int64(offsets) } : {};
     const forbidden = random.chance(0.5) ? fresh(random, [vocab], 'bool') : null;
-    const options = { temperature: random.pick([0, 1, 0.5, -1, 1e-40, Number.NaN]), forbidden };
-    // Beyond [0, 1) as well: whatever comes, a token of the vocabulary is drawn.
-    return [fresh(random, [n, vocab], 'float32'), fresh(random, [n], 'float64'), options];
+    // Uniform numbers beyond [0, 1) as well: whatever comes, a token of the vocabulary is drawn.
+    return [
+      fresh(random, [n, vocab], 'float32'),
+      fresh(random, [n], 'float64'),
+      tensor(rules.flat(), [n, 8], { dtype: 'float64' }),
+      { forbidden, support: random.chance(0.5), ...seen },
+    ];
   },
 };
 
