@@ -257,9 +257,11 @@ describe('checks of causal models', () => {
   );
 
   it('find a sampler whose log-probs are not the one-step estimate', () => {
+    expect(findings(filledAtOnce())).toEqual([]);
     const record = filledAtOnce();
-    expect(findings(record)).toEqual([]);
-    record.completions!.samplerLogprobs = record.completions!.samplerLogprobs!.map((value) => value - 0.1);
+    const { completions } = record;
+    completions!.samplerLogprobs = completions!.samplerLogprobs!.map((value) => value - 0.1);
+    completions!.sampledLogprobs = completions!.samplerLogprobs;
     expect(findings(record)).toContain('B39.gap');
   });
 

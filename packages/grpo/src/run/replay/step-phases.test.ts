@@ -91,7 +91,15 @@ describe('the weights of the step of ours', () => {
     const settings = ['task.name=arithmetic', `model=${at('models/qwen2')}`, 'output=none'];
     const resolved = resolveConfig({ command: 'train', settings, env: {} });
     const { rollout, objective, kl, advantage } = record.declared! as typeof resolved.config;
-    const config = { ...resolved.config, rollout, objective, kl, advantage };
+    const ours = resolved.config;
+    // What is newer than the record keeps its default.
+    const config = {
+      ...ours,
+      rollout: { ...ours.rollout, ...rollout },
+      objective: { ...ours.objective, ...objective },
+      kl: { ...ours.kl, ...kl },
+      advantage: { ...ours.advantage, ...advantage },
+    };
     const folder = at('step-phases/ours/weights');
     const found = await replayWithModel(
       record,
