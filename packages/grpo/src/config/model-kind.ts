@@ -1,7 +1,7 @@
 /** Settings that do not go with the kind of model: known once its folder is read. */
 import { keys } from './keys.js';
 import { isGiven, type ResolvedConfig, requireRules } from './resolve.js';
-import type { Rule } from './rules.js';
+import type { Rule } from './rules/rule.js';
 
 /** Settings that mean something only where tokens are drawn one after another. */
 const forDiffusion: readonly Rule[] = [

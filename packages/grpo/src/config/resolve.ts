@@ -11,7 +11,8 @@ import { environmentLayer } from './layers/environment-layer.js';
 import { fileLayer } from './layers/file-layer.js';
 import type { Entry, Layer } from './layers/layer.js';
 import { presetLayer } from './layers/preset-layer.js';
-import { type Rule, type RuleContext, rules } from './rules.js';
+import type { Rule, RuleContext } from './rules/rule.js';
+import { rules } from './rules/rules.js';
 import { type Config, configSchema } from './schema.js';
 import { describeFound, describeType } from './value-type.js';
 

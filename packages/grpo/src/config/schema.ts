@@ -21,7 +21,7 @@ import { expertSection, optimizerSection, sftSection, trainSection } from './sec
 
 /**
  * The configuration: types, defaults, help and validation in one place.
- * Rules between keys are in `rules.ts`; values that follow from others are filled by `derive.ts`.
+ * Rules between keys are in `rules/`; values that follow from others are filled by `derive.ts`.
  */
 export const configSchema = z.strictObject({
   preset: z

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { truncates } from '../config/inert.js';
+import { truncates } from '../config/rules/inert.js';
 import type { Config } from '../config/schema.js';
 import { byteCount } from '../errors/byte-count.js';
 import { type Model, weightsChecksum } from '../models/index.js';

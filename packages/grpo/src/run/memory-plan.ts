@@ -2,7 +2,7 @@
 
 import { auditedTokens } from '../audit/chosen.js';
 import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
-import { truncates } from '../config/inert.js';
+import { truncates } from '../config/rules/inert.js';
 import type { Config } from '../config/schema.js';
 import { usesLora } from '../config/sections/lora.js';
 import { isAudited } from '../config/sections/progress.js';

@@ -1,4 +1,4 @@
-import { truncates } from '../config/inert.js';
+import { truncates } from '../config/rules/inert.js';
 import type { Config } from '../config/schema.js';
 import { plainSampling, type SamplingOptions } from '../rollout/index.js';
 

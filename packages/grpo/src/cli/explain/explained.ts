@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { readsKey } from '../../config/command-keys.js';
 import { isGiven, resolveConfig, UsageError } from '../../config/index.js';
-import { inertBecause } from '../../config/inert.js';
 import { type Key, keys } from '../../config/keys.js';
 import { citation, isOfPreset } from '../../config/layers/preset-layer.js';
 import {
@@ -12,8 +11,9 @@ import {
   presets,
   type UnsupportedSetting,
 } from '../../config/presets/index.js';
+import { inertBecause } from '../../config/rules/inert.js';
+import { type Caution, cautionsOf } from '../../config/rules/unsound.js';
 import type { Config } from '../../config/schema.js';
-import { type Caution, cautionsOf } from '../../config/unsound.js';
 import { nearestName } from '../../errors/nearest-name.js';
 import { type Formula, formulaOf } from './formula.js';
 

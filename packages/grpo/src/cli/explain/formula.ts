@@ -1,5 +1,5 @@
 /** The objective as a formula in plain text, built from the choices. */
-import { usesOldPolicy } from '../../config/inert.js';
+import { usesOldPolicy } from '../../config/rules/inert.js';
 import type { Config } from '../../config/schema.js';
 import { advantageText, rewardText } from './advantage-text.js';
 import { correctionText, weightSymbol } from './correction-text.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { inertBecause } from '../inert.js';
 import { findKey } from '../keys.js';
 import { resolveConfig } from '../resolve.js';
+import { inertBecause } from '../rules/inert.js';
 import { PRESET_NAMES, type Preset, presets } from './index.js';
 
 const all = Object.entries<Preset>(presets);

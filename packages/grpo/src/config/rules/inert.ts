@@ -1,7 +1,7 @@
 /** Settings that have no effect beside others: given by hand they are refused, and `explain` leaves them out. */
-import { keys } from './keys.js';
-import type { Config } from './schema.js';
-import { usesLora } from './sections/lora.js';
+import { keys } from '../keys.js';
+import type { Config } from '../schema.js';
+import { usesLora } from '../sections/lora.js';
 
 interface Inert {
   key: string;

@@ -1,6 +1,7 @@
 /** Combinations of settings that are known to do something else than they seem to. */
+
+import type { Config } from '../schema.js';
 import { truncates } from './inert.js';
-import type { Config } from './schema.js';
 
 export interface Caution {
   /** `unsound`: it is wrong, or known to harm; `note`: it is as published, and good to know. */

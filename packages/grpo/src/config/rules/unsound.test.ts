@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveConfig } from './resolve.js';
+import { resolveConfig } from '../resolve.js';
 import { cautionsOf } from './unsound.js';
 
 const cautions = (...settings: string[]) =>

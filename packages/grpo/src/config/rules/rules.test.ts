@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../errors/user-error.js';
-import { keys } from './keys.js';
-import { resolveConfig } from './resolve.js';
+import { UsageError } from '../../errors/user-error.js';
+import { keys } from '../keys.js';
+import { resolveConfig } from '../resolve.js';
 import { rules } from './rules.js';
 
 const OWN = ['task.data=a.jsonl', 'model=m'];
