@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { tensor } from './device.test.helper.js';
 import { AdamW, type AdamWOptions, type DType, memory, type Tensor, tidy } from './index.js';
 
@@ -24,8 +24,14 @@ const torchSteps = [
   },
 ];
 
+/** Disposes of it when the test ends: left to the collector it could go while another test counts tensors. */
+function own<T extends { dispose(): void }>(one: T): T {
+  onTestFinished(() => one.dispose());
+  return one;
+}
+
 function leaf(values: number[], shape: number[], dtype: DType = 'float32'): Tensor {
-  const parameter = tensor(values, shape, { dtype });
+  const parameter = own(tensor(values, shape, { dtype }));
   parameter.requiresGrad = true;
   return parameter;
 }
@@ -54,7 +60,7 @@ function backward(parameters: Map<string, Tensor>, optimizer: AdamW, s: number):
 /** An optimizer of one weight, 1, which each call pushes by a gradient. */
 function pushed(dtype: DType, options: AdamWOptions) {
   const weight = leaf([1], [1], dtype);
-  const optimizer = new AdamW(new Map([['weight', weight]]), options);
+  const optimizer = own(new AdamW(new Map([['weight', weight]]), options));
   const push = (gradient: number) =>
     tidy(() => {
       optimizer.accumulate(() => weight.mul(gradient).sum().backward());
@@ -68,7 +74,7 @@ const bytesOf = (tensors: Map<string, Tensor>) =>
 describe("AdamW against PyTorch's", () => {
   it.each(torchSteps)('gives its weights and norms, clipped to $maxNorm', ({ maxNorm, norms, a, b }) => {
     const parameters = start();
-    const optimizer = new AdamW(parameters, OPTIONS);
+    const optimizer = own(new AdamW(parameters, OPTIONS));
     for (const [s, rate] of LEARNING_RATES.entries()) {
       backward(parameters, optimizer, s);
       expect(optimizer.step(rate, maxNorm).gradNorm).toBeCloseTo(norms[s]!, 5);
@@ -86,7 +92,7 @@ describe("AdamW against PyTorch's", () => {
       [free, 0],
       [bounded, 100],
     ] as const) {
-      const optimizer = new AdamW(parameters, OPTIONS);
+      const optimizer = own(new AdamW(parameters, OPTIONS));
       backward(parameters, optimizer, 1);
       optimizer.step(0.1, maxNorm);
     }
@@ -186,19 +192,19 @@ describe.each<DType>(['float32', 'bfloat16'])('AdamW in %s', (dtype) => {
 
   it('goes on from its state as if it had never stopped', () => {
     const whole = start(dtype);
-    const first = new AdamW(whole, OPTIONS);
+    const first = own(new AdamW(whole, OPTIONS));
     for (const s of [0, 1]) {
       backward(whole, first, s);
       first.step(0.1, 1);
     }
     const parts = new Map([...whole].map(([name, t]) => [name, leaf(t.toNumbers(), [...t.shape], dtype)]));
-    const second = new AdamW(parts, OPTIONS);
+    const second = own(new AdamW(parts, OPTIONS));
     const target = second.state();
     expect([...target.keys()]).toEqual([...first.state().keys()]);
     for (const [name, t] of first.state()) {
       // The step count too is float32, a scalar.
       expect(t.dtype, name).toBe('float32');
-      target.get(name)!.detach().copy_(t);
+      tidy(() => void target.get(name)!.detach().copy_(t));
     }
     for (const s of [2, 3]) {
       for (const [parameters, optimizer] of [
@@ -216,7 +222,7 @@ describe.each<DType>(['float32', 'bfloat16'])('AdamW in %s', (dtype) => {
   it('leaves nothing behind when it is disposed', () => {
     const parameters = start(dtype);
     const before = memory();
-    const optimizer = new AdamW(parameters, OPTIONS);
+    const optimizer = own(new AdamW(parameters, OPTIONS));
     backward(parameters, optimizer, 0);
     optimizer.step(0.1, 1);
     optimizer.dispose();
