@@ -10,7 +10,6 @@ const baselines = {
 /** How an advantage follows from rewards. */
 export function advantageText({ advantage, objective }: Config): string {
   const { baseline, scale, combine, whiten, weight, clip } = advantage;
-  if (weight === 0) return '0: the rewards are measured, and have no weight (advantage.weight=0)';
   const sums = combine === 'normalize_then_sum';
   const centred = `Rᵢ${baselines[baseline]}`;
   const divided = scale === 'none' && !sums ? centred : `(${centred}) / ${divisor(advantage)}`;

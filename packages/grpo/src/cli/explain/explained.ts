@@ -110,15 +110,20 @@ function readingOf(config: Config): string[] {
   const { kl, advantage, objective } = config;
   const comparesGroups = advantage.baseline !== 'none';
   const onPolicy = objective.iterations * objective.minibatches === 1;
+  const policy = 'The policy’s part of L may have either sign; neither is a fault.';
   const value =
     comparesGroups && onPolicy && ['clip', 'sapo', 'gmpo'].includes(objective.policy)
       ? [
           `L is ${kl.beta > 0 && kl.place === 'loss' ? 'about β × KL' : 'about 0'} in value: the ratio is 1 and advantages cancel within a group. Its gradient is not 0; whether a run learns is seen in the reward.`,
+          policy,
         ]
-      : [];
+      : [policy];
   return [
-    ...value,
-    'The policy’s part of L may have either sign; neither is a fault.',
+    ...(advantage.weight === 0 && objective.module === undefined
+      ? [
+          'The rewards are measured and have no weight (advantage.weight=0): a step learns from the rest of L.',
+        ]
+      : value),
     `A reward function that fails ${config.onRewardError === 'stop' ? 'stops the run' : 'leaves its completion without an advantage'}; no failure becomes a number.`,
     'A batch has no padding, so it does not matter whether the pad token is the end token.',
   ];

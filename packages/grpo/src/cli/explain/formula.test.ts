@@ -59,6 +59,20 @@ describe('the formula', () => {
     });
   });
 
+  it('is the KL alone where rewards have no weight', () => {
+    const alone = formula('preset=distill', 'teacher.model=T');
+    expect(alone.loss).toEqual(['β 1/T Σᵢ Σₜ Kᵢₜ']);
+    expect(alone.where.map(({ symbol }) => symbol)).toEqual(['N', '|oᵢ|', 'Kᵢₜ', 'β', 'π']);
+    const corrected = formula(
+      'preset=distill',
+      'teacher.model=T',
+      'kl.estimator=k2',
+      'kl.biasCorrected=true',
+    );
+    expect(corrected.where.map(({ symbol }) => symbol)).toContain('π_old');
+    expect(formula('preset=distill', 'teacher.model=T', 'advantage.weight=1').loss).toHaveLength(2);
+  });
+
   it.each([
     [['level=token', 'max=2'], 'cᵢₜ', 'π_old(oᵢₜ) / π_sampler(oᵢₜ) bounded to 0 … 2'],
     [

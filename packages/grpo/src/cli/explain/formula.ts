@@ -76,7 +76,8 @@ function factors(config: Config): string {
  * @param isDiffusion - it is for a masked-diffusion model
  */
 export function formulaOf(config: Config, isDiffusion = false): Formula {
-  const { kl, entropy } = config;
+  const { kl, entropy, advantage, objective } = config;
+  const hasPolicy = advantage.weight !== 0 || objective.module !== undefined;
   const inLoss = kl.beta > 0 && kl.place === 'loss';
   // A KL per completion is averaged over completions; the token weights of the policy do not apply.
   const klMeans = kl.level === 'token' ? `${means(config)} ` : '1/N Σᵢ ';
@@ -84,16 +85,22 @@ export function formulaOf(config: Config, isDiffusion = false): Formula {
   const hasBonus = entropy.coefficient > 0 || entropy.adaptive;
   return {
     loss: [
-      `${means(config)} ${factors(config)}${policyTerm(config)}`,
-      ...(inLoss ? [`+ β ${klMeans}${k}`] : []),
+      ...(hasPolicy ? [`${means(config)} ${factors(config)}${policyTerm(config)}`] : []),
+      ...(inLoss ? [`${hasPolicy ? '+ ' : ''}β ${klMeans}${k}`] : []),
       ...(hasBonus ? ['− c H'] : []),
     ],
     where: [
       ...sizes(config),
-      { symbol: 'Aᵢ', text: advantageText(config) },
-      { symbol: 'Rᵢ', text: rewardText(config) },
-      ...policyMeanings(config),
-      ...maskMeanings(config),
+      ...(hasPolicy
+        ? [
+            { symbol: 'Aᵢ', text: advantageText(config) },
+            { symbol: 'Rᵢ', text: rewardText(config) },
+            ...policyMeanings(config),
+            ...maskMeanings(config),
+          ]
+        : kl.biasCorrected
+          ? [oldMeaning(config)]
+          : []),
       ...(kl.beta > 0
         ? [
             { symbol: k, text: klText(config) },
@@ -128,7 +135,7 @@ function sizes({ objective, rollout }: Config): Meaning[] {
 function policyMeanings(config: Config): Meaning[] {
   const { policy, slopePositive, slopeNegative, clipLow, clipHigh, module, ratio } = config.objective;
   if (module !== undefined) return [{ symbol: 'ℓᵢₜ', text: `what ${module} makes of it` }];
-  const old = { symbol: 'π_old', text: oldPolicy(config) };
+  const old = oldMeaning(config);
   const k = (pair: readonly [number, number]) => `wᵢ^${decimal(pair[0])} exp(${decimal(pair[1])} (1 − wᵢ))`;
   switch (policy) {
     case 'reinforce':
@@ -176,6 +183,8 @@ const ratios: Record<Config['objective']['ratio'], string> = {
   sequence: 'exp(1/|oᵢ| Σₜ log(π(oᵢₜ) / π_old(oᵢₜ))), one ratio for all tokens of oᵢ',
   sequence_token: 'sg(exp(1/|oᵢ| Σₛ log(π(oᵢₛ) / π_old(oᵢₛ)))) π(oᵢₜ) / sg(π(oᵢₜ))',
 };
+
+const oldMeaning = (config: Config): Meaning => ({ symbol: 'π_old', text: oldPolicy(config) });
 
 function oldPolicy({ objective: { oldLogprobs, iterations, minibatches } }: Config): string {
   switch (oldLogprobs) {
