@@ -7,9 +7,13 @@ export async function comparisonsOf(run: LabRun): Promise<Comparison[]> {
   return records.flatMap(({ audit }) => audit!.comparisons);
 }
 
-/** The quantities of a hand-over that disagree, each once. */
-export async function disagreements(handOver: HandOver, run: LabRun): Promise<string[]> {
-  const own = (await comparisonsOf(run)).filter((one) => one.handOver === handOver);
+/** The quantities of a hand-over, or of several, that disagree, each once. */
+export async function disagreements(
+  handOvers: HandOver | readonly HandOver[],
+  run: LabRun,
+): Promise<string[]> {
+  const asked = [handOvers].flat();
+  const own = (await comparisonsOf(run)).filter(({ handOver }) => asked.includes(handOver));
   const apart = own.filter(({ deviation, bound }) => !(deviation <= bound));
   return [...new Set(apart.map(({ quantity }) => quantity))];
 }
