@@ -8,11 +8,10 @@ delete process.env.FORCE_COLOR;
 const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)|\bremainsOf\(/;
 
 /**
- * Tests with a process of their own, those of commands and runs that start many themselves among them. All others share
- * a process per worker, its modules and a browser: to load the engine for each file took a quarter of the time.
+ * Tests with a process of their own. All others share a process per worker, its modules and a browser: to load the
+ * engine for each file took a quarter of the time.
  */
 const OWN = [
-  'packages/grpo/dist/{cli,lab}/**/*.test.js',
   'packages/grpo/dist/install.test.js',
   ...['packages/grpo/dist', 'packages/torch/dist'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
