@@ -20,22 +20,6 @@ interface AdamWNumbers {
  * Each takes the arguments as the typed operator does, and refuses those that it does not follow.
  */
 const composites: Record<string, (...args: never[]) => unknown> = {
-  'aten::rms_norm': (
-    input: Tensor,
-    shape: readonly number[],
-    weight?: Tensor | null,
-    eps?: number | null,
-  ) => {
-    const own = `${input.shape.slice(-shape.length)}`;
-    if (own !== `${shape}` || (weight && own !== `${weight.shape}`))
-      throw new RangeError(`the last dimensions are [${own}], not those of the shape and the weight`);
-    const dims = shape.map((_, i) => i - shape.length);
-    const wide = widened(input);
-    const meanSquare = wide.mul(wide).meanDim(dims, true);
-    const normed = wide.mul(meanSquare.add(eps ?? epsilon(wide)).rsqrt());
-    return (weight ? normed.mul(weight) : normed).to(input.dtype);
-  },
-
   'aten::scaled_dot_product_attention': (
     query: Tensor,
     key: Tensor,
@@ -87,8 +71,6 @@ const composites: Record<string, (...args: never[]) => unknown> = {
 
 /** Half precision is summed in float32, as libtorch's own kernels do. */
 const widened = (t: Tensor) => (t.dtype === 'bfloat16' || t.dtype === 'float16' ? t.to('float32') : t);
-
-const epsilon = (t: Tensor) => (t.dtype === 'float64' ? Number.EPSILON : 2 ** -23);
 
 /** A query attends to the keys up to its own index. */
 function hideFuture(scores: Tensor): Tensor {

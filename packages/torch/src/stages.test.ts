@@ -40,7 +40,7 @@ function block(dtype: DType) {
     },
     theirs(x: Tensor, delta: Tensor): [Tensor, Tensor] {
       const sum = x.add(delta);
-      const [gate, factor] = half(linear(rmsNorm(sum, [48], weight, 1e-6), up));
+      const [gate, factor] = half(linear(rmsNorm(sum, weight, 1e-6), up));
       return [sum, linear(silu(gate).mul(factor), down)];
     },
   };

@@ -19,50 +19,32 @@ export function activationBytes(config: DecoderConfig, tokens: number, kind: Pas
   // Output of the last layer, and the final norm.
   const ends = 3 * hiddenSize * kind.size;
   const layer = layerBytes(config, kind);
-  if (!kind.recompute) return tokens * (layers * layer + ends);
-  return tokens * (layers * hiddenSize * kind.size + layer + workBytes(config, kind) + ends);
+  const held = kind.recompute ? layers * hiddenSize * kind.size + layer : layers * layer;
+  return tokens * (held + workBytes(config, kind) + ends);
 }
 
 /** Bytes that autograd holds of one layer for one token. */
 function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): number {
-  const { intermediateSize, heads, kvHeads, headDim, layers, gated, qkNorm } = config;
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, layers, gated, qkNorm, normPlacement } =
+    config;
   const [queries, keys] = [heads * headDim, kvHeads * headDim];
-  const half = size < 4;
-  // Inputs and output of attention; input and output of the activation, its factor and the product.
-  const blocks = size * (2 * queries + 2 * keys + (gated ? 4 : 2) * intermediateSize);
-  // An adapter holds its input in float32.
-  const inputs = adapterInputs !== undefined && half ? (4 * adapterInputs) / layers : 0;
-  return (
-    blocks +
-    inputs +
-    normBytes(config, { size, adapterInputs }) +
-    (qkNorm !== 'none' ? (half ? 10 : 8) * (queries + keys) : 0)
-  );
-}
-
-/** Bytes that the norms of a layer hold for one token: inputs and outputs; an RMS norm computes in float32. */
-function normBytes(
-  { hiddenSize, norm, normPlacement }: DecoderConfig,
-  { size, adapterInputs }: Omit<PassKind, 'recompute'>,
-): number {
-  const pairs = normPlacement === 'both' ? 2 : 1;
-  const pair = () => {
-    if (adapterInputs === undefined) return 4 * size + (norm === 'layer' ? 0 : 16);
-    if (size === 4) return 4 * size;
-    return norm === 'layer' ? 2 * size : 8;
-  };
-  return pairs * pair() * hiddenSize;
+  // Inputs and output of attention; inputs and output of the activation.
+  const blocks = size * (2 * queries + 2 * keys + (gated ? 3 : 2) * intermediateSize);
+  // An adapter holds its input in float32; a frozen projection needs none of its own.
+  const copied = adapterInputs !== undefined && size < 4;
+  const inputs = copied ? (4 * adapterInputs) / layers : 0;
+  // Two norms, with their outputs where a projection needs them.
+  const norms = (normPlacement === 'both' ? 2 : 1) * (copied ? 2 : 4) * size * hiddenSize;
+  return blocks + inputs + norms + (qkNorm !== 'none' ? size * (queries + keys) : 0);
 }
 
 /** Bytes for one token that the backward pass of one layer has at hand, mostly gradients in its feed-forward block. */
 function workBytes(
-  { hiddenSize, intermediateSize, gated, qkNorm, heads, kvHeads, headDim }: DecoderConfig,
+  { hiddenSize, intermediateSize, gated }: DecoderConfig,
   { size, adapterInputs }: PassKind,
 ): number {
   // Frozen weights need one input less; in half precision adapters have copies in float32.
   const adapted = adapterInputs === undefined ? 0 : size < 4 ? 2 : -1;
-  const inner = (gated ? 5 : 3) + adapted;
-  // Norms of queries and keys compute in float32, and so do their gradients.
-  const headNorms = qkNorm !== 'none' && size < 4 ? 8 * (heads + kvHeads) * headDim : 0;
-  return size * (inner * intermediateSize + 2 * hiddenSize) + headNorms;
+  const inner = (gated ? 4 : 3) + adapted;
+  return size * (inner * intermediateSize + 2 * hiddenSize);
 }

@@ -1,7 +1,7 @@
-import { addNorm, gatedActivation, gelu, type Tensor, tidy } from '@grpo/torch';
+import { addNorm, type Tensor, tidy } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
 import type { Rotation } from './rope.js';
-import { type Layer, rotationOf } from './transformer.js';
+import { activate, type Layer, rotationOf } from './transformer.js';
 import type { Norm } from './weights.js';
 
 /**
@@ -33,7 +33,7 @@ export function decodeStep(
   { x, added, rotations }: { x: Tensor; added: Tensor | null; rotations: readonly Rotation[] },
   attend: AttendStep,
 ): Tensor {
-  const { activation, normEps, residualScale } = config;
+  const { normEps, residualScale } = config;
   let [residual, delta, factor]: [Tensor, Tensor | null, number] = [x, added, 1];
   /** Adds what a block gave to the residual stream, and norms it. */
   const before = (norm: Norm | undefined) => {
@@ -55,9 +55,7 @@ export function decodeStep(
       );
       after(layer.output(attended), layer.attentionAfterNorm);
       const [gate, up] = layer.gateUp(before(layer.mlpNorm));
-      const activated =
-        activation === 'gelu' ? plainGelu(gate, up) : gatedActivation(gate, up ?? null, activation);
-      after(layer.down(activated), layer.mlpAfterNorm);
+      after(layer.down(activate(config, gate, up)), layer.mlpAfterNorm);
       return [residual, delta];
     });
   }
@@ -75,5 +73,3 @@ function attendNormed(
   const normed = (x: Tensor, factor: Tensor | null) => addNorm(x, null, factor, null, normEps)[1];
   return attend([normed(q, queryNorm), normed(k, keyNorm), v], { queryNorm: null, keyNorm: null });
 }
-
-const plainGelu = (gate: Tensor, up: Tensor | undefined) => (up ? gelu(gate).mul(up) : gelu(gate));

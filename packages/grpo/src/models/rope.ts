@@ -1,4 +1,4 @@
-import { cat, type DType, keep, type Tensor, tensor } from '@grpo/torch';
+import { type DType, keep, type Tensor, tensor } from '@grpo/torch';
 import type { RopeConfig } from './config.js';
 
 /** Frequencies of a rotary embedding, one for each pair of turned dimensions: `[dims / 2]`. */
@@ -54,17 +54,4 @@ export class Rope {
   dispose(): void {
     this.#frequencies.dispose();
   }
-}
-
-/** Turns the pairs (i, i + dims / 2) of the first `dims` of each head of `x` `[N, heads, headDim]`. */
-export function rotate(x: Tensor, { cos, sin }: Rotation): Tensor {
-  const half = cos.size(-1);
-  const rest = x.size(-1) - 2 * half;
-  const [a, b, ...others] = x.splitWithSizes(rest > 0 ? [half, half, rest] : [half, half], -1) as [
-    Tensor,
-    Tensor,
-    Tensor?,
-  ];
-  const turned = [a.mul(cos).sub(b.mul(sin)), b.mul(cos).add(a.mul(sin))];
-  return cat([...turned, ...others.filter((part) => part !== undefined)], -1);
 }

@@ -2,15 +2,16 @@ import {
   type DType,
   dtypeSize,
   embedding,
+  gatedActivation,
   gelu,
   layerNorm,
   rmsNorm,
-  silu,
+  rotate,
   type Tensor,
   tidy,
 } from '@grpo/torch';
 import type { DecoderConfig } from './config.js';
-import { type Rotation, rotate } from './rope.js';
+import type { Rotation } from './rope.js';
 import type { LayerNorms, Norm, Weights } from './weights.js';
 
 /**
@@ -125,13 +126,12 @@ export abstract class Transformer {
     const rotation = rotationOf(this.config, index, rotations);
     const attended = this.#addBlock(x, layer.attentionNorm, layer.attentionAfterNorm, (input) => {
       const [q, k, v] = this.#heads(layer, input);
-      const [turnedQ, turnedK] = rotation ? [rotate(q, rotation), rotate(k, rotation)] : [q, k];
-      return layer.output(attend(index, turnedQ, turnedK, v).flatten(-2));
+      const turned = (part: Tensor) => (rotation ? rotate(part, rotation.cos, rotation.sin) : part);
+      return layer.output(attend(index, turned(q), turned(k), v).flatten(-2));
     });
     return this.#addBlock(attended, layer.mlpNorm, layer.mlpAfterNorm, (input) => {
       const [gate, up] = layer.gateUp(input);
-      const activated = this.#activate(gate);
-      return layer.down(up ? activated.mul(up) : activated);
+      return layer.down(activate(this.config, gate, up));
     });
   }
 
@@ -173,14 +173,12 @@ export abstract class Transformer {
 
   /** RMS norm over the last dimension. */
   #rms(x: Tensor, weight: Tensor): Tensor {
-    const factor = this.factorOf(weight);
-    const normed = (input: Tensor) => rmsNorm(input, [x.size(-1)], factor, this.config.normEps);
-    return factor.dtype === x.dtype ? normed(x) : normed(x.to(factor.dtype)).to(x.dtype);
+    return rmsNorm(x, this.factorOf(weight), this.config.normEps);
   }
+}
 
-  #activate(x: Tensor): Tensor {
-    const { activation } = this.config;
-    if (activation === 'silu') return silu(x);
-    return gelu(x, { approximate: activation === 'gelu_tanh' ? 'tanh' : 'none' });
-  }
+/** The activation of `gate`, times `up`. */
+export function activate({ activation }: DecoderConfig, gate: Tensor, up?: Tensor): Tensor {
+  if (activation !== 'gelu') return gatedActivation(gate, up ?? null, activation);
+  return up ? gelu(gate).mul(up) : gelu(gate);
 }

@@ -60,7 +60,7 @@ void forDType(const at::Tensor& tensor, const Body& body) {
 // Rows a thread takes at least: a thread that wakes for less costs more than it does.
 inline int64_t grainOf(int64_t workEach) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, workEach)); }
 
-void registerDecodeFused(torch::Library& library);
+void registerDecodeNorm(torch::Library& library);
 void registerDecodeAttention(torch::Library& library);
 void registerDrawTokens(torch::Library& library);
 

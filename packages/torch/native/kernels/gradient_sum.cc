@@ -1,10 +1,10 @@
 #include "gradient_sum.h"
 
+#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
-#include <algorithm>
 #include <memory>
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
@@ -12,16 +12,28 @@
 #define GRPO_TAKES_GRADIENTS
 #endif
 
+#define KERNELS "gradient_sum_kernels.h"
+#include "each_level.h"
+
 namespace grpo {
+namespace {
+
+bool isPlain(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.device().is_cpu() && tensor.is_contiguous() && tensor.scalar_type() == type;
+}
+
+}  // namespace
 
 void addToSum(const at::Tensor& sum, const at::Tensor& gradient) {
-  const auto from = gradient.reshape(-1), into = sum.view(-1);
-  // libtorch converts the whole of what it adds, so it gets a part at a time.
-  constexpr int64_t kPart = 1 << 20;
-  for (int64_t start = 0; start < into.numel(); start += kPart) {
-    const int64_t count = std::min(kPart, into.numel() - start);
-    into.narrow(0, start, count).add_(from.narrow(0, start, count));
+  if (!isPlain(sum, at::kFloat) || !isPlain(gradient, at::kBFloat16)) {
+    sum.add_(gradient);
+    return;
   }
+  // libtorch would first convert the gradient as a whole.
+  const auto add = AT_LEVEL(addHalves);
+  at::parallel_for(0, sum.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
+    add(sum.data_ptr<float>(), gradient.data_ptr<at::BFloat16>(), begin, end);
+  });
 }
 
 #ifdef GRPO_TAKES_GRADIENTS

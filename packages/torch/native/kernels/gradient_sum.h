@@ -11,7 +11,7 @@ void setGradientSum(const at::Tensor& leaf, const at::Tensor& sum);
 // asked for gradients and is to accumulate none.
 at::Tensor gradientSumOf(const at::Tensor& tensor);
 
-// sum += gradient, of equal shapes, without a copy of the whole in the sum's precision.
+// sum += gradient, of equal shapes.
 void addToSum(const at::Tensor& sum, const at::Tensor& gradient);
 
 }  // namespace grpo

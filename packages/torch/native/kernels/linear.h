@@ -11,5 +11,6 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::opti
 void registerLinear(torch::Library& library);
 void registerTokenScores(torch::Library& library);
 void registerSegmentAttention(torch::Library& library);
+void registerLayerParts(torch::Library& library);
 
 }  // namespace grpo

@@ -14,9 +14,10 @@ void registerOperators() {
   registerLinear(library);
   registerTokenScores(library);
   registerDecodeAttention(library);
-  registerDecodeFused(library);
+  registerDecodeNorm(library);
   registerDrawTokens(library);
   registerSegmentAttention(library);
+  registerLayerParts(library);
 }
 
 }  // namespace grpo

@@ -119,12 +119,21 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const options = { factor: random.pick([1, 0.2, Number.NaN]) };
     return [x, random.chance(0.5) ? x : null, weight, row(), 1e-6, options];
   },
+  rmsNorm: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
+    const width = 1 + random.below(40);
+    const x = leaf(random, [random.below(4), width], dtype);
+    return [x, leaf(random, [width], random.pick([dtype, 'float32'])), random.pick([1e-6, 0, Number.NaN])];
+  },
+  rotate: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
+    const [tokens, pairs] = [random.below(4), random.below(20)];
+    const angles = () => fresh(random, [tokens, 1, pairs], random.chance(0.9) ? dtype : 'float32');
+    return [leaf(random, [tokens, random.below(4), random.below(60)], dtype), angles(), angles()];
+  },
   gatedActivation: ({ random }) => {
-    const gate = fresh(
-      random,
-      [random.below(4), random.below(40)],
-      random.pick(['float32', 'bfloat16'] as const),
-    );
+    const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
+    const gate = leaf(random, [random.below(4), random.below(40)], dtype);
     return [gate, random.chance(0.5) ? gate : null, random.pick(['silu', 'gelu_tanh', 'relu'])];
   },
   drawTokens: ({ random }) => {

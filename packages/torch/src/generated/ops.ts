@@ -289,8 +289,14 @@ export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight,
 /** Normalised to mean 0 and variance 1 over the last dimensions, scaled and shifted. `aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor` */
 export const layerNorm = bind('aten::layer_norm', 'aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor') as (input: Tensor, normalizedShape: readonly number[], weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnnEnable?: boolean) => Tensor;
 
-/** Divided by the root of the mean square over the last dimensions, scaled. `aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor` */
-export const rmsNorm = bind('aten::rms_norm', 'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor') as (input: Tensor, normalizedShape: readonly number[], weight?: Tensor | null, eps?: number | null) => Tensor;
+/** Divided by the root of the mean square over the last dimension, scaled. `grpo::rms_norm(Tensor input, Tensor weight, float eps) -> Tensor` */
+export const rmsNorm = bind('grpo::rms_norm', 'grpo::rms_norm(Tensor input, Tensor weight, float eps) -> Tensor') as (input: Tensor, weight: Tensor, eps: number) => Tensor;
+
+/** Turns the pairs (i, i + pairs) of each head of [N, heads, width], by cos and sin [N, 1, pairs]. `grpo::rotate(Tensor input, Tensor cos, Tensor sin) -> Tensor` */
+export const rotate = bind('grpo::rotate', 'grpo::rotate(Tensor input, Tensor cos, Tensor sin) -> Tensor') as (input: Tensor, cos: Tensor, sin: Tensor) => Tensor;
+
+/** activation(gate) × up; activation: 'silu' or 'gelu_tanh'. `grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor` */
+export const gatedActivation = bind('grpo::gated_activation', 'grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor') as (gate: Tensor, up: Tensor | null, activation: string) => Tensor;
 
 /** Log-probs, entropies and full KL of tokens from hidden states and the vocabulary projection, in chunks. `grpo::token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1., int chunk=512, bool entropy_gradient=False, float softcap=0., Tensor? support=None, Tensor? support_offsets=None) -> (Tensor logprobs, Tensor entropies, Tensor kl)` */
 export const tokenScores = bind('grpo::token_scores', 'grpo::token_scores(Tensor hidden, Tensor head, Tensor targets, Tensor? other_hidden=None, Tensor? other_head=None, *, float temperature=1., int chunk=512, bool entropy_gradient=False, float softcap=0., Tensor? support=None, Tensor? support_offsets=None) -> (Tensor logprobs, Tensor entropies, Tensor kl)') as (hidden: Tensor, head: Tensor, targets: Tensor, otherHidden?: Tensor | null, otherHead?: Tensor | null, options?: { temperature?: number; chunk?: number; entropy_gradient?: boolean; softcap?: number; support?: Tensor | null; support_offsets?: Tensor | null }) => [Tensor, Tensor, Tensor];
@@ -306,9 +312,6 @@ export const decodeAttention = bind('grpo::decode_attention', 'grpo::decode_atte
 
 /** (x + factor × delta, its layer norm where a bias is given, else its RMS norm; without a weight itself), over the last dimension. `grpo::add_norm(Tensor x, Tensor? delta, Tensor? weight, Tensor? bias, float eps, *, float factor=1.) -> (Tensor sum, Tensor normed)` */
 export const addNorm = bind('grpo::add_norm', 'grpo::add_norm(Tensor x, Tensor? delta, Tensor? weight, Tensor? bias, float eps, *, float factor=1.) -> (Tensor sum, Tensor normed)') as (x: Tensor, delta: Tensor | null, weight: Tensor | null, bias: Tensor | null, eps: number, options?: { factor?: number }) => [Tensor, Tensor];
-
-/** activation(gate) × up; activation: 'silu' or 'gelu_tanh'. `grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor` */
-export const gatedActivation = bind('grpo::gated_activation', 'grpo::gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor') as (gate: Tensor, up: Tensor | null, activation: string) => Tensor;
 
 /** One token per row at a uniform number of the cumulative distribution, with its log-probs. `grpo::draw_tokens(Tensor logits, Tensor uniforms, Tensor rules, *, Tensor? forbidden=None, Tensor? generated=None, Tensor? generated_offsets=None, bool support=False) -> (Tensor tokens, Tensor logprobs, Tensor sampled_logprobs, Tensor support, Tensor support_lengths)` */
 export const drawTokens = bind('grpo::draw_tokens', 'grpo::draw_tokens(Tensor logits, Tensor uniforms, Tensor rules, *, Tensor? forbidden=None, Tensor? generated=None, Tensor? generated_offsets=None, bool support=False) -> (Tensor tokens, Tensor logprobs, Tensor sampled_logprobs, Tensor support, Tensor support_lengths)') as (logits: Tensor, uniforms: Tensor, rules: Tensor, options?: { forbidden?: Tensor | null; generated?: Tensor | null; generated_offsets?: Tensor | null; support?: boolean }) => [Tensor, Tensor, Tensor, Tensor, Tensor];

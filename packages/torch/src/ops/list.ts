@@ -125,7 +125,12 @@ export const operators: Record<string, [operator: string, help: string]> = {
     'aten::layer_norm',
     'Normalised to mean 0 and variance 1 over the last dimensions, scaled and shifted.',
   ],
-  rmsNorm: ['aten::rms_norm', 'Divided by the root of the mean square over the last dimensions, scaled.'],
+  rmsNorm: ['grpo::rms_norm', 'Divided by the root of the mean square over the last dimension, scaled.'],
+  rotate: [
+    'grpo::rotate',
+    'Turns the pairs (i, i + pairs) of each head of [N, heads, width], by cos and sin [N, 1, pairs].',
+  ],
+  gatedActivation: ['grpo::gated_activation', "activation(gate) × up; activation: 'silu' or 'gelu_tanh'."],
   tokenScores: [
     'grpo::token_scores',
     'Log-probs, entropies and full KL of tokens from hidden states and the vocabulary projection, in chunks.',
@@ -148,7 +153,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
     'grpo::add_norm',
     '(x + factor × delta, its layer norm where a bias is given, else its RMS norm; without a weight itself), over the last dimension.',
   ],
-  gatedActivation: ['grpo::gated_activation', "activation(gate) × up; activation: 'silu' or 'gelu_tanh'."],
   drawTokens: [
     'grpo::draw_tokens',
     'One token per row at a uniform number of the cumulative distribution, with its log-probs.',

@@ -1,7 +1,5 @@
-// grpo::add_norm, without a weight the sum alone, and grpo::gated_activation: what lies between the products of a
-// decode step, each in one pass.
+// grpo::add_norm: what lies between the blocks of a decode step, in one pass; without a weight the sum alone.
 #include <cmath>
-#include <string>
 
 #include "decode.h"
 #include "stages.h"
@@ -20,17 +18,10 @@ struct Norm {
   bool wide;
 };
 
-struct Activation {
-  const void *gate, *up;
-  void* out;
-  int64_t width, gateStride, upStride;
-  bool gelu;
-};
-
 }  // namespace
 }  // namespace grpo
 
-#define KERNELS "decode_fused_kernels.h"
+#define KERNELS "decode_norm_kernels.h"
 #include "each_level.h"
 
 namespace grpo {
@@ -71,43 +62,13 @@ std::tuple<at::Tensor, at::Tensor> addNorm(const at::Tensor& x, const OptionalTe
   return {sum, normed};
 }
 
-at::Tensor gatedActivation(const at::Tensor& gate, const OptionalTensor& up, const std::string& activation) {
-  const auto other = orNone(up);
-  checkDecodes("gated_activation", {gate, other});
-  TORCH_CHECK(activation == "silu" || activation == "gelu_tanh", "activation is silu or gelu_tanh, found ", activation);
-  TORCH_CHECK(gate.dim() == 2, "gate must be [N, I], found ", gate.sizes());
-  const int64_t n = gate.size(0), width = gate.size(1);
-  checkRows("gate", gate, n, width);
-  if (other.defined()) checkRows("up", other, n, width);
-  auto out = at::empty({n, width}, gate.options());
-  const bool gelu = activation == "gelu_tanh";
-  forDType(gate, [&](auto kind) {
-    addStage({n, grainOf(4 * width),
-              [=](int64_t begin, int64_t end) {
-                const Activation job{gate.data_ptr(),
-                                     other.defined() ? other.data_ptr() : nullptr,
-                                     out.data_ptr(),
-                                     width,
-                                     gate.stride(0),
-                                     other.defined() ? other.stride(0) : 0,
-                                     gelu};
-                AT_LEVEL(activateRows<decltype(kind)>)(job, begin, end);
-              }},
-             out.nbytes());
-  });
-  return out;
-}
-
 }  // namespace
 
-void registerDecodeFused(torch::Library& library) {
+void registerDecodeNorm(torch::Library& library) {
   library.def(
       "add_norm(Tensor x, Tensor? delta, Tensor? weight, Tensor? bias, float eps, *, float factor=1.) -> (Tensor sum, "
       "Tensor normed)");
   library.impl("add_norm", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(addNorm)));
-  library.def("gated_activation(Tensor gate, Tensor? up, str activation) -> Tensor");
-  library.impl("gated_activation",
-               torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(gatedActivation)));
 }
 
 }  // namespace grpo

@@ -1,4 +1,4 @@
-// What lies between the products of a decode step, included by each_level.h.
+// The norm of a sum, included by each_level.h.
 
 template <typename T, typename W>
 INLINE void normRow(const Norm& norm, int64_t row) {
@@ -38,24 +38,4 @@ INLINE void normRow(const Norm& norm, int64_t row) {
 template <class T>
 void normRows(const Norm& norm, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) norm.wide ? normRow<T, float>(norm, row) : normRow<T, T>(norm, row);
-}
-
-template <typename T>
-INLINE void activateRow(const Activation& job, int64_t row) {
-  const T* gate = static_cast<const T*>(job.gate) + row * job.gateStride;
-  const T* up = job.up ? static_cast<const T*>(job.up) + row * job.upStride : nullptr;
-  T* out = static_cast<T*>(job.out) + row * job.width;
-  eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
-    const Vector x = loadFirst(gate + i, count);
-    // x × sigmoid(x); and tanh's GELU is x × sigmoid(2 √(2/π) (x + 0.044715 x³)).
-    const Vector inner = job.gelu ? 1.5957691216f * (x + 0.044715f * x * x * x) : x;
-    Vector y = x / (1.f + exponential(-inner));
-    if (up) y *= loadFirst(up + i, count);
-    storeFirst(out + i, y, count);
-  });
-}
-
-template <class T>
-void activateRows(const Activation& job, int64_t begin, int64_t end) {
-  for (int64_t row = begin; row < end; ++row) activateRow<T>(job, row);
 }
