@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 import transformers
 from safetensors.torch import save_file
+from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 
 from model_cases import CASES, GEMMA3_SCALED, LLAMA3_ROPE, VOCAB, Case
@@ -49,6 +50,27 @@ def randomize(model: PreTrainedModel, generator: torch.Generator, embedding: flo
             else:
                 # Gemma adds 1 to these.
                 parameter.copy_(1 + 0.3 * noise.clamp(-2, 2))
+
+
+class InFloat64(TorchFunctionMode):
+    """Norms and softmax of transformers ask for float32 by name: what is float64 already stays it."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if args and isinstance(args[0], torch.Tensor) and args[0].dtype == torch.float64:
+            if function is torch.Tensor.float:
+                return args[0]
+            args = [torch.float64 if a is torch.float32 else a for a in args]
+            kwargs = {key: torch.float64 if a is torch.float32 else a for key, a in kwargs.items()}
+        return function(*args, **kwargs)
+
+
+def in_float64(model: PreTrainedModel) -> PreTrainedModel:
+    """A copy with weights in float64. The angles of rotations stay float32, as trained models have them."""
+    wide = copy.deepcopy(model)
+    for parameter in wide.parameters():
+        parameter.data = parameter.data.double()
+    return wide
 
 
 def logits_of(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
@@ -108,13 +130,18 @@ def load(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
 
 
 def rounding(model: PreTrainedModel, prompts: list[list[int]]) -> float:
-    """How far logits move when every weight moves by about the rounding of float32."""
+    """How far float32 is from float64, or from float32 whose every weight is moved by about its rounding."""
     generator = torch.Generator().manual_seed(0)
     other = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in other.parameters():
             parameter.mul_(1 + 2**-24 * torch.randn(parameter.shape, generator=generator))
-    return max((logits_of(other, ids) - logits_of(model, ids)).abs().max().item() for ids in prompts)
+    found = [logits_of(model, ids) for ids in prompts]
+    moved = [logits_of(other, ids) for ids in prompts]
+    with InFloat64():
+        exact = in_float64(model)
+        moved += [logits_of(exact, ids) for ids in prompts]
+    return max((a - b).abs().max().item() for a, b in zip(moved, found + found))
 
 
 def usable(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[list[list[int]], float] | None:
@@ -209,13 +236,18 @@ def make(name: str, case: Case, dtype: torch.dtype = torch.float32) -> PreTraine
         facts["effects"] = effects(loaded, case, prompts)
         weak = {feature: effect for feature, effect in facts["effects"].items() if not effect > LEAST_EFFECT}
         assert not weak, f"{name}: the fixture would not notice the lack of {weak}"
-    logits = {f".{i}": logits_of(loaded, ids) for i, ids in enumerate(prompts)}
     if dtype == torch.float32:
-        loss, count, gradients = loss_and_gradients(loaded, prompts)
+        # Float32 is itself up to 1e-5 off, half of what the tests allow.
+        with InFloat64():
+            exact = in_float64(loaded)
+            loss, count, gradients = loss_and_gradients(exact, prompts)
+            wide = {f"logits.{i}": logits_of(exact, ids) for i, ids in enumerate(prompts)}
+        wide |= {f"grad.{key}": gradient for key, gradient in gradients.items()}
+        assert all(tensor.dtype == torch.float64 for tensor in wide.values()), name
+        tensors = {key: tensor.float() for key, tensor in wide.items()}
         facts |= {"loss": loss, "predictedTokens": count}
-        tensors = {"logits" + i: value for i, value in logits.items()}
-        tensors |= {f"grad.{key}": gradient for key, gradient in gradients.items()}
     else:
+        logits = {f".{i}": logits_of(loaded, ids) for i, ids in enumerate(prompts)}
         # The same rounded weights computed in float32 allow a tight comparison, bf16 arithmetic a loose one.
         narrow = load(folder, dtype)
         tensors = {"logitsFloat32" + i: value for i, value in logits.items()}

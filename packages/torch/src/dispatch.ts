@@ -50,8 +50,9 @@ export function bind(name: string, schema: string): Call {
 export const boundOperators = (): readonly { name: string; schema: string }[] => bindings;
 
 function linked(binding: Binding): Run {
-  // Any use of the addon loads it, and with it links the table.
+  // Any use of the addon loads it, and with it links the table; unless it was loaded before there was one.
   native.version();
+  if (!binding.run) linkOperators();
   return binding.run!;
 }
 

@@ -2,16 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { CpuLevels } from './native.js';
 
-/** Runs a program that has the package as `torch` in a process of its own, and returns what it prints. */
-function run(program: string, env: Record<string, string> = {}): string {
-  const index = new URL('./index.js', import.meta.url);
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '-e', `import * as torch from '${index}';\n${program}`],
-    { encoding: 'utf8', env: { ...process.env, ...env } },
-  );
+const index = new URL('./index.js', import.meta.url);
+
+/** Runs a program in a process of its own, and returns what it prints. */
+function runAlone(program: string, env: Record<string, string> = {}): string {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
   return stdout + stderr;
 }
+
+/** The same for one that has the package as `torch`. */
+const run = (program: string, env?: Record<string, string>) =>
+  runAlone(`import * as torch from '${index}';\n${program}`, env);
 
 it('is loaded by the first use, not by the import', () => {
   const loaded =
@@ -20,6 +24,15 @@ it('is loaded by the first use, not by the import', () => {
     console.log(torch.dtypeSize('float32'), typeof torch.add, loaded());
     console.log(torch.add(torch.tensor([1]), 2).item(), loaded());`);
   expect(out).toBe('4 function false\n3 true\n');
+});
+
+it('has its operators also where it was loaded before they were known', () => {
+  const out = runAlone(`
+    const { native } = await import('${new URL('./native.js', import.meta.url)}');
+    native.version();
+    const torch = await import('${index}');
+    console.log(torch.add(torch.tensor([1]), 2).item());`);
+  expect(out).toBe('3\n');
 });
 
 it('is asked for by name where it is not set up, at every use', () => {

@@ -1,4 +1,5 @@
 import type { DecoderConfig } from './config.js';
+import { namesOf } from './parameters.js';
 
 /** Traits of a forward and backward pass that decide how much it holds. */
 export interface PassKind {
@@ -39,12 +40,12 @@ function layerBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): n
 }
 
 /** Bytes for one token that the backward pass of one layer has at hand, mostly gradients in its feed-forward block. */
-function workBytes(
-  { hiddenSize, intermediateSize, gated }: DecoderConfig,
-  { size, adapterInputs }: PassKind,
-): number {
+function workBytes(config: DecoderConfig, { size, adapterInputs }: PassKind): number {
+  const { hiddenSize, intermediateSize, gated } = config;
   // Frozen weights need one input less; in half precision adapters have copies in float32.
   const adapted = adapterInputs === undefined ? 0 : size < 4 ? 2 : -1;
-  const inner = (gated ? 4 : 3) + adapted;
+  // Gradients of gate and factor are put together for a projection that has both.
+  const fused = gated && namesOf(config).layer(0).gateUp.length === 1 ? 2 : 0;
+  const inner = (gated ? 4 : 3) + adapted + fused;
   return size * (inner * intermediateSize + 2 * hiddenSize);
 }
