@@ -155,7 +155,8 @@ function train(command: TrainingCommand, session: Run, asked: unknown[]) {
 function watched(asked: unknown[]): Partial<Stages> {
   return {
     sample: async (model, requests, options, seed) => {
-      asked.push({ decodedWithin: options.lotBytes });
+      // A small model's products may have the same bits either way.
+      asked.push({ decodedWithin: options.lotBytes, invariant: options.invariant });
       const groups = await stages.sample(model, requests, options, seed);
       for (const { logprobs } of groups.flat())
         for (const t of logprobs.keys()) logprobs[t]! += 0.2 * Math.sin(3 * t + 1);
