@@ -8,7 +8,7 @@ import { type Engine, passTokenBytes } from './decoding.js';
 /** Logits held at once: with float32 64 MiB, of which a pass takes two or three. */
 const CHUNK_LOGITS = 2 ** 24;
 /** A product of fewer rows is slow, one of more no faster. */
-const [LEAST_ROWS, MOST_ROWS] = [256, 2048];
+const [LEAST_ROWS, MOST_ROWS] = [512, 2048];
 
 /** Rows of logits that are computed at once where tokens are scored. */
 export const chunkRows = (vocabSize: number): number =>
