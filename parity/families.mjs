@@ -113,7 +113,7 @@ const table = [
   ['---', '---', '---', '---', '---'],
   ...rows,
 ].map((cells) => `| ${cells.join(' | ')} |`);
-const text = `transformers ${transformers}, PyTorch ${torch}, float32 on the CPU.\n\n${table.join('\n')}`;
+const text = `transformers ${transformers}, PyTorch ${torch} in float64, ours in float32, on the CPU.\n\n${table.join('\n')}`;
 console.log(text);
 if (process.argv.includes('--write')) {
   const whole = readFileSync(page, 'utf8');

@@ -253,17 +253,19 @@ describe('a server', () => {
 
   it('takes rows out of the batch when the client hangs up, and when a pause aborts them', async () => {
     const { url, engine, post } = await servedModel();
+    // All 60 tokens take less than the 50 ms between two looks otherwise.
+    const begun = () => vi.waitUntil(() => engine.load.running > 0, { interval: 1, timeout: 10_000 });
     const long = { prompt: 'a', n: 64, max_tokens: 60, min_tokens: 60 };
     const gone = new AbortController();
     const body = JSON.stringify({ ...long, stream: true });
     const asked = fetch(`${url}/v1/completions`, { method: 'POST', body, signal: gone.signal });
-    await vi.waitUntil(() => engine.load.running > 0);
+    await begun();
     gone.abort();
     await asked.then((answer) => answer.text()).catch(() => {});
     await vi.waitUntil(() => engine.load.running === 0);
     expect(engine.load.tokens).toBeLessThan(64 * 60);
     const aborted = post('/v1/completions', long);
-    await vi.waitUntil(() => engine.load.running > 0);
+    await begun();
     await post('/pause?mode=abort');
     expect((await aborted).json.error).toMatchObject({ code: 503, type: 'ServiceUnavailableError' });
     await post('/resume');
