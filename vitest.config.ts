@@ -36,8 +36,6 @@ export default defineConfig({
           ],
           exclude: OWN,
           isolate: false,
-          // Compiled modules are Node's to load.
-          server: { deps: { external: [/\/packages\/(grpo|torch)\/dist\/(?!.*\.test\.)/] } },
         },
       },
       {

@@ -62,6 +62,7 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1']);
     await page.keyboard.press('u');
     await page.keyboard.press('j');
+    await page.locator('.step-card[aria-current]').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Completion 0.0' }).waitFor();
     expect(await trail.getByRole('link').allTextContents()).toEqual(['step 1', 'completion']);
@@ -121,6 +122,8 @@ describe.skipIf(!CHROMIUM)('a bundle in a browser', () => {
     await page.getByText('At step 1 the policy gives its own completions').first().waitFor();
     expect(page.url()).toContain('#/run/%2Fa%20%231.log/findings');
     await page.goto(`${page.url().split('#')[0]}#/doctor`);
+    // The page before it has the same fields.
+    await page.getByText('Nothing is sent anywhere').waitFor();
     await choose('Choose a folder', join(dir, 'logs'));
     await page.getByText('2 runs').waitFor();
     await page.locator('.doctor-verdict').nth(1).waitFor();

@@ -83,7 +83,7 @@ describe('sampling that runs out of memory', () => {
     const causal = fixture('qwen3', range(26));
     const model = kind === 'a causal' ? causal : diffusing(causal);
     // Else its tensors go whenever they are collected, and the count of the next pass with them.
-    onTestFinished(() => model.decoder.dispose());
+    onTestFinished(() => [model, causal].forEach(({ decoder }) => void decoder.dispose()));
     const expected = await sample(model, requests, options, 1);
     const before = memory();
     const { logits } = Transformer.prototype;
