@@ -5,7 +5,7 @@ import type { DecoderConfig } from '../models/config.js';
 import { adaptedLayers } from '../models/lora/adaptable.js';
 import { type Engine, passTokenBytes } from './decoding.js';
 
-/** Logits held at once: with float32 64 MiB, of which a pass takes two or three. */
+/** Logits held at once, unless the least rows have more: in float32 64 MiB, of which a pass takes two or three. */
 const CHUNK_LOGITS = 2 ** 24;
 /** A product of fewer rows is slow, one of more no faster. */
 const [LEAST_ROWS, MOST_ROWS] = [512, 2048];

@@ -82,7 +82,7 @@ describe("a decode step by operators of our own is libtorch's", () => {
         vi.restoreAllMocks();
         expect(new Set(own.map(({ ids }) => ids.length)).size).toBeGreaterThan(2);
         expect(own.map(({ ids }) => ids)).toEqual(plain.map(({ ids }) => ids));
-        // Where every token may be drawn.
+        // No token is excluded from this draw, so its two log-probs are the same.
         if (change.temperature === 0.7)
           for (const { logprobs, sampledLogprobs } of own) expect(sampledLogprobs).toEqual(logprobs);
         const [ours, theirs] = [own, plain].map((all) => meanError(exact, all, change.temperature));

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/version.h>
 
 #include <cmath>
 #include <string>
@@ -18,7 +19,7 @@ namespace {
 
 struct RmsNorm {
   const void *x, *weight, *gradient;
-  // Of each row, and where results go.
+  // One number for each row: written by the forward pass, read by the backward pass.
   float* scales;
   void *out, *weightGradient;
   int64_t rows, width;
@@ -63,9 +64,6 @@ void refuseSecond(const char* what) { TORCH_CHECK(!at::GradMode::is_enabled(), w
 at::Tensor sideBySide(const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); }
 
 const void* pointerTo(const at::Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; }
-
-// In float32, or float64 where it is that.
-at::Tensor widened(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
 
 template <typename Job, typename Kernel>
 void overRows(const Job& job, int64_t rows, int64_t workEach, Kernel kernel) {
@@ -133,9 +131,14 @@ at::Tensor rmsNorm(const at::Tensor& input, const at::Tensor& weight, double eps
               "weight must be as long as the input's last dimension, found ", weight.sizes(), " and ", input.sizes());
   const bool known = weight.scalar_type() == input.scalar_type() || weight.scalar_type() == at::kFloat;
   if (isServed(input) && isServed(weight) && known) return RmsNormFunction::apply(input, weight, eps);
-  const auto wide = widened(input);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+  // One kernel on CUDA.
+  return at::rms_norm(input.to(weight.scalar_type()), {weight.size(0)}, weight, eps).to(input.scalar_type());
+#else
+  const auto wide = input.to(at::promote_types(input.scalar_type(), at::kFloat));
   const auto scale = wide.mul(wide).mean({-1}, true).add(eps).rsqrt();
   return wide.mul(scale).mul(weight).to(input.scalar_type());
+#endif
 }
 
 struct TurnFunction : torch::autograd::Function<TurnFunction> {
