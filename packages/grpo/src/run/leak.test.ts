@@ -18,15 +18,16 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 interface Held {
-  /** Of the process without JavaScript's heap, whose size is the collector's own choice, and of its objects, in MiB. */
+  /** Of the process without JavaScript's heap, whose size is the collector's own choice, and of its objects that are no garbage, in MiB. */
   native: number;
   objects: number;
 }
 
-/** Memory without garbage: how much of that there is depends on when it was last collected. */
 function held(): Held {
+  // Before a collection: pages that it takes off the heap are the process's for a while after.
+  const { rss, heapTotal } = process.memoryUsage();
   collectGarbage();
-  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+  const { heapUsed, external } = process.memoryUsage();
   return { native: (rss - heapTotal) / 2 ** 20, objects: (heapUsed + external) / 2 ** 20 };
 }
 
