@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 // What is printed is compared as plain text, also where a CI server asks for colours.
 delete process.env.FORCE_COLOR;
 
-/** A test that replaces modules, or compares what counts the tensors of its process: memory, and the metrics of runs. */
-const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)|\bremainsOf\(/;
+/** A test that replaces modules, or counts the tensors of its process. */
+const NEEDS_OWN_PROCESS = /vi\.mock\(|\bmemory\(\)|live_(tensors|bytes)/;
 
 /**
  * Tests with a process of their own. All others share a process per worker, its modules and a browser: to load the

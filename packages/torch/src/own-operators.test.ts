@@ -185,7 +185,7 @@ describe('token scores', () => {
     return [...scores, ...gradients].map((t) => t!.detach());
   }
 
-  // 83 tokens: a row ends within a vector. One chunk keeps its logits for the backward pass, three do not.
+  // 83 tokens: a row ends within a vector. The logits of the last chunk, or of the only one, are kept for the backward pass.
   it.each([
     ['float32', 1, 100, 2],
     ['float32', 0.7, 3, 2],

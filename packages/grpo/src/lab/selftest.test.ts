@@ -9,7 +9,7 @@ describe('the selftest', () => {
     const missed: string[] = [];
     const finding = new Set<string>();
     const { named, variants, falseFailures, falseWarnings, cleanSteps } = await selftest({
-      clean: cleanRuns(7).filter((_, i) => i % 12 === 0),
+      clean: cleanRuns(7).filter((_, i) => i % 24 === 0),
       onFault: (verdict) => {
         if (!verdict.named) missed.push(`${verdict.code} ${verdict.variant}`);
         for (const { code } of verdict.found) if (faultOf(code) === verdict.code) finding.add(code);

@@ -5,10 +5,10 @@ import type { DecoderConfig } from '../models/config.js';
 import { adaptedLayers } from '../models/lora/adaptable.js';
 import { type Engine, passTokenBytes } from './decoding.js';
 
-/** Logits held at once, unless the least rows have more: in float32 64 MiB, of which a pass takes two or three. */
+/** Logits of a chunk, unless the least rows have more: in float32 64 MiB. */
 const CHUNK_LOGITS = 2 ** 24;
 /** A product of fewer rows is slow, one of more no faster. */
-const [LEAST_ROWS, MOST_ROWS] = [512, 2048];
+const [LEAST_ROWS, MOST_ROWS] = [1024, 2048];
 
 /** Rows of logits that are computed at once where tokens are scored. */
 export const chunkRows = (vocabSize: number): number =>
@@ -56,12 +56,12 @@ function vocabularyBytes(
   { scored }: Pass,
   backward: Backward | undefined,
 ): number {
-  const chunk = Math.min(scored, chunkRows(vocabSize));
-  const logits = chunk * vocabSize * (fuses ? size : size + 8);
+  const chunks = Math.ceil(scored / chunkRows(vocabSize));
+  const logits = Math.ceil(scored / chunks) * vocabSize * (fuses ? size : size + 8);
   if (backward === undefined) return logits;
-  const head =
-    backward.reaches === 'weights' ? vocabSize * hiddenSize * (chunk < scored ? size + 4 : size) : 0;
-  return 3 * logits + head;
+  const head = backward.reaches === 'weights' ? vocabSize * hiddenSize * (chunks > 1 ? size + 4 : size) : 0;
+  // Gradients take the place of logits where kernels compute them; those of the last chunk are kept.
+  return (fuses ? Math.min(chunks, 2) : 3) * logits + head;
 }
 
 /** What is left of so many bytes for activations, beside logits and their gradients. */
@@ -71,7 +71,7 @@ export function activationRoom(
   backward: Backward,
   bytes: number,
 ): number {
-  const scored = chunkRows(config.vocabSize) + 1;
+  const scored = 2 * chunkRows(config.vocabSize);
   return Math.max(0, bytes - vocabularyBytes(config, engine, { tokens: scored, scored }, backward));
 }
 

@@ -103,16 +103,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> scoreRows(const at::Tensor& logit
   return {normalizers, logprobs, entropies};
 }
 
-at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options,
-                        const RowGradients& of) {
-  auto out = at::empty_like(logits);
+void gradientRows(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options,
+                  const RowGradients& of) {
   const auto pointer = [](const at::Tensor& values) { return values.defined() ? values.data_ptr<float>() : nullptr; };
   withType(logits, [&](auto type) {
     using T = decltype(type);
-    runAll(logits, Gradients<T>{rowsOf<T>(logits, targets, options), out.data_ptr<T>(), pointer(of.logprob),
+    runAll(logits, Gradients<T>{rowsOf<T>(logits, targets, options), logits.data_ptr<T>(), pointer(of.logprob),
                                 pointer(of.entropy), pointer(of.normalizers), pointer(of.entropies)});
   });
-  return out;
 }
 
 }  // namespace grpo

@@ -34,8 +34,8 @@ struct RowGradients {
   at::Tensor normalizers, entropies;
 };
 
-// The gradient of the logits, as they are.
-at::Tensor gradientRows(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options,
-                        const RowGradients& of);
+// Puts the gradient of the logits in their place.
+void gradientRows(const at::Tensor& logits, const at::Tensor& targets, const ScoreOptions& options,
+                  const RowGradients& of);
 
 }  // namespace grpo

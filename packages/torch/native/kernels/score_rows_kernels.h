@@ -51,11 +51,12 @@ INLINE void gradientOf(const Gradients<T>& job, int64_t r, const Row<T>& row, T*
     const Vector share = capped / row.softcap;
     return tempered * (1.f - share * share);
   };
+  // Read first: the gradients may take the place of the logits.
+  const Vector chosen = row.capped(broadcast(float(row.logits[target])));
   eachVector(row.count, [&](int64_t i, int64_t size) INLINED {
     const Vector capped = row.capped(loadFirst(row.logits + i, size));
     storeFirst(out + i, beforeCap(gradient(capped), capped), size);
   });
-  const Vector chosen = row.capped(broadcast(float(row.logits[target])));
   out[target] = T(beforeCap(gradient(chosen) + g, chosen)[0]);
 }
 

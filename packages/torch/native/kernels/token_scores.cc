@@ -1,6 +1,6 @@
 // grpo::token_scores: log-probs and entropies of tokens, and their full KL to another model, from the hidden states
-// before them. The logits [T, V] are computed a chunk of rows at a time, and again for the backward pass; those of one
-// chunk alone are kept for it.
+// before them. The logits [T, V] are computed a chunk of rows at a time, and again for the backward pass; those of the
+// last chunk are kept for it. Their gradients take their place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -90,12 +90,19 @@ void addHeadGradient(const at::Tensor& sum, const at::Tensor& gradient, const at
   }
 }
 
+// Rows of each chunk but the last: as many chunks as are needed, of about equal size.
+int64_t evenChunk(int64_t rows, int64_t most) {
+  const int64_t chunks = (rows + most - 1) / most;
+  return (rows + chunks - 1) / chunks;
+}
+
 struct TokenScores : torch::autograd::Function<TokenScores> {
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
                                const at::Tensor& targets, const Optional& otherHidden, const Optional& otherHead,
-                               const ScoreOptions& options, int64_t chunk, bool entropyGradient) {
+                               const ScoreOptions& options, int64_t mostRows, bool entropyGradient) {
     at::AutoDispatchBelowADInplaceOrView below;
     const Side own{hidden, head};
+    const int64_t chunk = evenChunk(targets.size(0), mostRows);
     std::vector<at::Tensor> normalizers, logprobs, entropies, kls;
     at::Tensor kept;
     for (int64_t start = 0; start < targets.size(0); start += chunk) {
@@ -107,7 +114,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
         normalizers.push_back(normalizer);
         logprobs.push_back(logprob);
         entropies.push_back(entropy);
-        if (rows == targets.size(0)) kept = scores;
+        if (start + rows == targets.size(0)) kept = scores;
         continue;
       }
       const auto outside = outsideOf(here, scores);
@@ -130,6 +137,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     context->saved_data["temperature"] = options.temperature;
     context->saved_data["softcap"] = options.softcap;
     context->saved_data["chunk"] = chunk;
+    context->saved_data["kept"] = kept.defined();
     variable_list constant;
     if (!entropyGradient) constant.push_back(scores[1]);
     if (kls.empty()) constant.push_back(scores[2]);
@@ -154,17 +162,22 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
     // Where the head's gradients have a sum in float32, they go there at once: no second one is ever held.
     const auto sum = wantsHead ? gradientSumOf(own.head) : at::Tensor();
     at::Tensor headGradient;
-    std::vector<at::Tensor> hiddenGradients;
-    for (int64_t start = 0; start < targets.size(0); start += chunk) {
-      const int64_t rows = std::min(chunk, targets.size(0) - start);
-      const auto logits = kept.defined() ? kept : own.logits(start, rows);
+    // A second pass through a graph that is retained finds gradients where logits were kept.
+    const bool isKept = context->saved_data["kept"].toBool();
+    context->saved_data["kept"] = false;
+    const int64_t last = (targets.size(0) - 1) / chunk;
+    std::vector<at::Tensor> hiddenGradients(last + 1);
+    for (int64_t i = last; i >= 0; --i) {
+      const int64_t start = i * chunk, rows = std::min(chunk, targets.size(0) - start);
+      const auto logits = isKept && i == last ? kept : own.logits(start, rows);
       const auto here = options.ofRows(start, rows);
       at::Tensor gradient;
       if (rowsServe(logits) && !k.defined()) {
         const auto of = [&](const at::Tensor& values) {
           return values.defined() ? values.narrow(0, start, rows).contiguous() : values;
         };
-        gradient = gradientRows(logits, of(targets), here, {of(g), of(h), of(normalizers), of(entropies)});
+        gradientRows(logits, of(targets), here, {of(g), of(h), of(normalizers), of(entropies)});
+        gradient = logits;
       } else {
         const auto of = [&](const at::Tensor& values) { return columnOf(values, start, rows); };
         const auto outside = outsideOf(here, logits), scores = capped(logits, here.softcap);
@@ -189,7 +202,7 @@ struct TokenScores : torch::autograd::Function<TokenScores> {
         // Half precision adds up in float32; one part is no sum.
         headGradient = headGradient.defined() ? widened(headGradient).add_(part) : part;
       }
-      hiddenGradients.push_back(grpo::linear(gradient, own.head.t()));
+      hiddenGradients[i] = grpo::linear(gradient, own.head.t());
     }
     return {at::cat(hiddenGradients),
             headGradient.defined() ? headGradient.to(own.head.scalar_type()) : at::Tensor(),

@@ -56,7 +56,7 @@ export const trainSection = z.strictObject({
       'Lines of a step: steps, one; micro, also one after sampling, after scoring, after each micro-batch and after each update, with memory, seconds since the step began, rewards, and the loss with its parts',
     ),
   microBatchTokens: positiveCount
-    .default(512)
+    .default(1024)
     .describe(
       'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory, and is faster on a GPU; same gradient',
     )
