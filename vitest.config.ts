@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // What is printed is compared as plain text, also where a CI server asks for colours.
 delete process.env.FORCE_COLOR;
@@ -20,6 +21,29 @@ const OWN = [
       .filter((file) => NEEDS_OWN_PROCESS.test(readFileSync(file, 'utf8'))),
   ),
 ];
+
+/** Files that take longest begin first: at the end a worker would go on alone with one. */
+const LONGEST = [
+  ...[
+    'lab/selftest',
+    'cli/train/processes',
+    'run/resume',
+    'cli/kill',
+    'run/ranks/processes',
+    'lab/mutants/campaign',
+  ],
+  ...['torch/dist/levels', 'run/every-key', 'cli/commands', 'cli/stories', 'torch/dist/process-group-loss'],
+].map((name) => `${name}.test.js`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isShared = ({ project }: TestSpecification) => Number(project.config.isolate === false);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      Number(LONGEST.some((name) => moduleId.endsWith(name)));
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => isShared(a) - isShared(b) || isLong(b) - isLong(a));
+  }
+}
 
 // The tests run as compiled: what is tested is what is shipped.
 export default defineConfig({
@@ -47,6 +71,7 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     maxWorkers: 3,
     testTimeout: 120_000,
     // A thread each: more would wait for one another. Some tests wait for processes, so there is a worker more than cores.
