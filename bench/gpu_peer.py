@@ -10,6 +10,7 @@ plain step there is. Prints one JSON object, with the rate of a large bfloat16 m
 
 import argparse
 import json
+import statistics
 import time
 
 import torch
@@ -68,7 +69,7 @@ def matrix_gflops(device: str) -> float:
     side = 8192 if device.startswith("cuda") else 1024
     a = torch.randn(side, side, device=device, dtype=torch.bfloat16)
     times = [seconds(device, lambda: a @ a)[0] for _ in range(13)][3:]
-    return 2 * side**3 / sorted(times)[len(times) // 2] / 1e9
+    return 2 * side**3 / statistics.median(times) / 1e9
 
 
 def train(model, optimizer, ids: torch.Tensor, prompt_len: int, micro: int) -> None:
@@ -124,8 +125,7 @@ def main() -> None:
             seconds(work.device, lambda ids=ids: train(model, optimizer, ids, work.prompt_len, work.micro))[0]
         )
     def median(values: list[float]) -> float:
-        counted = sorted(values[1:] or values)
-        return counted[len(counted) // 2]
+        return statistics.median(values[1:] or values)
 
     cuda = work.device.startswith("cuda")
     result = {

@@ -16,6 +16,7 @@ import json
 import os
 import random
 import resource
+import statistics
 import tempfile
 import time
 from collections import defaultdict
@@ -144,8 +145,7 @@ def time_calls(owner: object, method: str, seconds: dict[str, list[float]]) -> N
 
 def median(values: list[float]) -> float:
     """Without the first, which warms up, where there are others."""
-    counted = sorted(values[1:] or values)
-    return counted[len(counted) // 2]
+    return statistics.median(values[1:] or values)
 
 
 def main() -> None:

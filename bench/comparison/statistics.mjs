@@ -1,5 +1,6 @@
-/** The middle one; of an even number the upper of the two, as in both sides' own medians. */
-export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+import { median } from '../../packages/grpo/dist/maths/quantile.js';
+
+export { median };
 
 /** Median, least and most. */
 export const spread = (values) => ({
