@@ -24,15 +24,17 @@ const OWN = [
 
 /** Files that take longest begin first: at the end a worker would go on alone with one. */
 const LONGEST = [
-  ...[
-    'lab/selftest',
-    'cli/train/processes',
-    'run/resume',
-    'cli/kill',
-    'run/ranks/processes',
-    'lab/mutants/campaign',
-  ],
-  ...['torch/dist/levels', 'run/every-key', 'cli/commands', 'cli/stories', 'torch/dist/process-group-loss'],
+  'lab/selftest',
+  'cli/train/processes',
+  'run/resume',
+  'cli/kill',
+  'run/ranks/processes',
+  'lab/mutants/campaign',
+  'torch/dist/levels',
+  'run/every-key',
+  'cli/commands',
+  'cli/stories',
+  'torch/dist/process-group-loss',
 ].map((name) => `${name}.test.js`);
 
 class LongestFirst extends BaseSequencer {

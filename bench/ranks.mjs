@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { median } from '../packages/grpo/dist/maths/quantile.js';
 import { loadModel, writeRandomWeights } from '../packages/grpo/dist/models/index.js';
 import { writeArithmeticModelFiles } from '../packages/grpo/dist/tasks/arithmetic/arithmetic-model.js';
-import { median } from './comparison/statistics.mjs';
 
 const { values: options } = parseArgs({
   options: {

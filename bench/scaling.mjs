@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stageFlops } from '../packages/grpo/dist/lab/bench/flops.js';
 import { benchModels } from '../packages/grpo/dist/lab/bench/workload.js';
-import { median } from './comparison/statistics.mjs';
+import { median } from '../packages/grpo/dist/maths/quantile.js';
 import { flagsOf } from './comparison/workloads.mjs';
 
 const { values: options } = parseArgs({

@@ -7,13 +7,13 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { median } from '../packages/grpo/dist/maths/quantile.js';
 import { uniform } from '../packages/grpo/dist/maths/random.js';
 import { machineBudget } from '../packages/grpo/dist/memory/limit.js';
 import { initDecoder, loadModel } from '../packages/grpo/dist/models/index.js';
 import { plainSampling, sample } from '../packages/grpo/dist/rollout/index.js';
 import { ServeEngine } from '../packages/grpo/dist/serve/engine.js';
 import { setThreads } from '../packages/torch/dist/index.js';
-import { median } from './comparison/statistics.mjs';
 
 const { values: flags } = parseArgs({
   options: {

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { spread } from './statistics.mjs';
+import { median } from '../../packages/grpo/dist/maths/quantile.js';
 import { workloadOf, workloads } from './workloads.mjs';
+
+/** Median, least and most. */
+const spread = (values) => ({
+  median: median(values),
+  least: Math.min(...values),
+  most: Math.max(...values),
+});
 
 /** Seconds up to the batch that is learnt from, as TRL's rollout counts them: with the reference's log-probs. */
 const rolloutOf = (side, result) =>
@@ -52,7 +59,7 @@ export function summarize(rows) {
       floors: Object.fromEntries(
         ['decode_over_floor', 'step_over_floor'].map((key) => [
           key,
-          spread(ours.map(({ result }) => result[key])).median,
+          median(ours.map(({ result }) => result[key])),
         ]),
       ),
       stages: stagesOf(ours),
@@ -65,7 +72,7 @@ function stagesOf(runs) {
   return results[0].stages.map(({ stage }) => {
     const middle = (key) => {
       const values = results.map((result) => stageOf(result, stage)[key]);
-      return values.some((value) => value === undefined) ? undefined : spread(values).median;
+      return values.some((value) => value === undefined) ? undefined : median(values);
     };
     const shares = results.map((result) => stageOf(result, stage).gflops / result.matmul_gflops);
     return {
@@ -74,7 +81,7 @@ function stagesOf(runs) {
       floor: middle('floor'),
       tokensPerSecond: middle('tokensPerSecond'),
       gflops: middle('gflops'),
-      share: middle('gflops') === undefined ? undefined : spread(shares).median,
+      share: middle('gflops') === undefined ? undefined : median(shares),
     };
   });
 }

@@ -92,6 +92,7 @@ const kinds: [DType, number, number][] = [
 describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
   describe.each(kinds)('in %s', (dtype, value, slope) => {
     it.each([
+      [1, 3],
       [5, 8],
       [3, 50],
       [200, 130],
@@ -150,6 +151,13 @@ describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
           hold((t) => gatedActivation(...halves(t), name), (t) => { const [x, y] = halves(t); return formula(x).mul(y); }, [joined], [value, slope]); // biome-ignore format: a pair
         }
       });
+    });
+  });
+
+  it('RMS norm of rows in float32 with factors in bfloat16 rounds neither', () => {
+    tidy(() => {
+      const [x, weight] = [random(9, 40), random(40).to('bfloat16')];
+      expect(distance(rmsNorm(x, weight, 1e-6), plainRms(1e-6)(x.to('float64'), weight.to('float64')))).toBeLessThan(1e-6); // biome-ignore format: a pair
     });
   });
 

@@ -56,7 +56,7 @@ function vocabularyBytes(
   { scored }: Pass,
   backward: Backward | undefined,
 ): number {
-  const chunks = Math.ceil(scored / chunkRows(vocabSize));
+  const chunks = Math.max(1, Math.ceil(scored / chunkRows(vocabSize)));
   const logits = Math.ceil(scored / chunks) * vocabSize * (fuses ? size : size + 8);
   if (backward === undefined) return logits;
   const head = backward.reaches === 'weights' ? vocabSize * hiddenSize * (chunks > 1 ? size + 4 : size) : 0;

@@ -18,7 +18,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 interface Held {
-  /** Of the process without JavaScript's heap, whose size is the collector's own choice, and of its objects that are no garbage, in MiB. */
+  /** MiB that the process has outside JavaScript's heap, and MiB of live objects. */
   native: number;
   objects: number;
 }

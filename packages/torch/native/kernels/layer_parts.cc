@@ -133,7 +133,8 @@ at::Tensor rmsNorm(const at::Tensor& input, const at::Tensor& weight, double eps
   if (isServed(input) && isServed(weight) && known) return RmsNormFunction::apply(input, weight, eps);
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
   // One kernel on CUDA.
-  return at::rms_norm(input.to(weight.scalar_type()), {weight.size(0)}, weight, eps).to(input.scalar_type());
+  const auto type = at::promote_types(input.scalar_type(), weight.scalar_type());
+  return at::rms_norm(input.to(type), {weight.size(0)}, weight.to(type), eps).to(input.scalar_type());
 #else
   const auto wide = input.to(at::promote_types(input.scalar_type(), at::kFloat));
   const auto scale = wide.mul(wide).mean({-1}, true).add(eps).rsqrt();
